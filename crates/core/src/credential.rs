@@ -1,0 +1,157 @@
+//! The form of bearer credentials: a prefix, 256 random bits in base62, and a checksum that tells a typing error
+//! apart from a wrong key without asking anybody.
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::Secret;
+
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const PREFIX_LEN: usize = 4;
+/// 62^43 is the first power of 62 above 2^256.
+const BODY_LEN: usize = 43;
+/// 62^6 is the first power of 62 above 2^32.
+const CHECKSUM_LEN: usize = 6;
+
+/// The length of every credential, in characters.
+pub const TOKEN_LEN: usize = PREFIX_LEN + BODY_LEN + CHECKSUM_LEN;
+
+/// What a credential is for; the prefix says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialKind {
+    /// `mnm_`: a project's API key.
+    ApiKey,
+    /// `mno_`: an OAuth access token, which stands for one API key.
+    OauthToken,
+    /// `mnp_`: the operator's token.
+    Operator,
+}
+
+impl CredentialKind {
+    /// The fixed first characters.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::ApiKey => "mnm_",
+            Self::OauthToken => "mno_",
+            Self::Operator => "mnp_",
+        }
+    }
+
+    /// The kind that a text claims to be.
+    pub fn of(token: &str) -> Option<Self> {
+        [Self::ApiKey, Self::OauthToken, Self::Operator].into_iter().find(|kind| token.starts_with(kind.prefix()))
+    }
+}
+
+/// Makes a credential from 256 random bits.
+pub fn make_token(kind: CredentialKind, secret: &[u8; 32]) -> Secret<String> {
+    let mut token = String::with_capacity(TOKEN_LEN);
+    token.push_str(kind.prefix());
+    push_base62(&mut token, secret, BODY_LEN);
+    let checksum = crc32fast::hash(token.as_bytes());
+    push_base62(&mut token, &checksum.to_be_bytes(), CHECKSUM_LEN);
+    Secret::new(token)
+}
+
+/// Whether a text has the form of a credential of this kind, checksum included.
+pub fn is_well_formed(kind: CredentialKind, token: &str) -> bool {
+    if token.len() != TOKEN_LEN || !token.is_ascii() || !token.starts_with(kind.prefix()) {
+        return false;
+    }
+    let (body, checksum) = token.split_at(TOKEN_LEN - CHECKSUM_LEN);
+    let mut expected = String::with_capacity(CHECKSUM_LEN);
+    push_base62(&mut expected, &crc32fast::hash(body.as_bytes()).to_be_bytes(), CHECKSUM_LEN);
+    body[PREFIX_LEN..].bytes().all(|b| b.is_ascii_alphanumeric()) && expected == checksum
+}
+
+/// Appends a big-endian number in base62, padded with zeros to `width` digits.
+fn push_base62(out: &mut String, number: &[u8], width: usize) {
+    let mut digits = vec![0u8; width];
+    for &byte in number {
+        let mut carry = u32::from(byte);
+        for digit in digits.iter_mut().rev() {
+            let value = u32::from(*digit) * 256 + carry;
+            *digit = (value % 62) as u8;
+            carry = value / 62;
+        }
+        debug_assert_eq!(carry, 0, "the width fits the number");
+    }
+    out.extend(digits.iter().map(|&d| char::from(ALPHABET[usize::from(d)])));
+}
+
+/// What storage keeps of a credential: its SHA-256. The random part has 256 bits, so no salt or stretching is needed.
+#[derive(Debug, Clone, Copy, Eq, Hash)]
+pub struct CredentialHash([u8; 32]);
+
+impl CredentialHash {
+    /// Hashes a presented credential, well-formed or not: a malformed one costs the same work as a wrong one.
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// The hash read back from storage.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes that storage keeps.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl PartialEq for CredentialHash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_key_has_the_documented_form() {
+        for secret in [[0u8; 32], [255u8; 32], [7u8; 32]] {
+            let key = make_token(CredentialKind::ApiKey, &secret);
+            let key = key.expose();
+            assert_eq!(key.len(), TOKEN_LEN);
+            assert!(key.starts_with("mnm_"));
+            assert!(is_well_formed(CredentialKind::ApiKey, key));
+            assert!(!is_well_formed(CredentialKind::OauthToken, key));
+        }
+    }
+
+    #[test]
+    fn the_largest_number_still_fits_the_width() {
+        let key = make_token(CredentialKind::ApiKey, &[255; 32]);
+        assert_ne!(&key.expose()[4..5], "0", "2^256 - 1 needs all 43 digits");
+    }
+
+    #[test]
+    fn one_changed_character_breaks_the_checksum() {
+        let key = make_token(CredentialKind::ApiKey, &[9; 32]);
+        let key = key.expose();
+        for at in 4..TOKEN_LEN {
+            let mut bytes = key.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'x' { b'y' } else { b'x' };
+            let changed = String::from_utf8(bytes).unwrap();
+            assert!(!is_well_formed(CredentialKind::ApiKey, &changed), "position {at}");
+        }
+    }
+
+    #[test]
+    fn shortened_padded_and_foreign_texts_are_not_keys() {
+        let key = make_token(CredentialKind::ApiKey, &[3; 32]);
+        let key = key.expose();
+        for bad in ["", "mnm_", &key[..TOKEN_LEN - 1], &format!("{key} "), &format!(" {key}"), &key.to_uppercase()] {
+            assert!(!is_well_formed(CredentialKind::ApiKey, bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_never_prints() {
+        let key = make_token(CredentialKind::ApiKey, &[3; 32]);
+        assert_eq!(format!("{key} {key:?}"), "*** ***");
+    }
+}

@@ -1,0 +1,105 @@
+//! Short keys that name a fact: given by the caller, or made from the content.
+
+use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_nul};
+use crate::RecordId;
+
+/// How a record's fact key came to be. Only given keys take part in conflicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactKey {
+    /// The key itself.
+    pub text: String,
+    /// Whether the caller chose it.
+    pub is_given: bool,
+}
+
+impl FactKey {
+    /// Checks a key that the caller gave.
+    pub fn given(text: &str) -> Result<Self, InvalidText> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(InvalidText::Empty { field: "fact_key" });
+        }
+        check_chars("fact_key", text, FACT_KEY_CHARS_MAX)?;
+        check_no_nul("fact_key", text)?;
+        Ok(Self { text: text.to_owned(), is_given: true })
+    }
+
+    /// Makes a key from the content.
+    pub fn made(content: &str, id: RecordId) -> Self {
+        Self { text: made_fact_key(content, id), is_given: false }
+    }
+}
+
+/// How many words a made key is built of.
+const WORDS_MAX: usize = 5;
+/// The longest slug before its suffix, in characters.
+const SLUG_CHARS_MAX: usize = 48;
+/// Words that name nothing. A short list is enough: the key is for people, not for matching.
+const EMPTY_WORDS: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it", "of", "on", "or",
+    "our", "that", "the", "this", "to", "was", "we", "were", "will", "with", "you", "your",
+];
+
+/// A slug of the first significant words, and a suffix from the record's id that makes it unique.
+pub fn made_fact_key(content: &str, id: RecordId) -> String {
+    let words = content.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = String::new();
+    let mut count = 0;
+    for word in words {
+        let word = word.to_lowercase();
+        if EMPTY_WORDS.contains(&word.as_str()) {
+            continue;
+        }
+        let grown = slug.chars().count() + word.chars().count() + 1;
+        if count == WORDS_MAX || (count > 0 && grown > SLUG_CHARS_MAX) {
+            break;
+        }
+        if count > 0 {
+            slug.push('-');
+        }
+        slug.extend(word.chars().take(SLUG_CHARS_MAX));
+        count += 1;
+    }
+    if slug.is_empty() {
+        slug.push_str("fact");
+    }
+    // The last bytes of a UUIDv7 are chance; the first are time and would repeat within a batch.
+    let tail = &id.to_bytes()[12..];
+    slug.push('-');
+    for byte in tail {
+        slug.push_str(&format!("{byte:02x}"));
+    }
+    slug
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id() -> RecordId {
+        RecordId::from_bytes([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xde, 0xad, 0xbe, 0xef])
+    }
+
+    #[test]
+    fn made_keys_name_the_first_significant_words() {
+        let check = |content: &str, expected: &str| assert_eq!(made_fact_key(content, id()), expected);
+        check("The deploy of the API is on Tuesdays at ten", "deploy-api-tuesdays-ten-deadbeef");
+        check("PostgreSQL 15 is the minimum version for us all", "postgresql-15-minimum-version-us-deadbeef");
+        check("Релиз по вторникам", "релиз-по-вторникам-deadbeef");
+        check("!!! ---", "fact-deadbeef");
+        check("the of a", "fact-deadbeef");
+    }
+
+    #[test]
+    fn made_keys_stay_within_the_limit() {
+        let key = made_fact_key(&"ß".repeat(5000), id());
+        assert!(key.chars().count() <= FACT_KEY_CHARS_MAX, "{}", key.chars().count());
+    }
+
+    #[test]
+    fn given_keys_are_bounded() {
+        assert!(FactKey::given(&"k".repeat(128)).is_ok());
+        let error = FactKey::given(&"k".repeat(129)).unwrap_err();
+        assert_eq!(error.to_string(), "fact_key is 129 characters long; the limit is 128");
+    }
+}

@@ -1,0 +1,36 @@
+//! What Mnemon is about, as plain values and rules: records, who may see them, whether they still hold, what a plan
+//! allows. No async, no I/O, no SQL, no serde, no `now()` and no randomness: time and ids are handed in.
+//!
+//! To add a rule: put the value into the file named after its main thing, validate in its constructor, and let the
+//! error say what to do. Words meant for people live in the error types, so every door says the same.
+
+mod account;
+mod clock;
+mod credential;
+mod fact_key;
+mod ids;
+mod limits;
+mod plan;
+mod record;
+mod secret;
+mod status;
+mod subscription;
+mod visibility;
+mod workspace;
+
+pub use account::{Access, Account, Department, Member, Project, Role};
+pub use clock::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
+pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, make_token};
+pub use fact_key::{FactKey, made_fact_key};
+pub use ids::{AccountId, AuditId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, WorkspaceNo};
+pub use limits::{
+    CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX, QUERY_BYTES_MAX,
+    REQUEST_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, check_content, check_source_text,
+};
+pub use plan::{PlanLimits, PlanName, PlanTable};
+pub use record::{ContentHash, NewRecord, Record, Scope};
+pub use secret::Secret;
+pub use status::{SourceState, Status, newest_visible_source};
+pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
+pub use visibility::{Audience, DepartmentTree, Viewer};
+pub use workspace::{DEFAULT_WORKSPACE, InvalidWorkspaceName, WorkspaceName};

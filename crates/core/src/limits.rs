@@ -1,0 +1,121 @@
+//! The bounds on what comes in. Every one is an error that names its number.
+
+/// The longest content of a record, in bytes of UTF-8.
+pub const CONTENT_BYTES_MAX: usize = 16 * 1024;
+/// The longest query, in bytes of UTF-8.
+pub const QUERY_BYTES_MAX: usize = 4 * 1024;
+/// The longest fact key, in characters.
+pub const FACT_KEY_CHARS_MAX: usize = 128;
+/// The longest `source`, `source_id`, `source_hash` and `source_revision`, in characters each.
+pub const SOURCE_CHARS_MAX: usize = 512;
+/// The largest request body, in bytes.
+pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
+/// How deep the JSON of a request may nest.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// The most results of one search.
+pub const SEARCH_LIMIT_MAX: usize = 50;
+/// The results of a search that names no limit.
+pub const SEARCH_LIMIT_DEFAULT: usize = 10;
+/// The longest idempotency key, in characters.
+pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 128;
+
+/// Why a text can't be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidText {
+    /// Nothing but white space.
+    #[error("{field} must not be empty")]
+    Empty {
+        /// The argument.
+        field: &'static str,
+    },
+    /// Over a limit counted in bytes.
+    #[error("{field} is {size_bytes} bytes long; the limit is {size_bytes_max}")]
+    TooManyBytes {
+        /// The argument.
+        field: &'static str,
+        /// Its size.
+        size_bytes: usize,
+        /// The limit.
+        size_bytes_max: usize,
+    },
+    /// Over a limit counted in characters.
+    #[error("{field} is {chars} characters long; the limit is {chars_max}")]
+    TooManyChars {
+        /// The argument.
+        field: &'static str,
+        /// Its length.
+        chars: usize,
+        /// The limit.
+        chars_max: usize,
+    },
+    /// PostgreSQL can't store this character, and a record must come back byte for byte from either engine.
+    #[error("{field} must not contain the NUL character")]
+    Nul {
+        /// The argument.
+        field: &'static str,
+    },
+}
+
+/// Checks the content of a record.
+pub fn check_content(content: &str) -> Result<(), InvalidText> {
+    let field = "content";
+    if content.trim().is_empty() {
+        return Err(InvalidText::Empty { field });
+    }
+    if content.len() > CONTENT_BYTES_MAX {
+        return Err(InvalidText::TooManyBytes { field, size_bytes: content.len(), size_bytes_max: CONTENT_BYTES_MAX });
+    }
+    check_no_nul(field, content)
+}
+
+/// Checks one of the `source*` texts.
+pub fn check_source_text(field: &'static str, text: &str) -> Result<(), InvalidText> {
+    check_chars(field, text, SOURCE_CHARS_MAX)?;
+    check_no_nul(field, text)
+}
+
+pub(crate) fn check_chars(field: &'static str, text: &str, chars_max: usize) -> Result<(), InvalidText> {
+    // A text has at most as many characters as bytes, so the count is only needed for long ones.
+    if text.len() > chars_max {
+        let chars = text.chars().count();
+        if chars > chars_max {
+            return Err(InvalidText::TooManyChars { field, chars, chars_max });
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_no_nul(field: &'static str, text: &str) -> Result<(), InvalidText> {
+    if text.contains('\0') { Err(InvalidText::Nul { field }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_bounded_at_sixteen_kibibytes() {
+        assert_eq!(check_content(&"a".repeat(CONTENT_BYTES_MAX)), Ok(()));
+        let error = check_content(&"a".repeat(CONTENT_BYTES_MAX + 1)).unwrap_err();
+        assert_eq!(error.to_string(), "content is 16385 bytes long; the limit is 16384");
+    }
+
+    #[test]
+    fn blank_content_is_empty_content() {
+        for blank in ["", " ", "\n\t ", "\u{a0}\u{2003}"] {
+            assert_eq!(check_content(blank).unwrap_err().to_string(), "content must not be empty");
+        }
+    }
+
+    #[test]
+    fn source_texts_are_bounded_in_characters_not_bytes() {
+        assert_eq!(check_source_text("source_id", &"ж".repeat(512)), Ok(()));
+        let error = check_source_text("source_id", &"ж".repeat(513)).unwrap_err();
+        assert_eq!(error.to_string(), "source_id is 513 characters long; the limit is 512");
+    }
+
+    #[test]
+    fn nul_is_named() {
+        assert_eq!(check_content("a\0b").unwrap_err().to_string(), "content must not contain the NUL character");
+    }
+}

@@ -1,0 +1,86 @@
+//! What each plan allows. The numbers here are the defaults; the operator's configuration may change every one.
+
+/// The plans there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PlanName {
+    /// For trying.
+    Free,
+    /// For one person.
+    Starter,
+    /// For a team.
+    Pro,
+    /// For an organization.
+    Enterprise,
+    /// No limit at all: the default of who hosts it themselves.
+    Unlimited,
+}
+
+impl PlanName {
+    /// All of them, smallest first.
+    pub const ALL: [Self; 5] = [Self::Free, Self::Starter, Self::Pro, Self::Enterprise, Self::Unlimited];
+
+    /// The word used in storage, configuration and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Starter => "starter",
+            Self::Pro => "pro",
+            Self::Enterprise => "enterprise",
+            Self::Unlimited => "unlimited",
+        }
+    }
+
+    /// The plan that a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|plan| plan.as_str() == word)
+    }
+}
+
+/// The limits of a plan. `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanLimits {
+    /// Live records of one project.
+    pub records_max: Option<u64>,
+    /// Calls of one connection within 60 seconds.
+    pub connection_calls_max: Option<u32>,
+    /// Calls of one project within 60 seconds.
+    pub project_calls_max: Option<u32>,
+    /// Session histories of one project, in bytes.
+    pub history_bytes_max: Option<u64>,
+}
+
+/// The limits of every plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanTable([PlanLimits; 5]);
+
+const MB: u64 = 1_000_000;
+
+impl Default for PlanTable {
+    fn default() -> Self {
+        let row = |records, connection, project, history_mb| PlanLimits {
+            records_max: Some(records),
+            connection_calls_max: Some(connection),
+            project_calls_max: Some(project),
+            history_bytes_max: Some(history_mb * MB),
+        };
+        Self([
+            row(250, 60, 120, 25),
+            row(5_000, 120, 600, 100),
+            row(100_000, 120, 1_200, 500),
+            row(1_000_000, 300, 6_000, 20_000),
+            PlanLimits::default(),
+        ])
+    }
+}
+
+impl PlanTable {
+    /// The limits of a plan.
+    pub const fn limits(&self, plan: PlanName) -> &PlanLimits {
+        &self.0[plan as usize]
+    }
+
+    /// The limits of a plan, to be changed by the configuration.
+    pub const fn limits_mut(&mut self, plan: PlanName) -> &mut PlanLimits {
+        &mut self.0[plan as usize]
+    }
+}

@@ -1,0 +1,165 @@
+//! The one predicate that decides who sees what. Every path that reads records goes through [`Viewer::sees`].
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{DepartmentId, MemberId, Role, Scope};
+
+/// Who may see a record: its scope with names filled in. Records with equal audiences are seen by the same people, so
+/// the question is answered once per audience and not once per record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Audience {
+    /// Every key of the project.
+    Shared,
+    /// Members of this department and of those below it, and the heads above it.
+    Department(DepartmentId),
+    /// This member alone.
+    Author(MemberId),
+}
+
+impl Audience {
+    /// The scope that the audience came from.
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::Shared => Scope::Shared,
+            Self::Department(_) => Scope::Department,
+            Self::Author(_) => Scope::Draft,
+        }
+    }
+
+    /// The audience of something that a member saves. `None` where the scope is `department` and the member has none.
+    pub const fn of(scope: Scope, author: MemberId, department: Option<DepartmentId>) -> Option<Self> {
+        match (scope, department) {
+            (Scope::Shared, _) => Some(Self::Shared),
+            (Scope::Draft, _) => Some(Self::Author(author)),
+            (Scope::Department, Some(department)) => Some(Self::Department(department)),
+            (Scope::Department, None) => None,
+        }
+    }
+}
+
+/// A member as a reader: what it needs to know of the department tree is worked out once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Viewer {
+    /// The member who reads.
+    pub member: MemberId,
+    /// The member's department and every one above it: what these share reaches down to the member.
+    above: Vec<DepartmentId>,
+    /// For a head, its department and every one below it: what these share reaches up to the head.
+    below: HashSet<DepartmentId>,
+}
+
+impl Viewer {
+    /// A reader outside of every department.
+    pub fn without_departments(member: MemberId) -> Self {
+        Self { member, above: Vec::new(), below: HashSet::new() }
+    }
+
+    /// A reader with its place in the tree.
+    pub fn new(member: MemberId, role: Role, department: Option<DepartmentId>, tree: &DepartmentTree) -> Self {
+        let Some(department) = department else { return Self::without_departments(member) };
+        let below = if role == Role::Head { tree.below(department) } else { HashSet::new() };
+        Self { member, above: tree.above(department), below }
+    }
+
+    /// Whether this reader may see what has that audience.
+    pub fn sees(&self, audience: &Audience) -> bool {
+        match audience {
+            Audience::Shared => true,
+            Audience::Author(author) => *author == self.member,
+            Audience::Department(department) => self.above.contains(department) || self.below.contains(department),
+        }
+    }
+}
+
+/// An account's departments by their parents.
+#[derive(Debug, Clone, Default)]
+pub struct DepartmentTree {
+    parents: HashMap<DepartmentId, Option<DepartmentId>>,
+}
+
+impl DepartmentTree {
+    /// Builds the tree from (department, parent) pairs.
+    pub fn new(pairs: impl IntoIterator<Item = (DepartmentId, Option<DepartmentId>)>) -> Self {
+        Self { parents: pairs.into_iter().collect() }
+    }
+
+    /// A department and every one above it. Ends at a cycle, should storage ever hold one.
+    pub fn above(&self, department: DepartmentId) -> Vec<DepartmentId> {
+        let mut chain = vec![department];
+        while let Some(Some(parent)) = chain.last().and_then(|last| self.parents.get(last)) {
+            if chain.contains(parent) {
+                break;
+            }
+            chain.push(*parent);
+        }
+        chain
+    }
+
+    /// A department and every one below it.
+    pub fn below(&self, department: DepartmentId) -> HashSet<DepartmentId> {
+        self.parents.keys().copied().filter(|candidate| self.above(*candidate).contains(&department)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn department(n: u8) -> DepartmentId {
+        DepartmentId::from_bytes([n; 16])
+    }
+
+    fn member(n: u8) -> MemberId {
+        MemberId::from_bytes([n; 16])
+    }
+
+    /// 1 ─ 2 ─ 4 and 1 ─ 3, and 9 apart.
+    fn tree() -> DepartmentTree {
+        DepartmentTree::new([
+            (department(1), None),
+            (department(2), Some(department(1))),
+            (department(3), Some(department(1))),
+            (department(4), Some(department(2))),
+            (department(9), None),
+        ])
+    }
+
+    #[test]
+    fn what_a_department_shares_reaches_down_to_all_and_up_to_heads() {
+        let check = |role, own: u8, shared_by: u8, expected: bool| {
+            let viewer = Viewer::new(member(1), role, Some(department(own)), &tree());
+            let seen = viewer.sees(&Audience::Department(department(shared_by)));
+            assert_eq!(seen, expected, "{role:?} of {own} reading {shared_by}");
+        };
+        check(Role::Member, 2, 2, true);
+        check(Role::Member, 4, 2, true);
+        check(Role::Member, 4, 1, true);
+        check(Role::Member, 2, 4, false);
+        check(Role::Admin, 2, 4, false);
+        check(Role::Head, 2, 4, true);
+        check(Role::Head, 1, 4, true);
+        check(Role::Head, 3, 4, false);
+        check(Role::Head, 3, 2, false);
+        check(Role::Head, 9, 1, false);
+    }
+
+    #[test]
+    fn a_draft_is_its_authors_alone() {
+        let head = Viewer::new(member(1), Role::Head, Some(department(1)), &tree());
+        assert!(head.sees(&Audience::Author(member(1))));
+        assert!(!head.sees(&Audience::Author(member(2))));
+    }
+
+    #[test]
+    fn a_member_without_department_sees_no_departments_records() {
+        let viewer = Viewer::new(member(1), Role::Admin, None, &tree());
+        assert!(viewer.sees(&Audience::Shared));
+        assert!(!viewer.sees(&Audience::Department(department(1))));
+    }
+
+    #[test]
+    fn a_cycle_in_storage_does_not_hang() {
+        let tree = DepartmentTree::new([(department(1), Some(department(2))), (department(2), Some(department(1)))]);
+        assert_eq!(tree.above(department(1)), vec![department(1), department(2)]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Names of workspaces, the partitions of a project's memory.
+
+use std::fmt;
+
+/// The workspace meant when a call names none.
+pub const DEFAULT_WORKSPACE: &str = "default";
+
+/// The longest name, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
+/// A checked workspace name: trimmed, 1 to 64 characters, none of them a control character.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkspaceName(String);
+
+/// Why a text is no workspace name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("workspace must be 1 to {NAME_CHARS_MAX} characters without control characters")]
+pub struct InvalidWorkspaceName;
+
+impl WorkspaceName {
+    /// Trims and checks a name.
+    pub fn parse(name: &str) -> Result<Self, InvalidWorkspaceName> {
+        let name = name.trim();
+        let is_valid = !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && !name.chars().any(char::is_control);
+        if is_valid { Ok(Self(name.to_owned())) } else { Err(InvalidWorkspaceName) }
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for WorkspaceName {
+    fn default() -> Self {
+        Self(DEFAULT_WORKSPACE.to_owned())
+    }
+}
+
+impl fmt::Display for WorkspaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_trimmed_and_bounded() {
+        let check = |given: &str, expected: Option<&str>| {
+            assert_eq!(WorkspaceName::parse(given).ok().as_ref().map(WorkspaceName::as_str), expected, "{given:?}");
+        };
+        check("default", Some("default"));
+        check("  team notes ", Some("team notes"));
+        check("команда", Some("команда"));
+        check("", None);
+        check("   ", None);
+        check("a\nb", None);
+        check("a\u{0}b", None);
+        check(&"ж".repeat(64), Some(&"ж".repeat(64)));
+        check(&"ж".repeat(65), None);
+    }
+}

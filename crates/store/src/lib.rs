@@ -1,0 +1,23 @@
+//! Where records rest. A few traits grouped by who needs them, joined as [`Store`] and used as `Arc<dyn Store>`.
+//! No ranking, no permissions, no HTTP and no words meant for people live here.
+//!
+//! One trait method is one meaningful act and one transaction. Every project has a change log: each save, forget and
+//! restore takes the project's next `seq` inside the writing transaction, so that commit order equals seq order and
+//! "everything after S" never misses a row.
+//!
+//! To add an act: 1. the trait in `traits.rs` and its values in `values.rs`, 2. `sqlite/`, in the file of the same
+//! name, 3. a story in `conformance/`, which every engine runs unchanged.
+
+#[cfg(feature = "testing")]
+pub mod conformance;
+mod error;
+pub mod sqlite;
+mod traits;
+mod values;
+
+pub use error::StoreError;
+pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
+pub use values::{
+    Actor, AuditEntry, Brief, Change, Credential, Idempotency, Insert, Inserted, NewKey, Present, Presented, Replay,
+    SourcePart, Tail, Workspace,
+};
