@@ -1,0 +1,123 @@
+//! The index of one workspace: records in, records out. How a query is answered stands in `search.rs`.
+
+use crate::lexicon::{Lexicon, TermNo};
+use crate::model::{Embedding, Model};
+use crate::records::{AudienceNo, Facts, Records, Words};
+use crate::words::{Role, each_word};
+
+/// A record to be indexed.
+#[derive(Debug, Clone, Copy)]
+pub struct NewDoc<'a> {
+    /// Its number in the change log: identifies it, and the larger one is the newer.
+    pub seq: u64,
+    /// What it says.
+    pub text: &'a str,
+    /// Who may see it.
+    pub audience: AudienceNo,
+    /// Whether it takes part in the statistics. Only records that every caller may see should: the statistics shape
+    /// everybody's scores.
+    pub counted: bool,
+    /// Its vector where it is known already; otherwise it is computed from the text.
+    pub embedding: Option<&'a Embedding>,
+}
+
+/// Everything that is needed to search one workspace.
+pub struct WorkspaceIndex {
+    pub(crate) model: &'static Model,
+    pub(crate) lexicon: Lexicon,
+    pub(crate) records: Records,
+    pub(crate) totals: Totals,
+}
+
+/// Sums over the counted records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) records: u32,
+    pub(crate) length: u64,
+}
+
+impl WorkspaceIndex {
+    /// An index without records.
+    pub fn new(model: &'static Model) -> Self {
+        Self { model, lexicon: Lexicon::new(), records: Records::default(), totals: Totals::default() }
+    }
+
+    /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
+    pub fn add(&mut self, doc: NewDoc<'_>) {
+        self.remove(doc.seq);
+        let words = self.read(doc.text);
+        let length = words.running.iter().filter(|&&form| !self.lexicon.is_stop(form)).count();
+        let length = u16::try_from(length).unwrap_or(u16::MAX);
+        let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length };
+        let slot = self.records.insert(facts, &words);
+        for (term, count) in self.terms_of(slot) {
+            self.lexicon.insert_posting(term, slot, count, doc.counted);
+        }
+        if doc.counted {
+            self.totals.records += 1;
+            self.totals.length += u64::from(length);
+        }
+    }
+
+    /// Takes a record out, as if it had never been there. `false` where there is none.
+    pub fn remove(&mut self, seq: u64) -> bool {
+        let Some(slot) = self.records.find(seq) else { return false };
+        let facts = self.records.facts(slot);
+        for (term, _) in self.terms_of(slot) {
+            self.lexicon.remove_posting(term, slot, facts.counted);
+        }
+        if facts.counted {
+            self.totals.records -= 1;
+            self.totals.length -= u64::from(facts.length);
+        }
+        self.records.remove(slot);
+        true
+    }
+
+    /// Whether the record is in the index.
+    pub fn contains(&self, seq: u64) -> bool {
+        self.records.find(seq).is_some()
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes it occupies, counted.
+    pub fn size_bytes(&self) -> usize {
+        size_of::<Self>() + self.lexicon.size_bytes() + self.records.size_bytes()
+    }
+
+    fn read(&mut self, text: &str) -> Words {
+        let mut words = Words::default();
+        let lexicon = &mut self.lexicon;
+        each_word(text, |word, role| {
+            let form = lexicon.learn(word);
+            match role {
+                Role::Running => words.running.push(form),
+                Role::Whole { .. } | Role::Glyph => words.extra.push(form),
+            }
+        });
+        words
+    }
+
+    /// The terms of a record with their counts, each once.
+    fn terms_of(&self, slot: u32) -> Vec<(TermNo, u32)> {
+        let mut terms: Vec<TermNo> = self.records.all_forms(slot).map(|form| self.lexicon.term_of(form)).collect();
+        terms.sort_unstable();
+        let mut counted: Vec<(TermNo, u32)> = Vec::with_capacity(terms.len());
+        for term in terms {
+            match counted.last_mut() {
+                Some((last, count)) if *last == term => *count += 1,
+                _ => counted.push((term, 1)),
+            }
+        }
+        counted
+    }
+}

@@ -1,0 +1,129 @@
+//! The words of a workspace: every form as written, the term (stem) it belongs to, and where each term stands.
+//!
+//! Forms are kept beside terms for two reasons: a known form needs no stemming when a record arrives, and a query can
+//! prefer the records that have its words as written.
+
+use crate::interner::Interner;
+use crate::memory::{push_tight, vec_bytes};
+use crate::postings::Postings;
+use crate::words::{Stems, is_stop_word};
+
+/// A word as written (folded).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FormNo(pub(crate) u32);
+
+/// A stem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TermNo(pub(crate) u32);
+
+/// One stem of the workspace.
+#[derive(Default)]
+pub(crate) struct Term {
+    pub(crate) postings: Postings,
+    /// In how many of the counted records it stands: the document frequency of the ranking.
+    pub(crate) counted: u32,
+}
+
+/// What is known of one form.
+#[derive(Clone, Copy)]
+struct Form {
+    /// The term's number, and in the lowest bit whether the form is a stop word.
+    packed: u32,
+}
+
+/// All words of a workspace.
+pub(crate) struct Lexicon {
+    forms: Interner,
+    form_facts: Vec<Form>,
+    stems: Interner,
+    terms: Vec<Term>,
+    stemmers: Stems,
+    /// Terms without any record left.
+    idle_terms: usize,
+}
+
+impl Lexicon {
+    pub(crate) fn new() -> Self {
+        Self {
+            forms: Interner::default(),
+            form_facts: Vec::new(),
+            stems: Interner::default(),
+            terms: Vec::new(),
+            stemmers: Stems::new(),
+            idle_terms: 0,
+        }
+    }
+
+    /// The form's number; a new one is learnt.
+    pub(crate) fn learn(&mut self, word: &str) -> FormNo {
+        let (number, is_new) = self.forms.intern(word);
+        if is_new {
+            let (term, term_is_new) = self.stems.intern(&self.stemmers.stem(word));
+            if term_is_new {
+                push_tight(&mut self.terms, Term::default());
+                self.idle_terms += 1;
+            }
+            push_tight(&mut self.form_facts, Form { packed: term << 1 | u32::from(is_stop_word(word)) });
+        }
+        FormNo(number)
+    }
+
+    pub(crate) fn find_form(&self, word: &str) -> Option<FormNo> {
+        self.forms.find(word).map(FormNo)
+    }
+
+    /// The term of a word, be its form known or not.
+    pub(crate) fn find_term(&self, word: &str) -> Option<TermNo> {
+        match self.forms.find(word) {
+            Some(form) => Some(self.term_of(FormNo(form))),
+            None => self.stems.find(&self.stemmers.stem(word)).map(TermNo),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn term_of(&self, form: FormNo) -> TermNo {
+        TermNo(self.form_facts[form.0 as usize].packed >> 1)
+    }
+
+    #[inline]
+    pub(crate) fn is_stop(&self, form: FormNo) -> bool {
+        self.form_facts[form.0 as usize].packed & 1 == 1
+    }
+
+    pub(crate) fn term(&self, term: TermNo) -> &Term {
+        &self.terms[term.0 as usize]
+    }
+
+    pub(crate) fn stem_text(&self, term: TermNo) -> &str {
+        self.stems.text(term.0)
+    }
+
+    pub(crate) fn form_text(&self, form: FormNo) -> &str {
+        self.forms.text(form.0)
+    }
+
+    pub(crate) fn insert_posting(&mut self, term: TermNo, slot: u32, count: u32, counted: bool) {
+        let term = &mut self.terms[term.0 as usize];
+        self.idle_terms -= usize::from(term.postings.len() == 0);
+        term.postings.insert(slot, count);
+        term.counted += u32::from(counted);
+    }
+
+    pub(crate) fn remove_posting(&mut self, term: TermNo, slot: u32, counted: bool) {
+        let term = &mut self.terms[term.0 as usize];
+        term.postings.remove(slot);
+        term.counted -= u32::from(counted);
+        self.idle_terms += usize::from(term.postings.len() == 0);
+    }
+
+    /// Whether most of what is kept here belongs to records that are gone.
+    pub(crate) fn is_mostly_idle(&self) -> bool {
+        const WORTH_A_REBUILD: usize = 1024;
+        self.idle_terms > WORTH_A_REBUILD && self.idle_terms * 2 > self.terms.len()
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        let lists: usize = self.terms.iter().map(|term| term.postings.heap_bytes()).sum();
+        self.forms.size_bytes() + self.stems.size_bytes() + vec_bytes(&self.form_facts) + vec_bytes(&self.terms) + lists
+    }
+}

@@ -1,0 +1,23 @@
+//! Which records answer a query: words, index, vectors, ranking, snapshots.
+//!
+//! Pure: no database, no tenants, no clock, no I/O. A [`WorkspaceIndex`] is derived from the change log and may be
+//! thrown away at any time; equal live records give equal answers, to the bit, whatever the order they came in.
+//!
+//! Where to look: `words` cuts text into words, `lexicon` and `postings` hold them, `records` holds what else is known
+//! of a record, `model` turns text into vectors, `search` ranks.
+
+mod index;
+mod interner;
+mod lexicon;
+mod memory;
+mod model;
+mod postings;
+mod records;
+mod search;
+mod varint;
+mod words;
+
+pub use index::{NewDoc, WorkspaceIndex};
+pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
+pub use records::AudienceNo;
+pub use search::{Hit, SearchRequest};

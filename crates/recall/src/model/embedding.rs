@@ -1,0 +1,64 @@
+//! A vector as it is stored beside its record: 256 signed bytes. Only their direction counts, so the scale that turns
+//! them into a vector of length one follows from the bytes themselves and needs no place of its own.
+
+use super::DIMENSIONS;
+
+/// The direction of a text's meaning, rounded to bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Embedding {
+    steps: [i8; DIMENSIONS],
+}
+
+/// Bytes that are no embedding.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("an embedding has {DIMENSIONS} bytes, not {len}")]
+pub struct EmbeddingError {
+    /// How many there were.
+    pub len: usize,
+}
+
+impl Embedding {
+    /// How many bytes [`Embedding::to_bytes`] gives.
+    pub const SIZE_BYTES: usize = DIMENSIONS;
+
+    /// As stored.
+    pub fn to_bytes(&self) -> [u8; Self::SIZE_BYTES] {
+        self.steps.map(i8::cast_unsigned)
+    }
+
+    /// From what was stored.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EmbeddingError> {
+        let bytes: &[u8; DIMENSIONS] = bytes.try_into().map_err(|_| EmbeddingError { len: bytes.len() })?;
+        Ok(Self { steps: bytes.map(u8::cast_signed) })
+    }
+
+    /// Rounds so that the largest component becomes 127.
+    pub(crate) fn quantise(exact: &[f32; DIMENSIONS]) -> Self {
+        let largest = exact.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+        if largest == 0.0 {
+            return Self { steps: [0; DIMENSIONS] };
+        }
+        Self { steps: exact.map(|x| (x / largest * 127.0).round() as i8) }
+    }
+
+    pub(crate) fn steps(&self) -> &[i8; DIMENSIONS] {
+        &self.steps
+    }
+
+    /// The factor that gives the bytes length one; 0 for the empty vector.
+    pub(crate) fn scale(steps: &[i8]) -> f32 {
+        let squares: i32 = steps.iter().map(|&step| i32::from(step) * i32::from(step)).sum();
+        if squares == 0 { 0.0 } else { (1.0 / f64::from(squares).sqrt()) as f32 }
+    }
+
+    pub(crate) fn to_floats(&self) -> [f32; DIMENSIONS] {
+        let scale = Self::scale(&self.steps);
+        self.steps.map(|step| f32::from(step) * scale)
+    }
+}
+
+impl std::fmt::Debug for Embedding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Embedding({:?}, …)", &self.steps[..4])
+    }
+}

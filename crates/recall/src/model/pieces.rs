@@ -1,0 +1,148 @@
+//! Cutting a text into the model's word pieces: the normalisation of uncased BERT, then greedy longest match.
+//! These pieces serve the vectors alone; the words that are searched for come from `words.rs`.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+
+/// Words longer than this have no pieces, as in the tokeniser the model was trained with.
+const WORD_CHARS_MAX: usize = 100;
+/// Marks a piece that continues a word.
+const CONTINUES: &str = "##";
+
+/// The pieces and their numbers.
+pub(crate) struct Vocabulary {
+    starts: FxHashMap<Box<str>, u32>,
+    continuations: FxHashMap<Box<str>, u32>,
+    len: usize,
+    /// The longest piece in bytes: no longer prefix needs to be looked up.
+    piece_bytes_max: usize,
+}
+
+impl Vocabulary {
+    pub(crate) fn new(lines: Cow<'static, str>) -> Self {
+        let (mut starts, mut continuations) = (FxHashMap::default(), FxHashMap::default());
+        let (mut len, mut piece_bytes_max) = (0, 0);
+        for (number, piece) in (0_u32..).zip(lines.lines()) {
+            match piece.strip_prefix(CONTINUES) {
+                Some(rest) if !rest.is_empty() => continuations.insert(rest.into(), number),
+                _ => starts.insert(piece.into(), number),
+            };
+            piece_bytes_max = piece_bytes_max.max(piece.len());
+            len += 1;
+        }
+        Self { starts, continuations, len, piece_bytes_max }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Calls `emit` with the number of every piece, in reading order.
+    pub(crate) fn each_piece(&self, text: &str, mut emit: impl FnMut(u32)) {
+        let normal = normalise(text);
+        let mut pieces = Vec::new();
+        for word in normal.split_whitespace() {
+            let mut start = 0;
+            for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
+                self.cut_word(&word[start..at], &mut pieces);
+                start = at + c.len_utf8();
+                self.cut_word(&word[at..start], &mut pieces);
+            }
+            self.cut_word(&word[start..], &mut pieces);
+        }
+        pieces.into_iter().for_each(&mut emit);
+    }
+
+    /// A word that cannot be cut to its end has no pieces at all.
+    fn cut_word(&self, word: &str, pieces: &mut Vec<u32>) {
+        if word.is_empty() || word.len() > WORD_CHARS_MAX && word.chars().count() > WORD_CHARS_MAX {
+            return;
+        }
+        let before = pieces.len();
+        let mut rest = word;
+        while !rest.is_empty() {
+            let known = if rest.len() == word.len() { &self.starts } else { &self.continuations };
+            let Some((piece, length)) = self.longest_match(known, rest) else {
+                pieces.truncate(before);
+                return;
+            };
+            pieces.push(piece);
+            rest = &rest[length..];
+        }
+    }
+
+    fn longest_match(&self, known: &FxHashMap<Box<str>, u32>, text: &str) -> Option<(u32, usize)> {
+        let mut end = text.floor_char_boundary(self.piece_bytes_max);
+        while end > 0 {
+            if let Some(&piece) = known.get(&text[..end]) {
+                return Some((piece, end));
+            }
+            end = text.floor_char_boundary(end - 1);
+        }
+        None
+    }
+}
+
+/// Control characters out, ideographs apart, lower case, no accents.
+fn normalise(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return normalise_ascii(text);
+    }
+    let mut spaced = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\0' | '\u{FFFD}' => {}
+            c if c.is_whitespace() => spaced.push(' '),
+            c if is_control(c) => {}
+            c if is_ideograph(c) => spaced.extend([' ', c, ' ']),
+            c => spaced.push(c),
+        }
+    }
+    let bare = spaced.nfd().filter(|&c| !is_nonspacing_mark(c));
+    Cow::Owned(bare.flat_map(char::to_lowercase).collect())
+}
+
+fn normalise_ascii(text: &str) -> Cow<'_, str> {
+    let needs_work = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_control();
+    if !text.bytes().any(needs_work) {
+        return Cow::Borrowed(text);
+    }
+    let keep = |c: &char| !c.is_ascii_control() || c.is_ascii_whitespace();
+    Cow::Owned(text.chars().filter(keep).map(|c| c.to_ascii_lowercase()).collect())
+}
+
+/// Category Mn. Every mark with a combining class is one, and so are the others that NFD sets free from letters.
+fn is_nonspacing_mark(c: char) -> bool {
+    canonical_combining_class(c) != 0 || (is_combining_mark(c) && matches!(u32::from(c), 0x0300..=0x036F))
+}
+
+/// Format and private characters vanish, as the original does with category C.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c), 0xAD | 0x600..=0x605 | 0x61C | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F
+            | 0xE000..=0xF8FF | 0xFEFF | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F | 0xF0000..=0x10FFFF)
+}
+
+/// The blocks that BERT sets apart by spaces: Han alone, no kana and no hangul.
+fn is_ideograph(c: char) -> bool {
+    matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2A6DF | 0x2A700..=0x2CEAF
+        | 0x2F800..=0x2FA1F)
+}
+
+/// Everything printable in ASCII that is no letter or digit, and Unicode's category P outside it.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation();
+    }
+    matches!(u32::from(c), 0xA1 | 0xA7 | 0xAB | 0xB6 | 0xB7 | 0xBB | 0xBF | 0x37E | 0x387 | 0x55A..=0x55F | 0x589 | 0x58A
+        | 0x5BE | 0x5C0 | 0x5C3 | 0x5C6 | 0x5F3 | 0x5F4 | 0x60C | 0x60D | 0x61B | 0x61E | 0x61F | 0x66A..=0x66D | 0x6D4
+        | 0x964 | 0x965 | 0xE4F | 0x2010..=0x2027 | 0x2030..=0x205E | 0x207D | 0x207E | 0x208D | 0x208E | 0x2308..=0x230B
+        | 0x2329 | 0x232A | 0x2768..=0x2775 | 0x27C5 | 0x27C6 | 0x27E6..=0x27EF | 0x2983..=0x2998 | 0x29D8..=0x29DB
+        | 0x29FC | 0x29FD | 0x2E00..=0x2E5D | 0x3001..=0x3003 | 0x3008..=0x3011 | 0x3014..=0x301F | 0x3030 | 0x303D
+        | 0x30A0 | 0x30FB | 0xFE10..=0xFE19 | 0xFE30..=0xFE52 | 0xFE54..=0xFE61 | 0xFE63 | 0xFE68 | 0xFE6A | 0xFE6B
+        | 0xFF01..=0xFF03 | 0xFF05..=0xFF0A | 0xFF0C..=0xFF0F | 0xFF1A | 0xFF1B | 0xFF1F | 0xFF20 | 0xFF3B..=0xFF3D
+        | 0xFF3F | 0xFF5B | 0xFF5D | 0xFF5F..=0xFF65)
+}

@@ -1,0 +1,169 @@
+//! In which records a term stands, and how often: slots in rising order, as differences, packed into bytes.
+//!
+//! A posting is one byte where the slot is near and the term stands there once, which is the common case. A deleted
+//! record's postings are cut out at once, so a list never holds anything but the truth.
+
+use smallvec::SmallVec;
+
+use crate::varint;
+
+/// The records of one term.
+#[derive(Default, Clone)]
+pub(crate) struct Postings {
+    /// Per posting: `difference << 1 | repeated`, then the count where `repeated`. Short lists live inline.
+    bytes: SmallVec<[u8; 16]>,
+    /// The highest slot of the list; meaningless while it is empty.
+    last: u32,
+    /// How many records there are in the list.
+    len: u32,
+}
+
+/// One record of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Posting {
+    pub(crate) slot: u32,
+    pub(crate) count: u32,
+}
+
+impl Postings {
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    pub(crate) fn iter(&self) -> Iter<'_> {
+        Iter { bytes: &self.bytes, at: 0, previous: 0 }
+    }
+
+    /// Puts a record in. The slot must not be in the list yet.
+    pub(crate) fn insert(&mut self, slot: u32, count: u32) {
+        debug_assert!(count > 0, "a term that does not stand in a record has no posting there");
+        if self.len == 0 || slot > self.last {
+            let difference = if self.len == 0 { slot } else { slot - self.last };
+            self.make_room();
+            encode(&mut self.bytes, difference, count);
+            self.last = slot;
+        } else {
+            self.splice(slot, Some(count));
+        }
+        self.len += 1;
+    }
+
+    /// Cuts a record out. The slot must be in the list.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        self.splice(slot, None);
+        self.len -= 1;
+        if self.len == 0 {
+            self.bytes = SmallVec::new();
+        }
+    }
+
+    /// Bytes on the heap. An inline list has none.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        if self.bytes.spilled() { self.bytes.capacity() } else { 0 }
+    }
+
+    /// Rewrites the neighbourhood of `slot`: with a count it comes in, without one it goes.
+    fn splice(&mut self, slot: u32, count: Option<u32>) {
+        let mut iter = self.iter();
+        let (mut start, mut before) = (0, 0);
+        let mut here = iter.next();
+        while let Some(posting) = here
+            && posting.slot < slot
+        {
+            (start, before) = (iter.at, posting.slot);
+            here = iter.next();
+        }
+        let mut fresh: SmallVec<[u8; 24]> = SmallVec::new();
+        let mut previous = before;
+        if let Some(count) = count {
+            encode(&mut fresh, slot - previous, count);
+            previous = slot;
+        } else {
+            debug_assert_eq!(here.map(|posting| posting.slot), Some(slot), "only present postings are removed");
+            here = iter.next();
+        }
+        let end = iter.at;
+        match here {
+            Some(next) => encode(&mut fresh, next.slot - previous, next.count),
+            None => self.last = previous,
+        }
+        self.replace(start, end, &fresh);
+    }
+
+    fn replace(&mut self, start: usize, end: usize, fresh: &[u8]) {
+        let tail = self.bytes.len() - end;
+        let grown_len = start + fresh.len() + tail;
+        if grown_len > self.bytes.len() {
+            self.make_room();
+            self.bytes.resize(grown_len.max(self.bytes.len()), 0);
+        }
+        self.bytes.copy_within(end..end + tail, start + fresh.len());
+        self.bytes[start..start + fresh.len()].copy_from_slice(fresh);
+        self.bytes.truncate(grown_len);
+    }
+
+    /// Grows by a quarter where doubling would waste; the list of a common word is long.
+    fn make_room(&mut self) {
+        const POSTING_BYTES_MAX: usize = 10;
+        let free = self.bytes.capacity() - self.bytes.len();
+        if free < POSTING_BYTES_MAX && self.bytes.len() >= 64 {
+            self.bytes.reserve_exact(POSTING_BYTES_MAX.max(self.bytes.len() / 4));
+        }
+    }
+}
+
+/// Reads a list from its start.
+#[derive(Clone)]
+pub(crate) struct Iter<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    previous: u32,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Posting;
+
+    #[inline]
+    fn next(&mut self) -> Option<Posting> {
+        let head = varint::read(self.bytes, &mut self.at)?;
+        self.previous += head >> 1;
+        let count = if head & 1 == 0 { 1 } else { varint::read(self.bytes, &mut self.at)? };
+        Some(Posting { slot: self.previous, count })
+    }
+}
+
+fn encode(out: &mut impl Extend<u8>, difference: u32, count: u32) {
+    varint::write(out, difference << 1 | u32::from(count > 1));
+    if count > 1 {
+        varint::write(out, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_list_holds_what_was_put_in_and_not_taken_out(
+            steps in prop::collection::vec((0_u32..400, 1_u32..300), 0..300),
+        ) {
+            let mut list = Postings::default();
+            let mut truth = BTreeMap::new();
+            for (slot, count) in steps {
+                if truth.remove(&slot).is_some() {
+                    list.remove(slot);
+                } else {
+                    truth.insert(slot, count);
+                    list.insert(slot, count);
+                }
+            }
+            let read: Vec<_> = list.iter().map(|posting| (posting.slot, posting.count)).collect();
+            prop_assert_eq!(read, truth.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The records of a workspace by slot: who they are, how long, who may see them, and their words in reading order.
+//! A slot is a place in these arrays; it says nothing of age, and the slot of a forgotten record is used again.
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+use crate::lexicon::FormNo;
+use crate::memory::{extend_tight, push_tight, vec_bytes};
+use crate::varint;
+
+/// Who may see a record, as a number that only the caller understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AudienceNo(pub u32);
+
+/// The words of one record, in the order of the text.
+#[derive(Default)]
+pub(crate) struct Words {
+    /// The running text.
+    pub(crate) running: Vec<FormNo>,
+    /// Identifiers as written and single characters: found, but without a place in the running text.
+    pub(crate) extra: Vec<FormNo>,
+}
+
+/// What the arrays hold of a record beside its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) seq: u64,
+    pub(crate) audience: AudienceNo,
+    pub(crate) counted: bool,
+    /// Content words of the running text.
+    pub(crate) length: u16,
+}
+
+/// All records of a workspace.
+#[derive(Default)]
+pub(crate) struct Records {
+    slots_by_seq: HashTable<u32>,
+    seqs: Vec<u64>,
+    lengths: Vec<u16>,
+    /// An index into `audiences`, shifted left by one, and whether the record is counted; `VACANT` for a free slot.
+    standings: Vec<u16>,
+    audiences: Vec<Audience>,
+    /// Per slot: start of its words in `words` (40 bits) and their length in bytes (24 bits).
+    spans: Vec<u64>,
+    words: Vec<u8>,
+    words_dead_bytes: usize,
+    free: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Audience {
+    number: AudienceNo,
+    records: u32,
+}
+
+const VACANT: u16 = u16::MAX;
+
+impl Records {
+    pub(crate) fn len(&self) -> usize {
+        self.seqs.len() - self.free.len()
+    }
+
+    /// One past the highest slot in use.
+    pub(crate) fn slots(&self) -> usize {
+        self.seqs.len()
+    }
+
+    pub(crate) fn find(&self, seq: u64) -> Option<u32> {
+        self.slots_by_seq.find(hash(seq), |&slot| self.seqs[slot as usize] == seq).copied()
+    }
+
+    /// Takes a slot for a new record.
+    pub(crate) fn insert(&mut self, facts: Facts, words: &Words) -> u32 {
+        let standing = self.audience_index(facts.audience) << 1 | u16::from(facts.counted);
+        let span = self.store_words(words);
+        let slot = if let Some(slot) = self.free.pop() {
+            let at = slot as usize;
+            (self.seqs[at], self.lengths[at], self.standings[at], self.spans[at]) =
+                (facts.seq, facts.length, standing, span);
+            slot
+        } else {
+            push_tight(&mut self.seqs, facts.seq);
+            push_tight(&mut self.lengths, facts.length);
+            push_tight(&mut self.standings, standing);
+            push_tight(&mut self.spans, span);
+            u32::try_from(self.seqs.len() - 1).expect("a workspace has fewer than 2^32 records")
+        };
+        let seqs = &self.seqs;
+        self.slots_by_seq.insert_unique(hash(facts.seq), slot, |&other| hash(seqs[other as usize]));
+        slot
+    }
+
+    /// Frees the slot.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let at = slot as usize;
+        let seq = self.seqs[at];
+        if let Ok(entry) = self.slots_by_seq.find_entry(hash(seq), |&other| other == slot) {
+            entry.remove();
+        }
+        self.audiences[usize::from(self.standings[at] >> 1)].records -= 1;
+        self.standings[at] = VACANT;
+        self.words_dead_bytes += span_len(self.spans[at]);
+        self.spans[at] = 0;
+        self.free.push(slot);
+        self.drop_dead_words();
+    }
+
+    pub(crate) fn facts(&self, slot: u32) -> Facts {
+        let at = slot as usize;
+        let standing = self.standings[at];
+        Facts {
+            seq: self.seqs[at],
+            audience: self.audiences[usize::from(standing >> 1)].number,
+            counted: standing & 1 == 1,
+            length: self.lengths[at],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn seq(&self, slot: u32) -> u64 {
+        self.seqs[slot as usize]
+    }
+
+    pub(crate) fn lengths(&self) -> &[u16] {
+        &self.lengths
+    }
+
+    /// The running words of a record.
+    pub(crate) fn running(&self, slot: u32) -> FormIter<'_> {
+        let mut forms = self.all_forms(slot);
+        forms.left = forms.running;
+        forms
+    }
+
+    /// Every form of a record: the running words, then identifiers as written and single characters.
+    pub(crate) fn all_forms(&self, slot: u32) -> FormIter<'_> {
+        let span = self.spans[slot as usize];
+        let start = span_start(span);
+        let bytes = &self.words[start..start + span_len(span)];
+        let mut at = 0;
+        let running = varint::read(bytes, &mut at).unwrap_or(0);
+        FormIter { bytes, at, running, left: u32::MAX }
+    }
+
+    pub(crate) fn live_slots(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.standings).filter(|&(_, &standing)| standing != VACANT).map(|(slot, _)| slot)
+    }
+
+    /// Asks once per audience who may be seen.
+    pub(crate) fn seen_by(&self, visible: &dyn Fn(AudienceNo) -> bool) -> Seen<'_> {
+        let by_audience: Vec<bool> =
+            self.audiences.iter().map(|audience| audience.records > 0 && visible(audience.number)).collect();
+        let records = self.audiences.iter().zip(&by_audience).filter(|(_, seen)| **seen).map(|(a, _)| a.records).sum();
+        Seen { standings: &self.standings, by_audience, records }
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.slots_by_seq.allocation_size()
+            + vec_bytes(&self.seqs)
+            + vec_bytes(&self.lengths)
+            + vec_bytes(&self.standings)
+            + vec_bytes(&self.audiences)
+            + vec_bytes(&self.spans)
+            + self.words.capacity()
+            + vec_bytes(&self.free)
+    }
+
+    /// The index of an audience, with one record more in it. Audiences without records give up their place.
+    fn audience_index(&mut self, number: AudienceNo) -> u16 {
+        let known = self.audiences.iter().position(|audience| audience.records > 0 && audience.number == number);
+        let at = known.or_else(|| self.audiences.iter().position(|audience| audience.records == 0));
+        let at = at.unwrap_or_else(|| {
+            self.audiences.push(Audience { number, records: 0 });
+            self.audiences.len() - 1
+        });
+        self.audiences[at].number = number;
+        self.audiences[at].records += 1;
+        let index = u16::try_from(at).expect("a workspace has fewer than 2^15 audiences");
+        assert!(index < VACANT >> 1, "a workspace has fewer than 2^15 audiences");
+        index
+    }
+
+    fn store_words(&mut self, words: &Words) -> u64 {
+        let mut bytes = Vec::with_capacity(2 * (words.running.len() + words.extra.len()) + 2);
+        varint::write(&mut bytes, u32::try_from(words.running.len()).unwrap_or(u32::MAX));
+        for form in words.running.iter().chain(&words.extra) {
+            varint::write(&mut bytes, form.0);
+        }
+        let start = self.words.len();
+        extend_tight(&mut self.words, &bytes);
+        pack_span(start, bytes.len())
+    }
+
+    fn drop_dead_words(&mut self) {
+        const WORTH_A_COPY: usize = 4096;
+        if self.words_dead_bytes < WORTH_A_COPY || self.words_dead_bytes * 3 < self.words.len() {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.words.len() - self.words_dead_bytes);
+        for span in &mut self.spans {
+            let (start, len) = (span_start(*span), span_len(*span));
+            *span = pack_span(kept.len(), len);
+            kept.extend_from_slice(&self.words[start..start + len]);
+        }
+        self.words = kept;
+        self.words_dead_bytes = 0;
+    }
+}
+
+/// What one caller may see.
+pub(crate) struct Seen<'a> {
+    standings: &'a [u16],
+    by_audience: Vec<bool>,
+    /// How many records that is.
+    pub(crate) records: u32,
+}
+
+impl Seen<'_> {
+    #[inline]
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        let standing = self.standings[slot as usize];
+        standing != VACANT && self.by_audience[usize::from(standing >> 1)]
+    }
+}
+
+/// Reads the forms of one record.
+pub(crate) struct FormIter<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    running: u32,
+    left: u32,
+}
+
+impl Iterator for FormIter<'_> {
+    type Item = FormNo;
+
+    #[inline]
+    fn next(&mut self) -> Option<FormNo> {
+        self.left = self.left.checked_sub(1)?;
+        varint::read(self.bytes, &mut self.at).map(FormNo)
+    }
+}
+
+fn pack_span(start: usize, len: usize) -> u64 {
+    assert!(len < 1 << 24 && start < 1 << 40, "a record's words fit their span");
+    (start as u64) << 24 | len as u64
+}
+
+fn span_start(span: u64) -> usize {
+    usize::try_from(span >> 24).expect("spans point into memory")
+}
+
+fn span_len(span: u64) -> usize {
+    (span & 0xFF_FFFF) as usize
+}
+
+fn hash(seq: u64) -> u64 {
+    FxBuildHasher.hash_one(seq)
+}

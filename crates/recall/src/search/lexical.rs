@@ -1,0 +1,142 @@
+//! How well the words fit: BM25 over the postings, a window of slots at a time so that the sums stay in the cache.
+//!
+//! Scores are whole numbers from the first addition on. Sums of floats depend on the order of the terms and of the
+//! records; whole numbers give every node, every order of arrival and every rebuild the same answer to the bit.
+
+use crate::index::WorkspaceIndex;
+use crate::lexicon::TermNo;
+use crate::postings;
+use crate::records::Seen;
+
+/// Saturation of repeated words.
+const K1: f32 = 1.2;
+/// How much long records are held back.
+const B: f32 = 0.75;
+/// What a score of one is as a whole number.
+pub(crate) const ONE: f32 = 65_536.0;
+/// Slots per window: sums for this many fit the first-level caches.
+const WINDOW: usize = 4096;
+/// Lengths up to here have their norm ready; longer records are rare.
+const NORMS: usize = 256;
+/// The mean length where nothing is counted yet.
+const TYPICAL_LENGTH: f64 = 12.0;
+
+/// A term to be scored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weighted {
+    pub(crate) term: TermNo,
+    /// How much it counts.
+    pub(crate) weight: f32,
+    /// Added to `Matched::seen` of the records that have it.
+    pub(crate) mark: u32,
+}
+
+/// A record that has at least one of the terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Matched {
+    pub(crate) slot: u32,
+    /// In units of 1 / `ONE`.
+    pub(crate) score: u32,
+    /// The sum of the marks of the terms it has.
+    pub(crate) seen: u32,
+}
+
+/// The statistics that turn counts into weights.
+pub(crate) struct Bm25 {
+    records: f64,
+    mean_length: f32,
+    norms: [f32; NORMS],
+}
+
+impl Bm25 {
+    pub(crate) fn new(index: &WorkspaceIndex) -> Self {
+        let totals = index.totals;
+        let mean_length =
+            if totals.length == 0 { TYPICAL_LENGTH } else { totals.length as f64 / f64::from(totals.records) };
+        let mut bm25 =
+            Self { records: f64::from(totals.records), mean_length: mean_length as f32, norms: [0.0; NORMS] };
+        bm25.norms = std::array::from_fn(|length| bm25.compute_norm(length as f32));
+        bm25
+    }
+
+    /// How telling a term is that stands in `counted` records.
+    pub(crate) fn idf(&self, counted: u32) -> f32 {
+        let counted = f64::from(counted);
+        // libm, not the platform's: logarithms differ between systems in the last bit.
+        libm::log(1.0 + (self.records - counted + 0.5) / (counted + 0.5)) as f32
+    }
+
+    #[inline]
+    pub(crate) fn norm(&self, length: u16) -> f32 {
+        match self.norms.get(usize::from(length)) {
+            Some(&norm) => norm,
+            None => self.compute_norm(f32::from(length)),
+        }
+    }
+
+    fn compute_norm(&self, length: f32) -> f32 {
+        K1 * (1.0 - B + B * length / self.mean_length)
+    }
+}
+
+/// The share of one term in a record's score: `factor` is weight × idf × `ONE`.
+#[inline]
+pub(crate) fn contribution(factor: f32, count: u32, norm: f32) -> u32 {
+    let count = count as f32;
+    (factor * (K1 + 1.0) * count / (count + norm) + 0.5) as u32
+}
+
+/// Scores every visible record that has one of the terms, in order of slots.
+pub(crate) fn score(index: &WorkspaceIndex, bm25: &Bm25, terms: &[Weighted], seen: &Seen<'_>) -> Vec<Matched> {
+    let mut cursors: Vec<Cursor<'_>> = terms.iter().map(|term| Cursor::new(index, bm25, *term)).collect();
+    let lengths = index.records.lengths();
+    let mut sums = vec![(0_u32, 0_u32); WINDOW.min(lengths.len())];
+    let mut matched = Vec::new();
+    let mut start = 0;
+    while start < lengths.len() {
+        let end = lengths.len().min(start + WINDOW);
+        for cursor in &mut cursors {
+            cursor.add_to(&mut sums, &lengths[start..end], start as u32, bm25);
+        }
+        for (slot, sum) in (start as u32..end as u32).zip(&mut sums) {
+            if *sum != (0, 0) {
+                if seen.contains(slot) {
+                    matched.push(Matched { slot, score: sum.0, seen: sum.1 });
+                }
+                *sum = (0, 0);
+            }
+        }
+        start = end;
+    }
+    matched
+}
+
+/// A term on its way through the windows.
+struct Cursor<'a> {
+    postings: postings::Iter<'a>,
+    next: Option<postings::Posting>,
+    factor: f32,
+    mark: u32,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(index: &'a WorkspaceIndex, bm25: &Bm25, weighted: Weighted) -> Self {
+        let term = index.lexicon.term(weighted.term);
+        let mut postings = term.postings.iter();
+        let next = postings.next();
+        Self { postings, next, factor: weighted.weight * bm25.idf(term.counted) * ONE, mark: weighted.mark }
+    }
+
+    fn add_to(&mut self, sums: &mut [(u32, u32)], lengths: &[u16], start: u32, bm25: &Bm25) {
+        let end = start + lengths.len() as u32;
+        while let Some(posting) = self.next
+            && posting.slot < end
+        {
+            let at = (posting.slot - start) as usize;
+            let share = contribution(self.factor, posting.count, bm25.norm(lengths[at]));
+            sums[at].0 = sums[at].0.saturating_add(share);
+            sums[at].1 += self.mark;
+            self.next = self.postings.next();
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What must be known of a script: whether it is written without spaces, and how its letters are folded.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Scripts whose words have no visible border: Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar.
+///
+/// Hangul has spaces, but its particles cling to the noun; pairs find the noun where whole words would not.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x3005..=0x3007 | 0x3040..=0x30FF
+        | 0x3130..=0x318F | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF
+        | 0x20000..=0x3FFFF)
+}
+
+/// Latin letters, with or without marks. The shipped embedding model knows no other script.
+pub(crate) fn is_latin(c: char) -> bool {
+    c.is_ascii_alphabetic() || matches!(u32::from(c), 0x00C0..=0x024F | 0x1E00..=0x1EFF)
+}
+
+/// Writes the folded form of `word` into `out`: lower case, Latin and Cyrillic letters without their marks.
+///
+/// People type `cafe` and `все`; the text says `café` and `всё`. In other scripts marks carry the vowels and stay, and
+/// so does Cyrillic `й`, which is a letter of its own.
+pub(crate) fn fold_into(word: &str, out: &mut String) {
+    out.clear();
+    if word.is_ascii() {
+        out.push_str(word);
+        out.make_ascii_lowercase();
+        return;
+    }
+    for c in word.chars().flat_map(char::to_lowercase) {
+        if is_latin(c) {
+            out.extend(std::iter::once(c).nfd().filter(|&part| !is_combining_mark(part)));
+        } else if c == 'ё' {
+            out.push('е');
+        } else if !is_stray_mark(c) {
+            out.push(c);
+        }
+    }
+}
+
+/// The combining diacritics of the Latin block, left over where a mark had no composed letter.
+fn is_stray_mark(c: char) -> bool {
+    matches!(u32::from(c), 0x0300..=0x036F)
+}

@@ -1,0 +1,99 @@
+//! What a person would expect of the search, example by example.
+
+use mnemon_recall::{AudienceNo, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
+
+fn index_of(texts: &[&str]) -> WorkspaceIndex {
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    for (seq, text) in (1..).zip(texts) {
+        index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding: None });
+    }
+    index
+}
+
+fn search(index: &WorkspaceIndex, query: &str) -> Vec<Hit> {
+    index.search(&SearchRequest { query, limit: 10, visible: &|_| true })
+}
+
+fn first(texts: &[&str], query: &str) -> Option<u64> {
+    search(&index_of(texts), query).first().map(|hit| hit.seq)
+}
+
+#[test]
+fn scores_fall_with_rank_and_lie_between_zero_and_one() {
+    let index = index_of(&["red fox", "red fox jumps", "the fox", "a dog", "red"]);
+    let hits = search(&index, "red fox");
+    assert!(hits.len() >= 4);
+    assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score <= 1.0));
+    assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
+}
+
+#[test]
+fn of_equal_records_the_newest_comes_first() {
+    let hits = search(&index_of(&["the boiler code", "the boiler code", "the boiler code"]), "boiler");
+    assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [3, 2, 1]);
+}
+
+#[test]
+fn a_query_without_words_or_with_foreign_words_finds_nothing() {
+    let index = index_of(&["the boiler code is 4711", "deploys run on friday"]);
+    for query in ["", "  ", "?!…", "xylophone zebra", "Паровоз", "猫犬"] {
+        assert_eq!(search(&index, query), [], "{query:?}");
+    }
+}
+
+#[test]
+fn stop_words_count_where_there_is_nothing_else() {
+    assert_eq!(first(&["who are you", "boiler code"], "who are you"), Some(1));
+}
+
+#[test]
+fn russian_endings_do_not_matter() {
+    let texts = ["Сервер хранит ключи доступа в сейфе", "Погода сегодня хорошая"];
+    assert_eq!(first(&texts, "ключами серверов"), Some(1));
+    assert_eq!(first(&texts, "хорошей погоды"), Some(2));
+}
+
+#[test]
+fn two_characters_and_one_find_unspaced_text() {
+    let texts = ["東京都の天気は晴れです", "大阪の料理"];
+    assert_eq!(first(&texts, "天気"), Some(1));
+    assert_eq!(first(&texts, "料理"), Some(2));
+    assert_eq!(first(&texts, "阪"), Some(2));
+}
+
+#[test]
+fn identifiers_are_found_by_their_parts() {
+    let texts =
+        ["parseHttpHeader panics on empty input", "see crates/store/src/lib.rs", "max_retry_count is 5", "uses v1.2"];
+    assert_eq!(first(&texts, "http header"), Some(1));
+    assert_eq!(first(&texts, "store lib"), Some(2));
+    assert_eq!(first(&texts, "retry count"), Some(3));
+    assert_eq!(first(&texts, "MAX_RETRY_COUNT"), Some(3));
+    assert_eq!(first(&texts, "version 1.2"), Some(4));
+}
+
+#[test]
+fn a_removed_record_is_gone_and_a_replaced_one_answers_by_its_new_text() {
+    let mut index = index_of(&["red fox", "red dog"]);
+    assert!(index.remove(1));
+    assert!(!index.remove(1));
+    assert!(!index.contains(1));
+    assert_eq!(index.len(), 1);
+    assert_eq!(search(&index, "fox"), []);
+    index.add(NewDoc { seq: 2, text: "blue cat", audience: AudienceNo(0), counted: true, embedding: None });
+    assert_eq!(search(&index, "dog"), []);
+    assert_eq!(search(&index, "cat").len(), 1);
+    assert_eq!(index.len(), 1);
+}
+
+#[test]
+fn unseen_records_are_not_found() {
+    let mut index = index_of(&["red fox"]);
+    index.add(NewDoc { seq: 9, text: "red draft", audience: AudienceNo(7), counted: false, embedding: None });
+    let asked = |number| {
+        let hits = index.search(&SearchRequest { query: "red", limit: 10, visible: &|a| a.0 <= number });
+        hits.iter().map(|hit| hit.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(0), [1]);
+    assert_eq!(asked(7).len(), 2);
+}
