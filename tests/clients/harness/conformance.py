@@ -44,7 +44,7 @@ def run_suite(report: Report, revision: str, url: str, node: pathlib.Path, resul
         return
     judge_scenarios(report, name, checks, expected)
     with report.story(f"{name}: the suite's own verdict"):
-        expect_equal(suite.returncode, 0, f"exit code, after: {suite.stdout[-1000:]}; exit code")
+        expect(suite.returncode == 0, f"exit code {suite.returncode}; {verdict_of(suite.stdout)}")
 
 
 def judge_scenarios(report: Report, name: str, checks: dict[str, list[dict]], expected: Failures) -> None:
@@ -66,6 +66,13 @@ def judge_scenarios(report: Report, name: str, checks: dict[str, list[dict]], ex
     print(f"        {name}: {len(outside)} scenarios need what Mnemon does not offer, each with its reason in the file", flush=True)
     if not_applicable:
         print(f"        {name}: the suite itself finds nothing to check in {', '.join(not_applicable)}", flush=True)
+
+
+def verdict_of(output: str) -> str:
+    """The closing lines that name what the suite did not expect, without its colours."""
+    lines = re.sub(r"\x1b\[\d+m", "", output).splitlines()
+    surprises = [line.strip() for line in lines if line.startswith(("  ✗", "  ✓"))]
+    return "; ".join(surprises) or "\n".join(lines[-10:])
 
 
 def failures_of(checks: list[dict]) -> dict[str, str]:
