@@ -6,9 +6,7 @@ use mnemon_core::{
     Subscription, Timestamp, WorkspaceName, WorkspaceNo,
 };
 
-use crate::{
-    AuditEntry, Brief, Insert, Inserted, NewKey, Presented, SourcePart, StoreError, Tail, Workspace,
-};
+use crate::{AuditEntry, Brief, Insert, Inserted, NewKey, Presented, SourcePart, StoreError, Tail, Workspace};
 
 /// Saving, reading and forgetting records.
 #[async_trait]
@@ -52,12 +50,7 @@ pub trait Records: Send + Sync {
 
     /// Soft-deletes those of the records that are alive, and answers with their ids, oldest first. Leaves the audit row
     /// (with the count) if there was anything to forget. Answers only when it is durable.
-    async fn forget(
-        &self,
-        project: ProjectId,
-        seqs: &[Seq],
-        audit: AuditEntry,
-    ) -> Result<Vec<RecordId>, StoreError>;
+    async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError>;
 
     /// Brings a forgotten record back, if it was forgotten at or after `forgotten_since`, its workspace's life goes on
     /// and the project has room. `None` when there is no such record. The restored record keeps its place in the log;
@@ -85,11 +78,7 @@ pub trait Records: Send + Sync {
 #[async_trait]
 pub trait Log: Send + Sync {
     /// The active workspace of this name.
-    async fn find_workspace(
-        &self,
-        project: ProjectId,
-        name: &WorkspaceName,
-    ) -> Result<Option<Workspace>, StoreError>;
+    async fn find_workspace(&self, project: ProjectId, name: &WorkspaceName) -> Result<Option<Workspace>, StoreError>;
 
     /// What happened in one life of a workspace after a place of the log, at most about `rows_max` records at once. The
     /// answer is one consistent view: `upto` and the changes belong together.
@@ -174,11 +163,7 @@ pub trait Accounts: Send + Sync {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// The audit log of an account, newest first.
-    async fn list_audit(
-        &self,
-        account: AccountId,
-        rows_max: usize,
-    ) -> Result<Vec<(AuditEntry, u64)>, StoreError>;
+    async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError>;
 }
 
 /// Everything together.

@@ -1,0 +1,187 @@
+-- Why: the first tables. Whatever a tenant owns is keyed by that tenant first, so its rows lie together and no statement
+-- can wander into another's.
+--
+-- Times are microseconds since 1970. Ids are the 16 bytes of a UUID. An audience is one byte and, where it names somebody,
+-- 16 more: 0 everybody of the project, 1 a department, 2 an author.
+--
+-- The tables that hold memory have no foreign keys: the one writer has the project and the workspace in its hands when it
+-- writes a row, and a lookup per row would only repeat that.
+
+CREATE TABLE account (
+    id BLOB NOT NULL PRIMARY KEY,
+    plan TEXT,
+    paid_until INTEGER,
+    is_suspended INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    name TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE department (
+    account_id BLOB NOT NULL REFERENCES account (id),
+    id BLOB NOT NULL,
+    parent_id BLOB,
+    name TEXT NOT NULL,
+    PRIMARY KEY (account_id, id),
+    FOREIGN KEY (account_id, parent_id) REFERENCES department (account_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE member (
+    account_id BLOB NOT NULL REFERENCES account (id),
+    id BLOB NOT NULL,
+    department_id BLOB,
+    role TEXT NOT NULL,
+    access_until INTEGER,
+    created_at INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (account_id, id),
+    FOREIGN KEY (account_id, department_id) REFERENCES department (account_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- `seq` is how far the project's log has come. `live_records` counts the records that are alive in living workspaces.
+CREATE TABLE project (
+    id BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES account (id),
+    seq INTEGER NOT NULL,
+    live_records INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    name TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The one table that is looked up before the tenant is known. The account stands in the row so that a key can't join a
+-- project with another account's member.
+CREATE TABLE api_key (
+    id BLOB NOT NULL PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    project_id BLOB NOT NULL REFERENCES project (id),
+    account_id BLOB NOT NULL,
+    member_id BLOB NOT NULL,
+    access TEXT NOT NULL,
+    expires_at INTEGER,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    label TEXT,
+    FOREIGN KEY (account_id, member_id) REFERENCES member (account_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- `no` names one life of a workspace: the seq of the save that brought it into being. Deleting one ends that life by this
+-- row alone, however many records it has: they are dead because their workspace is, and each keeps what it was.
+CREATE TABLE workspace (
+    project_id BLOB NOT NULL,
+    no INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    name TEXT NOT NULL,
+    PRIMARY KEY (project_id, no)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX workspace_living ON workspace (project_id, name) WHERE deleted_at IS NULL;
+
+CREATE TABLE workspace_audience (
+    project_id BLOB NOT NULL,
+    workspace_no INTEGER NOT NULL,
+    audience BLOB NOT NULL,
+    PRIMARY KEY (project_id, workspace_no, audience)
+) STRICT, WITHOUT ROWID;
+
+-- The small columns come first: a row is cut into overflow pages from its end, so judging many records reads none of
+-- their texts.
+CREATE TABLE record (
+    project_id BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    workspace_no INTEGER NOT NULL,
+    audience BLOB NOT NULL,
+    author_id BLOB NOT NULL,
+    department_id BLOB,
+    content_hash BLOB NOT NULL,
+    is_key_given INTEGER NOT NULL,
+    confidence REAL,
+    valid_until INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    forgotten_at INTEGER,
+    fact_key TEXT NOT NULL,
+    source TEXT,
+    source_id TEXT,
+    source_hash TEXT,
+    source_revision TEXT,
+    content TEXT NOT NULL,
+    embedding BLOB NOT NULL,
+    PRIMARY KEY (project_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX record_id ON record (project_id, id);
+CREATE INDEX record_duplicate ON record (project_id, workspace_no, content_hash) WHERE forgotten_at IS NULL;
+CREATE INDEX record_workspace ON record (project_id, workspace_no, seq) WHERE forgotten_at IS NULL;
+CREATE INDEX record_source ON record (project_id, source_id, seq) WHERE source_id IS NOT NULL AND forgotten_at IS NULL;
+CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key)
+    WHERE is_key_given = 1 AND forgotten_at IS NULL;
+
+-- What happened to records after they were saved, in the same numbers as the saves. `record_seq` is empty where the
+-- workspace as a whole is meant.
+CREATE TABLE change (
+    project_id BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    workspace_no INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('forget', 'restore', 'workspace.delete')),
+    record_seq INTEGER,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, workspace_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE source (
+    project_id BLOB NOT NULL,
+    source_id TEXT NOT NULL,
+    audience BLOB NOT NULL,
+    known_seq INTEGER NOT NULL,
+    confirmed_seq INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    known_hash TEXT,
+    confirmed_hash TEXT,
+    PRIMARY KEY (project_id, source_id, audience)
+) STRICT, WITHOUT ROWID;
+
+-- Keys are apart per member. `answer` is what the first call was answered, without any record text.
+CREATE TABLE idempotency (
+    project_id BLOB NOT NULL,
+    member_id BLOB NOT NULL,
+    key TEXT NOT NULL,
+    arguments_hash BLOB NOT NULL,
+    record_seq INTEGER NOT NULL,
+    was_duplicate INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    answer TEXT,
+    PRIMARY KEY (project_id, member_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_age ON idempotency (project_id, created_at);
+
+CREATE TABLE audit (
+    account_id BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    project_id BLOB,
+    actor TEXT NOT NULL CHECK (actor IN ('member', 'operator', 'service')),
+    member_id BLOB,
+    affected INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    PRIMARY KEY (account_id, at, id)
+) STRICT, WITHOUT ROWID;
+
+-- A workspace's index as bytes, with the place of the log it stands for. Derived: any row may be dropped at any time.
+CREATE TABLE snapshot (
+    project_id BLOB NOT NULL,
+    workspace_no INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (project_id, workspace_no)
+) STRICT, WITHOUT ROWID;
+
+-- One row that is written to find out whether writing works.
+CREATE TABLE heartbeat (
+    id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    beats INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,197 @@
+//! What an act sees while it runs inside the writer: the open transaction, and the projects of this and earlier batches.
+//!
+//! A project's seq and count change in memory and are written once per batch. That is sound because the writer is the
+//! only one that ever changes them, and because a rollback throws all of this away.
+
+use std::collections::{HashMap, HashSet};
+
+use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::error::no_such_project;
+use super::memory::Memory;
+use super::rows::{AudienceBytes, Cells, integer, micros};
+use crate::StoreError;
+
+/// How many projects, workspaces and audiences are kept between batches.
+const ENTRIES_MAX: usize = 100_000;
+
+/// One act's view of the batch it belongs to.
+pub(super) struct Tx<'a> {
+    pub(super) conn: &'a Connection,
+    pub(super) projects: &'a mut Projects,
+}
+
+/// The projects as they are after the acts so far.
+#[derive(Default)]
+pub(super) struct Projects {
+    known: HashMap<ProjectId, ProjectState>,
+    changed: Vec<ProjectId>,
+    has_new_people: bool,
+    entries: usize,
+}
+
+/// One project, with those of its workspaces that were touched.
+pub(super) struct ProjectState {
+    pub(super) seq: u64,
+    pub(super) live_records: u64,
+    is_changed: bool,
+    workspaces: HashMap<WorkspaceName, WorkspaceNo>,
+    audiences: HashSet<(WorkspaceNo, Audience)>,
+}
+
+impl Tx<'_> {
+    /// The project; its absence is a fault of the caller, which has it from a credential.
+    pub(super) fn project(&mut self, id: ProjectId) -> Result<&mut ProjectState, StoreError> {
+        if !self.projects.known.contains_key(&id) {
+            let state = load_project(self.conn, id)?.ok_or_else(|| no_such_project(id))?;
+            self.projects.known.insert(id, state);
+            self.projects.entries += 1;
+        }
+        self.projects.known.get_mut(&id).ok_or_else(|| no_such_project(id))
+    }
+
+    /// Takes the next place of the project's log.
+    pub(super) fn take_seq(&mut self, id: ProjectId) -> Result<Seq, StoreError> {
+        let project = self.project(id)?;
+        project.seq += 1;
+        let seq = Seq(project.seq);
+        let is_first_change = !std::mem::replace(&mut project.is_changed, true);
+        if is_first_change {
+            self.projects.changed.push(id);
+        }
+        Ok(seq)
+    }
+
+    /// The active workspace of this name.
+    pub(super) fn find_workspace(
+        &mut self,
+        project: ProjectId,
+        name: &WorkspaceName,
+    ) -> Result<Option<WorkspaceNo>, StoreError> {
+        if let Some(no) = self.project(project)?.workspaces.get(name) {
+            return Ok(Some(*no));
+        }
+        let found = find_living(self.conn, project, name)?;
+        if let Some(no) = found {
+            self.know_workspace(project, name, no)?;
+        }
+        Ok(found)
+    }
+
+    /// Brings a workspace into being under the number of the save that does it.
+    pub(super) fn insert_workspace(
+        &mut self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        no: WorkspaceNo,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        const INSERT: &str = "
+            INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
+            VALUES (?1, ?2, ?3, NULL, ?4)";
+        let values = (project.to_bytes(), integer(no.0), micros(at), name.as_str());
+        self.conn.prepare_cached(INSERT)?.execute(values)?;
+        self.know_workspace(project, name, no)
+    }
+
+    /// Forgets a workspace whose life ended.
+    pub(super) fn drop_workspace(&mut self, project: ProjectId, name: &WorkspaceName) -> Result<(), StoreError> {
+        self.project(project)?.workspaces.remove(name);
+        Ok(())
+    }
+
+    /// Notes that something was saved for this audience in the workspace.
+    pub(super) fn note_audience(
+        &mut self,
+        project: ProjectId,
+        no: WorkspaceNo,
+        audience: Audience,
+    ) -> Result<(), StoreError> {
+        const INSERT: &str = "
+            INSERT INTO workspace_audience (project_id, workspace_no, audience)
+            VALUES (?1, ?2, ?3)
+            ON CONFLICT DO NOTHING";
+        if self.project(project)?.audiences.contains(&(no, audience)) {
+            return Ok(());
+        }
+        let bytes = AudienceBytes::of(audience);
+        self.conn.prepare_cached(INSERT)?.execute((project.to_bytes(), integer(no.0), bytes.as_slice()))?;
+        self.project(project)?.audiences.insert((no, audience));
+        self.projects.entries += 1;
+        Ok(())
+    }
+
+    /// Says that this act changed what credentials follow from.
+    pub(super) fn touch_people(&mut self) {
+        self.projects.has_new_people = true;
+    }
+
+    fn know_workspace(&mut self, project: ProjectId, name: &WorkspaceName, no: WorkspaceNo) -> Result<(), StoreError> {
+        self.project(project)?.workspaces.insert(name.clone(), no);
+        self.projects.entries += 1;
+        Ok(())
+    }
+}
+
+impl Projects {
+    /// Writes what changed, as the last step before the commit.
+    pub(super) fn flush(&self, conn: &Connection) -> Result<(), StoreError> {
+        const UPDATE: &str = "UPDATE project SET seq = ?2, live_records = ?3 WHERE id = ?1";
+        for id in &self.changed {
+            if let Some(state) = self.known.get(id) {
+                let values = (id.to_bytes(), integer(state.seq), integer(state.live_records));
+                conn.prepare_cached(UPDATE)?.execute(values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the readers what was committed. Comes after the commit and before the first answer.
+    pub(super) fn publish(&mut self, memory: &Memory) {
+        for id in self.changed.drain(..) {
+            if let Some(state) = self.known.get_mut(&id) {
+                state.is_changed = false;
+                memory.seqs.raise(id, Seq(state.seq));
+            }
+        }
+        if std::mem::take(&mut self.has_new_people) {
+            memory.credentials.forget_all();
+        }
+        if self.entries > ENTRIES_MAX {
+            *self = Self::default();
+        }
+    }
+}
+
+fn load_project(conn: &Connection, id: ProjectId) -> Result<Option<ProjectState>, StoreError> {
+    const SELECT: &str = "SELECT seq, live_records FROM project WHERE id = ?1 AND deleted_at IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query([id.to_bytes()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "project", || id.to_string());
+    Ok(Some(ProjectState {
+        seq: cells.count(0, "seq")?,
+        live_records: cells.count(1, "live_records")?,
+        is_changed: false,
+        workspaces: HashMap::new(),
+        audiences: HashSet::new(),
+    }))
+}
+
+/// The number of the active workspace of this name.
+pub(super) fn find_living(
+    conn: &Connection,
+    project: ProjectId,
+    name: &WorkspaceName,
+) -> Result<Option<WorkspaceNo>, StoreError> {
+    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = ?1 AND name = ?2 AND deleted_at IS NULL";
+    let no: Option<i64> =
+        conn.prepare_cached(SELECT)?.query_row((project.to_bytes(), name.as_str()), |row| row.get(0)).optional()?;
+    let read = |no| u64::try_from(no).map(WorkspaceNo);
+    no.map(read).transpose().map_err(|_| StoreError::Broken {
+        table: "workspace",
+        column: "no",
+        row: format!("{project}/{name}"),
+    })
+}

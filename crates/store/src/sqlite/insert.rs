@@ -1,0 +1,224 @@
+//! The save: idempotency key, duplicate, limit, record, in this order and in one transaction.
+
+use mnemon_core::{ContentHash, NewRecord, Record, Seq, WorkspaceNo};
+use rusqlite::params;
+
+use super::batch::Tx;
+use super::bodies::Bodies;
+use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
+use super::sources::note_known_hash;
+use crate::{Idempotency, Insert, Inserted, Replay, StoreError};
+
+/// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
+const OUTDATED_MAX: i64 = 4;
+
+pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
+    let record = &insert.record;
+    if let Some(key) = &insert.idempotency
+        && let Some(earlier) = find_earlier(tx, record, key)?
+    {
+        return Ok(earlier);
+    }
+    let workspace = tx.find_workspace(record.project, &record.workspace)?;
+    if let Some(no) = workspace
+        && let Some(seq) = find_duplicate(tx, record, no, content_hash)?
+    {
+        let existing = refresh_duplicate(tx, record, seq)?;
+        note_key(tx, insert, seq, true)?;
+        return Ok(Inserted::Duplicate(Box::new(existing)));
+    }
+    let live_records = tx.project(record.project)?.live_records;
+    if insert.records_max.is_some_and(|max| live_records >= max) {
+        return Ok(Inserted::LimitReached);
+    }
+    let (seq, workspace_no) = insert_new(tx, record, workspace, content_hash)?;
+    note_key(tx, insert, seq, false)?;
+    Ok(Inserted::New { seq, workspace_no })
+}
+
+/// What an earlier use of the key led to, if it still counts.
+fn find_earlier(tx: &Tx<'_>, record: &NewRecord, key: &Idempotency) -> Result<Option<Inserted>, StoreError> {
+    const SELECT: &str = "
+        SELECT arguments_hash, record_seq, was_duplicate, answer
+        FROM idempotency
+        WHERE project_id = ?1 AND member_id = ?2 AND key = ?3 AND created_at >= ?4";
+    let project = record.project;
+    let mut statement = tx.conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), key.member.to_bytes(), &key.key, micros(key.valid_since)))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "idempotency", || format!("{project}/{}/{}", key.member, key.key));
+    if cells.bytes(0, "arguments_hash")? != key.arguments_hash {
+        return Ok(Some(Inserted::KeyReused));
+    }
+    let seq = Seq(cells.count(1, "record_seq")?);
+    let was_duplicate = cells.flag(2, "was_duplicate")?;
+    let answer = cells.text_opt(3, "answer")?;
+    let record = Bodies::new(tx.conn, project).find(seq)?.map(|stored| stored.record);
+    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, answer }))))
+}
+
+/// The oldest living record that this one would only repeat.
+fn find_duplicate(
+    tx: &Tx<'_>,
+    record: &NewRecord,
+    no: WorkspaceNo,
+    content_hash: ContentHash,
+) -> Result<Option<Seq>, StoreError> {
+    const SELECT: &str = "
+        SELECT seq
+        FROM record
+        WHERE project_id = ?1 AND workspace_no = ?2 AND content_hash = ?3 AND forgotten_at IS NULL
+            AND audience = ?4 AND source IS ?5 AND source_id IS ?6 AND content = ?7
+        ORDER BY seq
+        LIMIT 1";
+    let mut statement = tx.conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query(params![
+        record.project.to_bytes(),
+        integer(no.0),
+        content_hash.as_bytes(),
+        AudienceBytes::of(record.audience).as_slice(),
+        record.source,
+        record.source_id,
+        record.content,
+    ])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Seq(Cells::new(row, "record", || record.project.to_string()).count(0, "seq")?)))
+}
+
+/// Brings the values that the save gave up to date in the record that is there already. One that says nothing new writes
+/// nothing, but for the sighting of its source.
+fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Record, StoreError> {
+    let stored = Bodies::new(tx.conn, given.project).find(seq)?;
+    let mut record = stored.ok_or_else(|| missing(given, seq))?.record;
+    let mut fresh = record.clone();
+    bring_up_to_date(&mut fresh.source_hash, &given.source_hash);
+    bring_up_to_date(&mut fresh.source_revision, &given.source_revision);
+    bring_up_to_date(&mut fresh.confidence, &given.confidence);
+    bring_up_to_date(&mut fresh.valid_until, &given.valid_until);
+    if fresh != record {
+        fresh.updated_at = given.created_at;
+        update_given_values(tx, given, &fresh)?;
+        record = fresh;
+    }
+    if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
+        let seen_at = tx.take_seq(given.project)?;
+        note_known_hash(tx.conn, given.project, source_id, given.audience, hash, seen_at, given.created_at)?;
+    }
+    Ok(record)
+}
+
+fn bring_up_to_date<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
+    if given.is_some() {
+        value.clone_from(given);
+    }
+}
+
+fn update_given_values(tx: &Tx<'_>, given: &NewRecord, fresh: &Record) -> Result<(), StoreError> {
+    const UPDATE: &str = "
+        UPDATE record
+        SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7
+        WHERE project_id = ?1 AND seq = ?2";
+    tx.conn.prepare_cached(UPDATE)?.execute(params![
+        given.project.to_bytes(),
+        integer(fresh.seq.0),
+        fresh.source_hash,
+        fresh.source_revision,
+        fresh.confidence,
+        micros_opt(fresh.valid_until),
+        micros(fresh.updated_at),
+    ])?;
+    Ok(())
+}
+
+fn insert_new(
+    tx: &mut Tx<'_>,
+    record: &NewRecord,
+    workspace: Option<WorkspaceNo>,
+    content_hash: ContentHash,
+) -> Result<(Seq, WorkspaceNo), StoreError> {
+    let seq = tx.take_seq(record.project)?;
+    let no = match workspace {
+        Some(no) => no,
+        None => {
+            let no = WorkspaceNo(seq.0);
+            tx.insert_workspace(record.project, &record.workspace, no, record.created_at)?;
+            no
+        }
+    };
+    tx.note_audience(record.project, no, record.audience)?;
+    insert_row(tx, record, seq, no, content_hash)?;
+    if let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) {
+        note_known_hash(tx.conn, record.project, source_id, record.audience, hash, seq, record.created_at)?;
+    }
+    tx.project(record.project)?.live_records += 1;
+    Ok((seq, no))
+}
+
+fn insert_row(
+    tx: &Tx<'_>,
+    record: &NewRecord,
+    seq: Seq,
+    no: WorkspaceNo,
+    content_hash: ContentHash,
+) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
+            is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source, source_id,
+            source_hash, source_revision, content, embedding)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, NULL, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+    tx.conn.prepare_cached(INSERT)?.execute(params![
+        record.project.to_bytes(),
+        integer(seq.0),
+        record.id.to_bytes(),
+        integer(no.0),
+        AudienceBytes::of(record.audience).as_slice(),
+        record.author.to_bytes(),
+        record.department.map(|department| department.to_bytes()),
+        content_hash.as_bytes(),
+        record.fact_key.is_given,
+        record.confidence,
+        micros_opt(record.valid_until),
+        micros(record.created_at),
+        record.fact_key.text,
+        record.source,
+        record.source_id,
+        record.source_hash,
+        record.source_revision,
+        record.content,
+        record.embedding,
+    ])?;
+    Ok(())
+}
+
+/// Remembers the key of this save, in the place of an outdated use of it, and takes a few outdated ones away.
+fn note_key(tx: &Tx<'_>, insert: &Insert, seq: Seq, was_duplicate: bool) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT OR REPLACE INTO idempotency
+            (project_id, member_id, key, arguments_hash, record_seq, was_duplicate, created_at, answer)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)";
+    const DELETE: &str = "
+        DELETE FROM idempotency
+        WHERE project_id = ?1 AND (member_id, key) IN (
+            SELECT member_id, key
+            FROM idempotency
+            WHERE project_id = ?1 AND created_at < ?2
+            ORDER BY created_at
+            LIMIT ?3)";
+    let Some(key) = &insert.idempotency else { return Ok(()) };
+    let project = insert.record.project.to_bytes();
+    tx.conn.prepare_cached(DELETE)?.execute((project, micros(key.valid_since), OUTDATED_MAX))?;
+    tx.conn.prepare_cached(INSERT)?.execute(params![
+        project,
+        key.member.to_bytes(),
+        key.key,
+        key.arguments_hash,
+        integer(seq.0),
+        was_duplicate,
+        micros(insert.record.created_at),
+    ])?;
+    Ok(())
+}
+
+fn missing(record: &NewRecord, seq: Seq) -> StoreError {
+    StoreError::Broken { table: "record", column: "seq", row: format!("{}/{seq}", record.project) }
+}

@@ -1,0 +1,183 @@
+//! Reading a project's change log.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::SqliteStore;
+use super::batch::find_living;
+use super::error::no_such_project;
+use super::rows::{Cells, integer};
+use crate::{Change, Log, Present, StoreError, Tail, Workspace};
+
+/// A tail of at most this many places is read where it is asked for; see [`super::readers::Readers::read`].
+const SHORT_TAIL_MAX: u64 = 64;
+
+#[async_trait]
+impl Log for SqliteStore {
+    async fn find_workspace(&self, project: ProjectId, name: &WorkspaceName) -> Result<Option<Workspace>, StoreError> {
+        self.readers.read_at_once(|conn| {
+            let Some(no) = find_living(conn, project, name)? else { return Ok(None) };
+            Ok(Some(Workspace { no, audiences: list_audiences(conn, project, no)? }))
+        })
+    }
+
+    async fn tail(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+        after: Seq,
+        rows_max: usize,
+    ) -> Result<Tail, StoreError> {
+        let read = move |conn: &Connection| tail(conn, project, workspace, after, rows_max.max(1));
+        let last = self.last_seq(project).await?.unwrap_or_default();
+        if last.0.saturating_sub(after.0) <= SHORT_TAIL_MAX {
+            self.readers.read_at_once(read)
+        } else {
+            self.readers.read_long(read).await
+        }
+    }
+
+    async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError> {
+        if let Some(seq) = self.memory.seqs.find(project) {
+            return Ok(Some(seq));
+        }
+        let Some(seq) = self.readers.read(|conn| load_seq(conn, project))? else { return Ok(None) };
+        self.memory.seqs.raise(project, seq);
+        Ok(self.memory.seqs.find(project))
+    }
+}
+
+pub(super) fn load_seq(conn: &Connection, project: ProjectId) -> Result<Option<Seq>, StoreError> {
+    const SELECT: &str = "SELECT seq FROM project WHERE id = ?1";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query([project.to_bytes()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Seq(Cells::new(row, "project", || project.to_string()).count(0, "seq")?)))
+}
+
+fn list_audiences(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Audience>, StoreError> {
+    const SELECT: &str = "
+        SELECT audience
+        FROM workspace_audience
+        WHERE project_id = ?1 AND workspace_no = ?2
+        ORDER BY audience";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(no.0)))?;
+    let mut audiences = Vec::new();
+    while let Some(row) = rows.next()? {
+        let cells = Cells::new(row, "workspace_audience", || format!("{project}/{}", no.0));
+        audiences.push(cells.audience(0, "audience")?);
+    }
+    Ok(audiences)
+}
+
+fn tail(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    after: Seq,
+    rows_max: usize,
+) -> Result<Tail, StoreError> {
+    let end = load_seq(conn, project)?.ok_or_else(|| no_such_project(project))?;
+    if !is_active(conn, project, no)? {
+        return Ok(Tail { upto: end, is_end: true, is_active: false, audiences: Vec::new(), changes: Vec::new() });
+    }
+    let mut piece = list_saves(conn, project, no, after, rows_max)?;
+    piece.extend(list_changes(conn, project, no, after, rows_max)?);
+    piece.sort_unstable();
+    let is_cut = piece.len() >= rows_max;
+    piece.truncate(rows_max);
+    // Where the piece was cut, it contains everything up to its last place; otherwise everything there is.
+    let upto = if is_cut { piece.last().map_or(end, |place| place.at) } else { end };
+    let touched: BTreeSet<Seq> = piece.iter().filter_map(|place| place.record).collect();
+    let changes = touched.into_iter().map(|seq| load_change(conn, project, no, seq)).collect::<Result<_, _>>()?;
+    let audiences = list_audiences(conn, project, no)?;
+    Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes })
+}
+
+/// A place of the log, and the record that was touched there.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at: Seq,
+    record: Option<Seq>,
+}
+
+fn is_active(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT 1 FROM workspace WHERE project_id = ?1 AND no = ?2 AND deleted_at IS NULL";
+    let values = (project.to_bytes(), integer(no.0));
+    Ok(conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?.is_some())
+}
+
+/// Where living records were saved. Forgotten ones need no mention: who knew them learns it from the change.
+fn list_saves(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    after: Seq,
+    rows_max: usize,
+) -> Result<Vec<Place>, StoreError> {
+    const SELECT: &str = "
+        SELECT seq
+        FROM record
+        WHERE project_id = ?1 AND workspace_no = ?2 AND seq > ?3 AND forgotten_at IS NULL
+        ORDER BY seq
+        LIMIT ?4";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(no.0), integer(after.0), integer(rows_max as u64)))?;
+    let mut places = Vec::new();
+    while let Some(row) = rows.next()? {
+        let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
+        places.push(Place { at: seq, record: Some(seq) });
+    }
+    Ok(places)
+}
+
+fn list_changes(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    after: Seq,
+    rows_max: usize,
+) -> Result<Vec<Place>, StoreError> {
+    const SELECT: &str = "
+        SELECT seq, record_seq
+        FROM change
+        WHERE project_id = ?1 AND workspace_no = ?2 AND seq > ?3
+        ORDER BY seq
+        LIMIT ?4";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(no.0), integer(after.0), integer(rows_max as u64)))?;
+    let mut places = Vec::new();
+    while let Some(row) = rows.next()? {
+        let cells = Cells::new(row, "change", || project.to_string());
+        let record = if cells.is_null(1)? { None } else { Some(Seq(cells.count(1, "record_seq")?)) };
+        places.push(Place { at: Seq(cells.count(0, "seq")?), record });
+    }
+    Ok(places)
+}
+
+fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq) -> Result<Change, StoreError> {
+    const SELECT: &str = "
+        SELECT audience, content, embedding
+        FROM record
+        WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(seq.0), integer(no.0)))?;
+    match rows.next()? {
+        Some(row) => read_present(row, project, seq).map(Change::Present),
+        None => Ok(Change::Absent(seq)),
+    }
+}
+
+fn read_present(row: &Row<'_>, project: ProjectId, seq: Seq) -> Result<Present, StoreError> {
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    Ok(Present {
+        seq,
+        audience: cells.audience(0, "audience")?,
+        content: cells.text(1, "content")?,
+        embedding: cells.blob(2, "embedding")?.to_vec(),
+    })
+}

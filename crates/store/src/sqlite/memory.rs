@@ -1,0 +1,89 @@
+//! What is kept in memory because this process alone writes the file: how far each log has come, and who calls.
+//! Both are changed after a commit and before its acts are answered, so nobody can know more than they say.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mnemon_core::{CredentialHash, ProjectId, Seq};
+use parking_lot::RwLock;
+
+use crate::{Credential, Presented};
+
+/// How many credentials are kept. At about half a kilobyte each this is 16 MB.
+const CREDENTIALS_MAX: usize = 32_768;
+
+#[derive(Default)]
+pub(super) struct Memory {
+    pub(super) seqs: LastSeqs,
+    pub(super) credentials: KnownCredentials,
+}
+
+/// The last acknowledged seq of every project that was asked for or written to: some 60 bytes each, never dropped.
+#[derive(Default)]
+pub(super) struct LastSeqs {
+    cells: RwLock<HashMap<ProjectId, Arc<AtomicU64>>>,
+}
+
+impl LastSeqs {
+    pub(super) fn find(&self, project: ProjectId) -> Option<Seq> {
+        self.cells.read().get(&project).map(|cell| Seq(cell.load(Ordering::Acquire)))
+    }
+
+    /// Notes a seq that was read from storage or committed. A reader that comes late with an old number changes nothing.
+    pub(super) fn raise(&self, project: ProjectId, seq: Seq) -> Arc<AtomicU64> {
+        let known = self.cells.read().get(&project).cloned();
+        let cell = known.unwrap_or_else(|| Arc::clone(self.cells.write().entry(project).or_default()));
+        cell.fetch_max(seq.0, Ordering::AcqRel);
+        cell
+    }
+
+    /// Everything that was acknowledged, to be compared with what storage holds.
+    pub(super) fn all(&self) -> Vec<(ProjectId, Seq)> {
+        self.cells.read().iter().map(|(project, cell)| (*project, Seq(cell.load(Ordering::Acquire)))).collect()
+    }
+}
+
+/// The credentials that were presented since the last change to anything they follow from.
+#[derive(Default)]
+pub(super) struct KnownCredentials {
+    inner: RwLock<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Counts the changes. Who read storage before a change must not put what it read here after it.
+    generation: u64,
+    entries: HashMap<CredentialHash, (Arc<Credential>, Arc<AtomicU64>)>,
+}
+
+impl KnownCredentials {
+    /// The credential, or the generation to hand to [`Self::keep`] after reading it from storage.
+    pub(super) fn find(&self, hash: &CredentialHash) -> Result<Presented, u64> {
+        let known = self.inner.read();
+        match known.entries.get(hash) {
+            Some((credential, seq)) => {
+                Ok(Presented { credential: Arc::clone(credential), seq: Seq(seq.load(Ordering::Acquire)) })
+            }
+            None => Err(known.generation),
+        }
+    }
+
+    pub(super) fn keep(&self, hash: CredentialHash, credential: Arc<Credential>, seq: Arc<AtomicU64>, generation: u64) {
+        let mut known = self.inner.write();
+        if known.generation != generation {
+            return;
+        }
+        // Dropping all at the bound is crude and never wrong: each comes back by one read of 20 µs.
+        if known.entries.len() >= CREDENTIALS_MAX {
+            known.entries.clear();
+        }
+        known.entries.insert(hash, (credential, seq));
+    }
+
+    pub(super) fn forget_all(&self) {
+        let mut known = self.inner.write();
+        known.generation += 1;
+        known.entries.clear();
+    }
+}

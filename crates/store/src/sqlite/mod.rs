@@ -1,0 +1,79 @@
+//! SQLite behind the traits: one file, one process, one writing thread, many readers.
+//!
+//! What is written is answered after its commit was synced (`writer.rs`). What is read sees every answered write: short
+//! reads run where they are asked for, long ones on their own threads (`readers.rs`). What only this process can change is
+//! kept in memory (`memory.rs`). No statement stands without its tenant but for finding a credential.
+
+mod accounts;
+mod batch;
+mod bodies;
+mod credentials;
+mod error;
+mod files;
+mod insert;
+mod log;
+mod memory;
+mod migrate;
+mod readers;
+mod records;
+mod rows;
+mod sources;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use self::batch::Tx;
+use self::files::Files;
+use self::memory::Memory;
+use self::readers::Readers;
+use self::writer::Writer;
+use crate::{Store, StoreError};
+
+/// How long [`Store::check`] waits for the writer before it says that writing does not work.
+const HEARTBEAT_MAX: Duration = Duration::from_secs(2);
+
+/// A data directory, taken by this process.
+pub struct SqliteStore {
+    memory: Arc<Memory>,
+    readers: Arc<Readers>,
+    writer: Writer,
+}
+
+impl SqliteStore {
+    /// Opens the database `mnemon.db` in a directory, both made if they are missing, and brings its schema up to date.
+    /// Blocks for as long as that takes.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let (files, lock) = Files::take(dir)?;
+        let memory = Arc::new(Memory::default());
+        let writer = Writer::start(files.clone(), lock, Arc::clone(&memory))?;
+        Ok(Self { memory, readers: Arc::new(Readers::new(files)), writer })
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn check(&self) -> Result<(), StoreError> {
+        const READ: &str = "SELECT COUNT(*) FROM migration";
+        self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))?;
+        let beat = tokio::time::timeout(HEARTBEAT_MAX, self.writer.write(beat)).await;
+        beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write was done within {HEARTBEAT_MAX:?}"))))
+    }
+
+    async fn close(&self) {
+        self.readers.close();
+        self.writer.close().await;
+    }
+}
+
+/// A write that changes nothing anybody sees: only writing shows whether writing works.
+fn beat(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    const UPSERT: &str = "
+        INSERT INTO heartbeat (id, beats) VALUES (1, 1)
+        ON CONFLICT (id) DO UPDATE SET beats = beats + 1";
+    tx.conn.prepare_cached(UPSERT)?.execute([])?;
+    Ok(())
+}

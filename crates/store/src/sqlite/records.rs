@@ -1,0 +1,315 @@
+//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`.
+
+use async_trait::async_trait;
+use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use rusqlite::{Connection, Row, params};
+
+use super::SqliteStore;
+use super::accounts::insert_audit;
+use super::batch::Tx;
+use super::bodies::{Bodies, find_seq};
+use super::insert::insert;
+use super::rows::{Cells, integer, micros};
+use crate::{AuditEntry, Brief, Insert, Inserted, Records, StoreError};
+
+/// As many records are read where they are asked for; see [`super::readers::Readers::read`].
+const SHORT_READ_MAX: usize = 64;
+
+#[async_trait]
+impl Records for SqliteStore {
+    async fn insert(&self, given: Insert) -> Result<Inserted, StoreError> {
+        // Hashed here and not in the act: the callers have many threads, the writer has one.
+        let content_hash = ContentHash::of(&given.record.content);
+        self.writer.write(move |tx| insert(tx, &given, content_hash)).await
+    }
+
+    async fn save_answer(
+        &self,
+        project: ProjectId,
+        member: MemberId,
+        key: &str,
+        answer: String,
+    ) -> Result<(), StoreError> {
+        const UPDATE: &str = "
+            UPDATE idempotency
+            SET answer = ?4
+            WHERE project_id = ?1 AND member_id = ?2 AND key = ?3 AND answer IS NULL";
+        let key = key.to_owned();
+        let act = move |tx: &mut Tx<'_>| {
+            let values = (project.to_bytes(), member.to_bytes(), &key, &answer);
+            tx.conn.prepare_cached(UPDATE)?.execute(values)?;
+            Ok(())
+        };
+        self.writer.write(act).await
+    }
+
+    async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
+        if seqs.len() <= SHORT_READ_MAX {
+            return self.readers.read_at_once(|conn| load(conn, project, seqs));
+        }
+        let seqs = seqs.to_vec();
+        self.readers.read_long(move |conn| load(conn, project, &seqs)).await
+    }
+
+    async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
+        self.readers.read_at_once(|conn| match find_seq(conn, project, id)? {
+            Some(seq) => Bodies::new(conn, project).find_living(seq),
+            None => Ok(None),
+        })
+    }
+
+    async fn list_by_source(
+        &self,
+        project: ProjectId,
+        source_id: &str,
+        workspace: Option<&WorkspaceName>,
+    ) -> Result<Vec<Brief>, StoreError> {
+        let rows_max = SHORT_READ_MAX + 1;
+        let first = self.readers.read(|conn| list_by_source(conn, project, source_id, workspace, rows_max))?;
+        if first.len() < rows_max {
+            return Ok(first);
+        }
+        let (source_id, workspace) = (source_id.to_owned(), workspace.cloned());
+        let read = move |conn: &Connection| list_by_source(conn, project, &source_id, workspace.as_ref(), usize::MAX);
+        self.readers.read_long(read).await
+    }
+
+    async fn list_by_fact_key(
+        &self,
+        project: ProjectId,
+        keys: &[(WorkspaceNo, &str)],
+    ) -> Result<Vec<Brief>, StoreError> {
+        self.readers.read_at_once(|conn| {
+            let mut briefs = Vec::new();
+            for (no, key) in keys {
+                list_by_fact_key(conn, project, *no, key, &mut briefs)?;
+            }
+            briefs.sort_unstable_by_key(|brief| brief.seq);
+            briefs.dedup_by_key(|brief| brief.seq);
+            Ok(briefs)
+        })
+    }
+
+    async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
+        let mut seqs = seqs.to_vec();
+        seqs.sort_unstable();
+        seqs.dedup();
+        self.writer.write(move |tx| forget(tx, project, &seqs, &audit)).await
+    }
+
+    async fn restore(
+        &self,
+        project: ProjectId,
+        id: RecordId,
+        forgotten_since: Timestamp,
+        records_max: Option<u64>,
+        audit: AuditEntry,
+    ) -> Result<Option<Record>, StoreError> {
+        self.writer.write(move |tx| restore(tx, project, id, forgotten_since, records_max, &audit)).await
+    }
+
+    async fn delete_workspace(
+        &self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        audit: AuditEntry,
+    ) -> Result<Option<u64>, StoreError> {
+        let name = name.clone();
+        self.writer.write(move |tx| delete_workspace(tx, project, &name, &audit)).await
+    }
+}
+
+fn load(conn: &Connection, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
+    let mut bodies = Bodies::new(conn, project);
+    let found = seqs.iter().map(|seq| bodies.find_living(*seq));
+    found.filter_map(Result::transpose).collect()
+}
+
+fn list_by_source(
+    conn: &Connection,
+    project: ProjectId,
+    source_id: &str,
+    workspace: Option<&WorkspaceName>,
+    rows_max: usize,
+) -> Result<Vec<Brief>, StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
+            r.source_hash, r.valid_until
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.source_id = ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            AND (?3 IS NULL OR w.name = ?3)
+        ORDER BY r.seq
+        LIMIT ?4";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let name = workspace.map(WorkspaceName::as_str);
+    let mut rows = statement.query((project.to_bytes(), source_id, name, integer(rows_max as u64)))?;
+    let mut briefs = Vec::new();
+    while let Some(row) = rows.next()? {
+        briefs.push(read_brief(row, project)?);
+    }
+    Ok(briefs)
+}
+
+fn list_by_fact_key(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    key: &str,
+    briefs: &mut Vec<Brief>,
+) -> Result<(), StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
+            r.source_hash, r.valid_until
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.workspace_no = ?2 AND r.fact_key = ?3 AND r.is_key_given = 1
+            AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(no.0), key))?;
+    while let Some(row) = rows.next()? {
+        briefs.push(read_brief(row, project)?);
+    }
+    Ok(())
+}
+
+fn read_brief(row: &Row<'_>, project: ProjectId) -> Result<Brief, StoreError> {
+    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    let given_fact_key = if cells.flag(4, "is_key_given")? { Some(cells.text(5, "fact_key")?) } else { None };
+    Ok(Brief {
+        id: RecordId::from_bytes(cells.bytes(1, "id")?),
+        seq,
+        workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
+        audience: cells.audience(3, "audience")?,
+        given_fact_key,
+        content_hash: cells.content_hash(6, "content_hash")?,
+        source_id: cells.text_opt(7, "source_id")?,
+        source_hash: cells.text_opt(8, "source_hash")?,
+        valid_until: cells.time_opt(9, "valid_until")?,
+    })
+}
+
+fn forget(tx: &mut Tx<'_>, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, StoreError> {
+    const UPDATE: &str = "UPDATE record SET forgotten_at = ?3 WHERE project_id = ?1 AND seq = ?2";
+    let mut forgotten = Vec::new();
+    for seq in seqs {
+        let Some((id, no)) = find_living_place(tx.conn, project, *seq)? else { continue };
+        tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(audit.at)))?;
+        insert_change(tx, project, no, "forget", Some(*seq), audit.at)?;
+        forgotten.push(id);
+    }
+    if forgotten.is_empty() {
+        return Ok(forgotten);
+    }
+    let count = forgotten.len() as u64;
+    let project = tx.project(project)?;
+    project.live_records = project.live_records.saturating_sub(count);
+    insert_audit(tx.conn, audit, count)?;
+    Ok(forgotten)
+}
+
+/// The id and the workspace of the living record at a place of the log.
+fn find_living_place(
+    conn: &Connection,
+    project: ProjectId,
+    seq: Seq,
+) -> Result<Option<(RecordId, WorkspaceNo)>, StoreError> {
+    const SELECT: &str = "
+        SELECT r.id, r.workspace_no
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.seq = ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(seq.0)))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    Ok(Some((RecordId::from_bytes(cells.bytes(0, "id")?), WorkspaceNo(cells.count(1, "workspace_no")?))))
+}
+
+fn restore(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    id: RecordId,
+    forgotten_since: Timestamp,
+    records_max: Option<u64>,
+    audit: &AuditEntry,
+) -> Result<Option<Record>, StoreError> {
+    const UPDATE: &str = "UPDATE record SET forgotten_at = NULL WHERE project_id = ?1 AND seq = ?2";
+    let Some((seq, no)) = find_forgotten_place(tx.conn, project, id, forgotten_since)? else { return Ok(None) };
+    let live_records = tx.project(project)?.live_records;
+    if records_max.is_some_and(|max| live_records >= max) {
+        return Ok(None);
+    }
+    tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0)))?;
+    insert_change(tx, project, no, "restore", Some(seq), audit.at)?;
+    tx.project(project)?.live_records += 1;
+    insert_audit(tx.conn, audit, 1)?;
+    Bodies::new(tx.conn, project).find_living(seq)
+}
+
+/// The place of a record that was forgotten at or after a moment, in a workspace whose life goes on.
+fn find_forgotten_place(
+    conn: &Connection,
+    project: ProjectId,
+    id: RecordId,
+    forgotten_since: Timestamp,
+) -> Result<Option<(Seq, WorkspaceNo)>, StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq, r.workspace_no
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.id = ?2 AND r.forgotten_at >= ?3 AND w.deleted_at IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), id.to_bytes(), micros(forgotten_since)))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "record", || format!("{project}/{id}"));
+    Ok(Some((Seq(cells.count(0, "seq")?), WorkspaceNo(cells.count(1, "workspace_no")?))))
+}
+
+fn delete_workspace(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    name: &WorkspaceName,
+    audit: &AuditEntry,
+) -> Result<Option<u64>, StoreError> {
+    const UPDATE: &str = "UPDATE workspace SET deleted_at = ?3 WHERE project_id = ?1 AND no = ?2";
+    let Some(no) = tx.find_workspace(project, name)? else { return Ok(None) };
+    let count = count_living(tx.conn, project, no)?;
+    tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(no.0), micros(audit.at)))?;
+    tx.drop_workspace(project, name)?;
+    insert_change(tx, project, no, "workspace.delete", None, audit.at)?;
+    let state = tx.project(project)?;
+    state.live_records = state.live_records.saturating_sub(count);
+    insert_audit(tx.conn, audit, count)?;
+    Ok(Some(count))
+}
+
+fn count_living(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<u64, StoreError> {
+    const SELECT: &str = "
+        SELECT COUNT(*)
+        FROM record
+        WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let count: i64 = statement.query_row((project.to_bytes(), integer(no.0)), |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// Takes the next place of the log for something that happened to a record or to its whole workspace.
+fn insert_change(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    no: WorkspaceNo,
+    kind: &str,
+    record: Option<Seq>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let seq = tx.take_seq(project)?;
+    let record = record.map(|record| integer(record.0));
+    let values = params![project.to_bytes(), integer(seq.0), integer(no.0), kind, record, micros(at)];
+    tx.conn.prepare_cached(INSERT)?.execute(values)?;
+    Ok(())
+}

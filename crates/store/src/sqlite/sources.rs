@@ -1,0 +1,127 @@
+//! What is known of sources, per audience.
+
+use async_trait::async_trait;
+use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
+use rusqlite::{Connection, params};
+
+use super::SqliteStore;
+use super::rows::{AudienceBytes, Cells, integer, micros};
+use crate::{SourcePart, Sources, StoreError};
+
+#[async_trait]
+impl Sources for SqliteStore {
+    async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError> {
+        self.readers.read_at_once(|conn| {
+            let mut parts = Vec::new();
+            let mut asked = source_ids.to_vec();
+            asked.sort_unstable();
+            asked.dedup();
+            for source_id in asked {
+                list_parts(conn, project, source_id, &mut parts)?;
+            }
+            Ok(parts)
+        })
+    }
+
+    async fn observe_source(
+        &self,
+        project: ProjectId,
+        source_id: &str,
+        hash: &str,
+        at: Timestamp,
+    ) -> Result<Seq, StoreError> {
+        let (source_id, hash) = (source_id.to_owned(), hash.to_owned());
+        let act = move |tx: &mut super::batch::Tx<'_>| {
+            let seq = tx.take_seq(project)?;
+            confirm(tx.conn, project, &source_id, &hash, seq, at)?;
+            Ok(seq)
+        };
+        self.writer.write(act).await
+    }
+}
+
+fn list_parts(
+    conn: &Connection,
+    project: ProjectId,
+    source_id: &str,
+    parts: &mut Vec<SourcePart>,
+) -> Result<(), StoreError> {
+    const SELECT: &str = "
+        SELECT audience, known_seq, confirmed_seq, known_hash, confirmed_hash
+        FROM source
+        WHERE project_id = ?1 AND source_id = ?2
+        ORDER BY audience";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), source_id))?;
+    while let Some(row) = rows.next()? {
+        let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
+        parts.push(SourcePart {
+            source_id: source_id.to_owned(),
+            audience: cells.audience(0, "audience")?,
+            state: SourceState {
+                known_seq: Seq(cells.count(1, "known_seq")?),
+                confirmed_seq: Seq(cells.count(2, "confirmed_seq")?),
+                known_hash: cells.text_opt(3, "known_hash")?,
+                confirmed_hash: cells.text_opt(4, "confirmed_hash")?,
+            },
+        });
+    }
+    Ok(())
+}
+
+/// Makes a hash that came with a save the newest known one of its source, for those who may see the save.
+pub(super) fn note_known_hash(
+    conn: &Connection,
+    project: ProjectId,
+    source_id: &str,
+    audience: Audience,
+    hash: &str,
+    seq: Seq,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    const UPSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash)
+        VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL)
+        ON CONFLICT (project_id, source_id, audience) DO UPDATE
+        SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
+    let audience = AudienceBytes::of(audience);
+    conn.prepare_cached(UPSERT)?.execute(params![
+        project.to_bytes(),
+        source_id,
+        audience.as_slice(),
+        integer(seq.0),
+        micros(at),
+        hash,
+    ])?;
+    Ok(())
+}
+
+/// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined
+/// with what each audience knows, and the later sighting wins.
+fn confirm(
+    conn: &Connection,
+    project: ProjectId,
+    source_id: &str,
+    hash: &str,
+    seq: Seq,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    const UPSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash)
+        VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?6)
+        ON CONFLICT (project_id, source_id, audience) DO UPDATE
+        SET known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
+            known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
+    let everybody = AudienceBytes::of(Audience::Shared);
+    conn.prepare_cached(UPSERT)?.execute(params![
+        project.to_bytes(),
+        source_id,
+        everybody.as_slice(),
+        integer(seq.0),
+        micros(at),
+        hash,
+    ])?;
+    Ok(())
+}

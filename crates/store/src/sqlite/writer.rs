@@ -1,0 +1,315 @@
+//! The one thread that writes. Acts queue up; those that wait together are committed together, and each is answered
+//! after the commit that holds it.
+//!
+//! SQLite allows a single writer anyway; waiting in this queue is fair while retrying a busy file is not, and one sync of
+//! the disk serves all who wait.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::batch::{Projects, Tx};
+use super::error::closed;
+use super::files::Files;
+use super::memory::Memory;
+use super::migrate::migrate;
+use crate::StoreError;
+
+/// How many acts may wait. More callers than that wait for a place, holding nothing but themselves.
+const QUEUE_MAX: usize = 4_096;
+/// How many acts are committed together: enough to make the sync cheap, few enough to keep the first one's wait short.
+const BATCH_MAX: usize = 512;
+/// How long the WAL may grow before it is carried into the database: 32 MB. Pages that change often are then written once
+/// for many commits; a start after a kill reads at most this much.
+const WAL_PAGES_MAX: i32 = 8_192;
+/// How long a lost connection is left alone before it is tried again.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// The way to the writing thread.
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+enum Message {
+    Act(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+/// An act on its way: it may run more than once, and is answered once.
+trait Job: Send {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+struct Pending<F, T> {
+    act: F,
+    answer: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<F, T> Job for Pending<F, T>
+where
+    F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send,
+    T: Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        self.answer = Some((self.act)(tx)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { answer, reply, .. } = *self;
+        let answer = outcome.and_then(|()| answer.ok_or_else(|| lost("the act left no answer")));
+        // Who stopped waiting needs no answer; the act stands all the same.
+        let _ = reply.send(answer);
+    }
+}
+
+fn lost(why: &str) -> StoreError {
+    StoreError::Away(why.to_owned())
+}
+
+impl Writer {
+    /// Opens the database, brings its schema up to date and starts the thread, which holds the lock to its end.
+    pub(super) fn start(files: Files, lock: File, memory: Arc<Memory>) -> Result<Self, StoreError> {
+        let mut desk =
+            Desk { files, memory, projects: Projects::default(), conn: None, wal_pages: Arc::default(), lost_at: None };
+        let mut conn = desk.open()?;
+        migrate(&mut conn)?;
+        desk.conn = Some(conn);
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        let work = move || {
+            desk.serve(waiting);
+            drop(lock);
+        };
+        let thread = std::thread::Builder::new().name("mnemon-writer".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| StoreError::Failed(format!("can't start the writer: {error}")))?;
+        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Has an act done and waits until it is durable. The act decides before it writes: an answer that means "no" has
+    /// written nothing. It may run twice, the first time in vain.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Pending { act, answer: None, reply });
+        self.queue.send(Message::Act(job)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Does what is still waiting, carries the WAL into the database and ends the thread.
+    pub(super) async fn close(&self) {
+        let (done, is_done) = oneshot::channel();
+        if self.queue.send(Message::Close(done)).await.is_ok() {
+            let _ = is_done.await;
+        }
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // The thread ends when the queue does. Waiting for it means that the directory is free when this returns.
+        let (unused, _) = mpsc::channel(1);
+        drop(std::mem::replace(&mut self.queue, unused));
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where the writing is done: everything that only the thread touches.
+struct Desk {
+    files: Files,
+    memory: Arc<Memory>,
+    projects: Projects,
+    /// None after it was lost, until it was opened and checked again.
+    conn: Option<Connection>,
+    wal_pages: Arc<AtomicI32>,
+    lost_at: Option<Instant>,
+}
+
+impl Desk {
+    fn serve(&mut self, mut waiting: mpsc::Receiver<Message>) {
+        while let Some(first) = waiting.blocking_recv() {
+            let (jobs, done) = collect(first, &mut waiting);
+            self.work(jobs);
+            self.checkpoint_if_due();
+            if let Some(done) = done {
+                waiting.close();
+                while let Some(message) = waiting.blocking_recv() {
+                    if let Message::Act(job) = message {
+                        self.work(vec![job]);
+                    }
+                }
+                self.finish();
+                let _ = done.send(());
+                return;
+            }
+        }
+        self.finish();
+    }
+
+    /// Does the jobs together if that works, and otherwise one by one, so that a bad one fails alone.
+    fn work(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let outcome = self.transact(&mut jobs);
+        let is_anyones_fault = matches!(outcome, Err(StoreError::Away(_)));
+        if outcome.is_ok() || is_anyones_fault || jobs.len() == 1 {
+            for job in jobs {
+                job.answer(outcome.clone());
+            }
+            return;
+        }
+        for mut job in jobs {
+            let outcome = self.transact(std::slice::from_mut(&mut job));
+            job.answer(outcome);
+        }
+    }
+
+    /// One transaction for all of the jobs. When this fails nothing of them is stored, and nothing of them is in memory;
+    /// after a failing disk it is unknown which, and no job runs again until the file was reopened and checked.
+    fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        if self.conn.is_none() {
+            self.reopen()?;
+        }
+        let Some(conn) = &self.conn else { return Err(lost("the database is being reopened")) };
+        let outcome = run(conn, &mut self.projects, jobs);
+        match &outcome {
+            Ok(()) => self.projects.publish(&self.memory),
+            Err(error) => {
+                self.projects = Projects::default();
+                let is_rolled_back = conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok();
+                if matches!(error, StoreError::Away(_)) || !is_rolled_back {
+                    self.lose(error.clone());
+                }
+            }
+        }
+        outcome
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        let mut conn = self.files.open_writer()?;
+        let pages = Arc::clone(&self.wal_pages);
+        conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
+            pages.store(count, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        Ok(conn)
+    }
+
+    fn lose(&mut self, error: StoreError) {
+        tracing::error!("the database failed, and nothing is written until it was reopened and checked: {error}");
+        self.conn = None;
+        self.projects = Projects::default();
+        self.lost_at = Some(Instant::now());
+    }
+
+    /// Opens the file anew after it failed, and makes sure that it holds everything that was ever acknowledged.
+    ///
+    /// Not `quick_check`: it reads the whole file, and reads it from the very page cache whose contents a failed sync has
+    /// put in doubt. What can be in doubt is only what was not yet carried from the WAL into the database by a sync that
+    /// worked: so all of it is written and synced again, and then every project's log must have come as far as this
+    /// process has told anybody.
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        if self.lost_at.is_some_and(|at| at.elapsed() < RETRY_AFTER) {
+            return Err(lost("the database failed a moment ago"));
+        }
+        self.lost_at = Some(Instant::now());
+        let conn = self.open()?;
+        checkpoint_all(&conn)?;
+        check_logs(&conn, &self.memory)?;
+        tracing::warn!("the database was reopened and holds everything that was acknowledged");
+        self.conn = Some(conn);
+        self.lost_at = None;
+        Ok(())
+    }
+
+    /// Carries the WAL into the database once it is long. Comes after the answers, so nobody waits for it twice.
+    fn checkpoint_if_due(&mut self) {
+        if self.wal_pages.load(Ordering::Relaxed) < WAL_PAGES_MAX {
+            return;
+        }
+        let Some(conn) = &self.conn else { return };
+        match conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(StoreError::from) {
+            Ok(()) => self.wal_pages.store(0, Ordering::Relaxed),
+            // No room to carry it: the WAL still has what it has, and the next try comes with the next batch.
+            Err(StoreError::Full) => tracing::warn!("the disk is full: the WAL can't be carried into the database"),
+            Err(error) => self.lose(error),
+        }
+    }
+
+    fn finish(&mut self) {
+        let Some(conn) = self.conn.take() else { return };
+        if let Err(error) = checkpoint_all(&conn) {
+            tracing::warn!("the WAL stays beside the database until the next start: {error}");
+        }
+        if let Err((_, error)) = conn.close() {
+            tracing::warn!("the database did not close: {error}");
+        }
+    }
+}
+
+/// Takes what is waiting, up to a bound.
+fn collect(first: Message, waiting: &mut mpsc::Receiver<Message>) -> (Vec<Box<dyn Job>>, Option<oneshot::Sender<()>>) {
+    let mut jobs = Vec::new();
+    let mut next = Some(first);
+    while let Some(message) = next {
+        match message {
+            Message::Act(job) => jobs.push(job),
+            Message::Close(done) => return (jobs, Some(done)),
+        }
+        next = if jobs.len() < BATCH_MAX { waiting.try_recv().ok() } else { None };
+    }
+    (jobs, None)
+}
+
+fn run(conn: &Connection, projects: &mut Projects, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    for job in jobs {
+        let mut tx = Tx { conn, projects };
+        // An act that panics is a bug of ours, and still no reason to leave everybody else without storage.
+        catch_unwind(AssertUnwindSafe(|| job.run(&mut tx)))
+            .unwrap_or_else(|_| Err(StoreError::Failed("an act panicked".to_owned())))?;
+    }
+    projects.flush(conn)?;
+    conn.prepare_cached("COMMIT")?.execute([])?;
+    Ok(())
+}
+
+/// Writes and syncs all of the WAL into the database and empties it.
+fn checkpoint_all(conn: &Connection) -> Result<(), StoreError> {
+    let is_busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if is_busy == 0 { Ok(()) } else { Err(lost("readers hold the WAL")) }
+}
+
+/// Compares what was acknowledged with what is stored.
+fn check_logs(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
+    const SELECT: &str = "SELECT seq FROM project WHERE id = ?1";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    for (project, acknowledged) in memory.seqs.all() {
+        let stored: i64 = statement.query_row([project.to_bytes()], |row| row.get(0))?;
+        if u64::try_from(stored).is_ok_and(|stored| stored >= acknowledged.0) {
+            continue;
+        }
+        return Err(StoreError::Failed(format!(
+            "the log of project {project} ends at {stored}, and {acknowledged} was acknowledged: acknowledged records are \
+             lost; stop the service and restore a backup"
+        )));
+    }
+    Ok(())
+}
