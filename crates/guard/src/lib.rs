@@ -4,10 +4,20 @@
 //! Two doors: [`Guard`] judges whether a text speaks to an AI reader or outranks its instructions, and
 //! [`redact`] replaces secrets by `[redacted:<kind>]`.
 
+mod features;
+mod lexicon;
+mod model;
+mod normalise;
 mod redact;
-mod rules;
+mod sentences;
+mod tokens;
+pub mod training;
 
+pub use features::{DISGUISE_SLOTS, RULE_SLOTS, TABLE_SLOTS};
+pub use model::AssetError;
 pub use redact::{Redacted, redact};
+
+use model::Model;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
@@ -30,15 +40,19 @@ pub struct Judgement {
     pub score: f32,
     /// The score from which a text is rejected.
     pub threshold: f32,
+    /// The rules and disguises that weigh most in that part, strongest first, with their weights.
+    pub reasons: Vec<(String, f32)>,
 }
 
 /// Judges texts. Cheap to share: it holds read-only tables.
 #[derive(Debug)]
 pub struct Guard {
-    threshold: f32,
+    /// Absent when the asset could not be read. Such a guard rejects everything: a fault must not open the door.
+    model: Option<Model>,
 }
 
-static SHIPPED: LazyLock<Guard> = LazyLock::new(|| Guard { threshold: 1.0 });
+static SHIPPED: LazyLock<Guard> =
+    LazyLock::new(|| Guard { model: Model::from_asset(include_bytes!("../assets/guard.bin")).ok() });
 
 impl Guard {
     /// The guard with the weights and the threshold that ship with this crate.
@@ -46,16 +60,31 @@ impl Guard {
         &SHIPPED
     }
 
-    /// May this text be remembered? A fault inside the guard rejects: a text that could not be judged is not stored.
-    pub fn judge(&self, text: &str) -> Verdict {
-        catch_unwind(AssertUnwindSafe(|| self.examine(text).verdict)).unwrap_or(Verdict::Reject)
+    /// A guard with other weights, as the training tool makes them.
+    pub fn from_asset(asset: &[u8]) -> Result<Guard, AssetError> {
+        Ok(Guard { model: Some(Model::from_asset(asset)?) })
     }
 
-    /// As [`Guard::judge`], with score and threshold.
+    /// May this text be remembered? A fault inside the guard rejects: a text that could not be judged is not stored.
+    pub fn judge(&self, text: &str) -> Verdict {
+        let Some(model) = &self.model else { return Verdict::Reject };
+        // A NaN is a fault too: only a score that is provably below the threshold passes.
+        let is_harmless = || model.score(text) < model.threshold;
+        match catch_unwind(AssertUnwindSafe(is_harmless)) {
+            Ok(true) => Verdict::Accept,
+            _ => Verdict::Reject,
+        }
+    }
+
+    /// As [`Guard::judge`], with score, threshold and reasons; slower, and a panic is not caught.
     pub fn examine(&self, text: &str) -> Judgement {
-        let score = rules::score(text);
-        let verdict = if score >= self.threshold { Verdict::Reject } else { Verdict::Accept };
-        Judgement { verdict, score, threshold: self.threshold }
+        let Some(model) = &self.model else {
+            let score = f32::INFINITY;
+            return Judgement { verdict: Verdict::Reject, score, threshold: 0.0, reasons: Vec::new() };
+        };
+        let (score, reasons) = model.explain(text);
+        let verdict = if score < model.threshold { Verdict::Accept } else { Verdict::Reject };
+        Judgement { verdict, score, threshold: model.threshold, reasons }
     }
 }
 

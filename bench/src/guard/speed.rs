@@ -1,0 +1,121 @@
+//! What a verdict and a redaction cost, by length and for texts made to hurt. CPU time of this thread, so that a busy
+//! machine does not count; ratios between lengths show whether the cost is linear.
+
+use std::hint::black_box;
+
+use mnemon_guard::{Guard, redact};
+
+use super::Bar;
+
+const KILO: usize = 1024;
+/// How often each text is judged.
+const ROUNDS: usize = 2_000;
+
+/// Measures and prints; the bars are those of the promise.
+pub(super) fn measure() -> Vec<Bar> {
+    println!("\n## Speed, µs of CPU per call (p50, p99)\n");
+    let mut bars = Vec::new();
+    let judge = |text: &str| {
+        black_box(Guard::shipped().judge(black_box(text)));
+    };
+    let short = show("judge, prose, 1 kB", &prose(KILO), judge);
+    let long = show("judge, prose, 8 kB", &prose(8 * KILO), judge);
+    let longest = show("judge, prose, 16 kB", &prose(16 * KILO), judge);
+    bars.push(Bar::micros("judge: p99 at 1 kB", short.p99, 100.0));
+    bars.push(Bar::micros("judge: p99 at 8 kB", long.p99, 1_000.0));
+    bars.push(Bar::ratio("judge: 16 kB over 8 kB, median", longest.p50 / long.p50, 2.5));
+    bars.push(Bar::ratio("judge: 8 kB over 1 kB, median", long.p50 / short.p50, 10.0));
+    let mut worst: f64 = 0.0;
+    for (name, unit) in HURTFUL {
+        let half = show(&format!("judge, {name}, 8 kB"), &repeated(unit, 8 * KILO), judge);
+        let full = show(&format!("judge, {name}, 16 kB"), &repeated(unit, 16 * KILO), judge);
+        worst = worst.max(full.p99);
+        bars.push(Bar::ratio(&format!("judge: {name}, 16 kB over 8 kB, median"), full.p50 / half.p50, 2.8));
+    }
+    bars.push(Bar::micros("judge: p99 of the worst adversarial 16 kB", worst, 5_000.0));
+    let clean = |text: &str| {
+        black_box(redact(black_box(text)).count);
+    };
+    show("redact, prose, 1 kB", &prose(KILO), clean);
+    let half = show("redact, prose, 8 kB", &prose(8 * KILO), clean);
+    let full = show("redact, prose, 16 kB", &prose(16 * KILO), clean);
+    bars.push(Bar::ratio("redact: 16 kB over 8 kB, median", full.p50 / half.p50, 2.5));
+    for (name, unit) in HURTFUL_TO_REDACT {
+        let half = show(&format!("redact, {name}, 8 kB"), &repeated(unit, 8 * KILO), clean);
+        let full = show(&format!("redact, {name}, 16 kB"), &repeated(unit, 16 * KILO), clean);
+        bars.push(Bar::ratio(&format!("redact: {name}, 16 kB over 8 kB, median"), full.p50 / half.p50, 2.8));
+    }
+    bars
+}
+
+/// Units whose repetition strains one part of the guard each.
+const HURTFUL: &[(&str, &str)] = &[
+    ("tiny sentences", "a b c. "),
+    ("class words", "ignore you must tell user never all rules "),
+    ("spaced letters", "a b c d e f "),
+    ("base64 of text", "dGhlIGtldHRsZSBpcyBvbiB0aGUgdGhpcmQgZmxvb3Ig "),
+    ("ligatures that expand", "\u{fdfa}"),
+    ("zero-width", "a\u{200b}"),
+    ("tags", "\u{e0061}"),
+    ("mixed scripts", "pа\u{440}а "),
+    ("leet", "th3 4ll 1s n0t "),
+    ("one long word", "a"),
+    ("ideographs", "忽略"),
+    ("combining marks", "\u{301}"),
+];
+
+const HURTFUL_TO_REDACT: &[(&str, &str)] = &[
+    ("key prefixes", "sk-ghp_AKIA"),
+    ("assignments", "password= "),
+    ("addresses", "a://b:"),
+    ("one long word", "aB3"),
+    ("private-key heads", "-----BEGIN PRIVATE KEY-----\n"),
+];
+
+struct Cost {
+    p50: f64,
+    p99: f64,
+}
+
+fn show(name: &str, text: &str, call: impl Fn(&str)) -> Cost {
+    let rounds = if text.len() > 4 * KILO { ROUNDS / 4 } else { ROUNDS };
+    for _ in 0..rounds / 10 {
+        call(text);
+    }
+    let mut micros: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let before = thread_cpu_nanos();
+            call(text);
+            (thread_cpu_nanos() - before) as f64 / 1_000.0
+        })
+        .collect();
+    micros.sort_by(f64::total_cmp);
+    let cost = Cost { p50: micros[rounds / 2], p99: micros[rounds * 99 / 100] };
+    println!("  {name:44} {:9.1} {:9.1}", cost.p50, cost.p99);
+    cost
+}
+
+#[expect(unsafe_code, reason = "the clock of one thread's CPU time has no safe wrapper in the standard library")]
+fn thread_cpu_nanos() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid place for the one value that the call writes.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn prose(bytes: usize) -> String {
+    repeated(
+        "The billing service retries three times and then writes the job to the dead-letter queue. Ana owns it since \
+         May; ask her before you change the retry policy. Deploys happen from main, never on Fridays, and the release \
+         notes list each migration. If the health check fails, the balancer drops the node within ten seconds. ",
+        bytes,
+    )
+}
+
+fn repeated(unit: &str, bytes: usize) -> String {
+    let mut text = unit.repeat(bytes.div_ceil(unit.len()));
+    while text.len() > bytes {
+        text.pop();
+    }
+    text
+}

@@ -1,0 +1,221 @@
+//! What the model sees of a text: hashed letters and words of each sentence, word classes and their pairs, disguises.
+//!
+//! Everything a unit of text scores is a sum over its sentences, so the overlapping windows cost no second reading.
+
+use std::ops::Range;
+
+use crate::lexicon::{CLASSES_MAX, ClassSet, Lexicon};
+use crate::normalise::{Disguises, normalise};
+use crate::sentences::sentences;
+use crate::tokens::{Token, read_tokens};
+
+/// Two classes this many tokens apart or less make a near pair.
+const NEAR_TOKENS: u32 = 6;
+/// Letters and words each have a table of `1 << TABLE_BITS` weights.
+pub(crate) const TABLE_BITS: u32 = 15;
+/// How many weights each table of hashed grams has.
+pub const TABLE_SLOTS: usize = 1 << TABLE_BITS;
+/// How many rules there can be: each class alone, each ordered pair near, each ordered pair in one window.
+pub const RULE_SLOTS: usize = CLASSES_MAX + 2 * CLASSES_MAX * CLASSES_MAX;
+/// A disguise is seen once, twice, four, eight, sixteen times or more.
+const DISGUISE_STEPS: usize = 5;
+/// How many weights the disguises have.
+pub const DISGUISE_SLOTS: usize = Disguises::KINDS * DISGUISE_STEPS;
+
+/// Receives the hashed grams of one sentence.
+pub(crate) trait Grams {
+    fn letters(&mut self, slot: usize);
+    fn words(&mut self, slot: usize);
+}
+
+/// A place where phrases of some classes begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hit {
+    classes: ClassSet,
+    at: u32,
+}
+
+/// A text taken apart.
+#[derive(Debug)]
+pub(crate) struct Anatomy<G> {
+    pub(crate) sentences: Vec<G>,
+    hits: Vec<Hit>,
+    /// Which of `hits` belong to each sentence.
+    hit_ranges: Vec<Range<usize>>,
+    pub(crate) disguises: Disguises,
+}
+
+/// Takes `text` apart; `new_grams` makes the receiver for each sentence.
+pub(crate) fn dissect<G: Grams>(text: &str, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
+    let plain = normalise(text);
+    let mut anatomy =
+        Anatomy { sentences: Vec::new(), hits: Vec::new(), hit_ranges: Vec::new(), disguises: plain.disguises };
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut position = 0;
+    for sentence in sentences(&plain.text) {
+        tokens.clear();
+        read_tokens(sentence, &mut tokens);
+        let mut grams = new_grams();
+        letter_grams(sentence, &mut grams);
+        word_grams(&tokens, &mut grams);
+        let first_hit = anatomy.hits.len();
+        find_hits(&tokens, lexicon, position, &mut anatomy.hits);
+        position += tokens.len() as u32;
+        anatomy.sentences.push(grams);
+        anatomy.hit_ranges.push(first_hit..anatomy.hits.len());
+    }
+    anatomy
+}
+
+impl<G> Anatomy<G> {
+    /// The rules that fire in each window, and for the whole text the union of these.
+    pub(crate) fn hits_of(&self, window: &Range<usize>) -> &[Hit] {
+        let start = self.hit_ranges[window.start].start;
+        let end = self.hit_ranges[window.end - 1].end;
+        &self.hits[start..end]
+    }
+
+    /// Each pair of neighbouring sentences; the text itself when it has but one.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = Range<usize>> + use<G> {
+        let count = self.sentences.len();
+        (0..count.saturating_sub(1).max(count.min(1))).map(move |start| start..(start + 2).min(count))
+    }
+}
+
+fn find_hits(tokens: &[Token], lexicon: &Lexicon, position: u32, hits: &mut Vec<Hit>) {
+    for at in 0..tokens.len() {
+        let classes = lexicon.classes_at(&tokens[at..]);
+        if classes != 0 {
+            hits.push(Hit { classes, at: position + at as u32 });
+        }
+    }
+}
+
+/// Grams of three, four and five characters, white space folded, digits alike.
+fn letter_grams(sentence: &str, grams: &mut impl Grams) {
+    let mut recent = [0_u64; 5];
+    let mut seen = 0;
+    let mut last = ' ';
+    let folded = std::iter::once(' ').chain(sentence.trim().chars()).chain([' ']);
+    for c in folded {
+        let c = if c.is_whitespace() { ' ' } else { c };
+        if c == ' ' && last == ' ' && seen > 0 {
+            continue;
+        }
+        last = c;
+        recent.rotate_left(1);
+        recent[4] = if c.is_ascii_digit() { u64::from(b'0') } else { u64::from(c as u32) };
+        seen += 1;
+        let three = recent[2] << 42 | recent[3] << 21 | recent[4];
+        if seen >= 3 {
+            grams.letters(slot(three));
+        }
+        if seen >= 4 {
+            grams.letters(slot(three ^ (recent[1] + 1).wrapping_mul(0xff51_afd7_ed55_8ccd)));
+        }
+        if seen >= 5 {
+            let five = three ^ (recent[1] + 1).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+            grams.letters(slot(five ^ (recent[0] + 1).wrapping_mul(0x87c3_7b91_1142_53d5)));
+        }
+    }
+}
+
+/// Single words, pairs and triples.
+fn word_grams(tokens: &[Token], grams: &mut impl Grams) {
+    let (mut before, mut two_before) = (None, None);
+    for word in tokens.iter().filter(|token| token.is_word).map(|token| token.hash) {
+        grams.words(slot(word));
+        if let Some(first) = before {
+            let pair = word ^ u64::rotate_left(first, 21).wrapping_mul(3);
+            grams.words(slot(pair));
+            if let Some(zeroth) = two_before {
+                grams.words(slot(pair ^ u64::rotate_left(zeroth, 42).wrapping_mul(5)));
+            }
+        }
+        two_before = before;
+        before = Some(word);
+    }
+}
+
+fn slot(key: u64) -> usize {
+    let mixed = (key ^ key >> 31).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    ((mixed ^ mixed >> 28).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE_BITS)) as usize
+}
+
+/// The set of rules that fire somewhere.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    alone: ClassSet,
+    near: [ClassSet; CLASSES_MAX],
+    far: [ClassSet; CLASSES_MAX],
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules { alone: 0, near: [0; CLASSES_MAX], far: [0; CLASSES_MAX] }
+    }
+}
+
+impl Rules {
+    /// Adds the rules that fire among `hits`, which come from one window.
+    pub(crate) fn add(&mut self, hits: &[Hit]) {
+        let mut seen: ClassSet = 0;
+        for (index, hit) in hits.iter().enumerate() {
+            let close = hits[..index].iter().rev().take_while(|earlier| hit.at - earlier.at <= NEAR_TOKENS);
+            let near: ClassSet = close.fold(0, |classes, earlier| classes | earlier.classes);
+            for class in bits(hit.classes) {
+                self.near[class] |= near;
+                self.far[class] |= seen;
+            }
+            seen |= hit.classes;
+        }
+        self.alone |= seen;
+    }
+
+    /// Everything that fires in either set.
+    pub(crate) fn merge(&mut self, other: &Rules) {
+        self.alone |= other.alone;
+        for class in bits(other.alone) {
+            self.near[class] |= other.near[class];
+            self.far[class] |= other.far[class];
+        }
+    }
+
+    /// The slots of all rules in the set.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        let alone = bits(self.alone);
+        let pairs = bits(self.alone).flat_map(move |second| {
+            let near = bits(self.near[second]).map(move |first| pair_slot(0, first, second));
+            let far = bits(self.far[second]).map(move |first| pair_slot(1, first, second));
+            near.chain(far)
+        });
+        alone.chain(pairs)
+    }
+}
+
+fn pair_slot(is_far: usize, first: usize, second: usize) -> usize {
+    CLASSES_MAX + (is_far * CLASSES_MAX + first) * CLASSES_MAX + second
+}
+
+/// What a rule slot means, in words, for people who read weights.
+pub(crate) fn rule_name(slot: usize, lexicon: &Lexicon) -> String {
+    let Some(pair) = slot.checked_sub(CLASSES_MAX) else { return lexicon.name(slot).to_owned() };
+    let (first, second) = (lexicon.name(pair / CLASSES_MAX % CLASSES_MAX), lexicon.name(pair % CLASSES_MAX));
+    let reach = if pair < CLASSES_MAX * CLASSES_MAX { "close to" } else { "ahead of" };
+    format!("{first} {reach} {second}")
+}
+
+fn bits(mut set: ClassSet) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (lowest < 64).then_some(lowest)
+    })
+}
+
+/// The slots that the disguises of a text fill.
+pub(crate) fn disguise_slots(disguises: &Disguises) -> impl Iterator<Item = usize> {
+    disguises.counts().into_iter().enumerate().flat_map(|(kind, count)| {
+        (0..DISGUISE_STEPS).filter(move |step| count >= 1 << step).map(move |step| kind * DISGUISE_STEPS + step)
+    })
+}

@@ -1,0 +1,88 @@
+//! Readable text inside runs of base64. Images, hashes and keys decode to noise and are passed over.
+
+/// Shorter runs are words, names and hashes.
+const RUN_BYTES_MIN: usize = 24;
+/// What a run must hold to count as text; below this, chance produces it.
+const TEXT_BYTES_MIN: usize = 12;
+
+/// The texts found in all runs of base64, both alphabets, decoded once.
+pub(super) fn readable_runs(text: &str) -> Vec<String> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut start = 0;
+    for at in 0..=bytes.len() {
+        if at < bytes.len() && sextet(bytes[at]).is_some() {
+            continue;
+        }
+        if at - start >= RUN_BYTES_MIN {
+            found.extend(readable(&bytes[start..at]));
+        }
+        start = at + 1;
+    }
+    found
+}
+
+fn readable(run: &[u8]) -> Option<String> {
+    // A path or a word of prose is also a run of these letters; decoding its head shows that at little cost.
+    if !decode(&run[..RUN_BYTES_MIN]).iter().all(|b| is_text_byte(*b)) {
+        return None;
+    }
+    let decoded = decode(run);
+    let text = String::from_utf8(decoded).ok()?;
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let is_prose = text.contains(' ') && letters * 10 >= text.chars().count() * 6;
+    (text.len() >= TEXT_BYTES_MIN && is_prose && text.bytes().all(is_text_byte)).then_some(text)
+}
+
+fn is_text_byte(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..)
+}
+
+fn decode(run: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(run.len() / 4 * 3 + 3);
+    let (mut bits, mut held) = (0_u32, 0);
+    for value in run.iter().filter_map(|byte| sextet(*byte)) {
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held & 0xff) as u8);
+        }
+    }
+    out
+}
+
+fn sextet(byte: u8) -> Option<u8> {
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readable_text_is_found_in_both_alphabets() {
+        assert_eq!(readable_runs("x dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8_ y"), ["the release is on Monday???"]);
+        assert_eq!(readable_runs("dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8/"), ["the release is on Monday???"]);
+    }
+
+    #[test]
+    fn hashes_images_and_paths_are_passed_over() {
+        let none: [String; 0] = [];
+        for text in [
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+            "crates/guard/src/normalise/confusables",
+            "thisisaverylongidentifierwithoutanybreak",
+        ] {
+            assert_eq!(readable_runs(text), none, "{text}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Characters that nobody sees: dropped where they mean nothing, decoded where they spell something.
+
+use super::Disguises;
+
+/// The visible text, with what invisible characters spelled out put in their place.
+pub(super) fn reveal(text: &str, disguises: &mut Disguises) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut carried: Vec<u8> = Vec::new();
+    let mut is_flag = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if let Some(byte) = variation_byte(c) {
+            carried.push(byte);
+            continue;
+        }
+        spell_carried(&mut carried, &mut out, disguises);
+        match c {
+            // The flags of England, Scotland and Wales are a black flag followed by tags: no disguise.
+            '\u{1f3f4}' => {
+                is_flag = true;
+                out.push(c);
+            }
+            '\u{e0020}'..='\u{e007e}' if !is_flag => {
+                disguises.tags += 1;
+                // The offset leads into printable ASCII, so the conversion always succeeds.
+                out.extend(char::from_u32(c as u32 - 0xe0000));
+            }
+            '\u{e0000}'..='\u{e007f}' => is_flag &= c != '\u{e007f}',
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                disguises.direction_overrides += u32::from(matches!(c, '\u{202d}' | '\u{202e}'));
+            }
+            _ if is_ignorable(c) => {
+                let before = out.chars().next_back().is_some_and(is_latin);
+                let after = chars.peek().copied().is_some_and(is_latin);
+                disguises.zero_width += u32::from(before && after);
+            }
+            _ => {
+                is_flag = false;
+                disguises.styled_letters += u32::from(is_styled_letter(c));
+                out.push(c);
+            }
+        }
+    }
+    spell_carried(&mut carried, &mut out, disguises);
+    out
+}
+
+/// A lone selector chooses the look of an emoji; a run of them can carry bytes.
+fn spell_carried(carried: &mut Vec<u8>, out: &mut String, disguises: &mut Disguises) {
+    if carried.len() >= 4 {
+        disguises.variation_bytes += carried.len() as u32;
+        if let Ok(spelled) = std::str::from_utf8(carried) {
+            out.push(' ');
+            out.push_str(spelled);
+        }
+    }
+    carried.clear();
+}
+
+fn variation_byte(c: char) -> Option<u8> {
+    match c as u32 {
+        selector @ 0xfe00..=0xfe0f => u8::try_from(selector - 0xfe00).ok(),
+        selector @ 0xe0100..=0xe01ef => u8::try_from(selector - 0xe0100 + 16).ok(),
+        _ => None,
+    }
+}
+
+/// Default-ignorable characters that are neither tags, selectors nor directions.
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
+        | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}')
+}
+
+fn is_latin(c: char) -> bool {
+    c.is_ascii_alphabetic() || matches!(c, '\u{c0}'..='\u{24f}')
+}
+
+/// Forms that NFKC turns into plain Latin letters and that ordinary prose has no use for.
+fn is_styled_letter(c: char) -> bool {
+    matches!(c,
+        '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d6a5}'
+        | '\u{24b6}'..='\u{24e9}' | '\u{1f110}'..='\u{1f189}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, plain: &str, count: impl Fn(&Disguises) -> u32, expected: u32) {
+        let mut disguises = Disguises::default();
+        assert_eq!(reveal(text, &mut disguises), plain);
+        assert_eq!(count(&disguises), expected, "{disguises:?}");
+    }
+
+    #[test]
+    fn zero_width_characters_count_only_inside_latin_words() {
+        check("de\u{200b}ploy", "deploy", |d| d.zero_width, 1);
+        check("\u{feff}deploy \u{200d}now", "deploy now", |d| d.zero_width, 0);
+    }
+
+    #[test]
+    fn tags_are_read_as_ascii() {
+        check("v2\u{e0068}\u{e0069}", "v2hi", |d| d.tags, 2);
+    }
+
+    #[test]
+    fn a_flag_made_of_tags_hides_nothing() {
+        let scotland = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
+        check(scotland, "\u{1f3f4}", |d| d.tags, 0);
+    }
+
+    #[test]
+    fn bytes_in_variation_selectors_are_read() {
+        let carrier: String = b"obey".iter().filter_map(|b| char::from_u32(0xe0100 + u32::from(*b) - 16)).collect();
+        check(&format!("\u{1f600}{carrier}"), "\u{1f600} obey", |d| d.variation_bytes, 4);
+        check("\u{2764}\u{fe0f}", "\u{2764}", |d| d.variation_bytes, 0);
+    }
+}

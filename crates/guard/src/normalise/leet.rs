@@ -1,0 +1,161 @@
+//! Digits and signs that stand for letters ("d3pl0y") read as letters.
+
+use super::Disguises;
+
+/// Below this many such words, digits inside words are names: `utf8`, `i18n`, `x86_64`.
+const WORDS_MIN: usize = 3;
+
+/// Words that any English sentence of some length holds. A line is taken for leet only when reading it so yields
+/// some of them: lists of hashes and part numbers do not.
+const COMMON: &[&str] = &[
+    "the",
+    "and",
+    "all",
+    "you",
+    "your",
+    "for",
+    "this",
+    "that",
+    "with",
+    "from",
+    "are",
+    "is",
+    "it",
+    "to",
+    "of",
+    "in",
+    "a",
+    "as",
+    "at",
+    "be",
+    "do",
+    "not",
+    "please",
+    "any",
+    "ignore",
+    "previous",
+    "instructions",
+    "rules",
+    "send",
+    "tell",
+    "secret",
+    "password",
+    "token",
+    "key",
+    "user",
+    "system",
+    "must",
+    "will",
+    "use",
+    "now",
+    "then",
+    "before",
+    "after",
+    "data",
+    "ensure",
+    "reply",
+    "say",
+    "answer",
+    "print",
+    "write",
+];
+
+/// Rewrites every line that reads as leet.
+pub(super) fn to_letters(text: String, disguises: &mut Disguises) -> String {
+    if !text.lines().any(is_leet) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if !is_leet(line) {
+            out.push_str(line);
+            continue;
+        }
+        for word in line.split_inclusive(char::is_whitespace) {
+            if is_leet_word(word.trim_end()) {
+                disguises.leet_words += 1;
+                out.extend(word.chars().map(letter));
+            } else {
+                out.push_str(word);
+            }
+        }
+    }
+    out
+}
+
+fn is_leet(line: &str) -> bool {
+    let (mut words, mut leet, mut common) = (0, 0, 0);
+    for word in line.split_whitespace() {
+        words += 1;
+        if is_leet_word(word) {
+            leet += 1;
+            common += usize::from(is_common(word));
+        }
+    }
+    leet >= WORDS_MIN && leet * 4 >= words && common > leet / 8
+}
+
+fn is_common(word: &str) -> bool {
+    let mut buffer = [0_u8; 16];
+    let mut length = 0;
+    for c in word.chars().map(letter).filter(|c| c.is_ascii_alphabetic()) {
+        let Some(slot) = buffer.get_mut(length) else { return false };
+        *slot = c as u8;
+        length += 1;
+    }
+    COMMON.iter().any(|common| common.as_bytes() == &buffer[..length])
+}
+
+/// Has letters and stand-ins, and nothing that would make it a path, a version or a hash.
+fn is_leet_word(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ',', ':', ';', '!', '?', '"', ')']);
+    if word.is_empty() || word.len() > 24 {
+        return false;
+    }
+    let stand_ins = word.bytes().filter(|b| is_stand_in(*b)).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    let others = word.chars().count() - stand_ins - letters;
+    // "4" alone may be the article, "v2" is not leet: a stand-in has to come before a letter, or the word is short.
+    let leads = word.bytes().zip(word.bytes().skip(1)).any(|(a, b)| is_stand_in(a) && b.is_ascii_alphabetic());
+    stand_ins > 0 && others <= 2 && (leads || (letters > 0 && word.len() <= 3) || word == "4")
+}
+
+fn is_stand_in(byte: u8) -> bool {
+    matches!(byte, b'0' | b'1' | b'3' | b'4' | b'5' | b'7' | b'8' | b'@' | b'$' | b'+' | b'!' | b'|')
+}
+
+fn letter(c: char) -> char {
+    match c {
+        '0' => 'o',
+        '1' | '!' => 'i',
+        '3' => 'e',
+        '4' | '@' => 'a',
+        '5' | '$' => 's',
+        '7' | '+' => 't',
+        '8' => 'b',
+        '|' => 'l',
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, plain: &str) {
+        assert_eq!(to_letters(text.to_owned(), &mut Disguises::default()), plain);
+    }
+
+    #[test]
+    fn leet_lines_become_letters() {
+        check("d3pl0y 4ll th3 n3w 5erv3r5", "deploy all the new servers");
+    }
+
+    #[test]
+    fn names_with_digits_stay() {
+        for text in ["utf8 and i18n on x86_64 with k8s", "sha1 3da541559 18b9e2f 4c1e77ab 90d3aa1f", "h2 tls1.3 http3"]
+        {
+            check(text, text);
+        }
+    }
+}

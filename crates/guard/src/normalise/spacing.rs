@@ -1,0 +1,105 @@
+//! Words whose letters were set apart ("d e p l o y", "d.e.p.l.o.y") put together again.
+
+use super::Disguises;
+
+/// Fewer letters than this in a row are initials, options or variables.
+const LETTERS_MIN: usize = 5;
+
+/// Joins runs of single letters. Two or more spaces inside a run part its words.
+pub(super) fn join_letters(text: String, disguises: &mut Disguises) -> String {
+    let mut out = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(run) = next_run(&text, at) {
+        out.push_str(&text[copied..run.start]);
+        push_joined(&text[run.start..run.end], &mut out, disguises);
+        (copied, at) = (run.end, run.end);
+    }
+    if copied == 0 {
+        return text;
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+/// The next stretch, from byte `from` on, of single letters that are kept apart by the same kind of gap.
+fn next_run(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    let mut letters = 0;
+    let (mut start, mut end) = (from, from);
+    let mut before_is_letter = text[..from].chars().next_back().is_some_and(char::is_alphanumeric);
+    let mut chars = text[from..].char_indices().peekable();
+    while let Some((offset, c)) = chars.next() {
+        let after_is_letter = chars.peek().is_some_and(|(_, next)| next.is_alphanumeric());
+        if c.is_alphanumeric() {
+            let is_single = !before_is_letter && !after_is_letter && is_separable(c);
+            if is_single {
+                if letters == 0 {
+                    start = from + offset;
+                }
+                letters += 1;
+                end = from + offset + c.len_utf8();
+            } else if letters >= LETTERS_MIN {
+                return Some(start..end);
+            } else {
+                letters = 0;
+            }
+        } else if !is_gap(c) {
+            if letters >= LETTERS_MIN {
+                return Some(start..end);
+            }
+            letters = 0;
+        }
+        before_is_letter = c.is_alphanumeric();
+    }
+    (letters >= LETTERS_MIN).then_some(start..end)
+}
+
+/// Ideographs and syllables stand alone by nature, and digits are lists of numbers; only letters can be pulled apart.
+fn is_separable(c: char) -> bool {
+    c.is_ascii_alphabetic() || (c.is_alphabetic() && (c as u32) < 0x0530)
+}
+
+fn is_gap(c: char) -> bool {
+    matches!(c, ' ' | '.' | '-' | '_' | '*' | '\'' | ',' | '|' | '\u{a0}' | '\t')
+}
+
+fn push_joined(run: &str, out: &mut String, disguises: &mut Disguises) {
+    let mut spaces = 0;
+    disguises.spaced_words += 1;
+    for c in run.chars() {
+        if c.is_alphanumeric() {
+            if spaces >= 2 {
+                out.push(' ');
+                disguises.spaced_words += 1;
+            }
+            spaces = 0;
+            out.push(c);
+        } else {
+            spaces += usize::from(c.is_whitespace());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, plain: &str, spaced_words: u32) {
+        let mut disguises = Disguises::default();
+        assert_eq!(join_letters(text.to_owned(), &mut disguises), plain);
+        assert_eq!(disguises.spaced_words, spaced_words, "{text}");
+    }
+
+    #[test]
+    fn spaced_letters_are_joined() {
+        check("now d e p l o y it", "now deploy it", 1);
+        check("d e p l o y  n o w", "deploy now", 2);
+        check("please d.e.p.l.o.y", "please deploy", 1);
+    }
+
+    #[test]
+    fn initials_and_short_lists_stay() {
+        check("options a, b, c and d", "options a, b, c and d", 0);
+        check("f(x) = a x + b", "f(x) = a x + b", 0);
+        check("1 2 3 4 5 6 7", "1 2 3 4 5 6 7", 0);
+    }
+}

@@ -1,0 +1,84 @@
+//! What the training tool needs to see: a text as lists of weight slots. The service does not use this.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::features::{Grams, Rules, disguise_slots, dissect};
+use crate::lexicon::{self, Lexicon};
+pub use crate::model::Weights;
+use crate::model::{RULE_VALUE, gram_value};
+
+/// A text as the model sees it.
+#[derive(Debug, Clone)]
+pub struct Specimen {
+    /// The grams of each sentence.
+    pub sentences: Vec<SentenceGrams>,
+    /// The windows, and last the whole text where it is longer than one window.
+    pub units: Vec<Unit>,
+    /// Slots of the disguises met anywhere in the text; they count in every unit.
+    pub disguises: Vec<u32>,
+}
+
+/// The slots of one sentence's grams, repeated as often as they occur.
+#[derive(Debug, Clone, Default)]
+pub struct SentenceGrams {
+    /// Letter grams.
+    pub letters: Vec<u32>,
+    /// Word grams.
+    pub words: Vec<u32>,
+}
+
+/// A stretch of sentences that is scored together.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    /// Which sentences.
+    pub sentences: Range<usize>,
+    /// Slots of the rules that fire in it.
+    pub rules: Vec<u32>,
+}
+
+impl Grams for SentenceGrams {
+    fn letters(&mut self, slot: usize) {
+        self.letters.push(slot as u32);
+    }
+
+    fn words(&mut self, slot: usize) {
+        self.words.push(slot as u32);
+    }
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(lexicon::SHIPPED));
+
+impl Specimen {
+    /// Takes a text apart exactly as the guard does.
+    pub fn of(text: &str) -> Specimen {
+        let anatomy = dissect(text, &LEXICON, SentenceGrams::default);
+        let mut units = Vec::new();
+        let mut whole = Rules::default();
+        for window in anatomy.windows() {
+            let mut rules = Rules::default();
+            rules.add(anatomy.hits_of(&window));
+            whole.merge(&rules);
+            units.push(Unit { sentences: window, rules: rules.slots().map(|slot| slot as u32).collect() });
+        }
+        if anatomy.sentences.len() > 2 {
+            let rules = whole.slots().map(|slot| slot as u32).collect();
+            units.push(Unit { sentences: 0..anatomy.sentences.len(), rules });
+        }
+        let disguises = disguise_slots(&anatomy.disguises).map(|slot| slot as u32).collect();
+        Specimen { sentences: anatomy.sentences, units, disguises }
+    }
+
+    /// How much each letter gram, word gram and rule of a unit counts.
+    pub fn values(&self, unit: &Unit) -> (f32, f32, f32) {
+        let sentences = &self.sentences[unit.sentences.clone()];
+        let letters = sentences.iter().map(|sentence| sentence.letters.len()).sum();
+        let words = sentences.iter().map(|sentence| sentence.words.len()).sum();
+        (gram_value(letters), gram_value(words), RULE_VALUE)
+    }
+}
+
+/// The plain spelling of a text, by which copies of one text in different disguises are known as one.
+pub fn plain_spelling(text: &str) -> String {
+    crate::normalise::normalise(text).text
+}

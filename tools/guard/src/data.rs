@@ -1,0 +1,98 @@
+//! The labelled texts, and which of them may leave a trace in weights that ship.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use mnemon_guard::training::plain_spelling;
+use serde::Deserialize;
+
+/// One labelled text.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Sample {
+    /// The text itself.
+    pub text: String,
+    /// 1 where the guard should reject.
+    pub label: u8,
+    /// Where it comes from.
+    pub source: String,
+    /// What sort of text it is.
+    #[serde(default)]
+    pub kind: String,
+    /// The terms under which the source is published.
+    #[serde(default)]
+    pub license: String,
+}
+
+impl Sample {
+    /// Should the guard reject it?
+    pub fn is_malicious(&self) -> bool {
+        self.label == 1
+    }
+
+    /// Does it belong to the kinds that the published rates are about?
+    pub fn is_core(&self) -> bool {
+        let core: &[&str] = if self.is_malicious() { CORE_MALICIOUS } else { CORE_BENIGN };
+        core.contains(&self.kind.as_str())
+    }
+
+    /// The name that sources of one origin share: one repository, one collection. Folds never part a family.
+    pub fn family(&self) -> &str {
+        match self.source.split_once(':') {
+            Some((_, repository)) => repository,
+            None if self.source.starts_with("obf-") => self.source.trim_end_matches("-dev"),
+            None => self.source.split('-').next().unwrap_or(&self.source),
+        }
+    }
+}
+
+const CORE_MALICIOUS: &[&str] = &["explicit", "jailbreak", "agentic", "memory", "obf", "embedded"];
+const CORE_BENIGN: &[&str] = &["agents", "docs", "adr", "commit", "note", "memory", "secdocs"];
+
+/// Sources whose terms do not allow weights made from them to ship under ours: FSL, GPL, no licence, ODC-BY.
+const NOT_SHIPPED: &[&str] = &["getsentry+sentry-mcp", "npryce+adr-tools", "tensortrust", "llmail", "wildguard"];
+
+/// Reads `<name>.jsonl` of the data directory.
+pub fn load(directory: &Path, name: &str) -> Result<Vec<Sample>> {
+    let path = directory.join(name).with_extension("jsonl");
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    text.lines()
+        .enumerate()
+        .map(|(at, line)| serde_json::from_str(line).with_context(|| format!("line {} of {name}", at + 1)))
+        .collect()
+}
+
+/// The samples that weights may be trained on.
+///
+/// Derived sources wrap texts of others, so a sample also falls out when it shares a stretch of words with an
+/// excluded text, in whatever disguise.
+pub fn trainable(samples: &[Sample]) -> Vec<Sample> {
+    let (excluded, allowed): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(|sample| is_excluded(sample));
+    let tainted: HashSet<u64> = excluded.iter().flat_map(|sample| shingles(&sample.text)).collect();
+    let is_derived = |sample: &Sample| sample.license.starts_with("derived");
+    allowed
+        .into_iter()
+        .filter(|sample| !is_derived(sample) || !shingles(&sample.text).iter().any(|s| tainted.contains(s)))
+        .cloned()
+        .collect()
+}
+
+fn is_excluded(sample: &Sample) -> bool {
+    NOT_SHIPPED.iter().any(|name| sample.source.contains(name))
+}
+
+/// Hashes of all runs of six words; of the whole text where it is shorter.
+fn shingles(text: &str) -> Vec<u64> {
+    const WORDS: usize = 6;
+    let plain = plain_spelling(text);
+    let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.windows(WORDS.min(words.len()).max(1)).map(hash_words).collect()
+}
+
+fn hash_words(words: &[&str]) -> u64 {
+    words
+        .iter()
+        .flat_map(|word| word.bytes().chain([0]))
+        .fold(0xcbf2_9ce4_8422_2325, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
