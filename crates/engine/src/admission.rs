@@ -1,0 +1,68 @@
+//! What stands before every tool call: rate limits, then the subscription.
+
+use mnemon_core::{Access, PlanLimits};
+
+use crate::{CallContext, CallError, Engine};
+
+/// The tools, by what they need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tool {
+    /// Saves.
+    Remember,
+    /// Reads.
+    Search,
+    /// Deletes.
+    Forget,
+    /// Reads, and notes what it was told of a source.
+    ValidateMemory,
+    /// Reaches other systems.
+    GatewayCall,
+}
+
+impl Tool {
+    /// The tool's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Remember => "remember",
+            Self::Search => "search",
+            Self::Forget => "forget",
+            Self::ValidateMemory => "validate_memory",
+            Self::GatewayCall => "gateway_call",
+        }
+    }
+
+    const fn needs_active_subscription(self) -> bool {
+        matches!(self, Self::Remember | Self::Forget | Self::GatewayCall)
+    }
+
+    const fn needs_write_access(self) -> bool {
+        matches!(self, Self::Remember | Self::Forget)
+    }
+}
+
+/// Proof that a call passed what stands before every tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct Admission(());
+
+impl Engine {
+    /// Lets a call through, and counts it, or says why not.
+    pub fn admit(&self, ctx: &CallContext, tool: Tool) -> Result<Admission, CallError> {
+        let limits = self.plan_limits(ctx);
+        self.rates.pass(ctx.credential.key, ctx.project(), &limits, ctx.now)?;
+        let state = ctx.subscription;
+        let is_allowed = if tool.needs_active_subscription() { state.allows_writing() } else { state.allows_reading() };
+        if !is_allowed {
+            return Err(CallError::Subscription(state));
+        }
+        if tool.needs_write_access() && ctx.credential.access == Access::Read {
+            return Err(CallError::ReadOnlyKey);
+        }
+        Ok(Admission(()))
+    }
+
+    /// What the caller's plan allows. An account without a plan gets nothing done anyway, so no limits are needed.
+    pub(crate) fn plan_limits(&self, ctx: &CallContext) -> PlanLimits {
+        ctx.credential.subscription.plan.map_or_else(PlanLimits::default, |plan| *self.plans.limits(plan))
+    }
+}

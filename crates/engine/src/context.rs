@@ -1,0 +1,65 @@
+//! Who calls, and when: handed to every use case first.
+
+use std::sync::Arc;
+
+use mnemon_core::{ProjectId, Seq, SubscriptionState, Timestamp, Viewer};
+use mnemon_store::{Actor, AuditEntry, Credential};
+
+use crate::Engine;
+
+/// How the caller came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connection {
+    /// With an API key.
+    Key,
+    /// With an OAuth token, which stands for a key: the memory tools alone, and no internal fields in answers.
+    Oauth,
+}
+
+/// One call: its credential, its moment, and how far the project's log had come when it began. Born in
+/// [`Engine::authenticate`] and nowhere else.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    /// Everything that follows from the credential.
+    pub credential: Arc<Credential>,
+    /// How the caller came in.
+    pub connection: Connection,
+    /// The moment of the call; one call has one "now".
+    pub now: Timestamp,
+    /// Everything up to here must be visible to the call.
+    pub seq: Seq,
+    /// Where the account's subscription stands.
+    pub subscription: SubscriptionState,
+}
+
+impl CallContext {
+    /// The project whose memory the call works on.
+    pub fn project(&self) -> ProjectId {
+        self.credential.project
+    }
+
+    /// The caller as a reader.
+    pub fn viewer(&self) -> &Viewer {
+        &self.credential.viewer
+    }
+}
+
+impl Engine {
+    /// A name under which one of our own faults is logged and reported.
+    pub fn new_reference(&self, ctx: &CallContext) -> String {
+        self.ids.uuid(ctx.now).simple().to_string()
+    }
+
+    /// A line for the audit log about what this caller does.
+    pub(crate) fn audit(&self, ctx: &CallContext, action: &'static str, subject: String) -> AuditEntry {
+        AuditEntry {
+            id: mnemon_core::AuditId::new(self.ids.uuid(ctx.now)),
+            account: ctx.credential.account,
+            project: Some(ctx.project()),
+            at: ctx.now,
+            actor: Actor::Member(ctx.credential.member),
+            action: action.into(),
+            subject,
+        }
+    }
+}

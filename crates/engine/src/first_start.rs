@@ -1,0 +1,90 @@
+//! The first start on empty storage: somebody has to be there before anybody can call.
+
+use mnemon_core::{
+    Access, Account, AccountId, AuditId, CredentialHash, CredentialKind, KeyId, Member, MemberId, PlanName, Project,
+    ProjectId, Role, Secret, Subscription, Timestamp, make_token,
+};
+use mnemon_store::{Actor, AuditEntry, NewKey, StoreError};
+
+use crate::Engine;
+
+/// What was made. The key can't be shown again later.
+#[derive(Debug)]
+pub struct FirstStart {
+    /// The account.
+    pub account: Account,
+    /// Its project.
+    pub project: Project,
+    /// Its admin.
+    pub member: Member,
+    /// The admin's key.
+    pub key: Secret<String>,
+}
+
+impl Engine {
+    /// Makes an account, a project, an admin and a key if there is no account yet.
+    pub async fn first_start(&self) -> Result<Option<FirstStart>, StoreError> {
+        if self.store.has_accounts().await? {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        let account = Account {
+            id: AccountId::new(self.ids.uuid(now)),
+            name: "Default account".to_owned(),
+            subscription: Subscription { plan: Some(PlanName::Unlimited), ..Subscription::default() },
+            created_at: now,
+        };
+        let (project, member) = self.first_project_and_admin(&account, now);
+        let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
+        let new_key = NewKey {
+            id: KeyId::new(self.ids.uuid(now)),
+            hash: CredentialHash::of(key.expose()),
+            project: project.id,
+            member: member.id,
+            access: Access::Write,
+            label: Some("first key".to_owned()),
+            expires_at: None,
+            created_at: now,
+        };
+        let audit = self.first_audit(&account, &project, &member, &new_key);
+        self.store.insert_first(account.clone(), project.clone(), member.clone(), new_key, audit).await?;
+        Ok(Some(FirstStart { account, project, member, key }))
+    }
+
+    fn first_project_and_admin(&self, account: &Account, now: Timestamp) -> (Project, Member) {
+        let project = Project {
+            id: ProjectId::new(self.ids.uuid(now)),
+            account: account.id,
+            name: "default".to_owned(),
+            created_at: now,
+        };
+        let member = Member {
+            id: MemberId::new(self.ids.uuid(now)),
+            account: account.id,
+            department: None,
+            name: "admin".to_owned(),
+            role: Role::Admin,
+            access_until: None,
+            created_at: now,
+        };
+        (project, member)
+    }
+
+    fn first_audit(&self, account: &Account, project: &Project, member: &Member, key: &NewKey) -> Vec<AuditEntry> {
+        let entry = |action: &'static str, subject: String, project: Option<ProjectId>| AuditEntry {
+            id: AuditId::new(self.ids.uuid(account.created_at)),
+            account: account.id,
+            project,
+            at: account.created_at,
+            actor: Actor::Service,
+            action: action.into(),
+            subject,
+        };
+        vec![
+            entry("account.create", account.id.to_string(), None),
+            entry("project.create", project.id.to_string(), Some(project.id)),
+            entry("member.create", member.id.to_string(), None),
+            entry("key.create", key.id.to_string(), Some(project.id)),
+        ]
+    }
+}

@@ -1,0 +1,161 @@
+//! Deriving the status of records for one reader: what the reader knows of their sources, and who disputes them.
+
+use std::collections::HashMap;
+
+use mnemon_core::{
+    ContentHash, Record, RecordId, Seq, SourceState, Status, Timestamp, WorkspaceNo, newest_visible_source,
+};
+use mnemon_store::{Brief, SourcePart, StoreError};
+
+use crate::{CallContext, Engine};
+
+/// A record's status, and the records that dispute it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// Whether it still holds.
+    pub status: Status,
+    /// Visible, not stale records that claim something else under the same key. Empty for a stale record.
+    pub rivals: Vec<RecordId>,
+}
+
+/// What a judgement needs to know of a record.
+pub(crate) struct Claim<'a> {
+    seq: Seq,
+    workspace_no: WorkspaceNo,
+    given_key: Option<&'a str>,
+    content_hash: ContentHash,
+    source_id: Option<&'a str>,
+    source_hash: Option<&'a str>,
+    valid_until: Option<Timestamp>,
+}
+
+impl<'a> Claim<'a> {
+    pub(crate) fn of_record(record: &'a Record) -> Self {
+        let given_key = record.fact_key.is_given.then_some(record.fact_key.text.as_str());
+        Self {
+            seq: record.seq,
+            workspace_no: record.workspace_no,
+            given_key,
+            // Only records with a given key are compared, so the others are spared the hashing.
+            content_hash: given_key.map_or(ContentHash::from_bytes([0; 16]), |_| ContentHash::of(&record.content)),
+            source_id: record.source_id.as_deref(),
+            source_hash: record.source_hash.as_deref(),
+            valid_until: record.valid_until,
+        }
+    }
+
+    pub(crate) fn of_brief(brief: &'a Brief) -> Self {
+        Self {
+            seq: brief.seq,
+            workspace_no: brief.workspace_no,
+            given_key: brief.given_fact_key.as_deref(),
+            content_hash: brief.content_hash,
+            source_id: brief.source_id.as_deref(),
+            source_hash: brief.source_hash.as_deref(),
+            valid_until: brief.valid_until,
+        }
+    }
+}
+
+/// A source whose hash the caller has just seen, whether or not that may be written down.
+pub(crate) struct Observed<'a> {
+    pub(crate) source_id: &'a str,
+    pub(crate) hash: &'a str,
+}
+
+/// What the reader knows of sources.
+struct Knowledge(HashMap<String, SourceState>);
+
+impl Knowledge {
+    fn of(&self, source_id: Option<&str>) -> SourceState {
+        source_id.and_then(|id| self.0.get(id)).cloned().unwrap_or_default()
+    }
+
+    fn is_stale(&self, claim: &Claim<'_>, now: Timestamp) -> bool {
+        Status::is_stale(now, claim.valid_until, claim.source_hash, &self.of(claim.source_id))
+    }
+}
+
+impl Engine {
+    /// Judges records for the caller, in the order given.
+    pub(crate) async fn judge(
+        &self,
+        ctx: &CallContext,
+        claims: &[Claim<'_>],
+        observed: Option<Observed<'_>>,
+    ) -> Result<Vec<Judged>, StoreError> {
+        let rivals = self.visible_rivals(ctx, claims).await?;
+        let rivals: Vec<(RecordId, Claim<'_>)> =
+            rivals.iter().map(|brief| (brief.id, Claim::of_brief(brief))).collect();
+        let involved = claims.iter().chain(rivals.iter().map(|(_, claim)| claim));
+        let knowledge = self.knowledge(ctx, involved, observed).await?;
+        Ok(claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, ctx.now)).collect())
+    }
+
+    /// The records that the caller can see under the keys of these claims.
+    async fn visible_rivals(&self, ctx: &CallContext, claims: &[Claim<'_>]) -> Result<Vec<Brief>, StoreError> {
+        let mut keys: Vec<(WorkspaceNo, &str)> =
+            claims.iter().filter_map(|claim| Some((claim.workspace_no, claim.given_key?))).collect();
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let mut rivals = self.store.list_by_fact_key(ctx.project(), &keys).await?;
+        rivals.retain(|rival| ctx.viewer().sees(&rival.audience));
+        Ok(rivals)
+    }
+
+    /// What the caller knows of the sources of these claims.
+    async fn knowledge<'a>(
+        &self,
+        ctx: &CallContext,
+        claims: impl Iterator<Item = &'a Claim<'a>>,
+        observed: Option<Observed<'_>>,
+    ) -> Result<Knowledge, StoreError> {
+        // Without a hash of its own a record can't be outdated by its source, so that source need not be asked for.
+        let mut ids: Vec<&str> =
+            claims.filter(|claim| claim.source_hash.is_some()).filter_map(|c| c.source_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(ctx.project(), &ids).await? };
+        let mut known: HashMap<String, SourceState> =
+            ids.iter().map(|id| ((*id).to_owned(), newest_known(ctx, &parts, id))).collect();
+        if let Some(Observed { source_id, hash }) = observed {
+            let state = known.entry(source_id.to_owned()).or_default();
+            state.known_hash = Some(hash.to_owned());
+            state.confirmed_hash = Some(hash.to_owned());
+        }
+        Ok(Knowledge(known))
+    }
+
+    /// The newest hash that the caller knows of a source.
+    pub(crate) async fn newest_hash(&self, ctx: &CallContext, source_id: &str) -> Result<Option<String>, StoreError> {
+        let parts = self.store.list_sources(ctx.project(), &[source_id]).await?;
+        Ok(newest_known(ctx, &parts, source_id).known_hash)
+    }
+}
+
+fn newest_known(ctx: &CallContext, parts: &[SourcePart], source_id: &str) -> SourceState {
+    let parts = parts.iter().filter(|part| part.source_id == source_id);
+    newest_visible_source(ctx.viewer(), parts.map(|part| (&part.audience, &part.state)))
+}
+
+fn judge_one(claim: &Claim<'_>, rivals: &[(RecordId, Claim<'_>)], knowledge: &Knowledge, now: Timestamp) -> Judged {
+    let mut disputing = Vec::new();
+    let source = knowledge.of(claim.source_id);
+    let status = Status::derive(now, claim.valid_until, claim.source_hash, &source, || {
+        let against = rivals.iter().filter(|(_, rival)| disputes(rival, claim) && !knowledge.is_stale(rival, now));
+        disputing.extend(against.map(|(id, _)| *id));
+        !disputing.is_empty()
+    });
+    Judged { status, rivals: disputing }
+}
+
+fn disputes(rival: &Claim<'_>, claim: &Claim<'_>) -> bool {
+    claim.given_key.is_some()
+        && rival.given_key == claim.given_key
+        && rival.workspace_no == claim.workspace_no
+        && rival.seq != claim.seq
+        && rival.content_hash != claim.content_hash
+}

@@ -1,0 +1,88 @@
+//! Repeating a save without saving twice: what is kept of the first answer, and how arguments are compared.
+
+use mnemon_core::{IDEMPOTENCY_KEY_CHARS_MAX, RecordId, Status, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{CallError, Judged, Remember, Remembered};
+
+/// Checks a key that the caller sent.
+pub(crate) fn check_key(key: &str) -> Result<(), CallError> {
+    let is_valid = (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
+    if is_valid {
+        return Ok(());
+    }
+    let text = format!("idempotency key must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
+    Err(CallError::Argument(text))
+}
+
+/// A fingerprint of the arguments. Each part is preceded by its length, so that no two calls can be taken for one.
+pub(crate) fn arguments_hash(call: &Remember) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    let mut part = |text: Option<&str>| {
+        let length = text.map_or(u64::MAX, |text| text.len() as u64);
+        hasher.update(length.to_be_bytes());
+        hasher.update(text.unwrap_or_default());
+    };
+    part(Some(&call.content));
+    part(Some(call.workspace.as_str()));
+    part(Some(call.scope.as_str()));
+    part(call.fact_key.as_ref().map(|key| key.text.as_str()));
+    for text in [&call.source, &call.source_id, &call.source_hash, &call.source_revision] {
+        part(text.as_deref());
+    }
+    part(call.confidence.map(|value| value.to_string()).as_deref());
+    part(call.valid_until.map(|moment| moment.to_string()).as_deref());
+    hasher.finalize().into()
+}
+
+/// What is kept of the first answer: everything but the text, which stays in its one place, the record.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct KeptAnswer {
+    status: u8,
+    conflicts_with: Vec<String>,
+    redacted: usize,
+    source_hash: Option<String>,
+    source_revision: Option<String>,
+    confidence: Option<f64>,
+    valid_until_micros: Option<i64>,
+    updated_at_micros: i64,
+}
+
+const STATUSES: [Status; 4] = [Status::Stale, Status::Conflict, Status::Verified, Status::Unverified];
+
+impl KeptAnswer {
+    pub(crate) fn of(answer: &Remembered) -> Self {
+        let record = &answer.record;
+        let status = STATUSES.iter().position(|status| *status == answer.judged.status).unwrap_or(STATUSES.len() - 1);
+        Self {
+            status: status as u8,
+            conflicts_with: answer.judged.rivals.iter().map(RecordId::to_string).collect(),
+            redacted: answer.redacted,
+            source_hash: record.source_hash.clone(),
+            source_revision: record.source_revision.clone(),
+            confidence: record.confidence,
+            valid_until_micros: record.valid_until.map(Timestamp::as_microsecond),
+            updated_at_micros: record.updated_at.as_microsecond(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain members always serialize")
+    }
+
+    /// Puts the kept facts back onto the record. `None` when what was kept can't be read.
+    pub(crate) fn restore(json: &str, answer: &mut Remembered) -> Option<()> {
+        let kept: Self = serde_json::from_str(json).ok()?;
+        let rivals: Option<Vec<RecordId>> = kept.conflicts_with.iter().map(|id| id.parse().ok()).collect();
+        let status = *STATUSES.get(usize::from(kept.status))?;
+        answer.judged = Judged { status, rivals: rivals? };
+        answer.redacted = kept.redacted;
+        answer.record.source_hash = kept.source_hash;
+        answer.record.source_revision = kept.source_revision;
+        answer.record.confidence = kept.confidence;
+        answer.record.valid_until = kept.valid_until_micros.and_then(|at| Timestamp::from_microsecond(at).ok());
+        answer.record.updated_at = Timestamp::from_microsecond(kept.updated_at_micros).ok()?;
+        Some(())
+    }
+}

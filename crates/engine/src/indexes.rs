@@ -1,0 +1,266 @@
+//! The search indexes of all workspaces: derived from the log, held within one byte budget, least recently used out
+//! first. An index can be thrown away at any moment; the next search builds it again.
+//!
+//! Freshness is one number. A call knows how far the project's log had come when it began; an index knows up to where
+//! it has followed the log; if that is less, the tail of the log is read and applied before anything is ranked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use lru::LruCache;
+use mnemon_core::{Audience, ProjectId, Scope, Seq, Viewer, WorkspaceName, WorkspaceNo};
+use mnemon_recall::{AudienceNo, Embedding, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_store::{Change, Present, Store, StoreError, Tail, Workspace};
+use parking_lot::{Mutex, RwLock};
+
+/// How many records are read from the log at once: large enough to amortise the read, small enough to stay in cache.
+const TAIL_ROWS: usize = 2_000;
+/// From so many records on, applying them is long enough to be moved off the threads that serve requests.
+const INLINE_ROWS: usize = 64;
+
+type Key = (ProjectId, WorkspaceName);
+
+/// All indexes of this node.
+pub(crate) struct Indexes {
+    store: Arc<dyn Store>,
+    model: &'static Model,
+    bytes_max: usize,
+    held: Mutex<Held>,
+}
+
+struct Held {
+    slots: LruCache<Key, Arc<Slot>>,
+    bytes: usize,
+}
+
+/// The index of one life of a workspace.
+pub(crate) struct Slot {
+    workspace: WorkspaceNo,
+    /// Everything of the log up to here is in the index. Written under the lock of `state`, read without it.
+    applied: AtomicU64,
+    /// What the budget currently counts for this slot.
+    counted_bytes: AtomicUsize,
+    state: RwLock<State>,
+    /// Only one task follows the log at a time; the others wait and find it done.
+    following: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    index: WorkspaceIndex,
+    audiences: Audiences,
+    /// Every audience that something was ever saved for, forgotten records included.
+    ever: Vec<Audience>,
+}
+
+/// Numbers for audiences: the ranking filters by number and never learns who people are.
+#[derive(Default)]
+struct Audiences {
+    by_number: Vec<Audience>,
+    numbers: HashMap<Audience, AudienceNo>,
+}
+
+impl Audiences {
+    fn number(&mut self, audience: Audience) -> AudienceNo {
+        *self.numbers.entry(audience).or_insert_with(|| {
+            let number = u32::try_from(self.by_number.len()).expect("fewer audiences than four thousand million");
+            self.by_number.push(audience);
+            AudienceNo(number)
+        })
+    }
+}
+
+/// A saved record on its way into the index.
+pub(crate) struct Saved<'a> {
+    pub(crate) seq: Seq,
+    pub(crate) workspace_no: WorkspaceNo,
+    pub(crate) audience: Audience,
+    pub(crate) content: &'a str,
+    pub(crate) embedding: &'a Embedding,
+}
+
+impl Indexes {
+    pub(crate) fn new(store: Arc<dyn Store>, model: &'static Model, bytes_max: usize) -> Self {
+        Self { store, model, bytes_max, held: Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 }) }
+    }
+
+    /// The index of a workspace, with everything up to `seq` in it. `None` when there is no such active workspace.
+    pub(crate) async fn current(
+        &self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        seq: Seq,
+    ) -> Result<Option<Arc<Slot>>, StoreError> {
+        let key = (project, name.clone());
+        loop {
+            let resident = self.held.lock().slots.get(&key).cloned();
+            let slot = match resident {
+                Some(slot) => slot,
+                None => match self.store.find_workspace(project, name).await? {
+                    Some(workspace) => self.adopt(&key, workspace),
+                    None => return Ok(None),
+                },
+            };
+            if self.follow(&key, &slot, seq).await? {
+                return Ok(Some(slot));
+            }
+            // This life of the workspace has ended; perhaps a new one has begun.
+            self.discard(&key, &slot);
+        }
+    }
+
+    /// Puts a record that was just saved into its index, if that is held. Without one there is nothing to do: whoever
+    /// searches next builds it from the log.
+    pub(crate) async fn add_saved(
+        &self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        saved: Saved<'_>,
+    ) -> Result<(), StoreError> {
+        let key = (project, name.clone());
+        let resident = self.held.lock().slots.get(&key).cloned();
+        let Some(slot) = resident.filter(|slot| slot.workspace == saved.workspace_no) else { return Ok(()) };
+        if slot.add_next(&saved) {
+            self.recount(&key, &slot);
+            return Ok(());
+        }
+        self.follow(&key, &slot, saved.seq).await.map(|_| ())
+    }
+
+    /// Applies the log up to `seq` at least. `false` when this life of the workspace has ended.
+    async fn follow(&self, key: &Key, slot: &Arc<Slot>, seq: Seq) -> Result<bool, StoreError> {
+        if slot.applied() >= seq {
+            return Ok(true);
+        }
+        let _turn = slot.following.lock().await;
+        while slot.applied() < seq {
+            let tail = self.store.tail(key.0, slot.workspace, slot.applied(), TAIL_ROWS).await?;
+            if !tail.is_active {
+                return Ok(false);
+            }
+            slot.apply(tail).await;
+            self.recount(key, slot);
+        }
+        Ok(true)
+    }
+
+    fn adopt(&self, key: &Key, workspace: Workspace) -> Arc<Slot> {
+        let mut held = self.held.lock();
+        let new = || Arc::new(Slot::new(workspace, self.model));
+        Arc::clone(held.slots.get_or_insert(key.clone(), new))
+    }
+
+    fn discard(&self, key: &Key, slot: &Arc<Slot>) {
+        let mut held = self.held.lock();
+        if held.slots.peek(key).is_some_and(|resident| Arc::ptr_eq(resident, slot)) {
+            held.slots.pop(key);
+            held.bytes -= slot.counted_bytes.swap(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a slot anew and lets go of the least recently used ones while the budget is exceeded.
+    fn recount(&self, key: &Key, slot: &Arc<Slot>) {
+        let bytes = slot.state.read().index.size_bytes();
+        let mut held = self.held.lock();
+        if !held.slots.peek(key).is_some_and(|resident| Arc::ptr_eq(resident, slot)) {
+            return; // Let go meanwhile: whoever still searches in it holds it alone.
+        }
+        let before = slot.counted_bytes.swap(bytes, Ordering::Relaxed);
+        held.bytes = held.bytes - before + bytes;
+        while held.bytes > self.bytes_max && held.slots.len() > 1 {
+            let Some((_, oldest)) = held.slots.pop_lru() else { break };
+            held.bytes -= oldest.counted_bytes.swap(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Slot {
+    fn new(workspace: Workspace, model: &'static Model) -> Self {
+        let state =
+            State { index: WorkspaceIndex::new(model), audiences: Audiences::default(), ever: workspace.audiences };
+        Self {
+            workspace: workspace.no,
+            applied: AtomicU64::new(0),
+            counted_bytes: AtomicUsize::new(0),
+            state: RwLock::new(state),
+            following: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    fn applied(&self) -> Seq {
+        Seq(self.applied.load(Ordering::Acquire))
+    }
+
+    /// Whether the reader may know that the workspace is there at all.
+    pub(crate) fn is_visible_to(&self, viewer: &Viewer) -> bool {
+        self.state.read().ever.iter().any(|audience| viewer.sees(audience))
+    }
+
+    /// Ranks the records that the reader may see.
+    pub(crate) fn rank(&self, query: &str, limit: usize, viewer: &Viewer, scope: Option<Scope>) -> Vec<Hit> {
+        let state = self.state.read();
+        let visible: Vec<bool> = state
+            .audiences
+            .by_number
+            .iter()
+            .map(|audience| viewer.sees(audience) && scope.is_none_or(|scope| audience.scope() == scope))
+            .collect();
+        let visible = |number: AudienceNo| visible[number.0 as usize];
+        state.index.search(&SearchRequest { query, limit, visible: &visible })
+    }
+
+    /// Adds the record that comes right after what the index has. `false` when the index is not that far.
+    fn add_next(&self, saved: &Saved<'_>) -> bool {
+        let mut state = self.state.write();
+        let applied = self.applied().0;
+        if applied >= saved.seq.0 {
+            return true;
+        }
+        if applied + 1 != saved.seq.0 {
+            return false;
+        }
+        state.add(saved.seq, saved.audience, saved.content, Some(saved.embedding));
+        self.applied.store(saved.seq.0, Ordering::Release);
+        true
+    }
+
+    async fn apply(self: &Arc<Self>, tail: Tail) {
+        if tail.changes.len() <= INLINE_ROWS {
+            return self.apply_now(tail);
+        }
+        let slot = Arc::clone(self);
+        // A panic in there leaves `applied` where it was, so nothing half-applied is ever taken for current.
+        tokio::task::spawn_blocking(move || slot.apply_now(tail)).await.expect("applying a tail does not panic");
+    }
+
+    fn apply_now(&self, tail: Tail) {
+        let mut state = self.state.write();
+        for change in &tail.changes {
+            match change {
+                Change::Present(present) => state.add_present(present),
+                Change::Absent(seq) => {
+                    state.index.remove(seq.0);
+                }
+            }
+        }
+        state.ever = tail.audiences;
+        self.applied.store(tail.upto.0, Ordering::Release);
+    }
+}
+
+impl State {
+    fn add_present(&mut self, present: &Present) {
+        // A vector that does not read back is computed anew: it is derived from the text.
+        let embedding = Embedding::from_bytes(&present.embedding).ok();
+        self.add(present.seq, present.audience, &present.content, embedding.as_ref());
+    }
+
+    fn add(&mut self, seq: Seq, audience: Audience, text: &str, embedding: Option<&Embedding>) {
+        if !self.ever.contains(&audience) {
+            self.ever.push(audience);
+        }
+        let number = self.audiences.number(audience);
+        let counted = audience == Audience::Shared;
+        self.index.add(NewDoc { seq: seq.0, text, audience: number, counted, embedding });
+    }
+}

@@ -1,0 +1,227 @@
+//! Saving a fact, decision or note.
+
+use jiff::SignedDuration;
+use mnemon_core::{Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_guard::{Verdict, redact};
+use mnemon_recall::Embedding;
+use mnemon_store::{Idempotency, Insert, Inserted, Replay};
+
+use crate::freshness::Claim;
+use crate::idempotency::{KeptAnswer, arguments_hash, check_key};
+use crate::indexes::Saved;
+use crate::{Admission, CallContext, CallError, Engine, Judged};
+
+/// How long an idempotency key is kept.
+const IDEMPOTENCY_HOURS: i64 = 24;
+
+/// The arguments, checked one by one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remember {
+    /// The text.
+    pub content: String,
+    /// Where to.
+    pub workspace: WorkspaceName,
+    /// For whom.
+    pub scope: Scope,
+    /// The key that names the fact, where the caller gave one.
+    pub fact_key: Option<FactKey>,
+    /// A human-readable source.
+    pub source: Option<String>,
+    /// The source's id.
+    pub source_id: Option<String>,
+    /// The source's hash.
+    pub source_hash: Option<String>,
+    /// The source's revision.
+    pub source_revision: Option<String>,
+    /// From 0 to 1.
+    pub confidence: Option<f64>,
+    /// From this moment on the record is stale.
+    pub valid_until: Option<Timestamp>,
+    /// Makes a repeated call answer as the first one did.
+    pub idempotency_key: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered {
+    /// The record.
+    pub record: Record,
+    /// Its status, and who disputes it.
+    pub judged: Judged,
+    /// Whether an equal record was there already.
+    pub is_duplicate: bool,
+    /// How many secrets were replaced.
+    pub redacted: usize,
+}
+
+impl Engine {
+    /// Saves a record. When this answers, the record is durable and the very next search sees it.
+    pub async fn remember(
+        &self,
+        ctx: &CallContext,
+        _admission: Admission,
+        call: Remember,
+    ) -> Result<Remembered, CallError> {
+        if call.source_hash.is_some() && call.source_id.is_none() {
+            return Err(CallError::Argument("source_id is required when source_hash is provided".to_owned()));
+        }
+        let idempotency = idempotency(ctx, &call)?;
+        let (call, redacted) = without_secrets(call);
+        self.check_guard(ctx, &call).await?;
+        let (record, embedding) = self.new_record(ctx, call)?;
+        let insert = Insert { record, records_max: self.plan_limits(ctx).records_max, idempotency };
+        self.insert(ctx, insert, &embedding, redacted).await
+    }
+
+    async fn insert(
+        &self,
+        ctx: &CallContext,
+        insert: Insert,
+        embedding: &Embedding,
+        redacted: usize,
+    ) -> Result<Remembered, CallError> {
+        let new = insert.record.clone();
+        let idempotency_key = insert.idempotency.as_ref().map(|idempotency| idempotency.key.clone());
+        let (record, is_duplicate) = match self.store.insert(insert).await? {
+            Inserted::New { seq, workspace_no } => {
+                let saved = Saved { seq, workspace_no, audience: new.audience, content: &new.content, embedding };
+                self.indexes.add_saved(ctx.project(), &new.workspace, saved).await?;
+                (stored(ctx, new, seq, workspace_no), false)
+            }
+            Inserted::Duplicate(record) => (*record, true),
+            Inserted::Replayed(replay) => return self.replay(ctx, *replay, new.id, redacted).await,
+            Inserted::KeyReused => return Err(CallError::IdempotencyKeyReused),
+            Inserted::LimitReached => return Err(CallError::MemoryLimit),
+        };
+        let judged = self.judge_record(ctx, &record).await?;
+        let answer = Remembered { record, judged, is_duplicate, redacted };
+        if let Some(key) = idempotency_key {
+            let kept = KeptAnswer::of(&answer).to_json();
+            self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await?;
+        }
+        Ok(answer)
+    }
+
+    /// The answer of the first call, again. Should that call have ended before its answer was kept, the answer is
+    /// worked out from the record: either way nothing is stored twice.
+    async fn replay(
+        &self,
+        ctx: &CallContext,
+        replay: Replay,
+        asked_for: RecordId,
+        redacted: usize,
+    ) -> Result<Remembered, CallError> {
+        let record = replay.record.ok_or_else(|| CallError::NotFound(asked_for.to_string()))?;
+        let judged = self.judge_record(ctx, &record).await?;
+        let mut answer = Remembered { record, judged, is_duplicate: replay.was_duplicate, redacted };
+        if let Some(kept) = replay.answer {
+            KeptAnswer::restore(&kept, &mut answer);
+        }
+        Ok(answer)
+    }
+
+    async fn judge_record(&self, ctx: &CallContext, record: &Record) -> Result<Judged, CallError> {
+        let mut judged = self.judge(ctx, &[Claim::of_record(record)], None).await?;
+        Ok(judged.pop().expect("one claim gives one judgement"))
+    }
+
+    /// Every text that the call brings in is read by agents later, so every one is judged.
+    async fn check_guard(&self, ctx: &CallContext, call: &Remember) -> Result<(), CallError> {
+        let fact_key = call.fact_key.as_ref().map(|key| &key.text);
+        let texts = [
+            Some(&call.content),
+            fact_key,
+            call.source.as_ref(),
+            call.source_id.as_ref(),
+            call.source_hash.as_ref(),
+            call.source_revision.as_ref(),
+        ];
+        if texts.into_iter().flatten().all(|text| self.guard.judge(text) == Verdict::Accept) {
+            return Ok(());
+        }
+        self.store.insert_audit(self.audit(ctx, "guard.reject", ctx.credential.key.to_string())).await?;
+        Err(CallError::Guard)
+    }
+
+    fn new_record(&self, ctx: &CallContext, call: Remember) -> Result<(NewRecord, Embedding), CallError> {
+        let credential = &ctx.credential;
+        let id = RecordId::new(self.ids.uuid(ctx.now));
+        let audience = Audience::of(call.scope, credential.member, credential.department).ok_or_else(|| {
+            let text = "scope department needs a member who belongs to a department; use shared or draft";
+            CallError::Argument(text.to_owned())
+        })?;
+        let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.content, id));
+        let embedding = self.model.encode(&call.content);
+        let record = NewRecord {
+            id,
+            project: ctx.project(),
+            workspace: call.workspace,
+            audience,
+            author: credential.member,
+            department: credential.department,
+            content: call.content,
+            fact_key,
+            source: call.source,
+            source_id: call.source_id,
+            source_hash: call.source_hash,
+            source_revision: call.source_revision,
+            confidence: call.confidence,
+            valid_until: call.valid_until,
+            created_at: ctx.now,
+            embedding: embedding.to_bytes().to_vec(),
+        };
+        Ok((record, embedding))
+    }
+}
+
+fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>, CallError> {
+    let Some(key) = call.idempotency_key.clone() else { return Ok(None) };
+    check_key(&key)?;
+    let window = SignedDuration::from_hours(IDEMPOTENCY_HOURS);
+    let valid_since = ctx.now.saturating_sub(window).unwrap_or(Timestamp::MIN);
+    Ok(Some(Idempotency { member: ctx.credential.member, key, arguments_hash: arguments_hash(call), valid_since }))
+}
+
+/// Replaces secrets in every text field, and counts them.
+fn without_secrets(mut call: Remember) -> (Remember, usize) {
+    let mut count = 0;
+    let mut clean = |text: &mut String| {
+        let redacted = redact(text);
+        count += redacted.count;
+        if redacted.count > 0 {
+            *text = redacted.text.into_owned();
+        }
+    };
+    clean(&mut call.content);
+    if let Some(key) = &mut call.fact_key {
+        clean(&mut key.text);
+    }
+    for text in [&mut call.source, &mut call.source_id, &mut call.source_revision].into_iter().flatten() {
+        clean(text);
+    }
+    (call, count)
+}
+
+/// The record that a new save has become.
+fn stored(ctx: &CallContext, new: NewRecord, seq: Seq, workspace_no: WorkspaceNo) -> Record {
+    Record {
+        id: new.id,
+        seq,
+        workspace_no,
+        workspace: new.workspace,
+        audience: new.audience,
+        author: new.author,
+        author_name: Some(ctx.credential.member_name.clone()),
+        department_name: ctx.credential.department_name.clone(),
+        content: new.content,
+        fact_key: new.fact_key,
+        source: new.source,
+        source_id: new.source_id,
+        source_hash: new.source_hash,
+        source_revision: new.source_revision,
+        confidence: new.confidence,
+        valid_until: new.valid_until,
+        created_at: new.created_at,
+        updated_at: new.created_at,
+    }
+}

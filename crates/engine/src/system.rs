@@ -1,0 +1,39 @@
+//! The true clock and the true randomness: the one home of both.
+
+use mnemon_core::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
+use uuid::Uuid;
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
+    fn now(&self) -> Timestamp {
+        let now = Timestamp::now();
+        Timestamp::from_microsecond(now.as_microsecond()).expect("a valid moment stays valid when cut short")
+    }
+}
+
+/// The machine's randomness.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemIds;
+
+impl IdSource for SystemIds {
+    fn uuid(&self, now: Timestamp) -> Uuid {
+        let mut random = [0; UUID_RANDOM_BYTES];
+        fill(&mut random);
+        uuid_v7(now, random)
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        let mut secret = [0; 32];
+        fill(&mut secret);
+        secret
+    }
+}
+
+fn fill(bytes: &mut [u8]) {
+    // Without randomness every id and key would be guessable: there is nothing sensible to go on with.
+    getrandom::fill(bytes).expect("the operating system hands out random bytes");
+}

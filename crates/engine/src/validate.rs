@@ -1,0 +1,90 @@
+//! Checking the freshness of all records of one source.
+
+use mnemon_core::{Access, RecordId, Status, WorkspaceName};
+use mnemon_store::Brief;
+
+use crate::freshness::{Claim, Observed};
+use crate::{Admission, CallContext, CallError, Engine};
+
+/// The arguments, checked one by one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validate {
+    /// The source.
+    pub source_id: String,
+    /// What the caller has just seen its hash to be.
+    pub current_source_hash: Option<String>,
+    /// Only records of this workspace.
+    pub workspace: Option<WorkspaceName>,
+}
+
+/// How the records of the source stand, ids oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validated {
+    /// The source.
+    pub source_id: String,
+    /// The hash that they were held against.
+    pub current_source_hash: Option<String>,
+    /// How many the caller sees.
+    pub checked: usize,
+    /// How many are verified.
+    pub verified: usize,
+    /// How many nobody has confirmed.
+    pub unverified: usize,
+    /// Which are out of date.
+    pub stale: Vec<RecordId>,
+    /// Which are disputed.
+    pub conflicting: Vec<RecordId>,
+}
+
+impl Engine {
+    /// Holds the records of a source against its hash. A hash that the caller gives is noted, in one row, unless
+    /// memory is read-only for the caller; the answer is the same either way.
+    pub async fn validate(
+        &self,
+        ctx: &CallContext,
+        _admission: Admission,
+        validate: Validate,
+    ) -> Result<Validated, CallError> {
+        let Validate { source_id, current_source_hash: given, workspace } = validate;
+        if let Some(hash) = given.as_ref().filter(|_| may_note(ctx)) {
+            self.store.observe_source(ctx.project(), &source_id, hash, ctx.now).await?;
+        }
+        let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
+        records.retain(|record| ctx.viewer().sees(&record.audience));
+        let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_brief).collect();
+        let observed = given.as_deref().map(|hash| Observed { source_id: &source_id, hash });
+        let judged = self.judge(ctx, &claims, observed).await?;
+        let statuses: Vec<Status> = judged.into_iter().map(|judged| judged.status).collect();
+        let current_source_hash = match given {
+            Some(hash) => Some(hash),
+            None => self.newest_hash(ctx, &source_id).await?,
+        };
+        Ok(summary(source_id, current_source_hash, &records, &statuses))
+    }
+}
+
+fn may_note(ctx: &CallContext) -> bool {
+    ctx.credential.access == Access::Write && ctx.subscription.allows_writing()
+}
+
+fn summary(
+    source_id: String,
+    current_source_hash: Option<String>,
+    records: &[Brief],
+    statuses: &[Status],
+) -> Validated {
+    let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
+    let ids = |wanted: Status| {
+        let pairs = records.iter().zip(statuses).filter(|(_, status)| **status == wanted);
+        pairs.map(|(record, _)| record.id).collect()
+    };
+    Validated {
+        source_id,
+        current_source_hash,
+        checked: records.len(),
+        verified: count(Status::Verified),
+        unverified: count(Status::Unverified),
+        stale: ids(Status::Stale),
+        conflicting: ids(Status::Conflict),
+    }
+}

@@ -1,0 +1,149 @@
+//! JSON as we accept it: bounded in depth, without repeated keys. A repeated key means that two readers of the same
+//! bytes may see two different requests, so it is an error and not a matter of taste.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// Why bytes are not JSON that we accept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidJson(String);
+
+/// Reads one JSON value that nests at most `depth_max` deep and repeats no key.
+pub fn parse(bytes: &[u8], depth_max: usize) -> Result<Value, InvalidJson> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| InvalidJson(format!("the body is not valid UTF-8 (byte {} is wrong)", error.valid_up_to())))?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = Strict { depth_left: depth_max, depth_max }.deserialize(&mut deserializer);
+    let value = read.map_err(|error| InvalidJson(error.to_string()))?;
+    deserializer.end().map_err(|error| InvalidJson(error.to_string()))?;
+    Ok(value)
+}
+
+#[derive(Clone, Copy)]
+struct Strict {
+    depth_left: usize,
+    depth_max: usize,
+}
+
+impl Strict {
+    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
+        let depth_left = self
+            .depth_left
+            .checked_sub(1)
+            .ok_or_else(|| E::custom(format!("the JSON nests deeper than {} levels", self.depth_max)))?;
+        Ok(Self { depth_left, ..self })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let inner = self.inner()?;
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(inner)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let inner = self.inner()?;
+        let mut members = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if members.contains_key(&key) {
+                return Err(A::Error::custom("an object repeats a key"));
+            }
+            let value = map.next_value_seed(inner)?;
+            members.insert(key, value);
+        }
+        Ok(Value::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested(depth: usize) -> String {
+        format!("{}1{}", "[".repeat(depth), "]".repeat(depth))
+    }
+
+    #[test]
+    fn depth_is_bounded_at_the_limit_and_not_before() {
+        assert!(parse(nested(64).as_bytes(), 64).is_ok());
+        let error = parse(nested(65).as_bytes(), 64).unwrap_err().to_string();
+        assert!(error.starts_with("the JSON nests deeper than 64 levels"), "{error}");
+        assert!(parse(nested(500_000).as_bytes(), 64).is_err());
+    }
+
+    #[test]
+    fn repeated_keys_broken_texts_and_rests_are_refused() {
+        for bad in [
+            r#"{"a":1,"a":2}"#,
+            r#"{"a":{"b":1,"b":1}}"#,
+            r#"{"a":"\ud800"}"#,
+            r#"{"a":1} x"#,
+            "{",
+            "",
+            "nul",
+            "{\"a\":\"\u{1}\"}",
+            "01",
+            "[1e999]",
+        ] {
+            assert!(parse(bad.as_bytes(), 64).is_err(), "{bad}");
+        }
+        assert!(parse(b"{\"a\":\"\xff\"}", 64).is_err());
+    }
+
+    #[test]
+    fn what_is_read_equals_what_serde_json_reads() {
+        let text = r#"{"b":[1,-2,3.5,"x\u0000\n",null,true,{"c":{}}],"a":18446744073709551615,"z":"😀"}"#;
+        let expected: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(parse(text.as_bytes(), 64).unwrap(), expected);
+        assert_eq!(parse(text.as_bytes(), 64).unwrap().to_string(), expected.to_string());
+    }
+}

@@ -1,0 +1,68 @@
+//! The configuration: compiled-in defaults, then a file, then the environment, then flags. It is read once, checked
+//! whole, and handed on in typed parts. Every mistake is reported, not only the first.
+
+mod environment;
+mod layers;
+mod sections;
+
+use std::path::PathBuf;
+
+use mnemon_core::PlanTable;
+
+pub use environment::{ENVIRONMENT, Variable};
+pub use layers::{Layers, Mistakes};
+pub use sections::{LogFormat, machine_memory_bytes};
+
+/// The defaults, with a comment for every setting.
+pub const DEFAULTS: &str = include_str!("../mnemon.default.toml");
+
+/// Everything that the operator may set, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The doors.
+    pub server: ServerConfig,
+    /// Where records rest.
+    pub storage: StorageConfig,
+    /// Searching.
+    pub recall: RecallConfig,
+    /// The log.
+    pub log: LogConfig,
+    /// What each plan allows.
+    pub plans: PlanTable,
+}
+
+/// The doors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// What the service calls itself.
+    pub service_name: String,
+    /// The address to listen on.
+    pub listen: std::net::SocketAddr,
+    /// The address under which the outside reaches the service.
+    pub base_url: Option<String>,
+    /// Web pages that may call from a browser.
+    pub allowed_origins: Vec<String>,
+}
+
+/// Where records rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageConfig {
+    /// The directory.
+    pub data_dir: PathBuf,
+}
+
+/// Searching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecallConfig {
+    /// How many bytes all indexes together may take.
+    pub memory_bytes: usize,
+}
+
+/// The log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogConfig {
+    /// Which lines.
+    pub level: String,
+    /// In which form.
+    pub format: LogFormat,
+}

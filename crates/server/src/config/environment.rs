@@ -1,0 +1,22 @@
+//! Every environment variable of the service, in one list.
+
+/// A variable and the setting that it sets.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// The setting, as `section.key`.
+    pub setting: &'static str,
+}
+
+/// All of them.
+pub const ENVIRONMENT: &[Variable] = &[
+    Variable { name: "MNEMON_SERVICE_NAME", setting: "service.name" },
+    Variable { name: "MNEMON_LISTEN", setting: "server.listen" },
+    Variable { name: "MNEMON_BASE_URL", setting: "server.base_url" },
+    Variable { name: "MNEMON_ALLOWED_ORIGINS", setting: "server.allowed_origins" },
+    Variable { name: "MNEMON_DATA_DIR", setting: "storage.data_dir" },
+    Variable { name: "MNEMON_RECALL_MEMORY_BYTES", setting: "recall.memory_bytes" },
+    Variable { name: "MNEMON_LOG_LEVEL", setting: "log.level" },
+    Variable { name: "MNEMON_LOG_FORMAT", setting: "log.format" },
+];

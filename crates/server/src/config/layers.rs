@@ -1,0 +1,118 @@
+//! Laying the sources of settings over each other.
+
+use std::fmt;
+
+use toml::{Table, Value};
+
+use super::sections::Reader;
+use super::{Config, DEFAULTS, ENVIRONMENT};
+
+/// Everything that is wrong with a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes(pub Vec<String>);
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the configuration has {} mistake(s):", self.0.len())?;
+        self.0.iter().try_for_each(|mistake| write!(f, "\n  - {mistake}"))
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// The settings as laid so far.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    settings: Table,
+    mistakes: Vec<String>,
+}
+
+impl Default for Layers {
+    fn default() -> Self {
+        let settings = DEFAULTS.parse().expect("the compiled-in defaults are valid TOML");
+        Self { settings, mistakes: Vec::new() }
+    }
+}
+
+impl Layers {
+    /// Lays a configuration file on top; `name` is used in messages.
+    pub fn file(&mut self, name: &str, text: &str) {
+        match text.parse::<Table>() {
+            Ok(table) => overlay(&mut self.settings, table, name, "", &mut self.mistakes),
+            Err(error) => self.mistakes.push(format!("{name}: {error}")),
+        }
+    }
+
+    /// Lays environment variables on top. Those with our prefix that no setting has are left alone: the command line
+    /// tools have some of their own.
+    pub fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
+        for (name, text) in variables {
+            if let Some(variable) = ENVIRONMENT.iter().find(|variable| variable.name == name) {
+                self.text(&name, variable.setting, &text);
+            }
+        }
+    }
+
+    /// Lays one setting, written as text, on top: from a variable or a flag called `origin`.
+    pub fn text(&mut self, origin: &str, setting: &str, text: &str) {
+        let (section, key) = setting.split_once('.').expect("settings are named section.key");
+        let slot = self.settings.get_mut(section).and_then(|section| section.get_mut(key));
+        let slot = slot.expect("flags and variables name settings that have a default");
+        match parse_like(slot, text) {
+            Some(value) => *slot = value,
+            None => self.mistakes.push(format!("{origin}: '{text}' is not {}", type_name(slot))),
+        }
+    }
+
+    /// The settings as they stand, as TOML.
+    pub fn to_toml(&self) -> String {
+        self.settings.to_string()
+    }
+
+    /// Checks everything.
+    pub fn finish(self) -> Result<Config, Mistakes> {
+        let mut reader = Reader::new(&self.settings, self.mistakes);
+        let config = reader.config();
+        match (config, reader.mistakes.is_empty()) {
+            (Some(config), true) => Ok(config),
+            _ => Err(Mistakes(reader.mistakes)),
+        }
+    }
+}
+
+fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &mut Vec<String>) {
+    for (key, value) in above {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (below.get_mut(&key), value) {
+            (None, _) => mistakes.push(format!("{file}: there is no setting '{path}'")),
+            (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above, file, &path, mistakes),
+            (Some(slot), value) if slot.same_type(&value) => *slot = value,
+            (Some(slot), _) => mistakes.push(format!("{file}: '{path}' must be {}", type_name(slot))),
+        }
+    }
+}
+
+/// Reads a text as the type that the setting has.
+fn parse_like(setting: &Value, text: &str) -> Option<Value> {
+    match setting {
+        Value::String(_) => Some(Value::String(text.to_owned())),
+        Value::Integer(_) => text.trim().replace('_', "").parse().ok().map(Value::Integer),
+        Value::Boolean(_) => text.trim().parse().ok().map(Value::Boolean),
+        Value::Array(_) => {
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Some(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+        }
+        _ => None,
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a string",
+        Value::Integer(_) => "a whole number",
+        Value::Boolean(_) => "true or false",
+        Value::Array(_) => "a list of strings",
+        Value::Table(_) => "a section",
+        _ => "of the type that the default has",
+    }
+}

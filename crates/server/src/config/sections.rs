@@ -1,0 +1,210 @@
+//! From laid settings to typed ones, section by section.
+
+use mnemon_core::{PlanLimits, PlanName, PlanTable};
+use toml::{Table, Value};
+
+use super::{Config, LogConfig, RecallConfig, ServerConfig, StorageConfig};
+
+/// The form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Human on a terminal, JSON elsewhere.
+    Auto,
+    /// For people.
+    Human,
+    /// For machines.
+    Json,
+}
+
+/// Reads typed values and collects what is wrong with them.
+pub(super) struct Reader<'a> {
+    settings: &'a Table,
+    pub(super) mistakes: Vec<String>,
+}
+
+const MB: u64 = 1_000_000;
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(settings: &'a Table, mistakes: Vec<String>) -> Self {
+        Self { settings, mistakes }
+    }
+
+    /// Everything; `None` only together with a mistake.
+    pub(super) fn config(&mut self) -> Option<Config> {
+        let server = self.server();
+        let storage = StorageConfig { data_dir: self.string("storage.data_dir").into() };
+        if storage.data_dir.as_os_str().is_empty() {
+            self.mistake("storage.data_dir must name a directory");
+        }
+        let recall = RecallConfig { memory_bytes: self.memory_bytes() };
+        let log = self.log();
+        let plans = self.plans();
+        Some(Config { server: server?, storage, recall, log: log?, plans })
+    }
+
+    fn server(&mut self) -> Option<ServerConfig> {
+        let service_name = self.string("service.name");
+        if service_name.trim().is_empty() || service_name.chars().any(char::is_control) {
+            self.mistake("service.name must be a name without control characters");
+        }
+        let listen = self.string("server.listen");
+        let parsed = listen.parse().ok();
+        if parsed.is_none() {
+            self.mistake(&format!(
+                "server.listen must be an address and a port, such as 127.0.0.1:7676, not '{listen}'"
+            ));
+        }
+        let base_url = Some(self.string("server.base_url")).filter(|url| !url.is_empty());
+        if let Some(url) = base_url.as_deref().filter(|url| !is_web_address(url)) {
+            self.mistake(&format!("server.base_url must begin with http:// or https://, not '{url}'"));
+        }
+        let allowed_origins = self.strings("server.allowed_origins");
+        for origin in allowed_origins.iter().filter(|origin| !is_web_address(origin)) {
+            self.mistake(&format!(
+                "server.allowed_origins must hold origins such as https://app.example.com, not '{origin}'"
+            ));
+        }
+        Some(ServerConfig { service_name, listen: parsed?, base_url, allowed_origins })
+    }
+
+    fn log(&mut self) -> Option<LogConfig> {
+        let level = self.string("log.level");
+        let format = match self.string("log.format").as_str() {
+            "auto" => LogFormat::Auto,
+            "human" => LogFormat::Human,
+            "json" => LogFormat::Json,
+            other => {
+                self.mistake(&format!("log.format must be auto, human or json, not '{other}'"));
+                return None;
+            }
+        };
+        Some(LogConfig { level, format })
+    }
+
+    fn memory_bytes(&mut self) -> usize {
+        match self.count("recall.memory_bytes") {
+            0 => machine_memory_bytes() / 4,
+            bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+        }
+    }
+
+    fn plans(&mut self) -> PlanTable {
+        let mut plans = PlanTable::default();
+        for plan in PlanName::ALL {
+            let mut limit = |key: &str| match self.count(&format!("plans.{}.{key}", plan.as_str())) {
+                0 => None,
+                count => Some(count),
+            };
+            let per_minute = |count: Option<u64>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            *plans.limits_mut(plan) = PlanLimits {
+                records_max: limit("records"),
+                connection_calls_max: per_minute(limit("connection_calls")),
+                project_calls_max: per_minute(limit("project_calls")),
+                history_bytes_max: limit("history_mb").map(|mb| mb.saturating_mul(MB)),
+            };
+        }
+        plans
+    }
+
+    fn mistake(&mut self, text: &str) {
+        self.mistakes.push(text.to_owned());
+    }
+
+    fn value(&self, path: &str) -> &'a Value {
+        let mut parts = path.split('.');
+        let first = parts.next().and_then(|section| self.settings.get(section));
+        let value = parts.fold(first, |value, key| value.and_then(|value| value.get(key)));
+        value.expect("layers only replace settings by values of the same type")
+    }
+
+    fn string(&self, path: &str) -> String {
+        self.value(path).as_str().unwrap_or_default().to_owned()
+    }
+
+    fn strings(&mut self, path: &str) -> Vec<String> {
+        let items = self.value(path).as_array().map(Vec::as_slice).unwrap_or_default();
+        let strings: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        if strings.len() != items.len() {
+            self.mistake(&format!("{path} must be a list of strings"));
+        }
+        strings
+    }
+
+    fn count(&mut self, path: &str) -> u64 {
+        let count = self.value(path).as_integer().unwrap_or_default();
+        u64::try_from(count).unwrap_or_else(|_| {
+            self.mistake(&format!("{path} must not be negative"));
+            0
+        })
+    }
+}
+
+fn is_web_address(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace))
+}
+
+/// How much memory the machine has; 4 GiB where that can't be found out.
+pub fn machine_memory_bytes() -> usize {
+    const FALLBACK: usize = 4 << 30;
+    let Ok(text) = std::fs::read_to_string("/proc/meminfo") else { return FALLBACK };
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<usize>().ok());
+    kib.map_or(FALLBACK, |kib| kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DEFAULTS, ENVIRONMENT, Layers};
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_a_whole_configuration() {
+        let config = Layers::default().finish().unwrap();
+        assert_eq!(config.server.listen.to_string(), "127.0.0.1:7676");
+        assert_eq!(config.plans, PlanTable::default(), "the file's plans are those of the contract");
+        assert!(config.recall.memory_bytes > 0);
+    }
+
+    #[test]
+    fn later_layers_win() {
+        let mut layers = Layers::default();
+        layers.file("mnemon.toml", "[server]\nlisten = \"127.0.0.1:1\"\n[log]\nformat = \"json\"\n");
+        layers.environment([("MNEMON_LISTEN".to_owned(), "127.0.0.1:2".to_owned())]);
+        layers.text("--listen", "server.listen", "127.0.0.1:3");
+        let config = layers.finish().unwrap();
+        assert_eq!(config.server.listen.port(), 3);
+        assert_eq!(config.log.format, LogFormat::Json);
+    }
+
+    #[test]
+    fn all_mistakes_are_reported_together() {
+        let mut layers = Layers::default();
+        layers.file(
+            "mnemon.toml",
+            "[server]\nlisten = \"here\"\nlisen = 1\nbase_url = 5\n[log]\nformat = \"xml\"\n[plans.free]\nrecords = -1\n",
+        );
+        layers.environment([("MNEMON_RECALL_MEMORY_BYTES".to_owned(), "lots".to_owned())]);
+        let mistakes = layers.finish().unwrap_err().0;
+        assert_eq!(
+            mistakes,
+            [
+                "mnemon.toml: there is no setting 'server.lisen'",
+                "mnemon.toml: 'server.base_url' must be a string",
+                "MNEMON_RECALL_MEMORY_BYTES: 'lots' is not a whole number",
+                "server.listen must be an address and a port, such as 127.0.0.1:7676, not 'here'",
+                "log.format must be auto, human or json, not 'xml'",
+                "plans.free.records must not be negative",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_variable_names_a_setting_of_the_defaults() {
+        let settings: Table = DEFAULTS.parse().unwrap();
+        for variable in ENVIRONMENT {
+            let (section, key) = variable.setting.split_once('.').unwrap();
+            assert!(settings[section].get(key).is_some(), "{}", variable.name);
+        }
+    }
+}

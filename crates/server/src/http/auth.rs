@@ -1,0 +1,54 @@
+//! Credentials: the header is exactly `Authorization: Bearer <key>`, and every refusal looks the same.
+
+use axum::response::{IntoResponse, Response};
+use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mnemon_engine::{CallContext, NotAuthenticated};
+use serde_json::json;
+
+use super::{Reply, Shared};
+
+/// Finds out who calls, or makes the answer that says nobody does.
+pub(crate) async fn authenticate(app: &Shared, headers: &HeaderMap) -> Result<CallContext, Box<Response>> {
+    let presented = bearer(headers);
+    // A request without a usable header is looked up as well, so that every refusal costs the same.
+    match app.engine.authenticate(presented.unwrap_or_default()).await {
+        Ok(ctx) => Ok(ctx),
+        Err(NotAuthenticated::Rejected) => Err(Box::new(refusal(app, headers.contains_key(AUTHORIZATION)))),
+        Err(NotAuthenticated::Store(error)) => {
+            tracing::error!(%error, "a credential could not be looked up");
+            Err(Box::new(away()))
+        }
+    }
+}
+
+/// The token of the one `Authorization` header, if it has exactly the right form.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().filter(|_| values.next().is_none())?;
+    let token = value.to_str().ok()?.strip_prefix("Bearer ")?;
+    token.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_').then_some(token)
+}
+
+fn refusal(app: &Shared, was_presented: bool) -> Response {
+    let description = "the API key was not accepted. Check that it was copied whole, without spaces, and that it was \
+                       not revoked; the header is exactly: Authorization: Bearer mnm_...";
+    let body = json!({"error": "invalid_token", "error_description": description}).to_string();
+    let mut challenge =
+        format!(r#"Bearer resource_metadata="{}/.well-known/oauth-protected-resource/mcp", scope="mcp""#, app.base_url);
+    if was_presented {
+        challenge.push_str(r#", error="invalid_token""#);
+    }
+    let mut response = Reply::new(StatusCode::UNAUTHORIZED, body).into_response();
+    if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+fn away() -> Response {
+    let message = "storage is away; try again in a few seconds";
+    let mut response = Reply::error(StatusCode::SERVICE_UNAVAILABLE, "storage_away", message).into_response();
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
+    response
+}

@@ -1,0 +1,82 @@
+//! Which browser pages may call: ours and the configured ones. Programs send no `Origin` and pass.
+
+use http::HeaderMap;
+use http::header::ORIGIN;
+
+const LOOPBACK_HOSTS: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// The allowed origins.
+#[derive(Debug)]
+pub(crate) struct Origins(Vec<String>);
+
+impl Origins {
+    pub(crate) fn new(base_url: &str, configured: &[String]) -> Self {
+        let mut allowed: Vec<String> =
+            configured.iter().map(|origin| origin.trim_end_matches('/').to_owned()).collect();
+        let own = origin_of(base_url);
+        // A service on loopback is reached by any of its names, all of them this machine and this port.
+        for host in LOOPBACK_HOSTS {
+            for other in LOOPBACK_HOSTS {
+                if let Some(port) = own.strip_prefix(&format!("http://{host}:")) {
+                    allowed.push(format!("http://{other}:{port}"));
+                }
+            }
+        }
+        allowed.push(own);
+        Self(allowed)
+    }
+
+    /// Whether a request may come in by its `Origin`.
+    pub(crate) fn allow(&self, headers: &HeaderMap) -> bool {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => true,
+            (Some(origin), None) => self.0.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
+            (Some(_), Some(_)) => false,
+        }
+    }
+}
+
+/// Scheme, host and port of a URL.
+fn origin_of(url: &str) -> String {
+    let host_from = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host_from..].find('/').map_or(url.len(), |at| host_from + at);
+    url[..end].to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_and_configured_origins_pass() {
+        let origins = Origins::new("http://127.0.0.1:7676", &["https://app.example.com/".to_owned()]);
+        let check = |origin: Option<&str>, expected: bool| {
+            let mut headers = HeaderMap::new();
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().unwrap());
+            }
+            assert_eq!(origins.allow(&headers), expected, "{origin:?}");
+        };
+        check(None, true);
+        check(Some("http://127.0.0.1:7676"), true);
+        check(Some("http://localhost:7676"), true);
+        check(Some("http://[::1]:7676"), true);
+        check(Some("https://app.example.com"), true);
+        check(Some("http://localhost:7677"), false);
+        check(Some("https://127.0.0.1:7676"), false);
+        check(Some("http://evil.example.com"), false);
+        check(Some("null"), false);
+        check(Some(""), false);
+    }
+
+    #[test]
+    fn a_public_service_does_not_open_loopback() {
+        let origins = Origins::new("https://memory.example.com/base", &[]);
+        let mut headers = HeaderMap::new();
+        headers.insert(ORIGIN, "http://localhost:7676".parse().unwrap());
+        assert!(!origins.allow(&headers));
+        headers.insert(ORIGIN, "https://memory.example.com".parse().unwrap());
+        assert!(origins.allow(&headers));
+    }
+}

@@ -1,0 +1,56 @@
+//! Answers as HTTP sees them: a status, JSON bytes, and never a cache in between.
+
+use std::any::Any;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+
+/// A JSON answer.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+}
+
+impl Reply {
+    pub(crate) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, body: body.into() }
+    }
+
+    pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
+        Self::new(StatusCode::OK, body)
+    }
+
+    /// An error outside of JSON-RPC: a code for machines and a sentence for people.
+    pub(crate) fn error(status: StatusCode, code: &str, message: &str) -> Self {
+        Self::new(status, json!({"error": code, "message": message}).to_string())
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+/// The answer to any other path.
+pub(crate) async fn no_such_route() -> Reply {
+    Reply::error(StatusCode::NOT_FOUND, "not_found", "there is nothing here; the MCP endpoint is POST /mcp")
+}
+
+/// The answer when a handler panicked: the cause goes to the log, not to the caller.
+pub(crate) fn after_panic(cause: Box<dyn Any + Send + 'static>) -> Response {
+    let cause = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    tracing::error!(panic.message = cause.as_deref().unwrap_or("unknown"), "a request handler panicked");
+    Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause")
+        .into_response()
+}

@@ -1,0 +1,10 @@
+//! The doors of the service. Each door parses, calls one engine function and renders; decisions live in the engine.
+//!
+//! To add a tool: 1. its shapes in the protocol crate, 2. its use case in the engine, 3. a file in `mcp/tools/` and a
+//! row in that folder's table, 4. a story in `tests/it/`.
+
+pub mod config;
+pub mod http;
+mod mcp;
+
+pub use http::{App, router, serve};

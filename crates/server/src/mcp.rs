@@ -1,0 +1,153 @@
+//! The MCP endpoint. One POST is one JSON-RPC message and stands alone: no session, no order, no state.
+//!
+//! The checks come in this order, and the first that fails answers: origin, credential, HTTP method, `Accept`, size,
+//! JSON, shape, era, headers, method, parameters.
+
+mod era;
+mod methods;
+mod refusal;
+mod render;
+mod tools;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use mnemon_core::JSON_DEPTH_MAX;
+use mnemon_engine::CallContext;
+use mnemon_protocol::json;
+use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
+use serde_json::Value;
+
+use crate::http::{App, Reply, Shared, authenticate, read_body};
+use era::Era;
+use refusal::WireError;
+
+/// Everything that a method may look at.
+pub(crate) struct Call<'a> {
+    pub(crate) app: &'a Shared,
+    pub(crate) ctx: &'a CallContext,
+    pub(crate) era: Era,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) id: &'a RequestId,
+}
+
+/// `POST /mcp`.
+pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Response {
+    let app = &*app.0;
+    if !app.origins.allow(request.headers()) {
+        let message = "this Origin may not call; add it to server.allowed_origins";
+        return Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message).into_response();
+    }
+    let ctx = match authenticate(app, request.headers()).await {
+        Ok(ctx) => ctx,
+        Err(refusal) => return *refusal,
+    };
+    if request.method() != Method::POST {
+        return method_not_allowed();
+    }
+    let (head, body) = request.into_parts();
+    match receive(&head.headers, body).await {
+        Ok(incoming) => answer(app, &ctx, &head.headers, incoming).await,
+        Err(error) => error.into_reply(None),
+    }
+    .into_response()
+}
+
+/// From bytes to a message.
+async fn receive(headers: &HeaderMap, body: axum::body::Body) -> Result<Incoming, WireError> {
+    if !admits_json(headers) {
+        let message = "answers are application/json; let the Accept header admit it";
+        return Err(WireError::new(StatusCode::NOT_ACCEPTABLE, code::INVALID_REQUEST, message));
+    }
+    if headers.get(CONTENT_ENCODING).is_some_and(|value| value != "identity") {
+        let message = "send the body without Content-Encoding";
+        return Err(WireError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, message));
+    }
+    let bytes = read_body(body).await.map_err(WireError::from)?;
+    let value = json::parse(&bytes, JSON_DEPTH_MAX)
+        .map_err(|error| WireError::bad_request(code::PARSE_ERROR, format!("the body is not valid JSON: {error}")))?;
+    Incoming::from_json(value).map_err(|error| WireError::bad_request(code::INVALID_REQUEST, error.to_string()))
+}
+
+async fn answer(app: &Shared, ctx: &CallContext, headers: &HeaderMap, incoming: Incoming) -> Reply {
+    match incoming {
+        Incoming::Notification { .. } | Incoming::Response => Reply::new(StatusCode::ACCEPTED, Vec::new()),
+        Incoming::Request { id, method, params } => {
+            let answered = answer_request(app, ctx, headers, &id, &method, params).await;
+            answered.unwrap_or_else(|error| error.into_reply(Some(&id)))
+        }
+    }
+}
+
+async fn answer_request(
+    app: &Shared,
+    ctx: &CallContext,
+    headers: &HeaderMap,
+    id: &RequestId,
+    method: &str,
+    params: Option<Value>,
+) -> Result<Reply, WireError> {
+    let era = Era::of(headers, method, params.as_ref())?;
+    let call = Call { app, ctx, era, headers, id };
+    match methods::run(&call, method, params).await {
+        Ok(body) => Ok(Reply::ok(body)),
+        // Legacy errors travel with 200; a modern unknown method has a status of its own.
+        Err(error) if era == Era::Modern && error.code == code::METHOD_NOT_FOUND => {
+            Ok(Reply::new(StatusCode::NOT_FOUND, failure(Some(id), &error)))
+        }
+        Err(error) => Ok(Reply::ok(failure(Some(id), &error))),
+    }
+}
+
+fn method_not_allowed() -> Response {
+    let message = "the MCP endpoint takes POST; there are no sessions and no event streams";
+    let mut response = Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message).into_response();
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+/// Whether the caller takes JSON. No `Accept` at all takes anything; so does one that we can't read.
+fn admits_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter().peekable();
+    if values.peek().is_none() {
+        return true;
+    }
+    values.any(|value| match value.to_str() {
+        Ok(list) => list.split(',').any(admits_json_range),
+        Err(_) => true,
+    })
+}
+
+fn admits_json_range(range: &str) -> bool {
+    let mut parts = range.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let is_refused = parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+    matches!(kind.as_str(), "application/json" | "application/*" | "*/*" | "") && !is_refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_accept_that_admits_json_is_served() {
+        let check = |accept: Option<&str>, expected: bool| {
+            let mut headers = HeaderMap::new();
+            if let Some(accept) = accept {
+                headers.insert(ACCEPT, accept.parse().unwrap());
+            }
+            assert_eq!(admits_json(&headers), expected, "{accept:?}");
+        };
+        check(None, true);
+        check(Some("*/*"), true);
+        check(Some("application/json"), true);
+        check(Some("application/json, text/event-stream"), true);
+        check(Some("text/event-stream, application/json;q=0.5"), true);
+        check(Some("Application/JSON; charset=utf-8"), true);
+        check(Some("application/*"), true);
+        check(Some("text/html"), false);
+        check(Some("text/event-stream"), false);
+        check(Some("application/json;q=0, text/event-stream"), false);
+    }
+}

@@ -1,0 +1,135 @@
+//! From what the engine answers to what goes over the wire.
+
+use mnemon_core::{Record, Status, SubscriptionState, Timestamp};
+use mnemon_engine::{CallError, Connection, Tool};
+use mnemon_protocol::API_VERSION;
+use mnemon_protocol::jsonrpc::success;
+use mnemon_protocol::mcp::{ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
+use mnemon_protocol::memory::{MemoryResult, RecordJson};
+use mnemon_protocol::tools::{CallToolResult, TextItem};
+use mnemon_store::StoreError;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::Call;
+use super::era::Era;
+use crate::http::Shared;
+
+pub(crate) fn server_info(app: &Shared) -> ServerInfo {
+    ServerInfo { name: app.service_name.clone(), version: env!("CARGO_PKG_VERSION") }
+}
+
+/// What every result carries.
+pub(crate) fn trailer(call: &Call<'_>) -> Trailer {
+    let is_modern = call.era == Era::Modern;
+    Trailer {
+        result_type: is_modern.then_some("complete"),
+        meta: ResultMeta {
+            api_version: shows_internals(call).then_some(API_VERSION),
+            server_info: is_modern.then(|| server_info(call.app)),
+            subscription: subscription(call.ctx.subscription),
+            retry_after_seconds: None,
+        },
+    }
+}
+
+fn shows_internals(call: &Call<'_>) -> bool {
+    call.ctx.connection == Connection::Key
+}
+
+fn subscription(state: SubscriptionState) -> Option<SubscriptionMeta> {
+    let until = match state {
+        SubscriptionState::Active => return None,
+        SubscriptionState::Grace { until } => Some(until.to_string()),
+        _ => None,
+    };
+    Some(SubscriptionMeta { state: state.as_str(), until })
+}
+
+/// The JSON of a memory tool's result.
+pub(crate) fn memory_result(call: &Call<'_>, ignored_arguments: &[String], body: impl Serialize) -> Box<RawValue> {
+    let credential = &call.ctx.credential;
+    let is_shown = shows_internals(call);
+    let result = MemoryResult {
+        body,
+        ignored_arguments,
+        api_version: is_shown.then_some(API_VERSION),
+        tenant_id: is_shown.then(|| credential.account.to_string()),
+        project_id: is_shown.then(|| credential.project.to_string()),
+    };
+    serde_json::value::to_raw_value(&result).expect("wire shapes have string keys and no failing serializers")
+}
+
+/// The answer of a tool that worked. In the grace period the notice comes first and the JSON second.
+pub(crate) fn tool_success(call: &Call<'_>, result: &RawValue) -> Vec<u8> {
+    let notice = notice(call);
+    let texts = notice.as_deref().into_iter().chain([result.get()]);
+    let result = CallToolResult {
+        content: texts.map(TextItem::new).collect(),
+        structured_content: Some(result),
+        is_error: false,
+        trailer: &trailer(call),
+    };
+    success(call.id, result)
+}
+
+/// The answer of a tool that failed.
+pub(crate) fn tool_failure(call: &Call<'_>, tool: Tool, error: &CallError) -> Vec<u8> {
+    let mut trailer = trailer(call);
+    if let CallError::ConnectionRate { retry_after_seconds } | CallError::ProjectRate { retry_after_seconds } = error {
+        trailer.meta.retry_after_seconds = Some(*retry_after_seconds);
+    }
+    let text = match error {
+        CallError::Subscription(_) => notice(call).unwrap_or_default(),
+        error => format!("Error executing tool {}: {}", tool.as_str(), reason(call, tool, error)),
+    };
+    let content = vec![TextItem::new(&text)];
+    success(call.id, CallToolResult { content, structured_content: None, is_error: true, trailer: &trailer })
+}
+
+fn notice(call: &Call<'_>) -> Option<String> {
+    call.ctx.subscription.notice().map(|notice| format!("[{} Notice]: {notice}", call.app.service_name))
+}
+
+/// What the caller is told. The causes of our own faults go to the log under a reference, and never into the answer.
+fn reason(call: &Call<'_>, tool: Tool, error: &CallError) -> String {
+    match error {
+        CallError::Store(StoreError::Away(cause)) => {
+            tracing::error!(tool = tool.as_str(), cause, "storage is away");
+            "storage is away; nothing was changed that was not confirmed, try again in a few seconds".to_owned()
+        }
+        CallError::Store(StoreError::Full) => {
+            tracing::error!(tool = tool.as_str(), "storage is full");
+            "storage is full; searching still works, saving will again once the operator has made room".to_owned()
+        }
+        CallError::Store(error) => {
+            let reference = call.app.engine.new_reference(call.ctx);
+            tracing::error!(tool = tool.as_str(), %reference, %error, "a call failed");
+            format!("internal error (reference {reference})")
+        }
+        error => error.to_string(),
+    }
+}
+
+/// A record as results show it.
+pub(crate) fn record_json(record: &Record, status: Status, score: Option<f64>) -> RecordJson<'_> {
+    RecordJson {
+        id: record.id.to_string(),
+        workspace: record.workspace.as_str(),
+        scope: record.audience.scope().as_str(),
+        content: &record.content,
+        fact_key: &record.fact_key.text,
+        status: status.as_str(),
+        score,
+        source: record.source.as_deref(),
+        source_id: record.source_id.as_deref(),
+        source_hash: record.source_hash.as_deref(),
+        source_revision: record.source_revision.as_deref(),
+        confidence: record.confidence,
+        author: record.author_name.as_deref(),
+        department: record.department_name.as_deref(),
+        valid_until: record.valid_until.as_ref().map(Timestamp::to_string),
+        created_at: record.created_at.to_string(),
+        updated_at: record.updated_at.to_string(),
+    }
+}

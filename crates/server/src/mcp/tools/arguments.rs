@@ -1,0 +1,157 @@
+//! Taking arguments out of a call one by one. What is left at the end is what the tool does not know.
+//!
+//! Clients differ in how they send a number or a boolean; a string that reads as one is taken for one. `null` is absent.
+
+use mnemon_core::{WorkspaceName, check_source_text};
+use mnemon_engine::CallError;
+use serde_json::{Map, Value};
+
+/// The arguments not yet taken.
+#[derive(Debug)]
+pub(crate) struct Arguments(Map<String, Value>);
+
+fn wrong_type(name: &str, expected: &str) -> CallError {
+    CallError::Argument(format!("{name} must be {expected}"))
+}
+
+impl Arguments {
+    pub(crate) fn new(members: Map<String, Value>) -> Self {
+        Self(members)
+    }
+
+    /// The names of what nobody took.
+    pub(crate) fn into_ignored(self) -> Vec<String> {
+        self.0.into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    /// A text as it came.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, CallError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(wrong_type(name, "a string")),
+        }
+    }
+
+    /// A text that says something: assistants fill optional fields with empty strings, and mean nothing by it.
+    pub(crate) fn filled_text(&mut self, name: &str) -> Result<Option<String>, CallError> {
+        Ok(self.text(name)?.filter(|text| !text.trim().is_empty()))
+    }
+
+    /// A `source*` text within its limit.
+    pub(crate) fn source_text(&mut self, name: &'static str) -> Result<Option<String>, CallError> {
+        let text = self.filled_text(name)?;
+        if let Some(text) = &text {
+            check_source_text(name, text)?;
+        }
+        Ok(text)
+    }
+
+    /// A workspace's name.
+    pub(crate) fn workspace(&mut self) -> Result<Option<WorkspaceName>, CallError> {
+        let name = self.text("workspace")?;
+        Ok(name.map(|name| WorkspaceName::parse(&name)).transpose()?)
+    }
+
+    /// A whole number. One beyond the range of integers comes back as the nearest, to be refused by its limit.
+    pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, CallError> {
+        let Some(value) = self.number_value(name, "an integer")? else { return Ok(None) };
+        if let Some(integer) = value.as_i64() {
+            return Ok(Some(integer));
+        }
+        match value.as_f64() {
+            Some(number) if number.fract() == 0.0 => Ok(Some(number as i64)),
+            _ => Err(wrong_type(name, "an integer")),
+        }
+    }
+
+    /// A number.
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, CallError> {
+        let value = self.number_value(name, "a number")?;
+        Ok(value.and_then(|value| value.as_f64()))
+    }
+
+    fn number_value(&mut self, name: &str, expected: &str) -> Result<Option<serde_json::Number>, CallError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Number(number)) => Ok(Some(number)),
+            Some(Value::String(text)) => {
+                serde_json::from_str(text.trim()).map(Some).map_err(|_| wrong_type(name, expected))
+            }
+            Some(_) => Err(wrong_type(name, expected)),
+        }
+    }
+
+    /// Yes or no.
+    pub(crate) fn boolean(&mut self, name: &str) -> Result<Option<bool>, CallError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(value)),
+            Some(Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" => Ok(Some(true)),
+                "false" => Ok(Some(false)),
+                _ => Err(wrong_type(name, "a boolean")),
+            },
+            Some(_) => Err(wrong_type(name, "a boolean")),
+        }
+    }
+
+    /// A structure.
+    pub(crate) fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, CallError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Object(members)) => Ok(Some(members)),
+            Some(Value::String(text)) => {
+                serde_json::from_str(&text).map(Some).map_err(|_| wrong_type(name, "an object"))
+            }
+            Some(_) => Err(wrong_type(name, "an object")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn arguments(value: Value) -> Arguments {
+        Arguments::new(Map::from_iter([("x".to_owned(), value)]))
+    }
+
+    #[test]
+    fn strings_that_read_as_the_expected_type_are_taken() {
+        let integer = |value| arguments(value).integer("x").map_err(|error| error.to_string());
+        assert_eq!(integer(json!(5)), Ok(Some(5)));
+        assert_eq!(integer(json!("5")), Ok(Some(5)));
+        assert_eq!(integer(json!(5.0)), Ok(Some(5)));
+        assert_eq!(integer(json!(null)), Ok(None));
+        assert_eq!(integer(json!(1e300)), Ok(Some(i64::MAX)));
+        for wrong in [json!(5.5), json!("five"), json!(true), json!([5]), json!("")] {
+            assert_eq!(integer(wrong), Err("x must be an integer".to_owned()));
+        }
+        let boolean = |value| arguments(value).boolean("x").map_err(|error| error.to_string());
+        assert_eq!(boolean(json!("True")), Ok(Some(true)));
+        assert_eq!(boolean(json!(1)), Err("x must be a boolean".to_owned()));
+        let number = |value| arguments(value).number("x").map_err(|error| error.to_string());
+        assert_eq!(number(json!("0.5")), Ok(Some(0.5)));
+        assert_eq!(number(json!("NaN")), Err("x must be a number".to_owned()));
+        let object = |value| arguments(value).object("x").map_err(|error| error.to_string());
+        assert_eq!(object(json!("{\"a\":1}")), Ok(Some(Map::from_iter([("a".to_owned(), json!(1))]))));
+        assert_eq!(object(json!("[]")), Err("x must be an object".to_owned()));
+        let text = |value| arguments(value).text("x").map_err(|error| error.to_string());
+        assert_eq!(text(json!(5)), Err("x must be a string".to_owned()));
+    }
+
+    #[test]
+    fn what_nobody_takes_is_named_in_its_order() {
+        let members = json!({"z": 1, "query": "q", "a": null, "m": 2});
+        let Value::Object(members) = members else { unreachable!() };
+        let mut arguments = Arguments::new(members);
+        arguments.text("query").unwrap();
+        assert_eq!(arguments.into_ignored(), ["z", "a", "m"]);
+    }
+}

@@ -1,0 +1,278 @@
+//! How the tools describe themselves: what each does, when to use it, its schemas and its hints.
+
+use mnemon_core::{
+    CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
+    SOURCE_CHARS_MAX,
+};
+use mnemon_engine::Tool;
+use mnemon_protocol::tools::{Annotations, Tool as Description};
+use serde_json::{Map, Value, json};
+
+struct Hints {
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    open_world: bool,
+}
+
+fn describe(
+    tool: Tool,
+    title: &str,
+    description: String,
+    hints: &Hints,
+    schemas: (Value, Option<Value>),
+) -> Description {
+    Description {
+        name: tool.as_str().to_owned(),
+        title: Some(title.to_owned()),
+        description,
+        input_schema: schemas.0,
+        output_schema: schemas.1,
+        annotations: Annotations {
+            title: Some(title.to_owned()),
+            read_only: hints.read_only,
+            destructive: Some(hints.destructive),
+            idempotent: hints.idempotent,
+            open_world: Some(hints.open_world),
+        },
+    }
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+fn workspace(meaning: &str) -> Value {
+    json!({"type": "string", "description": meaning})
+}
+
+fn source_text(meaning: &str) -> Value {
+    json!({"type": "string", "maxLength": SOURCE_CHARS_MAX, "description": meaning})
+}
+
+pub(super) fn remember() -> Description {
+    let description = "Save one fact, decision, preference or note so that later sessions and teammates find it. Use it \
+        when something is settled or learned that will matter again. Write one self-contained fact per call. Give \
+        source_id and source_hash when the fact comes from a file or document, so that it turns stale by itself when \
+        the source changes, and fact_key when the fact may be replaced later. The record can be searched at once. Do \
+        not save credentials, nor instructions addressed to assistants: these are refused.";
+    let hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    let output = with_common(record_properties(false), remember_properties(), &RECORD_REQUIRED_ON_SAVE);
+    describe(Tool::Remember, "Save memory", description.to_owned(), &hints, (remember_input(), Some(output)))
+}
+
+fn remember_input() -> Value {
+    let content = format!("The text to remember; not empty, at most {CONTENT_BYTES_MAX} bytes.");
+    let properties = json!({
+        "content": {"type": "string", "minLength": 1, "description": content},
+        "workspace": {
+            "type": "string", "default": DEFAULT_WORKSPACE,
+            "description": "Partition of the project's memory; it comes into being by the first save."
+        },
+        "scope": {
+            "type": "string", "enum": ["draft", "department", "shared"], "default": "shared",
+            "description": "Who may see it: draft (only you), department, or shared (everybody in the project)."
+        },
+        "fact_key": {
+            "type": "string", "maxLength": FACT_KEY_CHARS_MAX,
+            "description": "Short key that names the fact, for example deploy.day. Records with the same key and \
+                            different content are shown as conflicting. Made from the content when left out."
+        },
+        "source": source_text("Where it comes from, for people: a title, a person, a link."),
+        "source_id": source_text("Stable id of the source, for example a file path or a URL; required with source_hash."),
+        "source_hash": source_text("Hash of the source's present content."),
+        "source_revision": source_text("Revision of the source, for example a commit."),
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "How sure you are, from 0 to 1."},
+        "valid_until": {
+            "type": "string", "format": "date-time",
+            "description": "Moment (RFC 3339) from which the record counts as stale."
+        }
+    });
+    object(properties, &["content"])
+}
+
+fn remember_properties() -> Value {
+    json!({
+        "searchable": {"type": "boolean", "description": "True: the next search sees the record."},
+        "duplicate": {"type": "boolean", "description": "True when an equal record was there already; nothing was added."},
+        "redacted": {"type": "integer", "description": "How many secrets were replaced in the text."},
+        "conflicts_with": {
+            "type": "array", "items": {"type": "string"},
+            "description": "Ids of records that claim something else under the same fact_key."
+        }
+    })
+}
+
+pub(super) fn search() -> Description {
+    let description = format!(
+        "Find saved records by words and by meaning, best first, each with its source and status. Use it before \
+         answering from memory about this project, its people or past decisions. A status of stale means out of date, \
+         conflict means disputed by another record, verified means confirmed against its source. Returns an empty list \
+         when nothing fits. Searching changes nothing. The query may be up to {QUERY_BYTES_MAX} bytes long."
+    );
+    let input = object(
+        json!({
+            "query": {"type": "string", "minLength": 1, "description": "What to look for, in plain words."},
+            "limit": {
+                "type": "integer", "minimum": 1, "maximum": SEARCH_LIMIT_MAX, "default": SEARCH_LIMIT_DEFAULT,
+                "description": "The most results."
+            },
+            "workspace": {
+                "type": "string", "default": DEFAULT_WORKSPACE,
+                "description": "Where to look; it must have been saved into before."
+            },
+            "scope": {
+                "type": "string", "enum": ["draft", "department", "shared"],
+                "description": "Only records of this scope."
+            },
+            "exclude_stale": {"type": "boolean", "default": false, "description": "Leave out what is stale."}
+        }),
+        &["query"],
+    );
+    let record = json!({
+        "type": "object", "properties": record_properties(true), "required": RECORD_REQUIRED_IN_SEARCH
+    });
+    let output = with_common(json!({"result": {"type": "array", "items": record}}), json!({}), &["result"]);
+    let hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    describe(Tool::Search, "Search memories", description, &hints, (input, Some(output)))
+}
+
+pub(super) fn forget() -> Description {
+    let description = "Delete one record by memory_id, or every record of a source by source_id; give exactly one of \
+        them. Use it when something saved was wrong or must not be kept. Deleted records leave every search at once; an \
+        administrator can restore them for 30 days.";
+    let input = object(
+        json!({
+            "memory_id": {"type": "string", "description": "Id of the record to delete."},
+            "source_id": source_text("Delete every record of this source."),
+            "workspace": workspace("With source_id: only in this workspace. All workspaces when left out.")
+        }),
+        &[],
+    );
+    let own = json!({
+        "forgotten": {"type": "integer", "description": "How many records were deleted."},
+        "memory_ids": {"type": "array", "items": {"type": "string"}, "description": "Their ids, oldest first."}
+    });
+    let output = with_common(own, json!({}), &["forgotten", "memory_ids"]);
+    let hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: false };
+    describe(Tool::Forget, "Delete memory", description.to_owned(), &hints, (input, Some(output)))
+}
+
+pub(super) fn validate_memory() -> Description {
+    let description = "Check whether the records of one source still hold. Use it after reading a file or document that \
+        facts were saved from: give its present hash as current_source_hash, and every record saved with another hash \
+        is reported as stale, the others as verified. Without a hash it reports against the newest one known.";
+    let input = object(
+        json!({
+            "source_id": source_text("The source to check."),
+            "current_source_hash": source_text("Hash of the source's present content, if you know it."),
+            "workspace": workspace("Only records of this workspace. All workspaces when left out.")
+        }),
+        &["source_id"],
+    );
+    let count = |meaning: &str| json!({"type": "integer", "description": meaning});
+    let ids = |meaning: &str| json!({"type": "array", "items": {"type": "string"}, "description": meaning});
+    let own = json!({
+        "source_id": {"type": "string"},
+        "current_source_hash": {"type": ["string", "null"], "description": "The hash that records were held against."},
+        "checked": count("Records of the source."),
+        "verified_count": count("Records whose hash was confirmed."),
+        "unverified_count": count("Records that nobody has confirmed."),
+        "stale_count": count("Records that are out of date."),
+        "stale_ids": ids("Their ids, oldest first."),
+        "conflict_count": count("Records disputed by others."),
+        "conflict_ids": ids("Their ids, oldest first.")
+    });
+    let required = [
+        "source_id",
+        "current_source_hash",
+        "checked",
+        "verified_count",
+        "unverified_count",
+        "stale_count",
+        "stale_ids",
+        "conflict_count",
+        "conflict_ids",
+    ];
+    let output = with_common(own, json!({}), &required);
+    let hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    let schemas = (input, Some(output));
+    describe(Tool::ValidateMemory, "Check memory freshness", description.to_owned(), &hints, schemas)
+}
+
+pub(super) fn gateway_call() -> Description {
+    let description = "Call a read-only tool of an integration that is enabled for this project. Use it when the tool is \
+        not listed under its own name. The integration's result is passed on as it is.";
+    let input = object(
+        json!({
+            "server": {"type": "string", "description": "Name of the integration, for example github."},
+            "tool": {"type": "string", "description": "Name of its tool."},
+            "arguments": {"type": "object", "default": {}, "description": "Arguments of that tool."}
+        }),
+        &["server", "tool"],
+    );
+    let hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: true };
+    let title = "Call a connected integration";
+    // The result is the upstream's own, so no schema of ours could hold for it.
+    describe(Tool::GatewayCall, title, description.to_owned(), &hints, (input, None))
+}
+
+const RECORD_REQUIRED_ON_SAVE: [&str; 9] =
+    ["id", "workspace", "scope", "content", "fact_key", "status", "created_at", "updated_at", "searchable"];
+const RECORD_REQUIRED_IN_SEARCH: [&str; 9] =
+    ["id", "workspace", "scope", "content", "fact_key", "status", "score", "created_at", "updated_at"];
+
+fn record_properties(is_found: bool) -> Value {
+    let text = || json!({"type": "string"});
+    let moment = || json!({"type": "string", "format": "date-time"});
+    let mut properties = json!({
+        "id": text(),
+        "workspace": text(),
+        "scope": {"type": "string", "enum": ["draft", "department", "shared"]},
+        "content": text(),
+        "fact_key": text(),
+        "status": {"type": "string", "enum": ["stale", "conflict", "verified", "unverified"]}
+    });
+    let rest = json!({
+        "source": text(),
+        "source_id": text(),
+        "source_hash": text(),
+        "source_revision": text(),
+        "confidence": {"type": "number"},
+        "author": text(),
+        "department": text(),
+        "valid_until": moment(),
+        "created_at": moment(),
+        "updated_at": moment()
+    });
+    if is_found {
+        merge(&mut properties, json!({"score": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}}));
+    }
+    merge(&mut properties, rest);
+    properties
+}
+
+/// An output schema: the tool's own properties and those that every memory tool's result has. The common ones are not
+/// required: callers by OAuth don't get them.
+fn with_common(own: Value, more: Value, required: &[&str]) -> Value {
+    let mut properties = own;
+    merge(&mut properties, more);
+    let common = json!({
+        "ignored_arguments": {
+            "type": "array", "items": {"type": "string"}, "description": "Arguments that the tool does not know."
+        },
+        "api_version": {"type": "string"},
+        "tenant_id": {"type": "string"},
+        "project_id": {"type": "string"}
+    });
+    merge(&mut properties, common);
+    object(properties, required)
+}
+
+fn merge(into: &mut Value, from: Value) {
+    let (Value::Object(into), Value::Object(from)) = (into, from) else {
+        unreachable!("schemas are merged property by property");
+    };
+    let from: Map<String, Value> = from;
+    into.extend(from);
+}

@@ -1,0 +1,34 @@
+//! `forget`: an id or a source in, what was forgotten out.
+
+use mnemon_engine::{Admission, CallError, Forget};
+use mnemon_protocol::memory::ForgetJson;
+use serde_json::value::RawValue;
+
+use super::Arguments;
+use crate::mcp::Call;
+use crate::mcp::render::memory_result;
+
+pub(super) async fn run(
+    call: &Call<'_>,
+    admission: Admission,
+    mut arguments: Arguments,
+) -> Result<Box<RawValue>, CallError> {
+    let forget = parse(&mut arguments)?;
+    let ignored = arguments.into_ignored();
+    let forgotten = call.app.engine.forget(call.ctx, admission, forget).await?;
+    let body = ForgetJson {
+        forgotten: forgotten.ids.len(),
+        memory_ids: forgotten.ids.iter().map(ToString::to_string).collect(),
+    };
+    Ok(memory_result(call, &ignored, body))
+}
+
+fn parse(arguments: &mut Arguments) -> Result<Forget, CallError> {
+    let memory_id = arguments.filled_text("memory_id")?;
+    let source_id = arguments.source_text("source_id")?;
+    match (memory_id, source_id) {
+        (Some(id), None) => Ok(Forget::Record(id)),
+        (None, Some(source_id)) => Ok(Forget::Source { source_id, workspace: arguments.workspace()? }),
+        _ => Err(CallError::Argument("exactly one of memory_id and source_id is required".to_owned())),
+    }
+}

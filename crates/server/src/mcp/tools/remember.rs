@@ -1,0 +1,82 @@
+//! `remember`: arguments in, record out.
+
+use http::HeaderMap;
+use jiff::Timestamp;
+use mnemon_core::{FactKey, Scope, check_content};
+use mnemon_engine::{Admission, CallError, Remember};
+use mnemon_protocol::memory::RememberJson;
+use serde_json::value::RawValue;
+
+use super::Arguments;
+use crate::mcp::Call;
+use crate::mcp::render::{memory_result, record_json};
+
+const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
+
+pub(super) async fn run(
+    call: &Call<'_>,
+    admission: Admission,
+    mut arguments: Arguments,
+) -> Result<Box<RawValue>, CallError> {
+    let remember = parse(&mut arguments, call.headers)?;
+    let ignored = arguments.into_ignored();
+    let saved = call.app.engine.remember(call.ctx, admission, remember).await?;
+    let body = RememberJson {
+        record: record_json(&saved.record, saved.judged.status, None),
+        searchable: true,
+        duplicate: saved.is_duplicate,
+        redacted: saved.redacted,
+        conflicts_with: saved.judged.rivals.iter().map(ToString::to_string).collect(),
+    };
+    Ok(memory_result(call, &ignored, body))
+}
+
+fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, CallError> {
+    let content = arguments.text("content")?.unwrap_or_default();
+    check_content(&content)?;
+    let fact_key = arguments.filled_text("fact_key")?;
+    Ok(Remember {
+        content,
+        workspace: arguments.workspace()?.unwrap_or_default(),
+        scope: scope(arguments)?.unwrap_or(Scope::Shared),
+        fact_key: fact_key.map(|key| FactKey::given(&key)).transpose()?,
+        source: arguments.source_text("source")?,
+        source_id: arguments.source_text("source_id")?,
+        source_hash: arguments.source_text("source_hash")?,
+        source_revision: arguments.source_text("source_revision")?,
+        confidence: confidence(arguments)?,
+        valid_until: valid_until(arguments)?,
+        idempotency_key: idempotency_key(headers),
+    })
+}
+
+/// Who may see it, or whose records to look at.
+pub(super) fn scope(arguments: &mut Arguments) -> Result<Option<Scope>, CallError> {
+    let Some(word) = arguments.text("scope")? else { return Ok(None) };
+    let wrong = || CallError::Argument("scope must be one of draft, department, shared".to_owned());
+    Scope::parse(word.trim()).map(Some).ok_or_else(wrong)
+}
+
+fn confidence(arguments: &mut Arguments) -> Result<Option<f64>, CallError> {
+    let confidence = arguments.number("confidence")?;
+    if confidence.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
+        return Err(CallError::Argument("confidence must be between 0 and 1".to_owned()));
+    }
+    Ok(confidence)
+}
+
+fn valid_until(arguments: &mut Arguments) -> Result<Option<Timestamp>, CallError> {
+    let Some(text) = arguments.filled_text("valid_until")? else { return Ok(None) };
+    let wrong = || {
+        let text = "valid_until must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z";
+        CallError::Argument(text.to_owned())
+    };
+    let moment: Timestamp = text.trim().parse().map_err(|_| wrong())?;
+    // Storage keeps whole microseconds; what comes back must equal what is kept.
+    Timestamp::from_microsecond(moment.as_microsecond()).map(Some).map_err(|_| wrong())
+}
+
+/// The key as it came; bytes that are no text become ones that the check refuses.
+fn idempotency_key(headers: &HeaderMap) -> Option<String> {
+    headers.get(IDEMPOTENCY_HEADER).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}

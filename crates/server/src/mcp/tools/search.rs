@@ -1,0 +1,47 @@
+//! `search`: a query in, records out.
+
+use mnemon_core::{QUERY_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX};
+use mnemon_engine::{Admission, CallError, Search};
+use mnemon_protocol::memory::SearchJson;
+use serde_json::value::RawValue;
+
+use super::Arguments;
+use super::remember::scope;
+use crate::mcp::Call;
+use crate::mcp::render::{memory_result, record_json};
+
+pub(super) async fn run(
+    call: &Call<'_>,
+    admission: Admission,
+    mut arguments: Arguments,
+) -> Result<Box<RawValue>, CallError> {
+    let search = parse(&mut arguments)?;
+    let ignored = arguments.into_ignored();
+    let found = call.app.engine.search(call.ctx, admission, search).await?;
+    let result = found.iter().map(|found| record_json(&found.record, found.status, Some(found.score))).collect();
+    Ok(memory_result(call, &ignored, SearchJson { result }))
+}
+
+fn parse(arguments: &mut Arguments) -> Result<Search, CallError> {
+    let query = arguments.text("query")?.unwrap_or_default();
+    if query.trim().is_empty() {
+        return Err(CallError::Argument("query must not be empty".to_owned()));
+    }
+    if query.len() > QUERY_BYTES_MAX {
+        let text = format!("query is {} bytes long; the limit is {QUERY_BYTES_MAX}", query.len());
+        return Err(CallError::Argument(text));
+    }
+    Ok(Search {
+        query,
+        limit: limit(arguments)?,
+        workspace: arguments.workspace()?.unwrap_or_default(),
+        scope: scope(arguments)?,
+        exclude_stale: arguments.boolean("exclude_stale")?.unwrap_or(false),
+    })
+}
+
+fn limit(arguments: &mut Arguments) -> Result<usize, CallError> {
+    let Some(limit) = arguments.integer("limit")? else { return Ok(SEARCH_LIMIT_DEFAULT) };
+    let limit = usize::try_from(limit).ok().filter(|limit| (1..=SEARCH_LIMIT_MAX).contains(limit));
+    limit.ok_or_else(|| CallError::Argument(format!("limit must be between 1 and {SEARCH_LIMIT_MAX}")))
+}
