@@ -26,7 +26,7 @@ impl Drop for Ground {
 
 async fn make() -> Engine {
     let ground = Ground::new();
-    let store = SqliteStore::open(&ground.0).unwrap();
+    let store = SqliteStore::open(&ground.0).expect("an empty directory opens");
     Engine { store: Arc::new(store), ground: Box::new(ground) }
 }
 

@@ -66,7 +66,7 @@ fn find_duplicate(
 ) -> Result<Option<Seq>, StoreError> {
     const SELECT: &str = "
         SELECT seq
-        FROM record
+        FROM record INDEXED BY record_duplicate
         WHERE project_id = ?1 AND workspace_no = ?2 AND content_hash = ?3 AND forgotten_at IS NULL
             AND audience = ?4 AND source IS ?5 AND source_id IS ?6 AND content = ?7
         ORDER BY seq

@@ -121,7 +121,7 @@ fn list_saves(
 ) -> Result<Vec<Place>, StoreError> {
     const SELECT: &str = "
         SELECT seq
-        FROM record
+        FROM record INDEXED BY record_workspace
         WHERE project_id = ?1 AND workspace_no = ?2 AND seq > ?3 AND forgotten_at IS NULL
         ORDER BY seq
         LIMIT ?4";

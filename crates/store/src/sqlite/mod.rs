@@ -3,6 +3,10 @@
 //! What is written is answered after its commit was synced (`writer.rs`). What is read sees every answered write: short
 //! reads run where they are asked for, long ones on their own threads (`readers.rs`). What only this process can change is
 //! kept in memory (`memory.rs`). No statement stands without its tenant but for finding a credential.
+//!
+//! `INDEXED BY` and `CROSS JOIN` stand where the planner would otherwise guess: without statistics it takes an order that
+//! is free over a better index, which made each save read its whole project. A statement whose index is gone then fails
+//! instead of crawling.
 
 mod accounts;
 mod batch;

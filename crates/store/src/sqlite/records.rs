@@ -135,8 +135,8 @@ fn list_by_source(
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
-        FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        FROM record r INDEXED BY record_source
+        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.source_id = ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
             AND (?3 IS NULL OR w.name = ?3)
         ORDER BY r.seq
@@ -161,8 +161,8 @@ fn list_by_fact_key(
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
-        FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        FROM record r INDEXED BY record_fact_key
+        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.workspace_no = ?2 AND r.fact_key = ?3 AND r.is_key_given = 1
             AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
@@ -288,7 +288,7 @@ fn delete_workspace(
 fn count_living(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<u64, StoreError> {
     const SELECT: &str = "
         SELECT COUNT(*)
-        FROM record
+        FROM record INDEXED BY record_workspace
         WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
     let count: i64 = statement.query_row((project.to_bytes(), integer(no.0)), |row| row.get(0))?;
