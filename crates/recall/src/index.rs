@@ -1,9 +1,10 @@
 //! The index of one workspace: records in, records out. How a query is answered stands in `search.rs`.
 
 use crate::lexicon::{Lexicon, TermNo};
+use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, Records, Words};
-use crate::words::{Role, each_word};
+use crate::words::{Role, each_word, is_mostly_latin};
 
 /// A record to be indexed.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,7 @@ pub struct WorkspaceIndex {
     pub(crate) model: &'static Model,
     pub(crate) lexicon: Lexicon,
     pub(crate) records: Records,
+    pub(crate) vectors: Vectors,
     pub(crate) totals: Totals,
 }
 
@@ -39,20 +41,29 @@ pub(crate) struct Totals {
 impl WorkspaceIndex {
     /// An index without records.
     pub fn new(model: &'static Model) -> Self {
-        Self { model, lexicon: Lexicon::new(), records: Records::default(), totals: Totals::default() }
+        Self {
+            model,
+            lexicon: Lexicon::new(),
+            records: Records::default(),
+            vectors: Vectors::new(),
+            totals: Totals::default(),
+        }
     }
 
     /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
     pub fn add(&mut self, doc: NewDoc<'_>) {
         self.remove(doc.seq);
         let words = self.read(doc.text);
-        let length = words.running.iter().filter(|&&form| !self.lexicon.is_stop(form)).count();
-        let length = u16::try_from(length).unwrap_or(u16::MAX);
+        let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
         let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length };
         let slot = self.records.insert(facts, &words);
         for (term, count) in self.terms_of(slot) {
             self.lexicon.insert_posting(term, slot, count, doc.counted);
         }
+        let is_known_script = is_mostly_latin(doc.text);
+        let computed = (is_known_script && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
+        let embedding = doc.embedding.or(computed.as_ref()).filter(|_| is_known_script);
+        self.vectors.set(self.model, slot, embedding, doc.counted);
         if doc.counted {
             self.totals.records += 1;
             self.totals.length += u64::from(length);
@@ -70,6 +81,7 @@ impl WorkspaceIndex {
             self.totals.records -= 1;
             self.totals.length -= u64::from(facts.length);
         }
+        self.vectors.clear(slot, facts.counted);
         self.records.remove(slot);
         true
     }
@@ -91,7 +103,7 @@ impl WorkspaceIndex {
 
     /// The bytes it occupies, counted.
     pub fn size_bytes(&self) -> usize {
-        size_of::<Self>() + self.lexicon.size_bytes() + self.records.size_bytes()
+        size_of::<Self>() + self.lexicon.size_bytes() + self.records.size_bytes() + self.vectors.size_bytes()
     }
 
     fn read(&mut self, text: &str) -> Words {

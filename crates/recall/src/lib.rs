@@ -9,9 +9,11 @@
 mod index;
 mod interner;
 mod lexicon;
+mod meaning;
 mod memory;
 mod model;
 mod postings;
+mod recipe;
 mod records;
 mod search;
 mod varint;
@@ -19,5 +21,6 @@ mod words;
 
 pub use index::{NewDoc, WorkspaceIndex};
 pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
+pub use recipe::Recipe;
 pub use records::AudienceNo;
 pub use search::{Hit, SearchRequest};

@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     pub(crate) seq: u64,
     pub(crate) audience: AudienceNo,
     pub(crate) counted: bool,
-    /// Content words of the running text.
+    /// Words of the running text.
     pub(crate) length: u16,
 }
 
@@ -120,6 +120,11 @@ impl Records {
     #[inline]
     pub(crate) fn seq(&self, slot: u32) -> u64 {
         self.seqs[slot as usize]
+    }
+
+    /// By slot; a free slot has the number of whoever was there.
+    pub(crate) fn seqs(&self) -> &[u64] {
+        &self.seqs
     }
 
     pub(crate) fn lengths(&self) -> &[u16] {

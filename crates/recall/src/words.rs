@@ -9,7 +9,7 @@ mod stop;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-pub(crate) use scripts::is_latin;
+pub(crate) use scripts::is_mostly_latin;
 pub(crate) use stem::Stems;
 pub(crate) use stop::is_stop_word;
 

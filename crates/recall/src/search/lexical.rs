@@ -14,12 +14,12 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// What a score of one is as a whole number.
 pub(crate) const ONE: f32 = 65_536.0;
-/// Slots per window: sums for this many fit the first-level caches.
+/// Slots per window: sums for this many fit the first-level cache.
 const WINDOW: usize = 4096;
 /// Lengths up to here have their norm ready; longer records are rare.
 const NORMS: usize = 256;
 /// The mean length where nothing is counted yet.
-const TYPICAL_LENGTH: f64 = 12.0;
+const TYPICAL_LENGTH: f64 = 20.0;
 
 /// A term to be scored.
 #[derive(Debug, Clone, Copy)]
@@ -86,29 +86,63 @@ pub(crate) fn contribution(factor: f32, count: u32, norm: f32) -> u32 {
     (factor * (K1 + 1.0) * count / (count + norm) + 0.5) as u32
 }
 
-/// Scores every visible record that has one of the terms, in order of slots.
-pub(crate) fn score(index: &WorkspaceIndex, bm25: &Bm25, terms: &[Weighted], seen: &Seen<'_>) -> Vec<Matched> {
+/// Calls `found` for every visible record that has one of the terms, in order of slots.
+pub(crate) fn score(
+    index: &WorkspaceIndex,
+    bm25: &Bm25,
+    terms: &[Weighted],
+    seen: &Seen<'_>,
+    mut found: impl FnMut(Matched),
+) {
     let mut cursors: Vec<Cursor<'_>> = terms.iter().map(|term| Cursor::new(index, bm25, *term)).collect();
     let lengths = index.records.lengths();
-    let mut sums = vec![(0_u32, 0_u32); WINDOW.min(lengths.len())];
-    let mut matched = Vec::new();
-    let mut start = 0;
-    while start < lengths.len() {
-        let end = lengths.len().min(start + WINDOW);
+    let mut window = Window::new(WINDOW.min(lengths.len()));
+    for (number, lengths) in lengths.chunks(WINDOW).enumerate() {
+        let start = (number * WINDOW) as u32;
         for cursor in &mut cursors {
-            cursor.add_to(&mut sums, &lengths[start..end], start as u32, bm25);
+            cursor.add_to(&mut window, lengths, start, bm25);
         }
-        for (slot, sum) in (start as u32..end as u32).zip(&mut sums) {
-            if *sum != (0, 0) {
-                if seen.contains(slot) {
-                    matched.push(Matched { slot, score: sum.0, seen: sum.1 });
-                }
-                *sum = (0, 0);
+        window.drain(|at, score, marks| {
+            let slot = start + at;
+            if seen.contains(slot) {
+                found(Matched { slot, score, seen: marks });
+            }
+        });
+    }
+}
+
+/// The sums of some thousand neighbouring slots.
+struct Window {
+    sums: Vec<(u32, u32)>,
+    /// One bit per slot that has a sum: most windows are nearly empty.
+    touched: Vec<u64>,
+}
+
+impl Window {
+    fn new(slots: usize) -> Self {
+        Self { sums: vec![(0, 0); slots], touched: vec![0; slots.div_ceil(64)] }
+    }
+
+    #[inline]
+    fn add(&mut self, at: usize, score: u32, mark: u32) {
+        let sum = &mut self.sums[at];
+        sum.0 = sum.0.saturating_add(score);
+        sum.1 += mark;
+        self.touched[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Hands out what was added, in order, and is empty again.
+    fn drain(&mut self, mut each: impl FnMut(u32, u32, u32)) {
+        for (group, touched) in self.touched.iter_mut().enumerate() {
+            let mut left = std::mem::take(touched);
+            while left != 0 {
+                let at = group * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let (score, marks) = std::mem::take(&mut self.sums[at]);
+                each(at as u32, score, marks);
             }
         }
-        start = end;
     }
-    matched
 }
 
 /// A term on its way through the windows.
@@ -127,15 +161,14 @@ impl<'a> Cursor<'a> {
         Self { postings, next, factor: weighted.weight * bm25.idf(term.counted) * ONE, mark: weighted.mark }
     }
 
-    fn add_to(&mut self, sums: &mut [(u32, u32)], lengths: &[u16], start: u32, bm25: &Bm25) {
+    fn add_to(&mut self, window: &mut Window, lengths: &[u16], start: u32, bm25: &Bm25) {
         let end = start + lengths.len() as u32;
         while let Some(posting) = self.next
             && posting.slot < end
         {
             let at = (posting.slot - start) as usize;
             let share = contribution(self.factor, posting.count, bm25.norm(lengths[at]));
-            sums[at].0 = sums[at].0.saturating_add(share);
-            sums[at].1 += self.mark;
+            window.add(at, share, self.mark);
             self.next = self.postings.next();
         }
     }

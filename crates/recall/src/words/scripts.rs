@@ -13,8 +13,22 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
-/// Latin letters, with or without marks. The shipped embedding model knows no other script.
-pub(crate) fn is_latin(c: char) -> bool {
+/// Whether the shipped embedding model can make sense of a text: it knows English. It has pieces for the letters of
+/// other scripts, but their sums mean nothing, and all texts of such a script would look alike.
+pub(crate) fn is_mostly_latin(text: &str) -> bool {
+    if text.is_ascii() {
+        return true;
+    }
+    let letters = text.chars().filter(|c| c.is_alphabetic());
+    let (latin, other) = letters.fold((0_usize, 0_usize), |(latin, other), c| match is_latin(c) {
+        true => (latin + 1, other),
+        false => (latin, other + 1),
+    });
+    latin >= other
+}
+
+/// Latin letters, with or without marks.
+fn is_latin(c: char) -> bool {
     c.is_ascii_alphabetic() || matches!(u32::from(c), 0x00C0..=0x024F | 0x1E00..=0x1EFF)
 }
 

@@ -1,0 +1,69 @@
+//! `recall`: R@k, MRR@10 and nDCG@10 on labelled sets, for SQLite's FTS5 and for the ranking in its steps.
+
+mod data;
+mod metrics;
+mod plot;
+mod rankers;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use metrics::Quality;
+use rankers::Ranker;
+
+/// How many hits are judged.
+const DEPTH: usize = 50;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`
+    #[arg(long)]
+    data: PathBuf,
+    /// Write the table as a picture
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Only these sets
+    #[arg(long)]
+    set: Vec<String>,
+}
+
+/// One line of the table.
+pub(crate) struct Row {
+    pub(crate) set: String,
+    pub(crate) ranker: &'static str,
+    pub(crate) quality: Quality,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    println!("{:12} {:14} {}", "set", "ranker", Quality::HEADINGS);
+    for set in data::load(&args.data)? {
+        if !args.set.is_empty() && !args.set.contains(&set.name) {
+            continue;
+        }
+        for ranker in Ranker::ALL {
+            let quality = measure(&set, ranker).with_context(|| format!("set {}", set.name))?;
+            println!("{:12} {:14} {quality}", set.name, ranker.name());
+            rows.push(Row { set: set.name.clone(), ranker: ranker.name(), quality });
+        }
+    }
+    if let Some(file) = &args.plot {
+        std::fs::write(file, plot::svg(&rows)).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// The mean over all queries of all projects of a set; each project is searched apart.
+fn measure(set: &data::Set, ranker: Ranker) -> anyhow::Result<Quality> {
+    let mut total = Quality::default();
+    for project in &set.projects {
+        let searcher = ranker.index(project)?;
+        for query in &project.queries {
+            let found = searcher.search(&query.text, DEPTH)?;
+            let records: Vec<usize> = found.iter().map(|&text| project.records[text]).collect();
+            total.add(&Quality::of(&records, &query.gold));
+        }
+    }
+    Ok(total.mean())
+}

@@ -1,0 +1,134 @@
+//! The vectors of a workspace's records and how near they are to a query. What nearness is worth: `search/fuse.rs`.
+
+mod dot;
+mod signs;
+
+use crate::memory::{extend_tight, push_tight, vec_bytes};
+use crate::model::{DIMENSIONS, Embedding, Model};
+use crate::records::{Records, Seen};
+
+use signs::Signs;
+
+pub(crate) use dot::Near;
+
+/// A cosine of one as a whole number. Nearness is kept in whole numbers so that sums over records have no order.
+pub(crate) const ONE: f64 = 1_048_576.0;
+/// Stands for a record without a vector.
+pub(crate) const NO_VECTOR: i32 = i32::MIN;
+/// How many records the shipped mean counts for: a small workspace leans on it, a large one has its own.
+const PRIOR_RECORDS: f64 = 20.0;
+/// What a component of one is in the exact sums.
+const SUM_ONE: f64 = 16_777_216.0;
+/// At least so many records are measured where not all are, to know the spread of nearness.
+const SAMPLED_RECORDS: u32 = 4096;
+
+/// One vector per slot, and the sum over the counted records.
+pub(crate) struct Vectors {
+    steps: Vec<i8>,
+    /// What makes a slot's bytes a vector of length one; 0 where there is no vector.
+    scales: Vec<f32>,
+    /// The signs of the components, to find the near ones among very many.
+    signs: Vec<Signs>,
+    /// Exact, so that taking a record out leaves no trace.
+    sums: Box<[i64; DIMENSIONS]>,
+    counted: u32,
+}
+
+impl Vectors {
+    pub(crate) fn new() -> Self {
+        Self { steps: Vec::new(), scales: Vec::new(), signs: Vec::new(), sums: Box::new([0; DIMENSIONS]), counted: 0 }
+    }
+
+    /// Sets the vector of a slot; slots are taken one after the other or used again.
+    pub(crate) fn set(&mut self, model: &Model, slot: u32, embedding: Option<&Embedding>, counted: bool) {
+        let at = slot as usize;
+        let steps = embedding.map_or(&[0; DIMENSIONS], |embedding| embedding.steps());
+        let scale = Embedding::scale(steps);
+        let signs = signs::of(steps.iter().map(|&step| f32::from(step) * scale), model);
+        if at == self.scales.len() {
+            extend_tight(&mut self.steps, steps);
+            push_tight(&mut self.scales, scale);
+            push_tight(&mut self.signs, signs);
+        } else {
+            self.steps[at * DIMENSIONS..(at + 1) * DIMENSIONS].copy_from_slice(steps);
+            self.scales[at] = scale;
+            self.signs[at] = signs;
+        }
+        if counted && scale > 0.0 {
+            self.counted += 1;
+            self.add_to_sums(at, 1);
+        }
+    }
+
+    /// Forgets the vector of a slot.
+    pub(crate) fn clear(&mut self, slot: u32, counted: bool) {
+        let at = slot as usize;
+        if counted && self.scales[at] > 0.0 {
+            self.counted -= 1;
+            self.add_to_sums(at, -1);
+        }
+        self.steps[at * DIMENSIONS..(at + 1) * DIMENSIONS].fill(0);
+        self.scales[at] = 0.0;
+    }
+
+    /// Prepares a query for comparison: both sides are seen from the workspace's mean. `None` where the model knows
+    /// nothing of the text.
+    pub(crate) fn aim(&self, model: &Model, query: &str) -> Option<Near> {
+        let query = model.encode_exact(query);
+        if query.iter().all(|&x| x == 0.0) {
+            return None;
+        }
+        let records = f64::from(self.counted);
+        let mut mean = [0.0; DIMENSIONS];
+        for ((mean, &sum), &prior) in mean.iter_mut().zip(self.sums.iter()).zip(model.mean()) {
+            *mean = (sum as f64 / SUM_ONE + PRIOR_RECORDS * f64::from(prior)) / (records + PRIOR_RECORDS);
+        }
+        Some(Near::new(&query, &mean, signs::of(query.iter().copied(), model)))
+    }
+
+    /// How near every slot is to a query, in order of slots.
+    pub(crate) fn nearness(&self, near: &Near) -> Vec<i32> {
+        let mut nearness = vec![NO_VECTOR; self.scales.len()];
+        near.measure(&self.steps, &self.scales, &mut nearness);
+        nearness
+    }
+
+    /// How near one slot is.
+    pub(crate) fn nearness_of(&self, near: &Near, slot: u32) -> i32 {
+        let at = slot as usize;
+        let mut nearness = [NO_VECTOR];
+        near.measure(&self.steps[at * DIMENSIONS..][..DIMENSIONS], &self.scales[at..=at], &mut nearness);
+        nearness[0]
+    }
+
+    /// About `count` visible slots whose signs agree best with the query's, in order of slots.
+    pub(crate) fn preselect(&self, near: &Near, seen: &Seen<'_>, count: usize) -> Vec<u32> {
+        signs::nearest(&self.signs, &near.signs, seen, count)
+    }
+
+    /// Measures a part of the visible records that is fair and depends on nothing but their `seq`.
+    pub(crate) fn sample(&self, near: &Near, records: &Records, seen: &Seen<'_>, mut each: impl FnMut(i32)) {
+        let halvings = (seen.records / SAMPLED_RECORDS).max(1).ilog2();
+        for (slot, &seq) in (0..).zip(records.seqs()) {
+            // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
+            let spread = (seq as u32).wrapping_mul(0x9E37_79B1);
+            if spread.leading_zeros() >= halvings && seen.contains(slot) {
+                let nearness = self.nearness_of(near, slot);
+                if nearness != NO_VECTOR {
+                    each(nearness);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums)
+    }
+
+    fn add_to_sums(&mut self, at: usize, sign: i64) {
+        let unit = f64::from(self.scales[at]) * SUM_ONE;
+        for (sum, &step) in self.sums.iter_mut().zip(&self.steps[at * DIMENSIONS..]) {
+            *sum += sign * (f64::from(step) * unit).round() as i64;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! One bit per component: above or below the general mean. Vectors that agree in many signs are near each other, and
+//! counting bits is eight times less to read than the bytes. Good enough to choose whom to compare, never to rank.
+
+use crate::model::Model;
+use crate::records::Seen;
+
+/// The signs of 256 components.
+pub(crate) type Signs = [u64; 4];
+
+/// Distances are 0 to 256; the last two share a place.
+const DISTANCES: usize = 256;
+
+/// The signs of a vector of length one, seen from the model's mean. That mean never moves; the workspace's own does
+/// with every record, and the signs would have to follow.
+pub(crate) fn of(components: impl Iterator<Item = f32>, model: &Model) -> Signs {
+    let mut signs = Signs::default();
+    for (at, (component, &mean)) in components.zip(model.mean()).enumerate() {
+        signs[at / 64] |= u64::from(component > mean) << (at % 64);
+    }
+    signs
+}
+
+/// The visible slots nearest to the query: `count` of them, and all that are as near as the last one.
+pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: usize) -> Vec<u32> {
+    let mut distances = vec![0_u8; signs.len()];
+    measure(signs, query, &mut distances);
+    let mut records_at = [0_usize; DISTANCES];
+    for (slot, &distance) in (0..).zip(&distances) {
+        records_at[usize::from(distance)] += usize::from(seen.contains(slot));
+    }
+    let mut within = 0;
+    let reach = records_at.iter().position(|&records| {
+        within += records;
+        within >= count
+    });
+    let reach = reach.unwrap_or(DISTANCES - 1) as u8;
+    let near = (0..).zip(&distances).filter(|&(slot, &distance)| distance <= reach && seen.contains(slot));
+    near.map(|(slot, _)| slot).collect()
+}
+
+fn measure(signs: &[Signs], query: &Signs, out: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512bw") {
+            #[expect(unsafe_code, reason = "the processor has just been asked for these features")]
+            return unsafe { measure_avx512(signs, query, out) };
+        }
+        if is_x86_feature_detected!("popcnt") {
+            #[expect(unsafe_code, reason = "the processor has just been asked for this feature")]
+            return unsafe { measure_popcnt(signs, query, out) };
+        }
+    }
+    measure_any(signs, query, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq")]
+fn measure_avx512(signs: &[Signs], query: &Signs, out: &mut [u8]) {
+    measure_any(signs, query, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+fn measure_popcnt(signs: &[Signs], query: &Signs, out: &mut [u8]) {
+    measure_any(signs, query, out);
+}
+
+#[inline(always)]
+fn measure_any(signs: &[Signs], query: &Signs, out: &mut [u8]) {
+    for (signs, out) in signs.iter().zip(out) {
+        let differing: u32 = signs.iter().zip(query).map(|(a, b)| (a ^ b).count_ones()).sum();
+        *out = differing.min(255) as u8;
+    }
+}

@@ -1,0 +1,48 @@
+//! Bringing two kinds of scores to one scale: each is counted in standard deviations over the records scored.
+
+/// Mean and spread of a score, from exact sums.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Spread {
+    records: u64,
+    sum: i128,
+    squares: i128,
+}
+
+impl Spread {
+    pub(crate) fn add(&mut self, score: i64) {
+        self.records += 1;
+        self.sum += i128::from(score);
+        self.squares += i128::from(score) * i128::from(score);
+    }
+
+    /// Counts further records that scored 0.
+    pub(crate) fn add_zeros_up_to(&mut self, records: u64) {
+        self.records = self.records.max(records);
+    }
+
+    /// From score to standard deviations above the mean.
+    pub(crate) fn scale(&self) -> Scale {
+        let records = i128::from(self.records);
+        // The variance times records², exact: no rounding to a false spread where all scores are equal.
+        let variance = records * self.squares - self.sum * self.sum;
+        if self.records == 0 || variance <= 0 {
+            return Scale::default();
+        }
+        let records = self.records as f64;
+        Scale { mean: self.sum as f64 / records, per_deviation: records / (variance as f64).sqrt() }
+    }
+}
+
+/// Turns scores into standard deviations. Where all scores were equal, everything is 0.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Scale {
+    mean: f64,
+    per_deviation: f64,
+}
+
+impl Scale {
+    #[inline]
+    pub(crate) fn deviations(&self, score: i64) -> f64 {
+        (score as f64 - self.mean) * self.per_deviation
+    }
+}

@@ -1,0 +1,82 @@
+//! Words of the query that stand near each other in a record too: "boiler code" is more than "boiler" and "code".
+//!
+//! Pairs have no postings: they would be twice as many as the words. A record that has two words of the query is read
+//! instead. A pair weighs as much as its two words together; its true frequency was tried and ranks no better.
+
+use smallvec::SmallVec;
+
+use crate::index::WorkspaceIndex;
+use crate::lexicon::TermNo;
+use crate::search::lexical::{Bm25, Matched, ONE, contribution};
+use crate::search::query::{MASKED_TERMS_MAX, Query};
+
+/// How far apart the two words of a pair may stand: next to each other, or one word between. Stop words do not count.
+const REACH: usize = 2;
+/// Not a word of the query.
+const OTHER: u8 = u8::MAX;
+
+/// The pairs of a query.
+pub(crate) struct Pairs {
+    terms: Vec<TermNo>,
+    /// What each pair weighs, by the numbers of its two words; 0 for no pair.
+    factors: Vec<f32>,
+}
+
+impl Pairs {
+    /// `None` where the query has no pair.
+    pub(crate) fn new(query: &Query, index: &WorkspaceIndex, bm25: &Bm25, weight: f32) -> Option<Self> {
+        let terms: Vec<TermNo> = query.terms.iter().take(MASKED_TERMS_MAX).map(|known| known.term).collect();
+        let mut pairs = Self { factors: vec![0.0; terms.len() * terms.len()], terms };
+        let idf = |term| bm25.idf(index.lexicon.term(term).counted);
+        for (at, &first) in query.sequence.iter().enumerate() {
+            for &second in query.sequence.iter().skip(at + 1).take(REACH) {
+                if let (Some(first), Some(second)) = (first, second)
+                    && let (Some(a), Some(b)) = (pairs.number(first), pairs.number(second))
+                {
+                    let pair = pairs.pair(a, b);
+                    pairs.factors[pair] += weight * (idf(first) + idf(second)) * ONE;
+                }
+            }
+        }
+        pairs.factors.iter().any(|&factor| factor > 0.0).then_some(pairs)
+    }
+
+    /// What the pairs in one record are worth.
+    pub(crate) fn score(&self, index: &WorkspaceIndex, bm25: &Bm25, matched: &Matched) -> u32 {
+        if matched.seen.count_ones() < 2 {
+            return 0;
+        }
+        let norm = bm25.norm(index.records.lengths()[matched.slot as usize]);
+        let worth = |&(pair, count): &(usize, u32)| contribution(self.factors[pair], count, norm);
+        self.count(index, matched.slot).iter().map(worth).sum()
+    }
+
+    /// The pairs of a record, each with its count.
+    fn count(&self, index: &WorkspaceIndex, slot: u32) -> SmallVec<[(usize, u32); 8]> {
+        let mut counts: SmallVec<[(usize, u32); 8]> = SmallVec::new();
+        let mut before = [OTHER; REACH];
+        for form in index.records.running(slot).filter(|&form| !index.lexicon.is_stop(form)) {
+            let here = self.number(index.lexicon.term_of(form)).unwrap_or(OTHER);
+            if here != OTHER {
+                for &first in before.iter().filter(|&&first| first != OTHER) {
+                    let pair = self.pair(first, here);
+                    match counts.iter_mut().find(|(known, _)| *known == pair) {
+                        Some((_, count)) => *count += 1,
+                        None if self.factors[pair] > 0.0 => counts.push((pair, 1)),
+                        None => {}
+                    }
+                }
+            }
+            before = [before[1], here];
+        }
+        counts
+    }
+
+    fn pair(&self, first: u8, second: u8) -> usize {
+        usize::from(first) * self.terms.len() + usize::from(second)
+    }
+
+    fn number(&self, term: TermNo) -> Option<u8> {
+        self.terms.iter().position(|&known| known == term).and_then(|at| u8::try_from(at).ok())
+    }
+}
