@@ -1,0 +1,9 @@
+//! One file per verb.
+
+pub mod config;
+pub mod doctor;
+pub mod forget;
+pub mod remember;
+pub mod search;
+pub mod serve;
+mod welcome;

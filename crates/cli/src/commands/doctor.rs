@@ -1,0 +1,66 @@
+//! `mnemon doctor`: what works, what does not, and what to do about it.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::arguments::Doctor;
+use crate::mcp_client::McpClient;
+use crate::printer::Printer;
+use crate::settings;
+
+struct Finding {
+    what: &'static str,
+    outcome: anyhow::Result<String>,
+}
+
+pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
+    match McpClient::new(&doctor.connection) {
+        Ok(client) => findings.extend(service(&client, &doctor.connection.url)),
+        Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
+    }
+    let is_well = findings.iter().all(|finding| finding.outcome.is_ok());
+    if printer.is_json() {
+        let findings: Vec<Value> = findings.iter().map(to_json).collect();
+        printer.value(&json!({"ok": is_well, "findings": findings}));
+    } else {
+        for Finding { what, outcome } in &findings {
+            match outcome {
+                Ok(said) => printer.text(&format!("ok      {what}: {said}")),
+                Err(error) => printer.text(&format!("FAILED  {what}: {error:#}")),
+            }
+        }
+    }
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn to_json(finding: &Finding) -> Value {
+    match &finding.outcome {
+        Ok(said) => json!({"what": finding.what, "ok": true, "said": said}),
+        Err(error) => json!({"what": finding.what, "ok": false, "said": format!("{error:#}")}),
+    }
+}
+
+fn configuration(doctor: &Doctor) -> anyhow::Result<String> {
+    let config = settings::load(&doctor.settings)?;
+    Ok(format!("in order; data in {}", config.storage.data_dir.display()))
+}
+
+fn service(client: &McpClient, url: &str) -> Vec<Finding> {
+    let health = |path: &str| match client.health(path) {
+        Ok(200) => Ok(format!("{url}{path} answers")),
+        Ok(status) => Err(anyhow::anyhow!("{url}{path} answers {status}; look into the service's log")),
+        Err(error) => Err(error.context(format!("no answer from {url}; start it with `mnemon serve`, or give --url"))),
+    };
+    let tools = || {
+        let listed = client.request("tools/list", json!({}), None)?;
+        let count = listed["tools"].as_array().map_or(0, Vec::len);
+        anyhow::Ok(format!("accepted; {count} tools are listed"))
+    };
+    vec![
+        Finding { what: "service is alive", outcome: health("/health/live") },
+        Finding { what: "storage is ready", outcome: health("/health/ready") },
+        Finding { what: "API key", outcome: tools() },
+    ]
+}

@@ -1,0 +1,23 @@
+//! `mnemon forget`.
+
+use std::process::ExitCode;
+
+use crate::arguments::Forget;
+use crate::mcp_client::{McpClient, given};
+use crate::printer::Printer;
+
+pub fn run(forget: &Forget, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let client = McpClient::new(&forget.connection)?;
+    let arguments = given([
+        ("memory_id", forget.memory_id.as_ref()),
+        ("source_id", forget.source_id.as_ref()),
+        ("workspace", forget.workspace.as_ref()),
+    ]);
+    let answer = client.call("forget", arguments, None)?;
+    if printer.is_json() {
+        printer.value(&answer.structured);
+    } else {
+        printer.text(&format!("Forgotten: {} record(s).", answer.structured["forgotten"]));
+    }
+    Ok(ExitCode::SUCCESS)
+}

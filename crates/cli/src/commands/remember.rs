@@ -1,0 +1,53 @@
+//! `mnemon remember`.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::arguments::Remember;
+use crate::mcp_client::{McpClient, given};
+use crate::printer::Printer;
+
+pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let client = McpClient::new(&remember.connection)?;
+    let content = match &remember.content {
+        Some(content) => content.clone(),
+        None => read_input()?,
+    };
+    let arguments = given([
+        ("content", Some(&content)),
+        ("workspace", remember.workspace.as_ref()),
+        ("scope", remember.scope.as_ref()),
+        ("fact_key", remember.fact_key.as_ref()),
+        ("source", remember.source.as_ref()),
+        ("source_id", remember.source_id.as_ref()),
+        ("source_hash", remember.source_hash.as_ref()),
+        ("source_revision", remember.source_revision.as_ref()),
+        ("confidence", remember.confidence.as_ref()),
+        ("valid_until", remember.valid_until.as_ref()),
+    ]);
+    let answer = client.call("remember", arguments, remember.idempotency_key.as_deref())?;
+    if printer.is_json() {
+        printer.value(&answer.structured);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = &answer.structured;
+    let verb = if record["duplicate"] == true { "Already there" } else { "Saved" };
+    let text = |name: &str| record[name].as_str().unwrap_or_default().to_owned();
+    printer.text(&format!("{verb}: {}  ({}, {})", text("id"), text("fact_key"), text("status")));
+    if let Some(count) = record["redacted"].as_u64() {
+        printer.text(&format!("{count} secret(s) were replaced in the text."));
+    }
+    if let Some(rivals) = record["conflicts_with"].as_array() {
+        let rivals: Vec<&str> = rivals.iter().filter_map(|id| id.as_str()).collect();
+        printer.text(&format!("Disputed under the same key by: {}", rivals.join(", ")));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_input() -> anyhow::Result<String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input could not be read as UTF-8")?;
+    Ok(text)
+}

@@ -1,0 +1,52 @@
+//! What a person reads when the service starts.
+
+use std::path::Path;
+
+use mnemon_engine::FirstStart;
+
+use crate::printer::Printer;
+
+/// The first start: the key, once, and commands to paste.
+pub fn first_start(printer: Printer, base_url: &str, data_dir: &Path, first: &FirstStart) -> String {
+    let key = first.key.expose();
+    let mcp = format!("{base_url}/mcp");
+    let data_dir = data_dir.display();
+    let title = printer.bold(&format!("Mnemon {} is listening on {base_url}", env!("CARGO_PKG_VERSION")));
+    let key_line = printer.bold(key);
+    format!(
+        r#"{title}
+
+First start on {data_dir}: an account, a project, an admin and a key were made.
+This is the key. It is shown now and never again:
+
+    {key_line}
+
+Save something, then find it:
+
+    curl -s {mcp} -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":"We deploy on Tuesdays at ten."}}}}}}'
+
+    curl -s {mcp} -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"search","arguments":{{"query":"when do we deploy"}}}}}}'
+
+Connect an assistant:
+
+    Claude Code   claude mcp add --transport http -s user mnemon {mcp} --header "Authorization: Bearer {key}"
+
+    Codex         export MNEMON_API_KEY={key}
+                  codex mcp add mnemon --url {mcp} --bearer-token-env-var MNEMON_API_KEY
+
+    Cursor        put into ~/.cursor/mcp.json:
+                  {{"mcpServers":{{"mnemon":{{"url":"{mcp}","headers":{{"Authorization":"Bearer {key}"}}}}}}}}
+
+Stop with Ctrl-C; everything is kept in {data_dir}.
+"#
+    )
+}
+
+/// Any later start: the key can't be shown again.
+pub fn later_start(base_url: &str, data_dir: &Path) -> String {
+    format!(
+        "Mnemon {} is listening on {base_url}, with the data of {}.",
+        env!("CARGO_PKG_VERSION"),
+        data_dir.display()
+    )
+}

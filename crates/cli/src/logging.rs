@@ -1,0 +1,22 @@
+//! The log, on standard error: standard output belongs to answers.
+
+use std::io::IsTerminal;
+
+use anyhow::Context;
+use mnemon_server::config::{LogConfig, LogFormat};
+use tracing_subscriber::EnvFilter;
+
+/// Starts the log as configured.
+pub fn start(config: &LogConfig) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.level)
+        .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))?;
+    let is_terminal = std::io::stderr().is_terminal();
+    let is_json = match config.format {
+        LogFormat::Json => true,
+        LogFormat::Human => false,
+        LogFormat::Auto => !is_terminal,
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = if is_json { log.json().try_init() } else { log.with_ansi(is_terminal).try_init() };
+    started.map_err(|error| anyhow::anyhow!("the log could not be started: {error}"))
+}

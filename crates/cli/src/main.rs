@@ -1,0 +1,32 @@
+//! The binary `mnemon`: wiring, and the verbs a person types. The one place that knows every crate and picks the store.
+
+mod arguments;
+mod commands;
+mod logging;
+mod mcp_client;
+mod printer;
+mod settings;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use printer::Printer;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let printer = Printer::new(arguments.json);
+    let outcome = match arguments.command {
+        Command::Serve(serve) => commands::serve::run(&serve, &printer),
+        Command::Remember(remember) => commands::remember::run(&remember, &printer),
+        Command::Search(search) => commands::search::run(&search, &printer),
+        Command::Forget(forget) => commands::forget::run(&forget, &printer),
+        Command::Config(config) => commands::config::run(&config, &printer),
+        Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),
+    };
+    outcome.unwrap_or_else(|error| {
+        printer.error(&error);
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,101 @@
+//! Calling the service's tools from the command line.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::Connection;
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A service and a key to it.
+pub struct McpClient {
+    url: String,
+    key: String,
+    agent: ureq::Agent,
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub struct ToolAnswer {
+    /// The result, for machines.
+    pub structured: Value,
+    /// A notice that came before it.
+    pub notice: Option<String>,
+}
+
+impl McpClient {
+    pub fn new(connection: &Connection) -> anyhow::Result<Self> {
+        let key = connection.key.clone().context(
+            "no API key: give --key or set MNEMON_API_KEY. `mnemon serve` printed one when it first started",
+        )?;
+        let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
+        let url = connection.url.trim_end_matches('/').to_owned();
+        Ok(Self { url, key, agent: config.build().new_agent() })
+    }
+
+    /// Calls a tool; a tool that fails is an error with its own words.
+    pub fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        idempotency_key: Option<&str>,
+    ) -> anyhow::Result<ToolAnswer> {
+        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}), idempotency_key)?;
+        let texts: Vec<&str> = answer["content"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item["text"].as_str())
+            .collect();
+        if answer["isError"] == json!(true) {
+            bail!("{}", texts.join("\n"));
+        }
+        let notice = (texts.len() > 1).then(|| texts[0].to_owned());
+        Ok(ToolAnswer { structured: answer["structuredContent"].clone(), notice })
+    }
+
+    /// Sends one request and returns its result.
+    pub fn request(&self, method: &str, params: Value, idempotency_key: Option<&str>) -> anyhow::Result<Value> {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let mut request = self
+            .agent
+            .post(format!("{}/mcp", self.url))
+            .header("Authorization", format!("Bearer {}", self.key))
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream");
+        if let Some(key) = idempotency_key {
+            request = request.header("X-Idempotency-Key", key);
+        }
+        let mut response = request
+            .send(body)
+            .with_context(|| format!("no answer from {}: is the service running there? (`mnemon serve`)", self.url))?;
+        let status = response.status();
+        let text = response.body_mut().read_to_string().context("the answer could not be read")?;
+        if status == 401 {
+            bail!("the key was rejected by {}: check that it was copied whole and was not revoked", self.url);
+        }
+        let answer: Value = serde_json::from_str(&text)
+            .with_context(|| format!("{} answered {status} with something that is not JSON", self.url))?;
+        if let Some(message) = answer["error"]["message"].as_str() {
+            bail!("{message}");
+        }
+        match answer.get("result") {
+            Some(result) => Ok(result.clone()),
+            None => bail!("{} answered {status}: {text}", self.url),
+        }
+    }
+
+    /// The status of a health route.
+    pub fn health(&self, path: &str) -> anyhow::Result<u16> {
+        let response = self.agent.get(format!("{}{path}", self.url)).call()?;
+        Ok(response.status().as_u16())
+    }
+}
+
+/// Arguments of a tool from optional texts: what was not given is not sent.
+pub fn given<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<&'a String>)>) -> Map<String, Value> {
+    let given = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?.as_str()))));
+    given.collect()
+}
