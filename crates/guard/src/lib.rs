@@ -15,7 +15,8 @@ pub mod training;
 
 pub use features::{DISGUISE_SLOTS, RULE_SLOTS, TABLE_SLOTS};
 pub use model::AssetError;
-pub use redact::{Redacted, redact};
+pub use redact::canary;
+pub use redact::{Redacted, redact, secret_kinds};
 
 use model::Model;
 

@@ -1,0 +1,121 @@
+//! Finds the places where a secret may begin, asks the matchers, and settles who wins where two overlap.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::{Finding, assigned, prefixed, shaped, urls};
+
+/// Who looks at a place.
+#[derive(Debug, Clone, Copy)]
+enum Matcher {
+    Prefixed(usize),
+    Shaped(usize),
+    Assigned(usize),
+    Url,
+}
+
+struct Scanner {
+    automaton: AhoCorasick,
+    /// By pattern number.
+    matchers: Vec<Matcher>,
+}
+
+static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
+    let mut anchors: Vec<(&str, Matcher)> = Vec::new();
+    anchors.extend(prefixed::PREFIXED.iter().enumerate().map(|(at, row)| (row.prefix, Matcher::Prefixed(at))));
+    anchors.extend(shaped::SHAPED.iter().enumerate().map(|(at, (anchor, _))| (*anchor, Matcher::Shaped(at))));
+    anchors.extend(assigned::anchors().enumerate().map(|(at, anchor)| (anchor, Matcher::Assigned(at))));
+    anchors.push(("://", Matcher::Url));
+    let automaton = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .ascii_case_insensitive(true)
+        .build(anchors.iter().map(|(anchor, _)| *anchor))
+        .expect("a few hundred short anchors always fit an automaton");
+    Scanner { automaton, matchers: anchors.into_iter().map(|(_, matcher)| matcher).collect() }
+});
+
+/// All secrets of the text, in order, none overlapping another.
+pub(super) fn find_all(text: &str) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    // What lies inside a secret already found needs no second look; this also keeps repeated heads linear.
+    let mut covered = 0;
+    for place in SCANNER.automaton.find_overlapping_iter(text) {
+        if place.start() < covered {
+            continue;
+        }
+        if let Some(finding) = look(SCANNER.matchers[place.pattern().as_usize()], text, place.start()) {
+            // A guess does not cover: what it holds may be of a kind that is known better.
+            if !is_guess(finding.kind) {
+                covered = covered.max(finding.span.end);
+            }
+            findings.push(finding);
+        }
+    }
+    settle(findings)
+}
+
+fn look(matcher: Matcher, text: &str, at: usize) -> Option<Finding> {
+    match matcher {
+        Matcher::Prefixed(row) => prefixed::match_at(&prefixed::PREFIXED[row], text, at),
+        Matcher::Shaped(row) => shaped::SHAPED[row].1(text, at),
+        Matcher::Assigned(row) => assigned::match_at(row, text, at),
+        Matcher::Url => urls::match_at(text, at),
+    }
+}
+
+/// Where findings overlap, the one that says more wins: a known kind over a name's guess, then the longer.
+fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| (is_guess(finding.kind), finding.span.start, std::cmp::Reverse(finding.span.end)));
+    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    let first_guess = findings.iter().position(|finding| is_guess(finding.kind)).unwrap_or(findings.len());
+    let guesses = findings.split_off(first_guess);
+    for finding in findings {
+        if kept.last().is_none_or(|last| last.span.end <= finding.span.start) {
+            kept.push(finding);
+        }
+    }
+    let mut merged: Vec<Finding> = Vec::with_capacity(kept.len() + guesses.len());
+    let mut known = kept.into_iter().peekable();
+    for guess in guesses {
+        while let Some(next) = known.next_if(|known| known.span.start <= guess.span.start) {
+            merged.push(next);
+        }
+        let is_free_before = merged.last().is_none_or(|last| last.span.end <= guess.span.start);
+        let is_free_after = known.peek().is_none_or(|next| guess.span.end <= next.span.start);
+        if is_free_before && is_free_after {
+            merged.push(guess);
+        }
+    }
+    merged.extend(known);
+    merged
+}
+
+/// Kinds that follow from a name or a place and not from the secret itself.
+fn is_guess(kind: &str) -> bool {
+    matches!(
+        kind,
+        "password"
+            | "token"
+            | "secret"
+            | "api-key"
+            | "access-key"
+            | "secret-key"
+            | "client-secret"
+            | "bearer-token"
+            | "url-password"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_kind_wins_over_the_name_it_was_given_to() {
+        let key = crate::redact::canary::of("npm-token");
+        let found = find_all(&format!("token = \"{key}\" and bearer {key}"));
+        let kinds: Vec<&str> = found.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, ["npm-token", "npm-token"]);
+    }
+}

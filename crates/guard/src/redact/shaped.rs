@@ -1,0 +1,223 @@
+//! Secrets that are known by their shape: several parts, a head and a foot, a place in a header.
+
+use super::Finding;
+use super::bytes::Alphabet::{Base62, Base64, Base64Url, Dotted, Hex};
+use super::bytes::{byte_at, is_inside_word, run, run_before};
+use super::plausible::{is_placeholder, is_random};
+
+/// What a matcher is given: the text and where its anchor starts.
+pub(super) type Matcher = fn(&str, usize) -> Option<Finding>;
+
+/// Anchors, written as the automaton sees them (case does not matter), and the matchers that they call.
+pub(super) const SHAPED: &[(&str, Matcher)] = &[
+    ("-----begin ", private_key),
+    ("private-lines:", putty_key),
+    ("eyj", jwt),
+    ("sg.", sendgrid_key),
+    (":aa", telegram_token),
+    ("hooks.slack.com/services/", slack_webhook),
+    ("/api/webhooks/", discord_webhook),
+    ("webhook.office.com/webhookb2/", teams_webhook),
+    (".atlasv1.", terraform_token),
+    ("-us", mailchimp_key),
+    ("accountkey=", azure_storage_key),
+    ("sharedaccesskey=", azure_storage_key),
+    ("sig=", azure_signature),
+    ("8q~", azure_client_secret),
+    ("bearer ", bearer_token),
+    ("basic ", basic_credentials),
+    ("ssws ", okta_token),
+    ("pat", airtable_token),
+    ("aaaaaaaaaaaaaaaaaaaa", twitter_bearer),
+    (" password ", netrc_password),
+];
+
+fn private_key(text: &str, at: usize) -> Option<Finding> {
+    let head_end = at + 11 + text.get(at + 11..)?.bytes().take(64).position(|b| b == b'\n' || b == b'-')?;
+    let label = &text[at + 11..head_end];
+    let kind = match label {
+        _ if label.contains("PGP PRIVATE KEY") => "pgp-private-key",
+        _ if label.contains("OPENSSH PRIVATE KEY") => "ssh-private-key",
+        _ if label.contains("PRIVATE KEY") => "private-key",
+        _ => return None,
+    };
+    let body = head_end + text[head_end..].bytes().take_while(|b| *b == b'-').count();
+    let body_end = body + text[body..].bytes().zip(ahead(text, body)).take_while(|(b, next)| is_pem(*b, *next)).count();
+    let letters = text[body..body_end].bytes().filter(|b| Base64.has(*b)).count();
+    if letters < 40 {
+        return None;
+    }
+    // The foot goes too when it is there; a key that was cut off is still a key.
+    let foot = text[body_end..].strip_prefix("-----END").map_or(0, |_| {
+        let foot = &text[body_end + 5..];
+        5 + foot.find("-----").map_or(foot.len().min(3), |end| end + 5)
+    });
+    Some(Finding::new(kind, at..body_end + foot))
+}
+
+/// The bytes one further on, so that the dashes of a foot are told from the dash of a header line.
+fn ahead(text: &str, at: usize) -> impl Iterator<Item = u8> + '_ {
+    text.as_bytes()[at..].iter().copied().skip(1).chain([0])
+}
+
+/// Base64 lines, also as they stand inside JSON strings and quoted lists, and header lines such as `Proc-Type:`.
+fn is_pem(byte: u8, next: u8) -> bool {
+    Base64.has(byte)
+        || matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'"' | b',' | b':' | b'.')
+        || (byte == b'-' && next != b'-')
+}
+
+fn putty_key(text: &str, at: usize) -> Option<Finding> {
+    let start = at + "private-lines:".len();
+    let is_body = |b: &u8| Base64.has(*b) || b.is_ascii_whitespace();
+    let length = text.as_bytes()[start..].iter().take_while(|b| is_body(b)).count();
+    (length >= 64).then(|| Finding::new("putty-private-key", start..start + length))
+}
+
+/// Three parts of which the first starts like a JSON object; five make an encrypted token. Each part is read only
+/// when the one before it fits.
+fn jwt(text: &str, at: usize) -> Option<Finding> {
+    if is_inside_word(text, at) || !text[at..].starts_with("eyJ") {
+        return None;
+    }
+    let mut end = at;
+    for (place, least) in [16, 8, 16].into_iter().enumerate() {
+        if place > 0 && byte_at(text, end) != Some(b'.') {
+            return None;
+        }
+        let part = run(text, end + usize::from(place > 0), Base64Url, usize::MAX);
+        if part.len() < least {
+            return None;
+        }
+        end = part.end;
+    }
+    let rest = run(text, end, Dotted, usize::MAX);
+    let token = text[at..rest.end].trim_end_matches(['.', '-']);
+    Some(Finding::new("jwt", at..at + token.len()))
+}
+
+fn sendgrid_key(text: &str, at: usize) -> Option<Finding> {
+    let first = run(text, at + 3, Base64Url, 22);
+    let second = run(text, first.end + 1, Base64Url, 43);
+    let fits = text[at..].starts_with("SG.") && first.len() == 22 && byte_at(text, first.end) == Some(b'.');
+    (fits && second.len() == 43 && is_random(&text[second.clone()]))
+        .then(|| Finding::new("sendgrid-key", at..second.end))
+}
+
+fn telegram_token(text: &str, at: usize) -> Option<Finding> {
+    let bot = run_before(text, at, Base62, 10);
+    let tail = run(text, at + 1, Base64Url, 35);
+    let fits = (8..=10).contains(&bot.len()) && text[bot.clone()].bytes().all(|b| b.is_ascii_digit());
+    (fits && tail.len() == 35 && is_random(&text[tail.clone()]))
+        .then(|| Finding::new("telegram-bot-token", bot.start..tail.end))
+}
+
+fn slack_webhook(text: &str, at: usize) -> Option<Finding> {
+    webhook("slack-webhook", text, at + "hooks.slack.com/services/".len(), 40)
+}
+
+fn discord_webhook(text: &str, at: usize) -> Option<Finding> {
+    webhook("discord-webhook", text, at + "/api/webhooks/".len(), 60)
+}
+
+fn teams_webhook(text: &str, at: usize) -> Option<Finding> {
+    webhook("teams-webhook", text, at + "webhook.office.com/webhookb2/".len(), 60)
+}
+
+/// The path of an address that is itself the permission to post.
+fn webhook(kind: &'static str, text: &str, start: usize, least: usize) -> Option<Finding> {
+    let is_path = |b: &u8| Dotted.has(*b) || matches!(b, b'/' | b'@');
+    let length = text.as_bytes().get(start..)?.iter().take(400).take_while(|b| is_path(b)).count();
+    let path = text[start..start + length].trim_end_matches(['.', '-', '/']);
+    (path.len() >= least && is_random(path)).then(|| Finding::new(kind, start..start + path.len()))
+}
+
+fn terraform_token(text: &str, at: usize) -> Option<Finding> {
+    let head = run_before(text, at, Base62, 14);
+    let tail = run(text, at + ".atlasv1.".len(), Base64Url, 80);
+    (head.len() == 14 && tail.len() >= 60).then(|| Finding::new("terraform-token", head.start..tail.end))
+}
+
+fn mailchimp_key(text: &str, at: usize) -> Option<Finding> {
+    let head = run_before(text, at, Hex, 32);
+    let data_center = run(text, at + 3, Base62, 2);
+    let is_number = !data_center.is_empty() && text[data_center.clone()].bytes().all(|b| b.is_ascii_digit());
+    let fits = head.len() == 32 && !is_inside_word(text, head.start) && is_number && is_random(&text[head.clone()]);
+    fits.then(|| Finding::new("mailchimp-key", head.start..data_center.end))
+}
+
+fn azure_storage_key(text: &str, at: usize) -> Option<Finding> {
+    let start = at + text[at..].find('=')? + 1;
+    let key = run(text, start, Base64, 90);
+    ((43..=90).contains(&key.len()) && is_random(&text[key.clone()])).then(|| Finding::new("azure-storage-key", key))
+}
+
+/// The signature of a shared-access address; `%2B` and the like stand in it.
+fn azure_signature(text: &str, at: usize) -> Option<Finding> {
+    let before = byte_at(text, at.checked_sub(1)?)?;
+    let start = at + 4;
+    let is_value = |b: &u8| Base64Url.has(*b) || matches!(b, b'%' | b'+' | b'/');
+    let length = text.as_bytes()[start..].iter().take(200).take_while(|b| is_value(b)).count();
+    let value = start..start + length;
+    let fits = matches!(before, b'?' | b'&' | b';') && (43..200).contains(&length) && is_random(&text[value.clone()]);
+    fits.then(|| Finding::new("azure-signature", value))
+}
+
+fn azure_client_secret(text: &str, at: usize) -> Option<Finding> {
+    let head = run_before(text, at, Dotted, 3);
+    let is_tail = |b: &u8| Dotted.has(*b) || *b == b'~';
+    let length = text.as_bytes()[at + 3..].iter().take(40).take_while(|b| is_tail(b)).count();
+    let fits = head.len() == 3 && (31..=34).contains(&length) && text[at..].starts_with("8Q~");
+    fits.then(|| Finding::new("azure-client-secret", head.start..at + 3 + length))
+}
+
+/// A token after `Bearer`, of a kind that no row knows.
+fn bearer_token(text: &str, at: usize) -> Option<Finding> {
+    let start = at + "bearer ".len();
+    let is_token = |b: &u8| Dotted.has(*b) || matches!(b, b'+' | b'/' | b'=' | b'~');
+    let length = text.as_bytes()[start..].iter().take(4_096).take_while(|b| is_token(b)).count();
+    let token = text[start..start + length].trim_end_matches(['.', '-']);
+    let fits = token.len() >= 20 && is_random(token) && !is_placeholder(token) && !is_inside_word(text, at);
+    fits.then(|| Finding::new("bearer-token", start..start + token.len()))
+}
+
+fn basic_credentials(text: &str, at: usize) -> Option<Finding> {
+    let value = run(text, at + "basic ".len(), Base64, 400);
+    // Prose has "basic" before words; only after the header's name is it a credential.
+    let before = &text.as_bytes()[at.saturating_sub(32)..at];
+    let is_header = before.to_ascii_lowercase().windows(13).any(|window| window == b"authorization");
+    (is_header && (12..=400).contains(&value.len())).then(|| Finding::new("basic-credentials", value))
+}
+
+fn okta_token(text: &str, at: usize) -> Option<Finding> {
+    let value = run(text, at + "ssws ".len(), Base64Url, 60);
+    (value.len() >= 40 && is_random(&text[value.clone()])).then(|| Finding::new("okta-token", value))
+}
+
+fn airtable_token(text: &str, at: usize) -> Option<Finding> {
+    let id = run(text, at + 3, Base62, 14);
+    let tail = run(text, id.end + 1, Hex, 64);
+    let fits = !is_inside_word(text, at) && id.len() == 14 && byte_at(text, id.end) == Some(b'.') && tail.len() == 64;
+    fits.then(|| Finding::new("airtable-token", at..tail.end))
+}
+
+fn twitter_bearer(text: &str, at: usize) -> Option<Finding> {
+    if is_inside_word(text, at) {
+        return None;
+    }
+    let is_value = |b: &u8| Base62.has(*b) || *b == b'%';
+    let length = text.as_bytes()[at..].iter().take(201).take_while(|b| is_value(b)).count();
+    let fits = (90..=200).contains(&length) && text[at..at + length].contains('%');
+    (fits && is_random(&text[at + 20..at + length])).then(|| Finding::new("twitter-bearer-token", at..at + length))
+}
+
+/// `machine … login … password …`, the line of a `.netrc`.
+fn netrc_password(text: &str, at: usize) -> Option<Finding> {
+    let line_start = (at.saturating_sub(200)..=at).find(|start| text.is_char_boundary(*start))?;
+    let line = text[line_start..at].rsplit('\n').next()?;
+    let start = at + " password ".len();
+    let length = text.as_bytes()[start..].iter().take(200).take_while(|b| b.is_ascii_graphic()).count();
+    let value = &text[start..start + length];
+    let fits = line.contains("machine ") && line.contains(" login ") && length >= 4 && !value.starts_with(super::MARK);
+    fits.then(|| Finding::new("netrc-password", start..start + length))
+}
