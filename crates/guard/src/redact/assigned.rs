@@ -56,6 +56,9 @@ pub(super) fn anchors() -> impl Iterator<Item = &'static str> {
 pub(super) fn match_at(index: usize, text: &str, at: usize) -> Option<Finding> {
     let (name, kind, promise) = NAMES[index];
     let value = value_after(text, at + name.len())?;
+    if !value.is_quoted && (is_constant(value.text) || is_type(&value) || names_itself(value.text, name)) {
+        return None;
+    }
     let is_secret = match promise {
         Promise::Chosen => is_chosen(&value),
         Promise::Generated => is_generated(value.text),
@@ -69,6 +72,8 @@ struct Value<'t> {
     is_quoted: bool,
     /// What stands right after it.
     next: Option<u8>,
+    /// Does ` =` follow? Then it is the type in `name: Type = value`.
+    is_annotated: bool,
 }
 
 /// How far a value is followed.
@@ -101,7 +106,9 @@ fn value_after(text: &str, at: usize) -> Option<Value<'_>> {
     let length = bytes.get(start..)?.iter().take(VALUE_BYTES_MAX).take_while(|b| !is_end(**b)).count();
     let whole = text.get(start..start + length)?;
     let value = if quote.is_some() { whole } else { first_parameter(whole) };
-    Some(Value { text: value, start, is_quoted: quote.is_some(), next: byte_at(text, start + value.len()) })
+    let end = start + value.len();
+    let is_annotated = bytes[end..].starts_with(b" = ");
+    Some(Value { text: value, start, is_quoted: quote.is_some(), next: byte_at(text, end), is_annotated })
 }
 
 /// In a query string the value ends where the next parameter begins; elsewhere a password may hold an `&`.
@@ -114,6 +121,20 @@ fn first_parameter(value: &str) -> &str {
 
 fn skip_spaces(bytes: &[u8], at: usize) -> usize {
     at + bytes.get(at..).unwrap_or_default().iter().take(8).take_while(|b| matches!(**b, b' ' | b'\t')).count()
+}
+
+/// `MAX_LENGTH_2`: the name of a constant.
+fn is_constant(value: &str) -> bool {
+    value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+}
+
+fn is_type(value: &Value<'_>) -> bool {
+    value.is_annotated || value.text.contains(['<', '['])
+}
+
+/// `private_key: new_private_key` hands a variable on.
+fn names_itself(value: &str, name: &str) -> bool {
+    value.to_ascii_lowercase().replace('_', "").contains(&name.replace('_', ""))
 }
 
 /// Would a person use this as a password?
@@ -217,6 +238,10 @@ mod tests {
             "api_key: config.api_key_v2,",
             "token: tokens.next_word_1;",
             "password = args.password1;",
+            "password: Option<P>, token: Vec<u8>",
+            "password = parts[12], password: Optional[bytes2]",
+            "RESET_PASSWORD: WIN32_ERROR = 1323u32;",
+            "signing_key: x25519_new_signing_key,",
             "secret: my-app-database-credentials-2024",
             "token: 0190b5a2-7c3e-7d4f-8a1b-2c3d4e5f6a7b",
             "password: required, at least 12 characters",

@@ -218,6 +218,9 @@ fn netrc_password(text: &str, at: usize) -> Option<Finding> {
     let start = at + " password ".len();
     let length = text.as_bytes()[start..].iter().take(200).take_while(|b| b.is_ascii_graphic()).count();
     let value = &text[start..start + length];
-    let fits = line.contains("machine ") && line.contains(" login ") && length >= 4 && !value.starts_with(super::MARK);
+    let fits = line.contains("machine ")
+        && line.contains(" login ")
+        && length >= 4
+        && !value.starts_with(['[', '{', '$', '<']);
     fits.then(|| Finding::new("netrc-password", start..start + length))
 }

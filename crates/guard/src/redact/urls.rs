@@ -46,7 +46,7 @@ pub(super) fn match_at(text: &str, at: usize) -> Option<Finding> {
     let host = start + bytes[start..start + length].iter().rposition(|b| *b == b'@')?;
     let colon = start + bytes[start..host].iter().position(|b| *b == b':')?;
     let (user, password) = (&text[start..colon], &text[colon + 1..host]);
-    if password.len() < 3 || password == user || is_stand_in(password) {
+    if password.len() < 4 || password == user || is_stand_in(password) {
         return None;
     }
     let kind = if STORES.contains(&scheme(text, at)) { "connection-string" } else { "url-password" };
