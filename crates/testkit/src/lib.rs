@@ -1,1 +1,12 @@
-//! For tests: a real server on port 0, callers that act through the public interface, and a clock that stands still.
+//! For tests: a real server on port 0 over a real store in a directory of its own, callers that act through the public
+//! interface, a clock that moves only when told, and ids that count. Only the builders here touch the store directly.
+
+mod caller;
+mod chance;
+mod people;
+mod server;
+
+pub use caller::{Answer, Caller, ToolAnswer};
+pub use chance::{CountedIds, TestClock};
+pub use people::{MemberSpec, Organization};
+pub use server::{TestServer, TestServerOptions};

@@ -13,11 +13,20 @@ from urllib.parse import urlsplit
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
 
 
+def reserve_proxy() -> "QuietServer":
+    """Takes a port before there is anything to forward to: Mnemon has to be told at its start which pages may call."""
+    return QuietServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+
+
+def origins_of(server: "QuietServer") -> list[str]:
+    """The suite calls from pages of the proxy's own address, under either name of this machine."""
+    return [f"http://{host}:{server.server_port}" for host in ("127.0.0.1", "localhost")]
+
+
 @contextmanager
-def proxy_with_key(upstream_url: str, key: str) -> Iterator[str]:
+def proxy_with_key(server: "QuietServer", upstream_url: str, key: str) -> Iterator[str]:
     """Yields the proxy's own base address."""
-    upstream = urlsplit(upstream_url).netloc
-    server = QuietServer(("127.0.0.1", 0), handler_for(upstream, key))
+    server.RequestHandlerClass = handler_for(urlsplit(upstream_url).netloc, key)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

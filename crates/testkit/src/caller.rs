@@ -1,0 +1,127 @@
+//! Somebody who calls the service over HTTP.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+/// A key, and a service to use it with.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    client: reqwest::Client,
+    /// The service's address.
+    pub url: String,
+    /// The key.
+    pub key: String,
+}
+
+/// An HTTP answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as it came.
+    pub text: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text))
+    }
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone)]
+pub struct ToolAnswer {
+    /// The whole `result`.
+    pub result: Value,
+}
+
+impl ToolAnswer {
+    /// Whether the tool failed.
+    pub fn is_error(&self) -> bool {
+        self.result["isError"] == json!(true)
+    }
+
+    /// The first text.
+    pub fn text(&self) -> &str {
+        self.result["content"][0]["text"].as_str().unwrap_or_default()
+    }
+
+    /// The structured result of a tool that must have worked.
+    pub fn structured(&self) -> &Value {
+        assert!(!self.is_error(), "the tool failed: {}", self.text());
+        &self.result["structuredContent"]
+    }
+}
+
+impl Caller {
+    pub(crate) fn new(client: reqwest::Client, url: &str, key: &str) -> Self {
+        Self { client, url: url.to_owned(), key: key.to_owned() }
+    }
+
+    /// Sends a body of any kind with the usual headers and these.
+    pub async fn post(&self, body: impl Into<reqwest::Body>, headers: &[(&str, &str)]) -> Answer {
+        let mut all = HeaderMap::new();
+        let usual = [
+            ("authorization", format!("Bearer {}", self.key)),
+            ("content-type", "application/json".to_owned()),
+            ("accept", "application/json, text/event-stream".to_owned()),
+        ];
+        for (name, value) in usual.iter().map(|(name, value)| (*name, value.as_str())).chain(headers.iter().copied()) {
+            let name: HeaderName = name.parse().expect("a test's header name");
+            all.insert(name, HeaderValue::from_bytes(value.as_bytes()).expect("a test's header value"));
+        }
+        let request = self.client.post(format!("{}/mcp", self.url)).headers(all).body(body);
+        let response = request.send().await.expect("the service answers");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Answer { status, headers, text: response.text().await.expect("the answer is text") }
+    }
+
+    /// A bare request, as plain curl would send it.
+    pub async fn request(&self, method: &str, params: Value) -> Answer {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.post(body.to_string(), &[]).await
+    }
+
+    /// Calls a tool.
+    pub async fn call(&self, tool: &str, arguments: Value) -> ToolAnswer {
+        self.call_with(tool, arguments, &[]).await
+    }
+
+    /// Calls a tool with more headers.
+    pub async fn call_with(&self, tool: &str, arguments: Value, headers: &[(&str, &str)]) -> ToolAnswer {
+        let params = json!({"name": tool, "arguments": arguments});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let answer = self.post(body.to_string(), headers).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let result = answer.json()["result"].clone();
+        assert!(result.is_object(), "{}", answer.text);
+        ToolAnswer { result }
+    }
+
+    /// Saves a text and returns the record.
+    pub async fn remember(&self, content: &str) -> Value {
+        self.call("remember", json!({"content": content})).await.structured().clone()
+    }
+
+    /// Searches and returns the records.
+    pub async fn search(&self, query: &str) -> Vec<Value> {
+        let answer = self.call("search", json!({"query": query})).await;
+        answer.structured()["result"].as_array().expect("result is a list").clone()
+    }
+
+    /// Searches and returns the texts of the records.
+    pub async fn search_texts(&self, query: &str) -> Vec<String> {
+        let texts = self.search(query).await;
+        texts.iter().map(|record| record["content"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// The reason that a failing call gives.
+    pub async fn reason(&self, tool: &str, arguments: Value) -> String {
+        let answer = self.call(tool, arguments).await;
+        assert!(answer.is_error(), "the call worked: {}", answer.result);
+        answer.text().to_owned()
+    }
+}

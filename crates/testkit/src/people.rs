@@ -1,0 +1,166 @@
+//! Building organizations for tests.
+
+use mnemon_core::{
+    Access, Account, AccountId, AuditId, Clock, CredentialHash, CredentialKind, Department, DepartmentId, IdSource,
+    KeyId, Member, MemberId, PlanName, Project, ProjectId, Role, Subscription, Timestamp, make_token,
+};
+use mnemon_store::{Actor, AuditEntry, NewKey};
+
+use crate::{Caller, TestServer};
+
+/// An account with one project, to be filled with people.
+#[derive(Debug, Clone)]
+pub struct Organization {
+    /// The account.
+    pub account: AccountId,
+    /// Its project.
+    pub project: ProjectId,
+}
+
+/// A member and its key.
+#[derive(Debug, Clone)]
+pub struct MemberSpec {
+    /// The name.
+    pub name: &'static str,
+    /// The role.
+    pub role: Role,
+    /// The department.
+    pub department: Option<DepartmentId>,
+    /// When the member's access ends.
+    pub access_until: Option<Timestamp>,
+    /// What the key may do.
+    pub access: Access,
+    /// When the key ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Default for MemberSpec {
+    fn default() -> Self {
+        Self {
+            name: "somebody",
+            role: Role::Member,
+            department: None,
+            access_until: None,
+            access: Access::Write,
+            expires_at: None,
+        }
+    }
+}
+
+impl TestServer {
+    /// An account without limits, and its project.
+    pub async fn organization(&self) -> Organization {
+        self.organization_on(Subscription { plan: Some(PlanName::Unlimited), ..Subscription::default() }).await
+    }
+
+    /// An account with this subscription, and its project.
+    pub async fn organization_on(&self, subscription: Subscription) -> Organization {
+        let now = self.clock.now();
+        let account = AccountId::new(self.ids.uuid(now));
+        let value = Account { id: account, name: "Test account".to_owned(), subscription, created_at: now };
+        let audit = self.audit(account, "account.create");
+        self.store.insert_account(value, audit).await.expect("an account can be made");
+        let project = self.project(account).await;
+        Organization { account, project }
+    }
+
+    /// One more project of an account.
+    pub async fn project(&self, account: AccountId) -> ProjectId {
+        let now = self.clock.now();
+        let id = ProjectId::new(self.ids.uuid(now));
+        let project = Project { id, account, name: "Test project".to_owned(), created_at: now };
+        self.store.insert_project(project, self.audit(account, "project.create")).await.expect("a project can be made");
+        id
+    }
+
+    /// A department below another, or at the top.
+    pub async fn department(&self, account: AccountId, name: &str, parent: Option<DepartmentId>) -> DepartmentId {
+        let id = DepartmentId::new(self.ids.uuid(self.clock.now()));
+        let department = Department { id, account, parent, name: name.to_owned() };
+        let audit = self.audit(account, "department.create");
+        self.store.insert_department(department, audit).await.expect("a department can be made");
+        id
+    }
+
+    /// A member of the organization, calling with a key of its own.
+    pub async fn member(&self, organization: &Organization, spec: MemberSpec) -> Caller {
+        let now = self.clock.now();
+        let id = MemberId::new(self.ids.uuid(now));
+        let member = Member {
+            id,
+            account: organization.account,
+            department: spec.department,
+            name: spec.name.to_owned(),
+            role: spec.role,
+            access_until: spec.access_until,
+            created_at: now,
+        };
+        let audit = self.audit(organization.account, "member.create");
+        self.store.insert_member(member, audit).await.expect("a member can be made");
+        self.key(organization, id, spec.access, spec.expires_at).await.1
+    }
+
+    /// A key for a member.
+    pub async fn key(
+        &self,
+        organization: &Organization,
+        member: MemberId,
+        access: Access,
+        expires_at: Option<Timestamp>,
+    ) -> (KeyId, Caller) {
+        let now = self.clock.now();
+        let token = make_token(CredentialKind::ApiKey, &self.ids.secret());
+        let id = KeyId::new(self.ids.uuid(now));
+        let key = NewKey {
+            id,
+            hash: CredentialHash::of(token.expose()),
+            project: organization.project,
+            member,
+            access,
+            label: None,
+            expires_at,
+            created_at: now,
+        };
+        self.store.insert_key(key, self.audit(organization.account, "key.create")).await.expect("a key can be made");
+        (id, self.caller(token.expose()))
+    }
+
+    /// Somebody with an account and project of its own.
+    pub async fn new_user(&self) -> Caller {
+        let organization = self.organization().await;
+        self.member(&organization, MemberSpec::default()).await
+    }
+
+    /// Changes what is stored of a subscription.
+    pub async fn subscribe(&self, organization: &Organization, subscription: Subscription) {
+        let audit = self.audit(organization.account, "subscription.change");
+        let is_known = self.store.update_subscription(organization.account, subscription, audit).await;
+        assert!(is_known.expect("a subscription can be changed"), "the account is there");
+    }
+
+    /// Revokes a key.
+    pub async fn revoke(&self, organization: &Organization, key: KeyId) {
+        let audit = self.audit(organization.account, "key.revoke");
+        let is_revoked = self.store.revoke_key(key, self.clock.now(), audit).await.expect("a key can be revoked");
+        assert!(is_revoked, "the key was alive");
+    }
+
+    /// The audit log of an organization, newest first, as (action, subject, affected).
+    pub async fn audit_log(&self, organization: &Organization) -> Vec<(String, String, u64)> {
+        let rows = self.store.list_audit(organization.account, 1_000).await.expect("the audit log can be read");
+        rows.into_iter().map(|(entry, count)| (entry.action.into_owned(), entry.subject, count)).collect()
+    }
+
+    fn audit(&self, account: AccountId, action: &'static str) -> AuditEntry {
+        let now = self.clock.now();
+        AuditEntry {
+            id: AuditId::new(self.ids.uuid(now)),
+            account,
+            project: None,
+            at: now,
+            actor: Actor::Operator,
+            action: action.into(),
+            subject: account.to_string(),
+        }
+    }
+}
