@@ -29,6 +29,9 @@ pub enum Command {
     Config(ConfigArguments),
     /// Check that everything is wired up, and say what is not.
     Doctor(Doctor),
+    /// Write the reference pages, or check that they are current.
+    #[command(hide = true)]
+    Reference(Reference),
 }
 
 /// Where settings come from.
@@ -170,4 +173,13 @@ pub struct Doctor {
     pub settings: Settings,
     #[command(flatten)]
     pub connection: Connection,
+}
+
+#[derive(Debug, Args)]
+pub struct Reference {
+    /// The folder of the pages.
+    pub folder: PathBuf,
+    /// Write nothing; fail when a page differs from what the code says.
+    #[arg(long)]
+    pub check: bool,
 }

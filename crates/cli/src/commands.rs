@@ -3,6 +3,7 @@
 pub mod config;
 pub mod doctor;
 pub mod forget;
+pub mod reference;
 pub mod remember;
 pub mod search;
 pub mod serve;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
         Command::Config(config) => commands::config::run(&config, &printer),
         Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),
+        Command::Reference(reference) => commands::reference::run(&reference, &printer),
     };
     outcome.unwrap_or_else(|error| {
         printer.error(&error);

@@ -8,3 +8,4 @@ pub mod http;
 mod mcp;
 
 pub use http::{App, router, serve};
+pub use mcp::tool_descriptions;

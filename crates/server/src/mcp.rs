@@ -23,6 +23,11 @@ use crate::http::{App, Reply, Shared, authenticate, read_body};
 use era::Era;
 use refusal::WireError;
 
+/// How our own tools describe themselves to the callers who see them all, for the reference page.
+pub fn tool_descriptions() -> Vec<&'static mnemon_protocol::tools::Tool> {
+    tools::visible_to(mnemon_engine::Connection::Key)
+}
+
 /// Everything that a method may look at.
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a Shared,
