@@ -4,20 +4,74 @@
 //! mnemon_store::conformance!(|| Box::pin(make_engine()));
 //! ```
 //!
-//! To add a story: write it in the file of its trait and put its name into the list below.
+//! To add a story: write it in the file of its subject, and put its name into the list below.
 
 mod fixtures;
-mod stories;
+mod forgetting;
+mod idempotency;
+mod isolation;
+mod log;
+mod model;
+mod people;
+mod records;
+mod sources;
 
 pub use fixtures::*;
-pub use stories::*;
+pub use forgetting::*;
+pub use idempotency::*;
+pub use isolation::*;
+pub use log::*;
+pub use model::*;
+pub use people::*;
+pub use records::*;
+pub use sources::*;
 
 /// Declares one test per story, each with an engine of its own.
 #[macro_export]
 macro_rules! conformance {
     ($make:expr) => {
         $crate::conformance!(@each $make;
-            a_saved_record_comes_back
+            a_saved_record_comes_back_whole
+            odd_texts_come_back_byte_for_byte
+            load_keeps_the_order_and_leaves_out_what_is_not_there
+            concurrent_saves_take_consecutive_places
+            a_duplicate_is_equal_in_five_things
+            a_duplicate_brings_given_values_up_to_date
+            a_forgotten_record_is_no_duplicate
+            a_full_project_takes_duplicates_and_nothing_else
+            concurrent_saves_never_exceed_the_limit
+            records_are_listed_by_source
+            records_are_listed_by_given_fact_key
+            forgetting_takes_what_is_alive
+            a_forgotten_record_can_be_restored_for_a_while
+            restoring_respects_the_limit
+            a_deleted_workspace_comes_back_empty
+            a_workspace_outlives_its_records
+            a_repeated_key_answers_as_the_first_call
+            keys_are_apart_per_member_and_project
+            a_key_counts_within_its_window
+            the_key_is_looked_at_first
+            concurrent_uses_of_a_key_store_one_record
+            following_the_log_leads_to_the_living_records
+            following_while_others_write_converges
+            a_tail_tells_what_became_of_known_records
+            a_tail_tells_that_its_workspace_is_gone
+            a_workspace_knows_its_audiences
+            a_saved_hash_is_known_to_its_audience
+            a_duplicate_makes_its_hash_the_newest
+            an_observed_hash_is_known_and_confirmed
+            the_first_account_comes_whole_or_not_at_all
+            a_credential_tells_all_that_follows
+            a_change_to_a_credential_shows_at_once
+            a_revocation_is_seen_by_all_who_ask_after_it
+            a_viewer_has_its_place_in_the_tree
+            accounts_do_not_mix
+            a_failing_act_fails_alone
+            the_audit_log_is_newest_first
+            a_closed_store_refuses
+            projects_do_not_see_each_other
+            an_unknown_project_is_empty_and_takes_nothing
+            random_acts_agree_with_a_model
         );
     };
     (@each $make:expr; $($story:ident)*) => {$(

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
@@ -54,12 +55,11 @@ impl Files {
              PRAGMA synchronous = FULL;
              PRAGMA foreign_keys = ON;
              PRAGMA wal_autocheckpoint = 0;
-             PRAGMA cache_size = -65536;
+             PRAGMA cache_size = -16384;
              PRAGMA mmap_size = 0;
              PRAGMA temp_store = MEMORY;"
         ))?;
-        conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        Ok(conn)
+        prepare(conn)
     }
 
     /// A connection that reads.
@@ -72,9 +72,16 @@ impl Files {
              PRAGMA mmap_size = 0;
              PRAGMA temp_store = MEMORY;"
         ))?;
-        conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        Ok(conn)
+        prepare(conn)
     }
+}
+
+fn prepare(conn: Connection) -> Result<Connection, StoreError> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Otherwise the planner looks at the bound values and compiles a statement again whenever they change: that was a
+    // quarter of the writer's time. Our statements name their index where it matters.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(conn)
 }
 
 fn open_private(path: &Path) -> io::Result<File> {

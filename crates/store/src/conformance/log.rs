@@ -1,0 +1,217 @@
+//! Stories of the change log.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mnemon_core::{Audience, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
+
+use super::{House, MakeEngine, workspace};
+use crate::{Change, Store, Tail};
+
+/// What a reader of the log holds: the living records by their places.
+pub(super) type Followed = BTreeMap<Seq, String>;
+
+/// Applies a piece of the log as an index would.
+pub(super) fn apply(followed: &mut Followed, tail: &Tail) {
+    for change in &tail.changes {
+        match change {
+            Change::Present(present) => drop(followed.insert(present.seq, present.content.clone())),
+            Change::Absent(seq) => drop(followed.remove(seq)),
+        }
+    }
+}
+
+/// Follows the log to its end, page by page.
+pub(super) async fn follow(
+    store: &Arc<dyn Store>,
+    project: ProjectId,
+    no: WorkspaceNo,
+    from: Seq,
+    rows_max: usize,
+    followed: &mut Followed,
+) -> Seq {
+    let mut after = from;
+    loop {
+        let tail = store.tail(project, no, after, rows_max).await.expect("storage works");
+        assert!(tail.upto >= after, "the log never goes back");
+        assert!(tail.is_end || tail.upto > after, "every page goes on");
+        assert!(tail.changes.len() <= rows_max.max(1) * 2, "a page is about as long as asked");
+        let mut seqs: Vec<Seq> = tail.changes.iter().map(place).collect();
+        seqs.sort_unstable();
+        assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]), "each record occurs once");
+        apply(followed, &tail);
+        after = tail.upto;
+        if tail.is_end {
+            return after;
+        }
+    }
+}
+
+fn place(change: &Change) -> Seq {
+    match change {
+        Change::Present(present) => present.seq,
+        Change::Absent(seq) => *seq,
+    }
+}
+
+/// Pages of any size lead to exactly the living records.
+pub async fn following_the_log_leads_to_the_living_records(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let mut expected = Followed::new();
+    let mut ids = Vec::new();
+    let mut no = None;
+    for n in 0..60_usize {
+        let record = house.record(&format!("fact {n}"));
+        ids.push(record.id);
+        let (seq, workspace_no) = house.save_numbered(record).await;
+        no = Some(workspace_no);
+        expected.insert(seq, format!("fact {n}"));
+        house.save(NewRecord { workspace: workspace("other"), ..house.record(&format!("other {n}")) }).await;
+        if n % 3 == 0 {
+            house.forget(&[seq], 20).await;
+            expected.remove(&seq);
+        }
+        if n % 6 == 0 {
+            let back = house.restore(ids[n / 2], 0, 30).await;
+            expected.extend(back.map(|record| (record.seq, record.content)));
+        }
+    }
+    let no = no.expect("something was saved");
+    for rows_max in [1, 2, 7, 1000] {
+        let mut followed = Followed::new();
+        let end = follow(&engine.store, house.project, no, Seq(0), rows_max, &mut followed).await;
+        assert_eq!(end, house.last_seq().await);
+        assert_eq!(followed, expected, "pages of {rows_max}");
+    }
+}
+
+/// Whoever follows while others write misses nothing and keeps nothing that was forgotten.
+pub async fn following_while_others_write_converges(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let (_, no) = house.save_numbered(house.record("the first")).await;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut writers = Vec::new();
+    for caller in 0..4 {
+        let house = house.clone();
+        writers.push(tokio::spawn(async move {
+            for n in 0..40 {
+                let record = house.record(&format!("fact {n} of {caller}"));
+                let id = record.id;
+                let seq = house.save(record).await;
+                if n % 2 == 0 {
+                    assert_eq!(house.forget(&[seq], 20).await, [id]);
+                }
+                if n % 4 == 0 {
+                    assert!(house.restore(id, 0, 30).await.is_some());
+                }
+            }
+        }));
+    }
+    let mut readers = Vec::new();
+    for rows_max in [1, 2, 7, 1000] {
+        let (house, is_over) = (house.clone(), Arc::clone(&is_over));
+        readers.push(tokio::spawn(async move {
+            let (mut followed, mut after) = (Followed::new(), Seq(0));
+            loop {
+                let is_last = is_over.load(Ordering::SeqCst);
+                after = follow(&house.store, house.project, no, after, rows_max, &mut followed).await;
+                if is_last {
+                    return followed;
+                }
+                tokio::task::yield_now().await;
+            }
+        }));
+    }
+    for writer in writers {
+        writer.await.expect("a writer");
+    }
+    is_over.store(true, Ordering::SeqCst);
+    let all: Vec<Seq> = (1..=house.last_seq().await.0).map(Seq).collect();
+    let living = house.store.load(house.project, &all).await.expect("storage works");
+    let expected: Followed = living.into_iter().map(|record| (record.seq, record.content)).collect();
+    assert_eq!(expected.len(), 1 + 4 * (40 - 20 + 10));
+    for reader in readers {
+        assert_eq!(reader.await.expect("a reader"), expected);
+    }
+}
+
+/// A change to a record that a reader knows reaches it from any place.
+pub async fn a_tail_tells_what_became_of_known_records(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let given = NewRecord { embedding: vec![1, 2, 3], ..house.record("a fact") };
+    let (seq, no) = house.save_numbered(given.clone()).await;
+    let tail = async |after: Seq| house.store.tail(house.project, no, after, 100).await.expect("storage works");
+    let first = tail(Seq(0)).await;
+    assert_eq!((first.upto, first.is_end, first.is_active), (seq, true, true));
+    let Change::Present(present) = &first.changes[0] else { panic!("{first:?}") };
+    assert_eq!((present.seq, &present.embedding, present.audience), (seq, &vec![1, 2, 3], Audience::Shared));
+    assert_eq!(tail(seq).await.changes, []);
+    house.forget(&[seq], 20).await;
+    let second = tail(seq).await;
+    assert_eq!((second.upto, &second.changes[..]), (Seq(2), &[Change::Absent(seq)][..]));
+    house.restore(given.id, 0, 30).await;
+    assert_eq!(tail(Seq(2)).await.changes, first.changes);
+    assert_eq!(tail(Seq(1)).await.changes, first.changes, "as it is now, and once");
+    assert_eq!(tail(Seq(3)).await.changes, []);
+    assert_eq!(tail(Seq(99)).await.changes, [], "a place beyond the end is no error");
+    house.save(NewRecord { workspace: workspace("other"), ..house.record("elsewhere") }).await;
+    let other = tail(Seq(3)).await;
+    assert_eq!(
+        (other.upto, other.changes.len(), other.is_end),
+        (Seq(4), 0, true),
+        "other workspaces move the end along"
+    );
+}
+
+/// The end of a workspace's life shows, and its rebirth is apart.
+pub async fn a_tail_tells_that_its_workspace_is_gone(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let (_, no) = house.save_numbered(house.record("a fact")).await;
+    house.delete_workspace("default", 20).await;
+    let gone = Tail { upto: Seq(2), is_end: true, is_active: false, audiences: Vec::new(), changes: Vec::new() };
+    assert_eq!(house.store.tail(house.project, no, Seq(0), 10).await, Ok(gone));
+    let (seq, reborn) = house.save_numbered(house.record("a new fact")).await;
+    let old = house.store.tail(house.project, no, Seq(0), 10).await.expect("storage works");
+    assert!(!old.is_active && old.changes.is_empty());
+    let mut followed = Followed::new();
+    follow(&engine.store, house.project, reborn, Seq(0), 10, &mut followed).await;
+    assert_eq!(followed, Followed::from([(seq, "a new fact".to_owned())]));
+    let never = house.store.tail(house.project, WorkspaceNo(77), Seq(0), 10).await.expect("storage works");
+    assert!(!never.is_active);
+}
+
+/// A workspace knows every audience that something was ever saved for.
+pub async fn a_workspace_knows_its_audiences(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let works = house.add_department("Works", None).await;
+    let ben = house.add_member("Ben", Role::Member, Some(works)).await;
+    let audiences = [Audience::Author(ben), Audience::Department(works), Audience::Shared];
+    let mut no = None;
+    for (n, audience) in audiences.into_iter().enumerate() {
+        for text in ["a fact", "a second"] {
+            let (seq, workspace_no) = house.save_numbered(NewRecord { audience, ..house.record(text) }).await;
+            house.forget(&[seq], 20).await;
+            no = Some(workspace_no);
+        }
+        let found = house.store.find_workspace(house.project, &WorkspaceName::default()).await.expect("storage works");
+        let mut known = found.expect("it is active").audiences;
+        known.sort_unstable();
+        let mut expected = audiences[..=n].to_vec();
+        expected.sort_unstable();
+        assert_eq!(known, expected, "also of forgotten records");
+        let tail = house.store.tail(house.project, no.expect("saved"), Seq(0), 100).await.expect("storage works");
+        let mut told = tail.audiences;
+        told.sort_unstable();
+        assert_eq!(told, expected);
+    }
+    house.delete_workspace("default", 30).await;
+    house.save_text("anew").await;
+    let found = house.store.find_workspace(house.project, &WorkspaceName::default()).await.expect("storage works");
+    assert_eq!(found.expect("reborn").audiences, [Audience::Shared], "a new life has new audiences");
+}

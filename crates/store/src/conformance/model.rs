@@ -1,0 +1,320 @@
+//! Random acts against a plain model in memory: after any sequence of them, engine and model tell the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mnemon_core::{Audience, NewRecord, Seq, SourceState, WorkspaceNo};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use super::log::{Followed, follow};
+use super::{House, MakeEngine, at, workspace};
+use crate::{Idempotency, Insert, Inserted, Store};
+
+const CASES: u32 = 300;
+const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
+const LIMIT: u64 = 12;
+
+/// One random act. Numbers are taken modulo what there is.
+#[derive(Debug, Clone)]
+enum Act {
+    Save {
+        workspace: usize,
+        content: u8,
+        is_draft: bool,
+        source: Option<u8>,
+        hash: Option<u8>,
+        is_limited: bool,
+        key: Option<(u8, u8)>,
+    },
+    Forget {
+        places: Vec<u64>,
+        second: i64,
+    },
+    Restore {
+        nth: usize,
+        since: i64,
+        is_limited: bool,
+    },
+    DeleteWorkspace {
+        workspace: usize,
+    },
+    Observe {
+        source: u8,
+        hash: u8,
+    },
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let few = || prop::option::of(0..3_u8);
+    let save = (0..3_usize, 0..6_u8, any::<bool>(), few(), few(), any::<bool>(), prop::option::of((0..3_u8, 0..2_u8)));
+    prop_oneof![
+        8 => save.prop_map(|(workspace, content, is_draft, source, hash, is_limited, key)| {
+            Act::Save { workspace, content, is_draft, source, hash, is_limited, key }
+        }),
+        3 => (prop::collection::vec(0..20_u64, 0..4), 20..30_i64).prop_map(|(places, second)| Act::Forget { places, second }),
+        2 => (any::<usize>(), 20..30_i64, any::<bool>()).prop_map(|(nth, since, is_limited)| Act::Restore { nth, since, is_limited }),
+        1 => (0..3_usize).prop_map(|workspace| Act::DeleteWorkspace { workspace }),
+        1 => (0..3_u8, 0..3_u8).prop_map(|(source, hash)| Act::Observe { source, hash }),
+    ]
+}
+
+/// A record in the model.
+#[derive(Debug, Clone)]
+struct Kept {
+    given: NewRecord,
+    no: WorkspaceNo,
+    hash: Option<String>,
+    forgotten: Option<i64>,
+}
+
+#[derive(Default)]
+struct Model {
+    seq: u64,
+    records: BTreeMap<Seq, Kept>,
+    workspaces: BTreeMap<usize, (WorkspaceNo, BTreeSet<Audience>)>,
+    sources: BTreeMap<(String, Audience), SourceState>,
+    keys: BTreeMap<u8, (u8, Seq, bool)>,
+}
+
+impl Model {
+    fn next(&mut self) -> Seq {
+        self.seq += 1;
+        Seq(self.seq)
+    }
+
+    fn is_alive(&self, kept: &Kept) -> bool {
+        kept.forgotten.is_none() && self.workspaces.values().any(|(no, _)| *no == kept.no)
+    }
+
+    fn living(&self) -> impl Iterator<Item = (&Seq, &Kept)> {
+        self.records.iter().filter(|(_, kept)| self.is_alive(kept))
+    }
+
+    fn note_hash(&mut self, given: &NewRecord, seq: Seq) {
+        if let (Some(source), Some(hash)) = (&given.source_id, &given.source_hash) {
+            let state = self.sources.entry((source.clone(), given.audience)).or_default();
+            state.known_hash = Some(hash.clone());
+            state.known_seq = seq;
+        }
+    }
+
+    /// What a save leads to: `None` where it is refused or repeated, otherwise the place and whether it is a duplicate.
+    fn save(&mut self, nth: usize, given: &NewRecord, limit: Option<u64>, key: Option<(u8, u8)>) -> Saved {
+        if let Some((name, arguments)) = key
+            && let Some((first, seq, was_duplicate)) = self.keys.get(&name)
+        {
+            return if *first == arguments { Saved::Replayed(*seq, *was_duplicate) } else { Saved::KeyReused };
+        }
+        let no = self.workspaces.get(&nth).map(|(no, _)| *no);
+        let is_equal = |kept: &Kept| {
+            Some(kept.no) == no
+                && kept.given.content == given.content
+                && kept.given.audience == given.audience
+                && kept.given.source_id == given.source_id
+        };
+        let duplicate = self.living().find(|(_, kept)| is_equal(kept)).map(|(seq, _)| *seq);
+        if let Some(seq) = duplicate {
+            if given.source_hash.is_some() && given.source_id.is_some() {
+                let seen = self.next();
+                self.note_hash(given, seen);
+            }
+            if let (Some(kept), Some(hash)) = (self.records.get_mut(&seq), &given.source_hash) {
+                kept.hash = Some(hash.clone());
+            }
+            self.keys.extend(key.map(|(name, arguments)| (name, (arguments, seq, true))));
+            return Saved::Duplicate(seq);
+        }
+        if limit.is_some_and(|max| self.living().count() as u64 >= max) {
+            return Saved::LimitReached;
+        }
+        let seq = self.next();
+        let (no, audiences) = self.workspaces.entry(nth).or_insert((WorkspaceNo(seq.0), BTreeSet::new()));
+        audiences.insert(given.audience);
+        let kept = Kept { given: given.clone(), no: *no, hash: given.source_hash.clone(), forgotten: None };
+        self.records.insert(seq, kept);
+        self.note_hash(given, seq);
+        self.keys.extend(key.map(|(name, arguments)| (name, (arguments, seq, false))));
+        Saved::New(seq)
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Saved {
+    New(Seq),
+    Duplicate(Seq),
+    Replayed(Seq, bool),
+    KeyReused,
+    LimitReached,
+}
+
+/// Engine and model tell the same after any sequence of acts.
+pub async fn random_acts_agree_with_a_model(make: MakeEngine) {
+    let engine = make().await;
+    let store = Arc::clone(&engine.store);
+    let runtime = tokio::runtime::Handle::current();
+    let run = move || {
+        let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+        runner.run(&prop::collection::vec(act(), 1..40), |acts| runtime.block_on(play(&store, &acts)))
+    };
+    let outcome = tokio::task::spawn_blocking(run).await.expect("the runner ends");
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+    drop(engine);
+}
+
+async fn play(store: &Arc<dyn Store>, acts: &[Act]) -> Result<(), TestCaseError> {
+    let house = House::build(store).await;
+    let mut model = Model::default();
+    for act in acts {
+        step(&house, &mut model, act).await?;
+        prop_assert_eq!(house.last_seq().await, Seq(model.seq));
+    }
+    compare_records(&house, &model).await?;
+    compare_logs(&house, &model).await?;
+    compare_sources(&house, &model).await
+}
+
+async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCaseError> {
+    match act {
+        Act::Save { workspace: nth, content, is_draft, source, hash, is_limited, key } => {
+            let given = NewRecord {
+                workspace: workspace(WORKSPACES[*nth]),
+                audience: if *is_draft { Audience::Author(house.ana) } else { Audience::Shared },
+                source_id: source.map(|n| format!("source {n}")),
+                source_hash: hash.map(|n| format!("hash {n}")),
+                ..house.record(&format!("fact {content}"))
+            };
+            let limit = is_limited.then_some(LIMIT);
+            let expected = model.save(*nth, &given, limit, *key);
+            prop_assert_eq!(save(house, given, limit, *key).await, expected);
+        }
+        Act::Forget { places, second } => {
+            let seqs: Vec<Seq> = places.iter().map(|place| Seq(*place)).collect();
+            let mut expected = Vec::new();
+            let targets: BTreeSet<Seq> = seqs.iter().copied().collect();
+            for seq in targets {
+                if model.records.get(&seq).is_some_and(|kept| model.is_alive(kept)) {
+                    model.next();
+                    let kept = model.records.get_mut(&seq).expect("just seen");
+                    kept.forgotten = Some(*second);
+                    expected.push(kept.given.id);
+                }
+            }
+            prop_assert_eq!(house.forget(&seqs, *second).await, expected);
+        }
+        Act::Restore { nth, since, is_limited } => restore(house, model, *nth, *since, *is_limited).await?,
+        Act::DeleteWorkspace { workspace: nth } => {
+            let count =
+                model.workspaces.get(nth).map(|(no, _)| model.living().filter(|(_, kept)| kept.no == *no).count());
+            if model.workspaces.remove(nth).is_some() {
+                model.next();
+            }
+            let expected = count.map(|count| count as u64);
+            prop_assert_eq!(house.delete_workspace(WORKSPACES[*nth], 50).await, expected);
+        }
+        Act::Observe { source, hash } => {
+            let (source, hash) = (format!("source {source}"), format!("hash {hash}"));
+            let seq = model.next();
+            let state = model.sources.entry((source.clone(), Audience::Shared)).or_default();
+            (state.known_hash, state.known_seq) = (Some(hash.clone()), seq);
+            (state.confirmed_hash, state.confirmed_seq) = (Some(hash.clone()), seq);
+            prop_assert_eq!(house.store.observe_source(house.project, &source, &hash, at(60)).await, Ok(seq));
+        }
+    }
+    Ok(())
+}
+
+async fn save(house: &House, record: NewRecord, records_max: Option<u64>, key: Option<(u8, u8)>) -> Saved {
+    let idempotency = key.map(|(name, arguments)| Idempotency {
+        member: house.ana,
+        key: format!("key {name}"),
+        arguments_hash: [arguments; 32],
+        valid_since: at(0),
+    });
+    match house.store.insert(Insert { record, records_max, idempotency }).await.expect("storage works") {
+        Inserted::New { seq, .. } => Saved::New(seq),
+        Inserted::Duplicate(record) => Saved::Duplicate(record.seq),
+        Inserted::Replayed(replay) => {
+            Saved::Replayed(replay.record.map_or(Seq(0), |record| record.seq), replay.was_duplicate)
+        }
+        Inserted::KeyReused => Saved::KeyReused,
+        Inserted::LimitReached => Saved::LimitReached,
+    }
+}
+
+async fn restore(
+    house: &House,
+    model: &mut Model,
+    nth: usize,
+    since: i64,
+    is_limited: bool,
+) -> Result<(), TestCaseError> {
+    let Some((seq, kept)) = model.records.iter().nth(nth % model.records.len().max(1)) else { return Ok(()) };
+    let (seq, id) = (*seq, kept.given.id);
+    let has_room = !is_limited || (model.living().count() as u64) < LIMIT;
+    let has_life = model.workspaces.values().any(|(no, _)| *no == kept.no);
+    let can_return = kept.forgotten.is_some_and(|second| second >= since) && has_life && has_room;
+    if can_return {
+        model.next();
+        model.records.get_mut(&seq).expect("just seen").forgotten = None;
+    }
+    let line = super::audit(house.account, 40, "record.restore");
+    let limit = is_limited.then_some(LIMIT);
+    let restored = house.store.restore(house.project, id, at(since), limit, line).await.expect("storage works");
+    prop_assert_eq!(restored.map(|record| record.seq), can_return.then_some(seq));
+    Ok(())
+}
+
+async fn compare_records(house: &House, model: &Model) -> Result<(), TestCaseError> {
+    let all: Vec<Seq> = (0..=model.seq + 1).map(Seq).collect();
+    let stored = house.store.load(house.project, &all).await.expect("storage works");
+    let tell = |seq: Seq, no: WorkspaceNo, audience: Audience, content: &str, hash: &Option<String>| {
+        (seq, no, audience, content.to_owned(), hash.clone())
+    };
+    let told: Vec<_> =
+        stored.iter().map(|r| tell(r.seq, r.workspace_no, r.audience, &r.content, &r.source_hash)).collect();
+    let expected: Vec<_> =
+        model.living().map(|(seq, k)| tell(*seq, k.no, k.given.audience, &k.given.content, &k.hash)).collect();
+    prop_assert_eq!(told, expected);
+    for kept in model.records.values() {
+        let found = house.store.find(house.project, kept.given.id).await.expect("storage works");
+        prop_assert_eq!(found.is_some(), model.is_alive(kept));
+    }
+    for n in 0..3 {
+        let source = format!("source {n}");
+        let listed = house.store.list_by_source(house.project, &source, None).await.expect("storage works");
+        let expected: Vec<Seq> = model
+            .living()
+            .filter(|(_, kept)| kept.given.source_id.as_ref() == Some(&source))
+            .map(|(seq, _)| *seq)
+            .collect();
+        prop_assert_eq!(listed.iter().map(|brief| brief.seq).collect::<Vec<_>>(), expected);
+    }
+    Ok(())
+}
+
+async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError> {
+    for (nth, name) in WORKSPACES.into_iter().enumerate() {
+        let found = house.store.find_workspace(house.project, &workspace(name)).await.expect("storage works");
+        let expected = model.workspaces.get(&nth);
+        prop_assert_eq!(found.as_ref().map(|found| found.no), expected.map(|(no, _)| *no));
+        let (Some(found), Some((no, audiences))) = (found, expected) else { continue };
+        prop_assert_eq!(&found.audiences.into_iter().collect::<BTreeSet<_>>(), audiences);
+        let living = model.living().filter(|(_, kept)| kept.no == *no);
+        let expected: Followed = living.map(|(seq, kept)| (*seq, kept.given.content.clone())).collect();
+        for rows_max in [1, 3, 100] {
+            let mut followed = Followed::new();
+            follow(&house.store, house.project, *no, Seq(0), rows_max, &mut followed).await;
+            prop_assert_eq!(&followed, &expected);
+        }
+    }
+    Ok(())
+}
+
+async fn compare_sources(house: &House, model: &Model) -> Result<(), TestCaseError> {
+    let ids = ["source 0", "source 1", "source 2"];
+    let parts = house.store.list_sources(house.project, &ids).await.expect("storage works");
+    let told: BTreeMap<_, _> = parts.into_iter().map(|part| ((part.source_id, part.audience), part.state)).collect();
+    prop_assert_eq!(&told, &model.sources);
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Stories of what is known of sources.
+
+use mnemon_core::{Audience, NewRecord, Seq, SourceState};
+
+use super::{House, MakeEngine, at};
+use crate::{Inserted, SourcePart};
+
+fn part(source_id: &str, audience: Audience, known: (&str, Seq), confirmed: Option<(&str, Seq)>) -> SourcePart {
+    let state = SourceState {
+        known_hash: Some(known.0.to_owned()),
+        known_seq: known.1,
+        confirmed_hash: confirmed.map(|(hash, _)| hash.to_owned()),
+        confirmed_seq: confirmed.map_or(Seq(0), |(_, seq)| seq),
+    };
+    SourcePart { source_id: source_id.to_owned(), audience, state }
+}
+
+async fn list(house: &House, ids: &[&str]) -> Vec<SourcePart> {
+    let mut parts = house.store.list_sources(house.project, ids).await.expect("storage works");
+    parts.sort_by(|a, b| (&a.source_id, a.audience).cmp(&(&b.source_id, b.audience)));
+    parts
+}
+
+/// A hash that comes with a save is known to those who may see the save, and the later one counts.
+pub async fn a_saved_hash_is_known_to_its_audience(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let first = house.save(house.sourced("one", "page", "h1")).await;
+    assert_eq!(list(&house, &["page"]).await, [part("page", Audience::Shared, ("h1", first), None)]);
+    let draft = Audience::Author(house.ana);
+    let hidden = house.save(NewRecord { audience: draft, ..house.sourced("two", "page", "h2") }).await;
+    let both = [part("page", Audience::Shared, ("h1", first), None), part("page", draft, ("h2", hidden), None)];
+    assert_eq!(list(&house, &["page"]).await, both);
+    let later = house.save(house.sourced("three", "page", "h3")).await;
+    let both = [part("page", Audience::Shared, ("h3", later), None), part("page", draft, ("h2", hidden), None)];
+    assert_eq!(list(&house, &["page"]).await, both);
+    house.save(NewRecord { source_id: Some("bare".to_owned()), ..house.record("four") }).await;
+    house.save(NewRecord { source_hash: Some("h".to_owned()), ..house.record("five") }).await;
+    assert_eq!(list(&house, &["page", "bare", "page", "absent"]).await, both, "no hash or no id, nothing known");
+    assert_eq!(list(&house, &[]).await, []);
+    house.forget(&[later], 20).await;
+    assert_eq!(list(&house, &["page"]).await, both, "a sighting outlives its record");
+}
+
+/// A duplicate is a sighting too, in a new place of the log.
+pub async fn a_duplicate_makes_its_hash_the_newest(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    house.save(house.sourced("one", "page", "h1")).await;
+    house.save(house.sourced("two", "page", "h2")).await;
+    assert!(matches!(house.insert(house.sourced("one", "page", "h1")).await, Inserted::Duplicate(_)));
+    assert_eq!(list(&house, &["page"]).await, [part("page", Audience::Shared, ("h1", Seq(3)), None)]);
+    assert_eq!(house.last_seq().await, Seq(3));
+    let bare = NewRecord { source_hash: None, ..house.sourced("one", "page", "") };
+    assert!(matches!(house.insert(bare).await, Inserted::Duplicate(_)));
+    assert_eq!(house.last_seq().await, Seq(3), "without a hash nothing was seen");
+}
+
+/// What was observed is known and confirmed for everybody, and later saves leave the confirmation alone.
+pub async fn an_observed_hash_is_known_and_confirmed(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    let hidden = house.save(NewRecord { audience: draft, ..house.sourced("one", "page", "h1") }).await;
+    let seen = house.store.observe_source(house.project, "page", "h2", at(20)).await.expect("storage works");
+    assert_eq!((seen, house.last_seq().await), (Seq(2), Seq(2)));
+    let shared = part("page", Audience::Shared, ("h2", seen), Some(("h2", seen)));
+    assert_eq!(list(&house, &["page"]).await, [shared, part("page", draft, ("h1", hidden), None)]);
+    let saved = house.save(house.sourced("two", "page", "h3")).await;
+    let shared = part("page", Audience::Shared, ("h3", saved), Some(("h2", seen)));
+    assert_eq!(list(&house, &["page"]).await[0], shared);
+    let again = house.store.observe_source(house.project, "page", "h3", at(30)).await.expect("storage works");
+    let shared = part("page", Audience::Shared, ("h3", again), Some(("h3", again)));
+    assert_eq!(list(&house, &["page"]).await[0], shared);
+    let fresh = house.store.observe_source(house.project, "never saved", "h", at(40)).await.expect("storage works");
+    let part = part("never saved", Audience::Shared, ("h", fresh), Some(("h", fresh)));
+    assert_eq!(list(&house, &["never saved"]).await, [part]);
+}
