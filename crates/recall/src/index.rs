@@ -52,38 +52,23 @@ impl WorkspaceIndex {
 
     /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
     pub fn add(&mut self, doc: NewDoc<'_>) {
-        self.remove(doc.seq);
+        self.take_out(doc.seq);
         let words = self.read(doc.text);
         let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
         let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length };
-        let slot = self.records.insert(facts, &words);
-        for (term, count) in self.terms_of(slot) {
-            self.lexicon.insert_posting(term, slot, count, doc.counted);
-        }
-        let is_known_script = is_mostly_latin(doc.text);
-        let computed = (is_known_script && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
-        let embedding = doc.embedding.or(computed.as_ref()).filter(|_| is_known_script);
-        self.vectors.set(self.model, slot, embedding, doc.counted);
-        if doc.counted {
-            self.totals.records += 1;
-            self.totals.length += u64::from(length);
-        }
+        let is_understood = is_mostly_latin(doc.text);
+        let computed = (is_understood && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
+        let embedding = doc.embedding.or(computed.as_ref()).filter(|_| is_understood);
+        self.put_in(facts, &words, embedding);
     }
 
     /// Takes a record out, as if it had never been there. `false` where there is none.
     pub fn remove(&mut self, seq: u64) -> bool {
-        let Some(slot) = self.records.find(seq) else { return false };
-        let facts = self.records.facts(slot);
-        for (term, _) in self.terms_of(slot) {
-            self.lexicon.remove_posting(term, slot, facts.counted);
+        let was_there = self.take_out(seq);
+        if self.lexicon.is_mostly_idle() || self.records.is_mostly_free() {
+            *self = self.rebuilt();
         }
-        if facts.counted {
-            self.totals.records -= 1;
-            self.totals.length -= u64::from(facts.length);
-        }
-        self.vectors.clear(slot, facts.counted);
-        self.records.remove(slot);
-        true
+        was_there
     }
 
     /// Whether the record is in the index.
@@ -104,6 +89,46 @@ impl WorkspaceIndex {
     /// The bytes it occupies, counted.
     pub fn size_bytes(&self) -> usize {
         size_of::<Self>() + self.lexicon.size_bytes() + self.records.size_bytes() + self.vectors.size_bytes()
+    }
+
+    fn put_in(&mut self, facts: Facts, words: &Words, embedding: Option<&Embedding>) {
+        let slot = self.records.insert(facts, words);
+        for (term, count) in self.terms_of(slot) {
+            self.lexicon.insert_posting(term, slot, count, facts.counted);
+        }
+        self.vectors.set(self.model, slot, embedding, facts.counted);
+        if facts.counted {
+            self.totals.records += 1;
+            self.totals.length += u64::from(facts.length);
+        }
+    }
+
+    fn take_out(&mut self, seq: u64) -> bool {
+        let Some(slot) = self.records.find(seq) else { return false };
+        let facts = self.records.facts(slot);
+        for (term, _) in self.terms_of(slot) {
+            self.lexicon.remove_posting(term, slot, facts.counted);
+        }
+        self.vectors.clear(slot, facts.counted);
+        if facts.counted {
+            self.totals.records -= 1;
+            self.totals.length -= u64::from(facts.length);
+        }
+        self.records.remove(slot);
+        true
+    }
+
+    /// The same records without the traces of those that are gone: their words, their slots.
+    fn rebuilt(&self) -> Self {
+        let mut fresh = Self::new(self.model);
+        for slot in self.records.live_slots() {
+            let mut words = Words::default();
+            let mut learn = |form| fresh.lexicon.learn(self.lexicon.form_text(form));
+            words.running.extend(self.records.running(slot).map(&mut learn));
+            words.extra.extend(self.records.all_forms(slot).skip(words.running.len()).map(&mut learn));
+            fresh.put_in(self.records.facts(slot), &words, self.vectors.embedding(slot).as_ref());
+        }
+        fresh
     }
 
     fn read(&mut self, text: &str) -> Words {

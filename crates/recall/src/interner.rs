@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 use crate::memory::{self, push_tight};
+use crate::snapshot::{Reader, Writer};
 
 /// A set of strings, each with the number of its arrival.
 #[derive(Default)]
@@ -41,6 +42,27 @@ impl Interner {
 
     pub(crate) fn text(&self, number: u32) -> &str {
         std::str::from_utf8(slice(&self.bytes, &self.ends, number)).expect("only whole strings are interned")
+    }
+
+    pub(crate) fn save(&self, out: &mut Writer) {
+        out.run(&self.bytes);
+        out.numbers(self.ends.iter().map(|end| end.to_le_bytes()));
+    }
+
+    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+        let bytes = input.run()?.to_vec();
+        let ends: Vec<u32> = input.numbers()?.iter().map(|&end| u32::from_le_bytes(end)).collect();
+        let text = std::str::from_utf8(&bytes).ok()?;
+        let fits = ends.is_sorted() && ends.iter().all(|&end| text.is_char_boundary(end as usize));
+        if !fits || ends.last().map_or(0, |&end| end as usize) != bytes.len() {
+            return None;
+        }
+        let mut numbers = HashTable::with_capacity(ends.len());
+        for number in 0..u32::try_from(ends.len()).ok()? {
+            let hash_of = |&other: &u32| hash(slice(&bytes, &ends, other));
+            numbers.insert_unique(hash_of(&number), number, hash_of);
+        }
+        Some(Self { numbers, bytes, ends })
     }
 
     pub(crate) fn size_bytes(&self) -> usize {

@@ -3,9 +3,12 @@
 //! Forms are kept beside terms for two reasons: a known form needs no stemming when a record arrives, and a query can
 //! prefer the records that have its words as written.
 
+use std::borrow::Cow;
+
 use crate::interner::Interner;
 use crate::memory::{push_tight, vec_bytes};
 use crate::postings::Postings;
+use crate::snapshot::{Reader, Writer};
 use crate::words::{Stems, is_stop_word};
 
 /// A word as written (folded).
@@ -40,6 +43,8 @@ pub(crate) struct Lexicon {
     stemmers: Stems,
     /// Terms without any record left.
     idle_terms: usize,
+    /// Heap bytes of all postings, kept up to date because the size is asked for after every save.
+    postings_bytes: usize,
 }
 
 impl Lexicon {
@@ -51,6 +56,7 @@ impl Lexicon {
             terms: Vec::new(),
             stemmers: Stems::new(),
             idle_terms: 0,
+            postings_bytes: 0,
         }
     }
 
@@ -72,12 +78,12 @@ impl Lexicon {
         self.forms.find(word).map(FormNo)
     }
 
-    /// The term of a word, be its form known or not.
-    pub(crate) fn find_term(&self, word: &str) -> Option<TermNo> {
-        match self.forms.find(word) {
-            Some(form) => Some(self.term_of(FormNo(form))),
-            None => self.stems.find(&self.stemmers.stem(word)).map(TermNo),
-        }
+    pub(crate) fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        self.stemmers.stem(word)
+    }
+
+    pub(crate) fn find_stem(&self, stem: &str) -> Option<TermNo> {
+        self.stems.find(stem).map(TermNo)
     }
 
     #[inline]
@@ -104,15 +110,19 @@ impl Lexicon {
 
     pub(crate) fn insert_posting(&mut self, term: TermNo, slot: u32, count: u32, counted: bool) {
         let term = &mut self.terms[term.0 as usize];
+        let bytes_before = term.postings.heap_bytes();
         self.idle_terms -= usize::from(term.postings.len() == 0);
         term.postings.insert(slot, count);
         term.counted += u32::from(counted);
+        self.postings_bytes = self.postings_bytes + term.postings.heap_bytes() - bytes_before;
     }
 
     pub(crate) fn remove_posting(&mut self, term: TermNo, slot: u32, counted: bool) {
         let term = &mut self.terms[term.0 as usize];
+        let bytes_before = term.postings.heap_bytes();
         term.postings.remove(slot);
         term.counted -= u32::from(counted);
+        self.postings_bytes = self.postings_bytes + term.postings.heap_bytes() - bytes_before;
         self.idle_terms += usize::from(term.postings.len() == 0);
     }
 
@@ -123,7 +133,46 @@ impl Lexicon {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        let lists: usize = self.terms.iter().map(|term| term.postings.heap_bytes()).sum();
-        self.forms.size_bytes() + self.stems.size_bytes() + vec_bytes(&self.form_facts) + vec_bytes(&self.terms) + lists
+        let words = self.forms.size_bytes() + self.stems.size_bytes();
+        words + vec_bytes(&self.form_facts) + vec_bytes(&self.terms) + self.postings_bytes
+    }
+
+    pub(crate) fn save(&self, out: &mut Writer) {
+        self.forms.save(out);
+        self.stems.save(out);
+        out.numbers(self.form_facts.iter().map(|form| form.packed.to_le_bytes()));
+        out.numbers(self.terms.iter().map(|term| term.counted.to_le_bytes()));
+        let parts = || self.terms.iter().map(|term| term.postings.to_parts());
+        out.numbers(parts().map(|(_, last, _)| last.to_le_bytes()));
+        out.numbers(parts().map(|(_, _, len)| len.to_le_bytes()));
+        out.numbers(parts().map(|(bytes, ..)| (bytes.len() as u64).to_le_bytes()));
+        let mut lists = Vec::with_capacity(self.postings_bytes);
+        parts().for_each(|(bytes, ..)| lists.extend_from_slice(bytes));
+        out.run(&lists);
+    }
+
+    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+        let mut lexicon = Self { forms: Interner::load(input)?, stems: Interner::load(input)?, ..Self::new() };
+        let packed = input.numbers()?.iter().map(|&packed| u32::from_le_bytes(packed));
+        lexicon.form_facts = packed.map(|packed| Form { packed }).collect();
+        let (counted, last, len) = (input.numbers::<4>()?, input.numbers::<4>()?, input.numbers::<4>()?);
+        let (sizes, mut lists) = (input.numbers::<8>()?, input.run()?);
+        let terms = lexicon.stems.len();
+        if [counted.len(), last.len(), len.len(), sizes.len()] != [terms; 4] {
+            return None;
+        }
+        lexicon.terms = Vec::with_capacity(terms);
+        for at in 0..terms {
+            let size = usize::try_from(u64::from_le_bytes(sizes[at])).ok()?;
+            let (bytes, rest) = lists.split_at_checked(size)?;
+            lists = rest;
+            let postings = Postings::from_parts(bytes, u32::from_le_bytes(last[at]), u32::from_le_bytes(len[at]));
+            lexicon.postings_bytes += postings.heap_bytes();
+            lexicon.idle_terms += usize::from(postings.len() == 0);
+            lexicon.terms.push(Term { postings, counted: u32::from_le_bytes(counted[at]) });
+        }
+        let forms_fit = lexicon.form_facts.len() == lexicon.forms.len()
+            && lexicon.form_facts.iter().all(|form| ((form.packed >> 1) as usize) < terms);
+        (lists.is_empty() && forms_fit).then_some(lexicon)
     }
 }

@@ -16,6 +16,7 @@ mod postings;
 mod recipe;
 mod records;
 mod search;
+mod snapshot;
 mod varint;
 mod words;
 
@@ -23,4 +24,5 @@ pub use index::{NewDoc, WorkspaceIndex};
 pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
 pub use recipe::Recipe;
 pub use records::AudienceNo;
-pub use search::{Hit, SearchRequest};
+pub use search::{ExplainedHit, ExplainedWord, Explanation, HeldBack, Hit, SearchRequest};
+pub use snapshot::SnapshotError;

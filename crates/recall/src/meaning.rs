@@ -6,6 +6,7 @@ mod signs;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
+use crate::snapshot::{Reader, Writer};
 
 use signs::Signs;
 
@@ -93,6 +94,13 @@ impl Vectors {
         nearness
     }
 
+    /// The vector of a slot, if it has one.
+    pub(crate) fn embedding(&self, slot: u32) -> Option<Embedding> {
+        let at = slot as usize;
+        let steps = &self.steps[at * DIMENSIONS..][..DIMENSIONS];
+        (self.scales[at] > 0.0).then(|| Embedding::from_steps(steps))
+    }
+
     /// How near one slot is.
     pub(crate) fn nearness_of(&self, near: &Near, slot: u32) -> i32 {
         let at = slot as usize;
@@ -123,6 +131,30 @@ impl Vectors {
 
     pub(crate) fn size_bytes(&self) -> usize {
         self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums)
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        self.scales.len()
+    }
+
+    pub(crate) fn save(&self, out: &mut Writer) {
+        out.number(self.counted);
+        out.numbers(self.sums.iter().map(|sum| sum.to_le_bytes()));
+        out.numbers(self.scales.iter().map(|scale| scale.to_le_bytes()));
+        out.numbers(self.signs.as_flattened().iter().map(|signs| signs.to_le_bytes()));
+        out.numbers(self.steps.iter().map(|step| step.to_le_bytes()));
+    }
+
+    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+        let counted = input.number()?;
+        let sums: Vec<i64> = input.numbers()?.iter().map(|&sum| i64::from_le_bytes(sum)).collect();
+        let scales: Vec<f32> = input.numbers()?.iter().map(|&scale| f32::from_le_bytes(scale)).collect();
+        let (signs, _) = input.numbers::<8>()?.as_chunks();
+        let signs: Vec<Signs> = signs.iter().map(|signs| signs.map(u64::from_le_bytes)).collect();
+        let steps: Vec<i8> = input.run()?.iter().map(|step| step.cast_signed()).collect();
+        let fits = signs.len() == scales.len() && steps.len() == scales.len() * DIMENSIONS;
+        let sums = Box::new(sums.try_into().ok()?);
+        fits.then_some(Self { steps, scales, signs, sums, counted })
     }
 
     fn add_to_sums(&mut self, at: usize, sign: i64) {

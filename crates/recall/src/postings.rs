@@ -62,6 +62,15 @@ impl Postings {
         if self.bytes.spilled() { self.bytes.capacity() } else { 0 }
     }
 
+    /// The list as it is kept: its bytes, its highest slot, how many records it has.
+    pub(crate) fn to_parts(&self) -> (&[u8], u32, u32) {
+        (&self.bytes, self.last, self.len)
+    }
+
+    pub(crate) fn from_parts(bytes: &[u8], last: u32, len: u32) -> Self {
+        Self { bytes: SmallVec::from_slice(bytes), last, len }
+    }
+
     /// Rewrites the neighbourhood of `slot`: with a count it comes in, without one it goes.
     fn splice(&mut self, slot: u32, count: Option<u32>) {
         let mut iter = self.iter();

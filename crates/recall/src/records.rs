@@ -7,6 +7,7 @@ use std::hash::BuildHasher;
 
 use crate::lexicon::FormNo;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
+use crate::snapshot::{Reader, Writer};
 use crate::varint;
 
 /// Who may see a record, as a number that only the caller understands.
@@ -52,6 +53,12 @@ pub(crate) struct Records {
 struct Audience {
     number: AudienceNo,
     records: u32,
+}
+
+impl Audience {
+    fn new(number: u32) -> Self {
+        Self { number: AudienceNo(number), records: 0 }
+    }
 }
 
 const VACANT: u16 = u16::MAX;
@@ -148,6 +155,12 @@ impl Records {
         FormIter { bytes, at, running, left: u32::MAX }
     }
 
+    /// Whether most slots are free.
+    pub(crate) fn is_mostly_free(&self) -> bool {
+        const WORTH_A_REBUILD: usize = 1024;
+        self.free.len() > WORTH_A_REBUILD && self.free.len() > self.len()
+    }
+
     pub(crate) fn live_slots(&self) -> impl Iterator<Item = u32> + '_ {
         (0..).zip(&self.standings).filter(|&(_, &standing)| standing != VACANT).map(|(slot, _)| slot)
     }
@@ -169,6 +182,49 @@ impl Records {
             + vec_bytes(&self.spans)
             + self.words.capacity()
             + vec_bytes(&self.free)
+    }
+
+    pub(crate) fn save(&self, out: &mut Writer) {
+        out.numbers(self.seqs.iter().map(|seq| seq.to_le_bytes()));
+        out.numbers(self.lengths.iter().map(|length| length.to_le_bytes()));
+        out.numbers(self.standings.iter().map(|standing| standing.to_le_bytes()));
+        out.numbers(self.audiences.iter().map(|audience| audience.number.0.to_le_bytes()));
+        out.numbers(self.spans.iter().map(|span| span.to_le_bytes()));
+        out.run(&self.words);
+    }
+
+    /// What can be derived from the rest is: free slots, sizes of audiences, the table by `seq`.
+    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+        let mut records = Self {
+            seqs: input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect(),
+            lengths: input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect(),
+            standings: input.numbers()?.iter().map(|&standing| u16::from_le_bytes(standing)).collect(),
+            audiences: input.numbers()?.iter().map(|&number| Audience::new(u32::from_le_bytes(number))).collect(),
+            spans: input.numbers()?.iter().map(|&span| u64::from_le_bytes(span)).collect(),
+            words: input.run()?.to_vec(),
+            ..Self::default()
+        };
+        let slots = records.seqs.len();
+        if [records.lengths.len(), records.standings.len(), records.spans.len()] != [slots; 3] {
+            return None;
+        }
+        records.slots_by_seq.reserve(slots, |_| unreachable!("an empty table rehashes nothing"));
+        let mut words_live_bytes = 0;
+        for slot in 0..u32::try_from(slots).ok()? {
+            let at = slot as usize;
+            if records.standings[at] == VACANT {
+                records.free.push(slot);
+                continue;
+            }
+            records.audiences.get_mut(usize::from(records.standings[at] >> 1))?.records += 1;
+            let span = records.spans[at];
+            records.words.get(span_start(span)..span_start(span) + span_len(span))?;
+            words_live_bytes += span_len(span);
+            let seqs = &records.seqs;
+            records.slots_by_seq.insert_unique(hash(seqs[at]), slot, |&other| hash(seqs[other as usize]));
+        }
+        records.words_dead_bytes = records.words.len().checked_sub(words_live_bytes)?;
+        Some(records)
     }
 
     /// The index of an audience, with one record more in it. Audiences without records give up their place.

@@ -1,9 +1,12 @@
 //! Answering a query: which records, in which order, with which score. Each step has a file in `search/`.
 
 mod all_words;
+mod explain;
 mod feedback;
 mod fuse;
 mod lexical;
+#[cfg(test)]
+mod oracle;
 mod pairs;
 mod query;
 mod ranking;
@@ -12,6 +15,7 @@ use crate::index::WorkspaceIndex;
 use crate::recipe::Recipe;
 use crate::records::AudienceNo;
 
+pub use explain::{ExplainedHit, ExplainedWord, Explanation, HeldBack};
 use ranking::Ranking;
 
 /// A question to a workspace.

@@ -51,9 +51,9 @@ impl Embedding {
         if squares == 0 { 0.0 } else { (1.0 / f64::from(squares).sqrt()) as f32 }
     }
 
-    pub(crate) fn to_floats(&self) -> [f32; DIMENSIONS] {
-        let scale = Self::scale(&self.steps);
-        self.steps.map(|step| f32::from(step) * scale)
+    /// From the bytes an index keeps.
+    pub(crate) fn from_steps(steps: &[i8]) -> Self {
+        Self { steps: steps.try_into().expect("an index keeps whole vectors") }
     }
 }
 

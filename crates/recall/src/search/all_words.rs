@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::index::WorkspaceIndex;
 use crate::lexicon::FormNo;
 use crate::search::lexical::Matched;
-use crate::search::query::{MASKED_TERMS_MAX, Query};
+use crate::search::query::Query;
 
 /// Up to this many words a query is a list of keywords, and its stop words were typed on purpose.
 const KEYWORDS_MAX: usize = 3;
@@ -31,7 +31,7 @@ impl AllWords {
             all.is_hopeless |= unit.whole.is_none() && !has_parts;
             all.words.push((whole, if has_parts { parts } else { 0 }));
         }
-        if query.terms.len() > MASKED_TERMS_MAX {
+        if !query.is_masked() {
             all.count = u32::try_from(query.terms.len()).ok();
         }
         all

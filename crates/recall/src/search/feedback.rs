@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
-use crate::recipe::Recipe;
 use crate::search::lexical::{Bm25, Weighted};
 
 /// A record that lends its words, with its weight.
@@ -22,35 +21,24 @@ impl Lender {
     }
 }
 
-/// The query's own terms together with those that the best records lend.
-pub(crate) fn expand(
-    index: &WorkspaceIndex,
-    bm25: &Bm25,
-    recipe: &Recipe,
-    own: &[Weighted],
-    lenders: &[Lender],
-) -> Vec<Weighted> {
-    let mut lent = lent_terms(index, bm25, lenders);
-    lent.truncate(recipe.feedback_terms);
-    let own_total: f32 = own.iter().map(|weighted| weighted.weight).sum();
-    let lent_total: f64 = lent.iter().map(|(_, weight)| weight).sum();
-    let mut terms = own.to_vec();
-    if lent_total <= 0.0 {
-        return terms;
+/// Adds lent terms to those of the query, `share` among them all.
+pub(crate) fn add(terms: &mut Vec<Weighted>, lent: &[(TermNo, f64)], share: f64) {
+    let total: f64 = lent.iter().map(|(_, weight)| weight).sum();
+    if total <= 0.0 {
+        return;
     }
-    let share = f64::from(own_total * recipe.feedback / (1.0 - recipe.feedback)) / lent_total;
-    for (term, weight) in lent {
+    let share = share / total;
+    for &(term, weight) in lent {
         let weight = (share * weight) as f32;
         match terms.iter_mut().find(|known| known.term == term) {
             Some(known) => known.weight += weight,
             None => terms.push(Weighted { term, weight, mark: 0 }),
         }
     }
-    terms
 }
 
-/// The content words of the lenders, most telling first.
-fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender]) -> Vec<(TermNo, f64)> {
+/// The most telling content words of the lenders, at most `count`.
+pub(crate) fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender], count: usize) -> Vec<(TermNo, f64)> {
     let mut weights: FxHashMap<TermNo, f64> = FxHashMap::default();
     for lender in lenders {
         let length = f64::from(index.records.lengths()[lender.slot as usize].max(1));
@@ -64,5 +52,6 @@ fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender]) -> Vec<(T
     lent.sort_unstable_by(|a, b| {
         b.1.total_cmp(&a.1).then_with(|| index.lexicon.stem_text(a.0).cmp(index.lexicon.stem_text(b.0)))
     });
+    lent.truncate(count);
     lent
 }

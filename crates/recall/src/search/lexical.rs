@@ -50,11 +50,13 @@ pub(crate) struct Bm25 {
 
 impl Bm25 {
     pub(crate) fn new(index: &WorkspaceIndex) -> Self {
-        let totals = index.totals;
-        let mean_length =
-            if totals.length == 0 { TYPICAL_LENGTH } else { totals.length as f64 / f64::from(totals.records) };
-        let mut bm25 =
-            Self { records: f64::from(totals.records), mean_length: mean_length as f32, norms: [0.0; NORMS] };
+        Self::of(index.totals.records, index.totals.length)
+    }
+
+    /// Over so many counted records of so many words together.
+    pub(crate) fn of(records: u32, length: u64) -> Self {
+        let mean_length = if length == 0 { TYPICAL_LENGTH } else { length as f64 / f64::from(records) };
+        let mut bm25 = Self { records: f64::from(records), mean_length: mean_length as f32, norms: [0.0; NORMS] };
         bm25.norms = std::array::from_fn(|length| bm25.compute_norm(length as f32));
         bm25
     }

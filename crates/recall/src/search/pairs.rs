@@ -18,6 +18,7 @@ const OTHER: u8 = u8::MAX;
 /// The pairs of a query.
 pub(crate) struct Pairs {
     terms: Vec<TermNo>,
+    is_masked: bool,
     /// What each pair weighs, by the numbers of its two words; 0 for no pair.
     factors: Vec<f32>,
 }
@@ -25,13 +26,15 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// `None` where the query has no pair.
     pub(crate) fn new(query: &Query, index: &WorkspaceIndex, bm25: &Bm25, weight: f32) -> Option<Self> {
-        let terms: Vec<TermNo> = query.terms.iter().take(MASKED_TERMS_MAX).map(|known| known.term).collect();
-        let mut pairs = Self { factors: vec![0.0; terms.len() * terms.len()], terms };
+        let terms: Vec<TermNo> = query.terms.iter().take(MASKED_TERMS_MAX).filter_map(|known| known.term).collect();
+        let factors = vec![0.0; terms.len() * terms.len()];
+        let mut pairs = Self { factors, is_masked: query.is_masked(), terms };
         let idf = |term| bm25.idf(index.lexicon.term(term).counted);
         for (at, &first) in query.sequence.iter().enumerate() {
             for &second in query.sequence.iter().skip(at + 1).take(REACH) {
                 if let (Some(first), Some(second)) = (first, second)
                     && let (Some(a), Some(b)) = (pairs.number(first), pairs.number(second))
+                    && a != b
                 {
                     let pair = pairs.pair(a, b);
                     pairs.factors[pair] += weight * (idf(first) + idf(second)) * ONE;
@@ -43,7 +46,9 @@ impl Pairs {
 
     /// What the pairs in one record are worth.
     pub(crate) fn score(&self, index: &WorkspaceIndex, bm25: &Bm25, matched: &Matched) -> u32 {
-        if matched.seen.count_ones() < 2 {
+        // With few terms `seen` has a bit for each, with many it is their number.
+        let has_one_word = if self.is_masked { matched.seen.is_power_of_two() } else { matched.seen == 1 };
+        if has_one_word {
             return 0;
         }
         let norm = bm25.norm(index.records.lengths()[matched.slot as usize]);

@@ -11,7 +11,7 @@ pub(crate) const MASKED_TERMS_MAX: usize = 32;
 /// A parsed query.
 #[derive(Default)]
 pub(crate) struct Query {
-    /// The distinct terms that score and stand somewhere in the workspace.
+    /// The distinct terms that score, known or not.
     pub(crate) terms: Vec<QueryTerm>,
     /// The running words that score, in order; `None` for a word the workspace does not know.
     pub(crate) sequence: Vec<Option<TermNo>>,
@@ -22,9 +22,12 @@ pub(crate) struct Query {
 }
 
 /// A term of the query.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryTerm {
-    pub(crate) term: TermNo,
+    pub(crate) stem: String,
+    /// `None` where no record ever had it. A record that the caller does not see may be the only one that had it, so
+    /// nothing but the search for its postings may depend on this.
+    pub(crate) term: Option<TermNo>,
     /// How often the query says it.
     pub(crate) weight: f32,
 }
@@ -69,7 +72,8 @@ impl Query {
     }
 
     fn read_word(&mut self, word: &str, role: Role, scores: bool, parts_left: &mut u32, lexicon: &Lexicon) {
-        let term = lexicon.find_term(word);
+        let stem = lexicon.stem(word);
+        let term = lexicon.find_stem(&stem);
         match role {
             Role::Whole { parts } => {
                 *parts_left = parts;
@@ -95,17 +99,20 @@ impl Query {
         if role == Role::Running {
             self.sequence.push(term);
         }
-        if let Some(term) = term {
-            match self.terms.iter_mut().find(|known| known.term == term) {
-                Some(known) => known.weight += 1.0,
-                None => self.terms.push(QueryTerm { term, weight: 1.0 }),
-            }
+        match self.terms.iter_mut().find(|known| known.stem == stem) {
+            Some(known) => known.weight += 1.0,
+            None => self.terms.push(QueryTerm { stem: stem.into_owned(), term, weight: 1.0 }),
         }
+    }
+
+    /// Whether a record's matches are remembered one by one.
+    pub(crate) fn is_masked(&self) -> bool {
+        self.terms.len() <= MASKED_TERMS_MAX
     }
 
     /// The bit of a term in a record's `seen`.
     pub(crate) fn bit_of(&self, term: TermNo) -> Option<u32> {
-        let at = self.terms.iter().position(|known| known.term == term)?;
+        let at = self.terms.iter().position(|known| known.term == Some(term))?;
         (at < MASKED_TERMS_MAX).then(|| 1 << at)
     }
 }

@@ -11,7 +11,7 @@ use crate::search::feedback::{self, Lender};
 use crate::search::fuse::{Scale, Spread};
 use crate::search::lexical::{self, Bm25, Matched, Weighted};
 use crate::search::pairs::Pairs;
-use crate::search::query::{MASKED_TERMS_MAX, Query};
+use crate::search::query::Query;
 use crate::words::is_mostly_latin;
 
 /// So many of the best are read to see whether they have the words as typed. More than any caller asks for, so that
@@ -22,8 +22,6 @@ const READ_RECORDS: usize = 128;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate {
     pub(crate) slot: u32,
-    /// Which terms of the query it has; 0 where it is here by meaning alone.
-    pub(crate) seen: u32,
     /// The score of the query's own words.
     pub(crate) own_words: u32,
     /// The score of own and lent words; equal to `own_words` without feedback.
@@ -59,11 +57,12 @@ pub(crate) struct Scales {
 }
 
 impl Scales {
-    pub(crate) fn strength(&self, candidate: &Candidate) -> f64 {
+    /// What words and nearness give to the strength of a candidate.
+    pub(crate) fn shares(&self, candidate: &Candidate) -> (f64, f64) {
         let words = self.words.deviations(i64::from(candidate.words) + i64::from(candidate.pairs));
         // Without a vector a record is as near as the average one.
         let near = if candidate.near == NO_VECTOR { 0.0 } else { self.near.deviations(i64::from(candidate.near)) };
-        (1.0 - self.meaning) * words + self.meaning * near
+        ((1.0 - self.meaning) * words, self.meaning * near)
     }
 }
 
@@ -115,14 +114,11 @@ impl<'a> Ranking<'a> {
         let mut spread = Spread::default();
         lexical::score(self.index, &self.bm25, &self.terms, &self.seen, |record| matched.push(record));
         if self.is_preselecting() {
-            // The spread is that of all; only the best go on.
-            matched.iter().for_each(|record| spread.add(i64::from(record.score)));
-            keep_best(&mut matched, self.recipe.preselected_records);
+            // Those that go no further still belong to the spread.
+            drop_weak(&mut matched, self.recipe.preselected_records, |score| spread.add(i64::from(score)));
         }
         let mut candidates = self.with_pairs(&matched);
-        if !self.is_preselecting() {
-            candidates.iter().for_each(|found| spread.add(i64::from(found.words) + i64::from(found.pairs)));
-        }
+        candidates.iter().for_each(|found| spread.add(i64::from(found.words) + i64::from(found.pairs)));
         spread.add_zeros_up_to(u64::from(self.seen.records));
         self.scales.words = spread.scale();
         if self.near.is_some() {
@@ -138,7 +134,6 @@ impl<'a> Ranking<'a> {
         let all_words = AllWords::new(&self.query);
         let candidate = |record: &Matched| Candidate {
             slot: record.slot,
-            seen: record.seen,
             own_words: record.score,
             words: record.score,
             pairs: pairs.as_ref().map_or(0, |pairs| pairs.score(index, bm25, record)),
@@ -182,7 +177,8 @@ impl<'a> Ranking<'a> {
 
     fn fuse(&self, candidates: &mut [Candidate]) {
         for candidate in candidates {
-            candidate.strength = self.scales.strength(candidate);
+            let (words, near) = self.scales.shares(candidate);
+            candidate.strength = words + near;
         }
     }
 
@@ -196,7 +192,10 @@ impl<'a> Ranking<'a> {
         if lenders.is_empty() {
             return;
         }
-        self.terms = feedback::expand(self.index, &self.bm25, self.recipe, &self.terms, &lenders);
+        let own_total: f32 = self.query.terms.iter().map(|known| known.weight).sum();
+        let share = own_total * self.recipe.feedback / (1.0 - self.recipe.feedback);
+        let lent = feedback::lent_terms(self.index, &self.bm25, &lenders, self.recipe.feedback_terms);
+        feedback::add(&mut self.terms, &lent, f64::from(share));
         let mut spread = Spread::default();
         let mut left = candidates.iter_mut().peekable();
         lexical::score(self.index, &self.bm25, &self.terms, &self.seen, |record| {
@@ -214,7 +213,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// Records with all words go first; among them those that have them as typed.
-    fn reward(&self, candidates: &mut Vec<Candidate>) {
+    fn reward(&self, candidates: &mut [Candidate]) {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.has_all_words) {
             candidate.strength += self.recipe.all_words;
         }
@@ -246,25 +245,25 @@ impl<'a> Ranking<'a> {
 }
 
 fn own_terms(query: &Query) -> Vec<Weighted> {
-    let is_masked = query.terms.len() <= MASKED_TERMS_MAX;
-    let mark = |at: usize| if is_masked { 1 << at } else { 1 };
-    let weighted = |(at, term): (usize, &crate::search::query::QueryTerm)| Weighted {
-        term: term.term,
-        weight: term.weight,
-        mark: mark(at),
-    };
-    query.terms.iter().enumerate().map(weighted).collect()
+    let mark = |at: usize| if query.is_masked() { 1 << at } else { 1 };
+    let own = query.terms.iter().enumerate();
+    own.filter_map(|(at, known)| Some(Weighted { term: known.term?, weight: known.weight, mark: mark(at) })).collect()
 }
 
 /// Keeps the `count` best by plain word score, and every record that equals the last of them: which of two equals
-/// came first must not matter. Stays in order of slots.
-fn keep_best(matched: &mut Vec<Matched>, count: usize) {
+/// came first must not matter. Stays in order of slots; tells the scores of the others.
+fn drop_weak(matched: &mut Vec<Matched>, count: usize, mut dropped: impl FnMut(u32)) {
     if matched.len() <= count {
         return;
     }
     let mut scores: Vec<u32> = matched.iter().map(|record| record.score).collect();
     let (_, &mut last, _) = scores.select_nth_unstable_by(count - 1, |a, b| b.cmp(a));
-    matched.retain(|record| record.score >= last);
+    matched.retain(|record| {
+        if record.score < last {
+            dropped(record.score);
+        }
+        record.score >= last
+    });
 }
 
 /// Adds records that are candidates by nearness alone. Both sides are in order of slots, and so is the result.
@@ -286,7 +285,6 @@ fn merge_by_slot(candidates: Vec<Candidate>, kindred: &[(u32, i32)]) -> Vec<Cand
 fn by_meaning(slot: u32, near: i32) -> Candidate {
     Candidate {
         slot,
-        seen: 0,
         own_words: 0,
         words: 0,
         pairs: 0,

@@ -1,0 +1,150 @@
+//! Why an answer is as it is: the words that matched, each part of each score, and who was held back. Not for speed.
+
+use crate::index::WorkspaceIndex;
+use crate::meaning::{self, NO_VECTOR};
+use crate::recipe::Recipe;
+use crate::search::query::QueryTerm;
+use crate::search::ranking::{Candidate, Ranking};
+use crate::search::{SearchRequest, lexical, to_score};
+
+/// How many of the records that were held back are named.
+const HELD_BACK_MAX: usize = 5;
+
+/// The reasons behind one answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Explanation {
+    /// The words of the query that scored, by their stems.
+    pub words: Vec<ExplainedWord>,
+    /// The words that the best records lent to the query.
+    pub lent: Vec<ExplainedWord>,
+    /// The answer, best first.
+    pub hits: Vec<ExplainedHit>,
+    /// Records without any word of the query that came nearest by meaning, but not near enough to be returned.
+    pub held_back: Vec<HeldBack>,
+    /// Above which cosine a record without any word of the query would have been returned.
+    pub cosine_bar: f64,
+}
+
+/// A word that took part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedWord {
+    /// Its stem.
+    pub stem: String,
+    /// How much it counted; a word typed once has 1.
+    pub weight: f64,
+    /// In how many of the counted records it stands.
+    pub records: u32,
+}
+
+/// A record of the answer, with every part of its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedHit {
+    /// Which record.
+    pub seq: u64,
+    /// As in the answer.
+    pub score: f64,
+    /// What the score was made from: shares plus bonuses.
+    pub strength: f64,
+    /// The query's stems that stand in it. Empty where meaning alone brought it in.
+    pub matched: Vec<String>,
+    /// BM25 of the query's own words.
+    pub words: f64,
+    /// BM25 with the lent words.
+    pub words_with_lent: f64,
+    /// What neighbouring words added.
+    pub pairs: f64,
+    /// Nearness by meaning; `None` where the record or the query has no vector.
+    pub cosine: Option<f64>,
+    /// The share of words and pairs in the strength.
+    pub words_share: f64,
+    /// The share of the cosine in the strength.
+    pub cosine_share: f64,
+    /// For having every word of the query.
+    pub all_words_bonus: f64,
+    /// For having them as they were typed.
+    pub as_typed_bonus: f64,
+}
+
+/// A record that was not returned although it came near.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldBack {
+    /// Which record.
+    pub seq: u64,
+    /// How near it came: it has no word of the query, and this is not above [`Explanation::cosine_bar`].
+    pub cosine: f64,
+}
+
+impl WorkspaceIndex {
+    /// The answer of [`WorkspaceIndex::search`], with its reasons. The same visibility holds: nothing in it comes from
+    /// a record that the caller does not see.
+    pub fn explain(&self, request: &SearchRequest<'_>) -> Explanation {
+        let recipe = Recipe::FULL;
+        let Some(mut ranking) = Ranking::new(self, &recipe, request) else { return Explanation::default() };
+        let own_terms = ranking.terms.len();
+        let candidates = ranking.run(request.limit);
+        let word = |weighted: &lexical::Weighted| ExplainedWord {
+            stem: self.lexicon.stem_text(weighted.term).to_owned(),
+            weight: f64::from(weighted.weight),
+            records: self.lexicon.term(weighted.term).counted,
+        };
+        Explanation {
+            words: ranking.query.terms.iter().map(|known| self.explain_own(known)).collect(),
+            lent: ranking.terms[own_terms..].iter().map(word).collect(),
+            hits: candidates.iter().map(|candidate| ranking.explain(candidate)).collect(),
+            held_back: ranking.held_back(),
+            cosine_bar: recipe.kindred,
+        }
+    }
+
+    fn explain_own(&self, known: &QueryTerm) -> ExplainedWord {
+        ExplainedWord {
+            stem: known.stem.clone(),
+            weight: f64::from(known.weight),
+            records: known.term.map_or(0, |term| self.lexicon.term(term).counted),
+        }
+    }
+}
+
+impl Ranking<'_> {
+    fn explain(&self, candidate: &Candidate) -> ExplainedHit {
+        let one = f64::from(lexical::ONE);
+        let bonus = |is_given: bool, bonus: f64| if is_given { bonus } else { 0.0 };
+        let (words_share, cosine_share) = self.scales.shares(candidate);
+        ExplainedHit {
+            seq: self.index.records.seq(candidate.slot),
+            score: to_score(candidate.strength),
+            strength: candidate.strength,
+            matched: self.matched_stems(candidate.slot),
+            words: f64::from(candidate.own_words) / one,
+            words_with_lent: f64::from(candidate.words) / one,
+            pairs: f64::from(candidate.pairs) / one,
+            cosine: (candidate.near != NO_VECTOR).then(|| f64::from(candidate.near) / meaning::ONE),
+            words_share,
+            cosine_share,
+            all_words_bonus: bonus(candidate.has_all_words, self.recipe.all_words),
+            as_typed_bonus: bonus(candidate.has_them_as_typed, self.recipe.as_typed),
+        }
+    }
+
+    /// Which of the query's stems stand in a record, in the order of the query.
+    fn matched_stems(&self, slot: u32) -> Vec<String> {
+        let lexicon = &self.index.lexicon;
+        let stands_there = |term| self.index.records.all_forms(slot).any(|form| Some(lexicon.term_of(form)) == term);
+        let matched = self.query.terms.iter().filter(|known| stands_there(known.term));
+        matched.map(|known| known.stem.clone()).collect()
+    }
+
+    fn held_back(&self) -> Vec<HeldBack> {
+        let Some(near) = &self.near else { return Vec::new() };
+        let bar = self.recipe.kindred * meaning::ONE;
+        let mut nearest: Vec<(i32, u64, u32)> = (0..)
+            .zip(self.index.vectors.nearness(near))
+            .filter(|&(slot, nearness)| nearness != NO_VECTOR && f64::from(nearness) <= bar && self.seen.contains(slot))
+            .map(|(slot, nearness)| (nearness, self.index.records.seq(slot), slot))
+            .collect();
+        nearest.sort_unstable_by(|a, b| b.cmp(a));
+        let without_words = nearest.into_iter().filter(|&(_, _, slot)| self.matched_stems(slot).is_empty());
+        let held_back = |(near, seq, _): (i32, u64, u32)| HeldBack { seq, cosine: f64::from(near) / meaning::ONE };
+        without_words.take(HELD_BACK_MAX).map(held_back).collect()
+    }
+}
