@@ -1,5 +1,5 @@
--- Why: the first tables. Whatever a tenant owns is keyed by that tenant first, so its rows lie together and no statement
--- can wander into another's.
+-- The whole schema, as the migrations leave it; a test compares the two. Whatever a tenant owns is keyed by that tenant
+-- first, so its rows lie together and no statement can wander into another's.
 --
 -- Times are microseconds since 1970. Ids are the 16 bytes of a UUID. An audience is one byte and, where it names somebody,
 -- 16 more: 0 everybody of the project, 1 a department, 2 an author.
@@ -85,7 +85,7 @@ CREATE TABLE workspace_audience (
 ) STRICT, WITHOUT ROWID;
 
 -- The small columns come first: a row is cut into overflow pages from its end, so judging many records reads none of
--- their texts.
+-- their texts. `checksum` is two CRC-32: over what answers show, and over what indexes are built of.
 CREATE TABLE record (
     project_id BLOB NOT NULL,
     seq INTEGER NOT NULL,
@@ -95,6 +95,7 @@ CREATE TABLE record (
     author_id BLOB NOT NULL,
     department_id BLOB,
     content_hash BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
     is_key_given INTEGER NOT NULL,
     confidence REAL,
     valid_until INTEGER,
@@ -185,3 +186,6 @@ CREATE TABLE heartbeat (
     id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
     beats INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Which migrations were applied.
+CREATE TABLE migration (no INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL) STRICT;

@@ -85,7 +85,7 @@ CREATE TABLE workspace_audience (
 ) STRICT, WITHOUT ROWID;
 
 -- The small columns come first: a row is cut into overflow pages from its end, so judging many records reads none of
--- their texts.
+-- their texts. `checksum` is two CRC-32: over what answers show, and over what indexes are built of.
 CREATE TABLE record (
     project_id BLOB NOT NULL,
     seq INTEGER NOT NULL,
@@ -95,6 +95,7 @@ CREATE TABLE record (
     author_id BLOB NOT NULL,
     department_id BLOB,
     content_hash BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
     is_key_given INTEGER NOT NULL,
     confidence REAL,
     valid_until INTEGER,

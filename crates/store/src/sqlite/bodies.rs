@@ -5,12 +5,15 @@ use mnemon_core::{
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::checksum;
 use super::rows::{Cells, integer};
 use crate::StoreError;
 
 /// A record as it lies in storage, alive or not.
 pub(super) struct Stored {
     pub(super) record: Record,
+    pub(super) department: Option<DepartmentId>,
+    pub(super) checksum: i64,
     pub(super) is_alive: bool,
 }
 
@@ -34,7 +37,8 @@ impl<'c> Bodies<'c> {
     pub(super) fn find(&mut self, seq: Seq) -> Result<Option<Stored>, StoreError> {
         const SELECT: &str = "
             SELECT id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
-                created_at, updated_at, forgotten_at, fact_key, source, source_id, source_hash, source_revision, content
+                created_at, updated_at, forgotten_at, fact_key, source, source_id, source_hash, source_revision, content,
+                checksum
             FROM record
             WHERE project_id = ?1 AND seq = ?2";
         let mut statement = self.conn.prepare_cached(SELECT)?;
@@ -76,11 +80,15 @@ impl<'c> Bodies<'c> {
             source_revision: cells.text_opt(15, "source_revision")?,
             content: cells.text(16, "content")?,
         };
+        let checksum = cells.integer(17, "checksum")?;
+        if checksum::of_shown(self.project, &record, department) != checksum::shown_half(checksum) {
+            return Err(cells.broken("checksum"));
+        }
         let (workspace, is_active) = self.workspace(workspace_no)?;
         record.workspace = workspace;
         record.author_name = self.member_name(author)?;
         record.department_name = department.map(|id| self.department_name(id)).transpose()?.flatten();
-        Ok(Stored { record, is_alive: is_active && !is_forgotten })
+        Ok(Stored { record, department, checksum, is_alive: is_active && !is_forgotten })
     }
 
     /// The workspace's name, and whether this life of it goes on.

@@ -4,7 +4,8 @@ use mnemon_core::{ContentHash, NewRecord, Record, Seq, WorkspaceNo};
 use rusqlite::params;
 
 use super::batch::Tx;
-use super::bodies::Bodies;
+use super::bodies::{Bodies, Stored};
+use super::checksum;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use crate::{Idempotency, Insert, Inserted, Replay, StoreError};
@@ -89,22 +90,21 @@ fn find_duplicate(
 /// nothing, but for the sighting of its source.
 fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Record, StoreError> {
     let stored = Bodies::new(tx.conn, given.project).find(seq)?;
-    let mut record = stored.ok_or_else(|| missing(given, seq))?.record;
-    let mut fresh = record.clone();
+    let stored = stored.ok_or_else(|| missing(given, seq))?;
+    let mut fresh = stored.record.clone();
     bring_up_to_date(&mut fresh.source_hash, &given.source_hash);
     bring_up_to_date(&mut fresh.source_revision, &given.source_revision);
     bring_up_to_date(&mut fresh.confidence, &given.confidence);
     bring_up_to_date(&mut fresh.valid_until, &given.valid_until);
-    if fresh != record {
+    if fresh != stored.record {
         fresh.updated_at = given.created_at;
-        update_given_values(tx, given, &fresh)?;
-        record = fresh;
+        update_given_values(tx, given, &stored, &fresh)?;
     }
     if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
         let seen_at = tx.take_seq(given.project)?;
         note_known_hash(tx.conn, given.project, source_id, given.audience, hash, seen_at, given.created_at)?;
     }
-    Ok(record)
+    Ok(fresh)
 }
 
 fn bring_up_to_date<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
@@ -113,11 +113,12 @@ fn bring_up_to_date<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
     }
 }
 
-fn update_given_values(tx: &Tx<'_>, given: &NewRecord, fresh: &Record) -> Result<(), StoreError> {
+fn update_given_values(tx: &Tx<'_>, given: &NewRecord, stored: &Stored, fresh: &Record) -> Result<(), StoreError> {
     const UPDATE: &str = "
         UPDATE record
-        SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7
+        SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7, checksum = ?8
         WHERE project_id = ?1 AND seq = ?2";
+    let shown = checksum::of_shown(given.project, fresh, stored.department);
     tx.conn.prepare_cached(UPDATE)?.execute(params![
         given.project.to_bytes(),
         integer(fresh.seq.0),
@@ -126,6 +127,7 @@ fn update_given_values(tx: &Tx<'_>, given: &NewRecord, fresh: &Record) -> Result
         fresh.confidence,
         micros_opt(fresh.valid_until),
         micros(fresh.updated_at),
+        checksum::join(shown, checksum::indexed_half(stored.checksum)),
     ])?;
     Ok(())
 }
@@ -163,9 +165,9 @@ fn insert_row(
 ) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
-            is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source, source_id,
-            source_hash, source_revision, content, embedding)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, NULL, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+            checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
+            source_id, source_hash, source_revision, content, embedding)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, NULL, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     tx.conn.prepare_cached(INSERT)?.execute(params![
         record.project.to_bytes(),
         integer(seq.0),
@@ -175,6 +177,7 @@ fn insert_row(
         record.author.to_bytes(),
         record.department.map(|department| department.to_bytes()),
         content_hash.as_bytes(),
+        checksum::of_new(record, seq, no),
         record.fact_key.is_given,
         record.confidence,
         micros_opt(record.valid_until),

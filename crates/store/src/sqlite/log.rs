@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::SqliteStore;
 use super::batch::find_living;
+use super::checksum;
 use super::error::no_such_project;
 use super::rows::{Cells, integer};
 use crate::{Change, Log, Present, StoreError, Tail, Workspace};
@@ -161,7 +162,7 @@ fn list_changes(
 
 fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq) -> Result<Change, StoreError> {
     const SELECT: &str = "
-        SELECT audience, content, embedding
+        SELECT audience, content, embedding, checksum
         FROM record
         WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
@@ -174,10 +175,16 @@ fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq)
 
 fn read_present(row: &Row<'_>, project: ProjectId, seq: Seq) -> Result<Present, StoreError> {
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    Ok(Present {
+    let present = Present {
         seq,
         audience: cells.audience(0, "audience")?,
         content: cells.text(1, "content")?,
         embedding: cells.blob(2, "embedding")?.to_vec(),
-    })
+    };
+    let sum = checksum::of_indexed(project, seq, present.audience, &present.content, &present.embedding);
+    if sum == checksum::indexed_half(cells.integer(3, "checksum")?) {
+        Ok(present)
+    } else {
+        Err(cells.broken("checksum"))
+    }
 }

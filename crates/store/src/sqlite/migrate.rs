@@ -53,3 +53,79 @@ fn apply(conn: &mut Connection, migration: &Migration) -> Result<(), StoreError>
     step.execute(NOTE, (migration.no, migration.name))?;
     Ok(step.commit()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = include_str!("../../schema/sqlite.sql");
+
+    fn memory() -> Connection {
+        Connection::open_in_memory().unwrap()
+    }
+
+    /// Every table and index with its definition, without comments and layout.
+    fn definitions(conn: &Connection) -> Vec<String> {
+        let mut statement = conn.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+        let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let strip = |line: &str| line.split("--").next().unwrap_or_default().to_owned();
+        let plain = |text: String| text.lines().map(strip).collect::<Vec<_>>().join(" ");
+        texts.map(|text| plain(text.unwrap()).split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn the_migrations_produce_exactly_the_schema() {
+        let (mut migrated, whole) = (memory(), memory());
+        migrate(&mut migrated).unwrap();
+        whole.execute_batch(SCHEMA).unwrap();
+        assert_eq!(definitions(&migrated), definitions(&whole));
+        assert!(definitions(&whole).len() > 15);
+    }
+
+    #[test]
+    fn numbers_are_consecutive_and_every_migration_says_why() {
+        for (at, migration) in (1..).zip(MIGRATIONS) {
+            assert_eq!(migration.no, at);
+            assert!(migration.sql.starts_with("-- Why: "), "{}", migration.name);
+        }
+    }
+
+    #[test]
+    fn a_migration_cut_off_at_any_statement_is_completed_by_the_next_start() {
+        let path = std::env::temp_dir().join(format!("mnemon-migrate-{}.db", std::process::id()));
+        let steps: Vec<&str> = MIGRATIONS[0].sql.split_inclusive(';').collect();
+        for done in 0..steps.len() {
+            let _ = std::fs::remove_file(&path);
+            let cut_off = Connection::open(&path).unwrap();
+            cut_off.execute_batch("BEGIN IMMEDIATE").unwrap();
+            cut_off.execute_batch(&steps[..done].concat()).unwrap();
+            drop(cut_off);
+            let mut conn = Connection::open(&path).unwrap();
+            migrate(&mut conn).unwrap();
+            migrate(&mut conn).unwrap();
+            assert_eq!(newest_applied(&conn), Ok(1));
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_failing_migration_leaves_the_ones_before_it() {
+        let mut conn = memory();
+        let good = Migration { no: 1, name: "good", sql: "CREATE TABLE a (id INTEGER)" };
+        let bad = Migration { no: 2, name: "bad", sql: "CREATE TABLE b (id INTEGER); SELECT nonsense" };
+        assert!(migrate_with(&mut conn, &[good, bad]).is_err());
+        assert_eq!(newest_applied(&conn), Ok(1));
+        assert_eq!(definitions(&conn).len(), 2);
+    }
+
+    #[test]
+    fn a_database_of_a_newer_program_is_refused() {
+        let mut conn = memory();
+        migrate(&mut conn).unwrap();
+        conn.execute("INSERT INTO migration (no, name) VALUES (99, 'later')", []).unwrap();
+        let error = migrate(&mut conn).unwrap_err().to_string();
+        let expected = "storage failed: the database has schema 99, and this program knows schemas up to 1: it was written by \
+                        a newer mnemon; start that one, or restore a backup made before the upgrade";
+        assert_eq!(error, expected);
+    }
+}

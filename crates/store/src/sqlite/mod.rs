@@ -11,8 +11,11 @@
 mod accounts;
 mod batch;
 mod bodies;
+mod checksum;
 mod credentials;
 mod error;
+#[cfg(all(test, feature = "testing"))]
+mod faults;
 mod files;
 mod insert;
 mod log;
