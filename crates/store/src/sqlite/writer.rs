@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mnemon_core::Seq;
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -193,6 +194,10 @@ impl Desk {
             Ok(()) => self.projects.publish(&self.memory),
             Err(error) => {
                 self.projects = Projects::default();
+                if *error == StoreError::Full {
+                    // Carrying the WAL over lets its own room be written again.
+                    self.wal_pages.store(WAL_PAGES_MAX, Ordering::Relaxed);
+                }
                 let is_rolled_back = conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok();
                 if matches!(error, StoreError::Away(_)) || !is_rolled_back {
                     self.lose(error.clone());
@@ -303,7 +308,11 @@ fn check_logs(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     let mut statement = conn.prepare_cached(SELECT)?;
     for (project, acknowledged) in memory.seqs.all() {
         let stored: i64 = statement.query_row([project.to_bytes()], |row| row.get(0))?;
-        if u64::try_from(stored).is_ok_and(|stored| stored >= acknowledged.0) {
+        if let Ok(stored) = u64::try_from(stored)
+            && stored >= acknowledged.0
+        {
+            // What was stored and not acknowledged is part of the log now.
+            memory.seqs.raise(project, Seq(stored));
             continue;
         }
         return Err(StoreError::Failed(format!(
