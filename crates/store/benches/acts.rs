@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -97,18 +98,23 @@ async fn measure(what: &str, times: u64, work: impl AsyncFn(u64)) {
     for n in 0..times / 10 + 1 {
         work(n).await;
     }
-    let started = Instant::now();
+    let (cpu, started) = (cpu_us(Path::new("/proc/thread-self")), Instant::now());
     for n in 0..times {
         work(n).await;
     }
-    println!("{what}: {:.2} µs", started.elapsed().as_secs_f64() * 1e6 / times as f64);
+    let (elapsed, cpu) = (started.elapsed().as_secs_f64() * 1e6, cpu_us(Path::new("/proc/thread-self")) - cpu);
+    println!("{what}: {:.2} µs, {:.2} of processor time", elapsed / times as f64, cpu / times as f64);
 }
 
 /// The processor time of the writing thread so far.
 fn writer_cpu_us() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
-    let read = |path: std::path::PathBuf, file: &str| std::fs::read_to_string(path.join(file)).unwrap_or_default();
-    let of_writer = tasks.flatten().find(|task| read(task.path(), "comm").trim() == "mnemon-writer");
-    let stat = of_writer.map(|task| read(task.path(), "schedstat")).unwrap_or_default();
+    let name = |task: &Path| std::fs::read_to_string(task.join("comm")).unwrap_or_default();
+    let of_writer = tasks.flatten().map(|task| task.path()).find(|task| name(task).trim() == "mnemon-writer");
+    of_writer.map_or(0.0, |task| cpu_us(&task))
+}
+
+fn cpu_us(task: &Path) -> f64 {
+    let stat = std::fs::read_to_string(task.join("schedstat")).unwrap_or_default();
     stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1000.0
 }

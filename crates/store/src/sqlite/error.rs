@@ -14,10 +14,7 @@ impl From<rusqlite::Error> for StoreError {
             | ErrorCode::DatabaseLocked
             | ErrorCode::FileLockingProtocolFailed
             | ErrorCode::OutOfMemory => Self::Away(describe(&error)),
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Failed(format!(
-                "the database file is damaged ({}); stop the service and restore a backup",
-                describe(&error)
-            )),
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => damaged(&describe(&error)),
             _ => Self::Failed(describe(&error)),
         }
     }
@@ -29,6 +26,11 @@ fn describe(error: &rusqlite::Error) -> String {
         Some(code) => format!("{error}, SQLite code {}", code.extended_code),
         None => error.to_string(),
     }
+}
+
+/// The answer when the file makes no sense as a whole.
+pub(super) fn damaged(how: &str) -> StoreError {
+    StoreError::Failed(format!("the database file is damaged ({how}); stop the service and restore a backup"))
 }
 
 /// The answer to every call after the end.

@@ -226,3 +226,44 @@ async fn outdated_idempotency_keys_do_not_pile_up() {
     assert_eq!(store.readers.read(count), Ok(11));
     house.store.insert_audit(audit(house.account, 1, "story")).await.unwrap();
 }
+
+#[tokio::test]
+async fn flipped_bytes_never_show_another_record() {
+    let ground = Ground::new();
+    let store = ground.open();
+    let house = build(&store).await;
+    let mut seqs = Vec::new();
+    for n in 0..300 {
+        let record = NewRecord { embedding: vec![n as u8; 40], ..house.sourced(&format!("fact {n}"), "page", "h") };
+        seqs.push(house.save(record).await);
+    }
+    let before = house.store.load(house.project, &seqs).await.unwrap();
+    store.close().await;
+    drop(store);
+    let file = ground.0.join("mnemon.db");
+    let whole = std::fs::read(&file).unwrap();
+    let (mut errors, mut missing) = (0, 0);
+    for n in 0..200_usize {
+        let mut bytes = whole.clone();
+        // Spread over the file by a prime, so that every run looks at the same places.
+        let at = (n * 104_729 + 17) % bytes.len();
+        bytes[at] ^= 1 << (n % 8);
+        std::fs::write(&file, bytes).unwrap();
+        let Ok(store) = SqliteStore::open(&ground.0) else {
+            errors += 1;
+            continue;
+        };
+        let mut is_error = false;
+        for record in &before {
+            match store.load(house.project, &[record.seq]).await {
+                Ok(found) if found.is_empty() => missing += 1,
+                Ok(found) => assert_eq!(&found[0], record, "byte {at}"),
+                Err(_) => is_error = true,
+            }
+        }
+        errors += usize::from(is_error);
+        store.close().await;
+    }
+    assert_eq!(missing, 0, "records missing without an error, beside {errors} errors");
+    assert!(errors > 20, "{errors} of 200 were noticed, and the others did not touch a record");
+}

@@ -74,7 +74,7 @@ impl KnownCredentials {
         if known.generation != generation {
             return;
         }
-        // Dropping all at the bound is crude and never wrong: each comes back by one read of 20 µs.
+        // Dropping all at the bound is crude and never wrong: each comes back by one read.
         if known.entries.len() >= CREDENTIALS_MAX {
             known.entries.clear();
         }

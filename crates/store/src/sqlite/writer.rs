@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch::{Projects, Tx};
 use super::error::closed;
-use super::files::Files;
+use super::files::{Files, check_whole};
 use super::memory::Memory;
 use super::migrate::migrate;
 use super::wal::{checkpoint_all, empty_wal, rewrite};
@@ -97,6 +97,7 @@ impl Writer {
             lost_at: None,
         };
         let mut conn = desk.open()?;
+        check_whole(&conn)?;
         migrate(&mut conn)?;
         desk.conn = Some(conn);
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
