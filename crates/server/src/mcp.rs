@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::http::{App, Reply, Shared, authenticate, read_body};
 use era::Era;
+pub(crate) use render::record_json;
 use refusal::WireError;
 
 /// How our own tools describe themselves to the callers who see them all, for the reference page.
