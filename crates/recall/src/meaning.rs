@@ -1,6 +1,7 @@
 //! The vectors of a workspace's records and how near they are to a query. What nearness is worth: `search/fuse.rs`.
 
 mod dot;
+mod near;
 mod signs;
 
 use crate::memory::{extend_tight, push_tight, vec_bytes};
@@ -10,7 +11,7 @@ use crate::snapshot::{Reader, Writer};
 
 use signs::Signs;
 
-pub(crate) use dot::Near;
+pub(crate) use near::Near;
 
 /// A cosine of one as a whole number. Nearness is kept in whole numbers so that sums over records have no order.
 pub(crate) const ONE: f64 = 1_048_576.0;

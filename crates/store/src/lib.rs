@@ -5,9 +5,10 @@
 //! restore takes the project's next `seq` inside the writing transaction, so that commit order equals seq order and
 //! "everything after S" never misses a row.
 //!
-//! To add an act: 1. the trait in `traits.rs` and its values in `values.rs`, 2. `sqlite/`, in the file of the same
-//! name, 3. a story in `conformance/`, which every engine runs unchanged.
+//! To add an act: 1. the trait in `traits.rs` and its values in `values.rs`, or both in `administration.rs`, 2. `sqlite/`,
+//! in the file of the same name, 3. a story in `conformance/`, which every engine runs unchanged.
 
+mod administration;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod error;
@@ -15,6 +16,10 @@ pub mod sqlite;
 mod traits;
 mod values;
 
+pub use administration::{
+    Administration, Day, DepartmentDeleted, KeyRow, Listed, MemberDeleted, RecordFilter, Size, Snapshot, Usage,
+    WorkspaceRow,
+};
 pub use error::StoreError;
 pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
 pub use values::{

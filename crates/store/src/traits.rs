@@ -6,7 +6,7 @@ use mnemon_core::{
     Subscription, Timestamp, WorkspaceName, WorkspaceNo,
 };
 
-use crate::{AuditEntry, Brief, Insert, Inserted, NewKey, Presented, SourcePart, StoreError, Tail, Workspace};
+use crate::{Administration, AuditEntry, Brief, Insert, Inserted, NewKey, Presented, SourcePart, StoreError, Tail, Workspace};
 
 /// Saving, reading and forgetting records.
 #[async_trait]
@@ -168,7 +168,7 @@ pub trait Accounts: Send + Sync {
 
 /// Everything together.
 #[async_trait]
-pub trait Store: Records + Log + Sources + Credentials + Accounts {
+pub trait Store: Records + Log + Sources + Credentials + Accounts + Administration {
     /// Whether reading and writing would work now; said in words for the operator when not.
     async fn check(&self) -> Result<(), StoreError>;
 

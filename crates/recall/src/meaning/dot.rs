@@ -1,101 +1,97 @@
-//! Dot products of bytes, compiled for several processors and picked at run time. Whole numbers: every variant gives
-//! the same result.
+//! Dot products of bytes, written for several processors and picked at run time. They are whole numbers, so every
+//! variant gives the same result.
 
-use super::signs::Signs;
-use super::{NO_VECTOR, ONE};
 use crate::model::DIMENSIONS;
 
-/// The largest step of the query's and the mean's vectors. Records have bytes; these two have 16 bits, and 256
-/// products of the largest steps still fit 32.
-const STEP_MAX: f64 = 32_767.0;
+/// A record's bytes.
+pub(crate) type Row = [i8; DIMENSIONS];
 
-/// A query, ready to be compared with records.
-pub(crate) struct Near {
-    query: Steps,
-    mean: Steps,
-    /// Query (seen from the mean) times mean.
-    query_mean: f32,
-    mean_mean: f32,
-    query_length: f32,
-    pub(super) signs: Signs,
+/// Two vectors that every record is multiplied with.
+pub(crate) struct Both {
+    first: Row,
+    second: Row,
 }
 
-/// A vector in steps of `scale`.
-struct Steps {
-    steps: [i16; DIMENSIONS],
-    scale: f32,
-}
-
-impl Steps {
-    fn new(exact: &[f64; DIMENSIONS]) -> Self {
-        let largest = exact.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-        let scale = if largest > 0.0 { largest / STEP_MAX } else { 1.0 };
-        Self { steps: exact.map(|x| (x / scale).round() as i16), scale: scale as f32 }
-    }
-}
-
-impl Near {
-    pub(crate) fn new(query: &[f32; DIMENSIONS], mean: &[f64; DIMENSIONS], signs: Signs) -> Self {
-        let centred: [f64; DIMENSIONS] = std::array::from_fn(|at| f64::from(query[at]) - mean[at]);
-        let dot = |a: &[f64; DIMENSIONS], b: &[f64; DIMENSIONS]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-        Self {
-            query_mean: dot(&centred, mean) as f32,
-            mean_mean: dot(mean, mean) as f32,
-            query_length: dot(&centred, &centred).sqrt().max(1e-9) as f32,
-            signs,
-            query: Steps::new(&centred),
-            mean: Steps::new(mean),
-        }
+impl Both {
+    pub(crate) fn new(first: Row, second: Row) -> Self {
+        Self { first, second }
     }
 
-    /// Centred cosines of consecutive records, as whole numbers; `NO_VECTOR` where a scale is 0.
-    pub(crate) fn measure(&self, steps: &[i8], scales: &[f32], out: &mut [i32]) {
+    /// Writes the two products of every row.
+    pub(crate) fn multiply(&self, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+            if x86::has_vnni() {
                 #[expect(unsafe_code, reason = "the processor has just been asked for these features")]
-                return unsafe { self.measure_avx512(steps, scales, out) };
+                return unsafe { x86::multiply_vnni(self, rows, firsts, seconds) };
             }
-            if is_x86_feature_detected!("avx2") {
+            if x86::has_avx2() {
                 #[expect(unsafe_code, reason = "the processor has just been asked for this feature")]
-                return unsafe { self.measure_avx2(steps, scales, out) };
+                return unsafe { x86::multiply_avx2(self, rows, firsts, seconds) };
             }
         }
-        self.measure_any(steps, scales, out);
+        self.multiply_plain(rows, firsts, seconds);
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
-    fn measure_avx512(&self, steps: &[i8], scales: &[f32], out: &mut [i32]) {
-        self.measure_any(steps, scales, out);
+    #[inline(always)]
+    fn multiply_plain(&self, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+        for ((row, first), second) in rows.iter().zip(firsts).zip(seconds) {
+            (*first, *second) = (plain(row, &self.first), plain(row, &self.second));
+        }
+    }
+}
+
+#[inline(always)]
+fn plain(a: &Row, b: &Row) -> i32 {
+    a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{Both, Row};
+
+    pub(super) fn has_vnni() -> bool {
+        is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
     }
 
-    #[cfg(target_arch = "x86_64")]
+    pub(super) fn has_avx2() -> bool {
+        is_x86_feature_detected!("avx2")
+    }
+
+    /// The compiler finds the right instructions by itself here.
     #[target_feature(enable = "avx2")]
-    fn measure_avx2(&self, steps: &[i8], scales: &[f32], out: &mut [i32]) {
-        self.measure_any(steps, scales, out);
+    pub(super) fn multiply_avx2(both: &Both, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+        both.multiply_plain(rows, firsts, seconds);
     }
 
-    #[inline(always)]
-    fn measure_any(&self, steps: &[i8], scales: &[f32], out: &mut [i32]) {
-        let (rows, _) = steps.as_chunks::<DIMENSIONS>();
-        for ((row, &scale), out) in rows.iter().zip(scales).zip(out) {
-            *out = if scale == 0.0 { NO_VECTOR } else { self.cosine(row, scale) };
+    /// Four products at once per lane. The instruction wants one side without signs, so a record's bytes are lifted
+    /// by 128, and 128 times the sum of the other side is taken off in the end.
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    pub(super) fn multiply_vnni(both: &Both, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+        let (first, second) = (load(&both.first), load(&both.second));
+        let lift = |row: &Row| 128 * row.iter().map(|&step| i32::from(step)).sum::<i32>();
+        let (first_lift, second_lift) = (lift(&both.first), lift(&both.second));
+        let sign = _mm512_set1_epi8(i8::MIN);
+        for ((row, first_out), second_out) in rows.iter().zip(firsts).zip(seconds) {
+            let row = load(row);
+            let (mut by_first, mut by_second) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+            for part in 0..4 {
+                let lifted = _mm512_xor_si512(row[part], sign);
+                by_first = _mm512_dpbusd_epi32(by_first, lifted, first[part]);
+                by_second = _mm512_dpbusd_epi32(by_second, lifted, second[part]);
+            }
+            *first_out = _mm512_reduce_add_epi32(by_first) - first_lift;
+            *second_out = _mm512_reduce_add_epi32(by_second) - second_lift;
         }
     }
 
-    #[inline(always)]
-    fn cosine(&self, row: &[i8; DIMENSIONS], scale: f32) -> i32 {
-        let (mut with_query, mut with_mean) = (0_i32, 0_i32);
-        for ((&step, &query), &mean) in row.iter().zip(&self.query.steps).zip(&self.mean.steps) {
-            with_query += i32::from(step) * i32::from(query);
-            with_mean += i32::from(step) * i32::from(mean);
-        }
-        let with_query = with_query as f32 * self.query.scale * scale - self.query_mean;
-        let with_mean = with_mean as f32 * self.mean.scale * scale;
-        let length = (1.0 - 2.0 * with_mean + self.mean_mean).max(1e-9).sqrt();
-        let cosine = with_query / (length * self.query_length);
-        (cosine * ONE as f32).round_ties_even() as i32
+    #[target_feature(enable = "avx512f")]
+    fn load(row: &Row) -> [__m512i; 4] {
+        let (parts, _) = row.as_chunks::<64>();
+        #[expect(unsafe_code, reason = "each part is 64 bytes long, and the load needs no alignment")]
+        std::array::from_fn(|part| unsafe { _mm512_loadu_si512(parts[part].as_ptr().cast()) })
     }
 }
 
@@ -106,18 +102,33 @@ mod tests {
     #[test]
     fn every_variant_gives_the_same_numbers() {
         let mut state = 7_u32;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 24) as u8 as i8
+        let mut row = || -> Row {
+            std::array::from_fn(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8 as i8
+            })
         };
-        let steps: Vec<i8> = (0..50 * DIMENSIONS).map(|_| next()).collect();
-        let scales: Vec<f32> = steps.chunks(DIMENSIONS).map(crate::model::Embedding::scale).collect();
-        let query = std::array::from_fn(|_| f32::from(next()) / 1000.0);
-        let mean = std::array::from_fn(|_| f64::from(next()) / 9000.0);
-        let near = Near::new(&query, &mean, Signs::default());
-        let (mut picked, mut plain) = (vec![0; 50], vec![0; 50]);
-        near.measure(&steps, &scales, &mut picked);
-        near.measure_any(&steps, &scales, &mut plain);
-        assert_eq!(picked, plain);
+        let mut rows: Vec<Row> = (0..50).map(|_| row()).collect();
+        rows.extend([[i8::MIN; DIMENSIONS], [i8::MAX; DIMENSIONS], [0; DIMENSIONS]]);
+        for both in [Both::new(row(), row()), Both::new([i8::MIN; DIMENSIONS], [i8::MAX; DIMENSIONS])] {
+            let check = |run: &dyn Fn(&mut [i32], &mut [i32])| {
+                let (mut firsts, mut seconds) = (vec![0; rows.len()], vec![0; rows.len()]);
+                run(&mut firsts, &mut seconds);
+                for (at, row) in rows.iter().enumerate() {
+                    assert_eq!((firsts[at], seconds[at]), (plain(row, &both.first), plain(row, &both.second)));
+                }
+            };
+            check(&|firsts, seconds| both.multiply(&rows, firsts, seconds));
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "each variant runs only where the processor has it")]
+            {
+                if x86::has_avx2() {
+                    check(&|firsts, seconds| unsafe { x86::multiply_avx2(&both, &rows, firsts, seconds) });
+                }
+                if x86::has_vnni() {
+                    check(&|firsts, seconds| unsafe { x86::multiply_vnni(&both, &rows, firsts, seconds) });
+                }
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Bringing two kinds of scores to one scale: each is counted in standard deviations over the records scored.
 
+use crate::meaning::NO_VECTOR;
+
 /// Mean and spread of a score, from exact sums.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Spread {
@@ -13,6 +15,22 @@ impl Spread {
         self.records += 1;
         self.sum += i128::from(score);
         self.squares += i128::from(score) * i128::from(score);
+    }
+
+    /// Adds many small scores at once. Sums of 64 bits hold them: a cosine has 21 bits, and a workspace under 2^22
+    /// records.
+    pub(crate) fn add_nearness(&mut self, scores: &[i32]) {
+        let (mut records, mut sum, mut squares) = (0_u64, 0_i64, 0_i64);
+        for &score in scores {
+            let is_one = i64::from(score != NO_VECTOR);
+            let score = i64::from(score) * is_one;
+            records += is_one.cast_unsigned();
+            sum += score;
+            squares += score * score;
+        }
+        self.records += records;
+        self.sum += i128::from(sum);
+        self.squares += i128::from(squares);
     }
 
     /// Counts further records that scored 0.

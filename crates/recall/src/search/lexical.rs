@@ -14,8 +14,8 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// What a score of one is as a whole number.
 pub(crate) const ONE: f32 = 65_536.0;
-/// Slots per window: sums for this many fit the first-level cache.
-const WINDOW: usize = 4096;
+/// Slots per window: sums for this many stay in the cache of one core.
+const WINDOW: usize = 16_384;
 /// Lengths up to here have their norm ready; longer records are rare.
 const NORMS: usize = 256;
 /// The mean length where nothing is counted yet.
@@ -46,6 +46,8 @@ pub(crate) struct Bm25 {
     records: f64,
     mean_length: f32,
     norms: [f32; NORMS],
+    /// What a term that stands once in a record of each length is worth.
+    once: [f64; NORMS],
 }
 
 impl Bm25 {
@@ -56,8 +58,14 @@ impl Bm25 {
     /// Over so many counted records of so many words together.
     pub(crate) fn of(records: u32, length: u64) -> Self {
         let mean_length = if length == 0 { TYPICAL_LENGTH } else { length as f64 / f64::from(records) };
-        let mut bm25 = Self { records: f64::from(records), mean_length: mean_length as f32, norms: [0.0; NORMS] };
+        let mut bm25 = Self {
+            records: f64::from(records),
+            mean_length: mean_length as f32,
+            norms: [0.0; NORMS],
+            once: [0.0; NORMS],
+        };
         bm25.norms = std::array::from_fn(|length| bm25.compute_norm(length as f32));
+        bm25.once = bm25.norms.map(|norm| saturation(1, norm));
         bm25
     }
 
@@ -81,11 +89,25 @@ impl Bm25 {
     }
 }
 
-/// The share of one term in a record's score: `factor` is weight × idf × `ONE`.
+/// How much of its full weight a term reaches that stands `count` times in a record.
 #[inline]
-pub(crate) fn contribution(factor: f32, count: u32, norm: f32) -> u32 {
+pub(crate) fn saturation(count: u32, norm: f32) -> f64 {
     let count = count as f32;
-    (factor * (K1 + 1.0) * count / (count + norm) + 0.5) as u32
+    f64::from((K1 + 1.0) * count / (count + norm))
+}
+
+/// Weight × idf as a factor of whole numbers. Limited, so that no query of a thousand equal words overflows.
+pub(crate) fn factor(weight: f32, idf: f32) -> f64 {
+    const FACTOR_MAX: f64 = 1e9;
+    (f64::from(weight) * f64::from(idf) * f64::from(ONE)).min(FACTOR_MAX)
+}
+
+/// The share of one term in a record's score, rounded.
+#[inline]
+pub(crate) fn contribution(factor: f64, saturation: f64) -> u32 {
+    // Adding 2^52 leaves the rounded number in the low bits: the plain conversion checks its range for every posting.
+    const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
+    (factor * saturation + TWO_TO_52).to_bits() as u32
 }
 
 /// Calls `found` for every visible record that has one of the terms, in order of slots.
@@ -150,8 +172,9 @@ impl Window {
 /// A term on its way through the windows.
 struct Cursor<'a> {
     postings: postings::Iter<'a>,
+    /// The first posting behind the last window.
     next: Option<postings::Posting>,
-    factor: f32,
+    factor: f64,
     mark: u32,
 }
 
@@ -160,18 +183,23 @@ impl<'a> Cursor<'a> {
         let term = index.lexicon.term(weighted.term);
         let mut postings = term.postings.iter();
         let next = postings.next();
-        Self { postings, next, factor: weighted.weight * bm25.idf(term.counted) * ONE, mark: weighted.mark }
+        Self { postings, next, factor: factor(weighted.weight, bm25.idf(term.counted)), mark: weighted.mark }
     }
 
     fn add_to(&mut self, window: &mut Window, lengths: &[u16], start: u32, bm25: &Bm25) {
         let end = start + lengths.len() as u32;
-        while let Some(posting) = self.next
+        let mut next = self.next;
+        while let Some(posting) = next
             && posting.slot < end
         {
             let at = (posting.slot - start) as usize;
-            let share = contribution(self.factor, posting.count, bm25.norm(lengths[at]));
-            window.add(at, share, self.mark);
-            self.next = self.postings.next();
+            let saturation = match bm25.once.get(usize::from(lengths[at])) {
+                Some(&once) if posting.count == 1 => once,
+                _ => saturation(posting.count, bm25.norm(lengths[at])),
+            };
+            window.add(at, contribution(self.factor, saturation), self.mark);
+            next = self.postings.next();
         }
+        self.next = next;
     }
 }

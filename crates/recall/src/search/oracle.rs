@@ -10,7 +10,7 @@ use crate::words::{Role, Stems, each_word, is_mostly_latin, is_stop_word};
 use crate::{AudienceNo, Embedding, Hit, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
 
 use super::fuse::{Scale, Spread};
-use super::lexical::{Bm25, ONE, contribution};
+use super::lexical::{Bm25, contribution, factor, saturation};
 
 #[derive(Debug, Clone)]
 struct Doc {
@@ -47,9 +47,6 @@ struct Asked {
 #[derive(Clone)]
 struct Scored {
     page: usize,
-    words: u32,
-    pairs: u32,
-    near: i32,
     strength: f64,
 }
 
@@ -111,7 +108,7 @@ impl Oracle<'_> {
             let norm = self.bm25.norm(page.length);
             let share = |(term, weight): &(String, f32)| {
                 let count = page.terms.get(term)?;
-                Some(contribution(*weight * self.idf(term) * ONE, *count, norm))
+                Some(contribution(factor(*weight, self.idf(term)), saturation(*count, norm)))
             };
             terms.iter().filter_map(share).sum()
         };
@@ -127,7 +124,7 @@ impl Oracle<'_> {
             }
             let deviations = if near == NO_VECTOR { 0.0 } else { near_scale.deviations(i64::from(near)) };
             let strength = (1.0 - meaning) * word_scale.deviations(i64::from(total(at))) + meaning * deviations;
-            scored.push(Scored { page: at, words: words(at), pairs: self.pairs(at), near, strength });
+            scored.push(Scored { page: at, strength });
         }
         scored
     }
@@ -156,9 +153,9 @@ impl Oracle<'_> {
         let mut score = 0;
         for ((first, second), times) in pairs_of(&self.asked.sequence) {
             if let Some(&count) = here.get(&(first.clone(), second.clone())) {
-                let once = self.recipe.pairs * (self.idf(&first) + self.idf(&second)) * ONE;
-                let factor = (0..times).fold(0.0, |sum: f32, _| sum + once);
-                score += contribution(factor, count, norm);
+                let once = factor(self.recipe.pairs, self.idf(&first) + self.idf(&second));
+                let all = (0..times).fold(0.0, |sum: f64, _| sum + once);
+                score += contribution(all, saturation(count, norm));
             }
         }
         if self.recipe.pairs > 0.0 { score } else { 0 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
-use crate::search::lexical::{Bm25, Matched, ONE, contribution};
+use crate::search::lexical::{Bm25, Matched, contribution, factor, saturation};
 use crate::search::query::{MASKED_TERMS_MAX, Query};
 
 /// How far apart the two words of a pair may stand: next to each other, or one word between. Stop words do not count.
@@ -18,9 +18,12 @@ const OTHER: u8 = u8::MAX;
 /// The pairs of a query.
 pub(crate) struct Pairs {
     terms: Vec<TermNo>,
-    is_masked: bool,
+    /// A bit for the low end of each term's number: most words of a record are none of the query's.
+    hints: u64,
+    /// Per pair the marks of both words. Empty where a query has too many terms to mark them.
+    marks: SmallVec<[u32; 16]>,
     /// What each pair weighs, by the numbers of its two words; 0 for no pair.
-    factors: Vec<f32>,
+    factors: Vec<f64>,
 }
 
 impl Pairs {
@@ -28,7 +31,8 @@ impl Pairs {
     pub(crate) fn new(query: &Query, index: &WorkspaceIndex, bm25: &Bm25, weight: f32) -> Option<Self> {
         let terms: Vec<TermNo> = query.terms.iter().take(MASKED_TERMS_MAX).filter_map(|known| known.term).collect();
         let factors = vec![0.0; terms.len() * terms.len()];
-        let mut pairs = Self { factors, is_masked: query.is_masked(), terms };
+        let hints = terms.iter().fold(0, |hints, &term| hints | hint(term));
+        let mut pairs = Self { factors, hints, marks: SmallVec::new(), terms };
         let idf = |term| bm25.idf(index.lexicon.term(term).counted);
         for (at, &first) in query.sequence.iter().enumerate() {
             for &second in query.sequence.iter().skip(at + 1).take(REACH) {
@@ -37,7 +41,10 @@ impl Pairs {
                     && a != b
                 {
                     let pair = pairs.pair(a, b);
-                    pairs.factors[pair] += weight * (idf(first) + idf(second)) * ONE;
+                    pairs.factors[pair] += factor(weight, idf(first) + idf(second));
+                    if query.is_masked() {
+                        pairs.marks.push(query.bit_of(first).unwrap_or(0) | query.bit_of(second).unwrap_or(0));
+                    }
                 }
             }
         }
@@ -46,13 +53,12 @@ impl Pairs {
 
     /// What the pairs in one record are worth.
     pub(crate) fn score(&self, index: &WorkspaceIndex, bm25: &Bm25, matched: &Matched) -> u32 {
-        // With few terms `seen` has a bit for each, with many it is their number.
-        let has_one_word = if self.is_masked { matched.seen.is_power_of_two() } else { matched.seen == 1 };
-        if has_one_word {
+        let may_have_one = self.marks.is_empty() || self.marks.iter().any(|&marks| matched.seen & marks == marks);
+        if !may_have_one {
             return 0;
         }
         let norm = bm25.norm(index.records.lengths()[matched.slot as usize]);
-        let worth = |&(pair, count): &(usize, u32)| contribution(self.factors[pair], count, norm);
+        let worth = |&(pair, count): &(usize, u32)| contribution(self.factors[pair], saturation(count, norm));
         self.count(index, matched.slot).iter().map(worth).sum()
     }
 
@@ -81,7 +87,15 @@ impl Pairs {
         usize::from(first) * self.terms.len() + usize::from(second)
     }
 
+    #[inline]
     fn number(&self, term: TermNo) -> Option<u8> {
+        if self.hints & hint(term) == 0 {
+            return None;
+        }
         self.terms.iter().position(|&known| known == term).and_then(|at| u8::try_from(at).ok())
     }
+}
+
+fn hint(term: TermNo) -> u64 {
+    1 << (term.0 % 64)
 }

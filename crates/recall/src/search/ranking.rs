@@ -1,6 +1,8 @@
 //! The whole way of one query: words, pairs, vectors, fusion, feedback, bonuses. Everything a hit or an explanation
 //! needs is left in the candidates.
 
+use std::cmp::Ordering;
+
 use crate::index::WorkspaceIndex;
 use crate::meaning::{self, NO_VECTOR, Near};
 use crate::recipe::Recipe;
@@ -160,15 +162,13 @@ impl<'a> Ranking<'a> {
             kindred.extend(chosen.into_iter().map(|slot| (slot, vectors.nearness_of(near, slot))));
             kindred.retain(|&(_, nearness)| nearness > bar);
         } else {
-            let nearness = vectors.nearness(near);
-            for (slot, &nearness) in (0..).zip(&nearness) {
-                if nearness != NO_VECTOR && self.seen.contains(slot) {
-                    spread.add(i64::from(nearness));
-                    if nearness > bar {
-                        kindred.push((slot, nearness));
-                    }
-                }
+            let mut nearness = vectors.nearness(near);
+            if !self.seen.is_everyone {
+                let unseen = (0..).zip(&mut nearness).filter(|(slot, _)| !self.seen.contains(*slot));
+                unseen.for_each(|(_, nearness)| *nearness = NO_VECTOR);
             }
+            spread.add_nearness(&nearness);
+            kindred.extend((0..).zip(nearness.iter().copied()).filter(|&(_, nearness)| nearness > bar));
             candidates.iter_mut().for_each(|found| found.near = nearness[found.slot as usize]);
         }
         self.scales.near = spread.scale();
@@ -184,9 +184,7 @@ impl<'a> Ranking<'a> {
 
     /// Lets the best records lend words, and scores the candidates anew.
     fn lend(&mut self, candidates: &mut [Candidate]) {
-        let mut best: Vec<Candidate> = candidates.to_vec();
-        self.sort_best(&mut best, self.recipe.feedback_records);
-        best.truncate(self.recipe.feedback_records);
+        let best = self.best_of(candidates, self.recipe.feedback_records);
         let lenders: Vec<Lender> =
             best.iter().enumerate().map(|(rank, found)| Lender::new(found.slot, rank, found.strength)).collect();
         if lenders.is_empty() {
@@ -229,18 +227,34 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Brings the best `count` to the front, best first; of equal ones the newest first.
+    /// The best `count`, best first.
+    fn best_of(&self, candidates: &[Candidate], count: usize) -> Vec<Candidate> {
+        let mut best: Vec<Candidate> = Vec::with_capacity(count + 1);
+        for candidate in candidates {
+            if best.len() == count && best.last().is_some_and(|last| self.order(last, candidate).is_lt()) {
+                continue;
+            }
+            let place = best.partition_point(|known| self.order(known, candidate).is_lt());
+            best.insert(place, *candidate);
+            best.truncate(count);
+        }
+        best
+    }
+
+    /// Brings the best `count` to the front, best first.
     fn sort_best(&self, candidates: &mut [Candidate], count: usize) {
-        let better = |a: &Candidate, b: &Candidate| {
-            let seq = |candidate: &Candidate| self.index.records.seq(candidate.slot);
-            b.strength.total_cmp(&a.strength).then_with(|| seq(b).cmp(&seq(a)))
-        };
         let mut front = candidates;
         if front.len() > count && count > 0 {
-            front.select_nth_unstable_by(count - 1, better);
+            front.select_nth_unstable_by(count - 1, |a, b| self.order(a, b));
             front = &mut front[..count];
         }
-        front.sort_unstable_by(better);
+        front.sort_unstable_by(|a, b| self.order(a, b));
+    }
+
+    /// The better one is less; of equals the newer one.
+    fn order(&self, a: &Candidate, b: &Candidate) -> Ordering {
+        let seq = |candidate: &Candidate| self.index.records.seq(candidate.slot);
+        b.strength.total_cmp(&a.strength).then_with(|| seq(b).cmp(&seq(a)))
     }
 }
 

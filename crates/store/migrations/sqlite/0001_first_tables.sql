@@ -13,7 +13,15 @@ CREATE TABLE account (
     paid_until INTEGER,
     is_suspended INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    guard_mode TEXT,
     name TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The one row of whoever runs the service.
+CREATE TABLE operator_token (
+    id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    hash BLOB NOT NULL,
+    created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE department (
@@ -48,8 +56,10 @@ CREATE TABLE project (
     name TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The one table that is looked up before the tenant is known. The account stands in the row so that a key can't join a
--- project with another account's member.
+CREATE INDEX project_account ON project (account_id, created_at);
+
+-- The one table that is looked up before the tenant is known. A key is made for a member of its project's account, and
+-- outlives that member, revoked: so no foreign key leads to the member.
 CREATE TABLE api_key (
     id BLOB NOT NULL PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
@@ -60,9 +70,11 @@ CREATE TABLE api_key (
     expires_at INTEGER,
     created_at INTEGER NOT NULL,
     revoked_at INTEGER,
-    label TEXT,
-    FOREIGN KEY (account_id, member_id) REFERENCES member (account_id, id)
+    last_used_at INTEGER,
+    label TEXT
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX api_key_project ON api_key (project_id, created_at);
 
 -- `no` names one life of a workspace: the seq of the save that brought it into being. Deleting one ends that life by this
 -- row alone, however many records it has: they are dead because their workspace is, and each keeps what it was.
@@ -118,14 +130,16 @@ CREATE INDEX record_workspace ON record (project_id, workspace_no, seq) WHERE fo
 CREATE INDEX record_source ON record (project_id, source_id, seq) WHERE source_id IS NOT NULL AND forgotten_at IS NULL;
 CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key)
     WHERE is_key_given = 1 AND forgotten_at IS NULL;
+-- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
+CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
 
--- What happened to records after they were saved, in the same numbers as the saves. `record_seq` is empty where the
--- workspace as a whole is meant.
+-- What happened to records after they were saved, in the same numbers as the saves: `visibility` when others than before
+-- may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.
 CREATE TABLE change (
     project_id BLOB NOT NULL,
     seq INTEGER NOT NULL,
     workspace_no INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('forget', 'restore', 'workspace.delete')),
+    kind TEXT NOT NULL CHECK (kind IN ('forget', 'restore', 'visibility', 'purge', 'workspace.delete')),
     record_seq INTEGER,
     at INTEGER NOT NULL,
     PRIMARY KEY (project_id, workspace_no, seq)
@@ -176,9 +190,30 @@ CREATE TABLE snapshot (
     project_id BLOB NOT NULL,
     workspace_no INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    version INTEGER NOT NULL,
     bytes BLOB NOT NULL,
     PRIMARY KEY (project_id, workspace_no)
+) STRICT, WITHOUT ROWID;
+
+-- What each key did on each day, counted from 1970-01-01.
+CREATE TABLE usage (
+    project_id BLOB NOT NULL,
+    day INTEGER NOT NULL,
+    key_id BLOB NOT NULL,
+    calls INTEGER NOT NULL,
+    saves INTEGER NOT NULL,
+    searches INTEGER NOT NULL,
+    rejections INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    last_used_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, day, key_id)
+) STRICT, WITHOUT ROWID;
+
+-- The hashes of texts that may pass the guard because somebody has looked at them.
+CREATE TABLE guard_release (
+    project_id BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    released_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, hash)
 ) STRICT, WITHOUT ROWID;
 
 -- One row that is written to find out whether writing works.

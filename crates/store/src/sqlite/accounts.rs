@@ -8,7 +8,6 @@ use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
-use super::error::no_such_project;
 use super::rows::{Cells, integer, micros, micros_opt};
 use crate::{Accounts, Actor, AuditEntry, NewKey, StoreError};
 
@@ -111,7 +110,7 @@ impl SqliteStore {
     }
 }
 
-fn note_if_changed(tx: &mut Tx<'_>, changed: usize, audit: &AuditEntry) -> Result<bool, StoreError> {
+pub(super) fn note_if_changed(tx: &mut Tx<'_>, changed: usize, audit: &AuditEntry) -> Result<bool, StoreError> {
     if changed > 0 {
         tx.touch_people();
         insert_audit(tx.conn, audit, 1)?;
@@ -171,8 +170,9 @@ fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
             label)
-        SELECT ?1, ?2, p.id, p.account_id, ?4, ?5, ?6, ?7, NULL, ?8
+        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8
         FROM project p
+        JOIN member m ON m.account_id = p.account_id AND m.id = ?4
         WHERE p.id = ?3 AND p.deleted_at IS NULL";
     let inserted = conn.prepare_cached(INSERT)?.execute(params![
         key.id.to_bytes(),
@@ -184,7 +184,8 @@ fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
         micros(key.created_at),
         key.label,
     ])?;
-    if inserted == 1 { Ok(()) } else { Err(no_such_project(key.project)) }
+    let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
+    if inserted == 1 { Ok(()) } else { Err(absent()) }
 }
 
 /// Adds a line to the audit log, with how many things it was about.

@@ -28,6 +28,7 @@ pub(super) struct Projects {
     known: HashMap<ProjectId, ProjectState>,
     changed: Vec<ProjectId>,
     has_new_people: bool,
+    has_purged: bool,
     entries: usize,
 }
 
@@ -36,6 +37,7 @@ pub(super) struct ProjectState {
     pub(super) seq: u64,
     pub(super) live_records: u64,
     is_changed: bool,
+    is_deleted: bool,
     workspaces: HashMap<WorkspaceName, WorkspaceNo>,
     audiences: HashSet<(WorkspaceNo, Audience)>,
 }
@@ -48,7 +50,8 @@ impl Tx<'_> {
             self.projects.known.insert(id, state);
             self.projects.entries += 1;
         }
-        self.projects.known.get_mut(&id).ok_or_else(|| no_such_project(id))
+        let known = self.projects.known.get_mut(&id).filter(|project| !project.is_deleted);
+        known.ok_or_else(|| no_such_project(id))
     }
 
     /// Takes the next place of the project's log.
@@ -122,6 +125,33 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Forgets an audience that nothing is saved for any more.
+    pub(super) fn drop_audience(
+        &mut self,
+        project: ProjectId,
+        no: WorkspaceNo,
+        audience: Audience,
+    ) -> Result<(), StoreError> {
+        const DELETE: &str =
+            "DELETE FROM workspace_audience WHERE project_id = ?1 AND workspace_no = ?2 AND audience = ?3";
+        let bytes = AudienceBytes::of(audience);
+        self.conn.prepare_cached(DELETE)?.execute((project.to_bytes(), integer(no.0), bytes.as_slice()))?;
+        self.project(project)?.audiences.remove(&(no, audience));
+        Ok(())
+    }
+
+    /// Ends a project: the acts that come after find none. Answers how many living records it had.
+    pub(super) fn end_project(&mut self, id: ProjectId) -> Result<u64, StoreError> {
+        let project = self.project(id)?;
+        project.is_deleted = true;
+        Ok(std::mem::take(&mut project.live_records))
+    }
+
+    /// Says that this act removed something for good, so that the WAL must not keep it either.
+    pub(super) fn touch_purged(&mut self) {
+        self.projects.has_purged = true;
+    }
+
     /// Says that this act changed what credentials follow from.
     pub(super) fn touch_people(&mut self) {
         self.projects.has_new_people = true;
@@ -145,6 +175,11 @@ impl Projects {
             }
         }
         Ok(())
+    }
+
+    /// Whether something was removed for good since this was last asked.
+    pub(super) fn take_purged(&mut self) -> bool {
+        std::mem::take(&mut self.has_purged)
     }
 
     /// Tells the readers what was committed. Comes after the commit and before the first answer.
@@ -174,6 +209,7 @@ fn load_project(conn: &Connection, id: ProjectId) -> Result<Option<ProjectState>
         seq: cells.count(0, "seq")?,
         live_records: cells.count(1, "live_records")?,
         is_changed: false,
+        is_deleted: false,
         workspaces: HashMap::new(),
         audiences: HashSet::new(),
     }))

@@ -1,7 +1,7 @@
 //! Reading whole records, with the names of the people and places in them.
 
 use mnemon_core::{
-    AccountId, DepartmentId, FactKey, MemberId, ProjectId, Record, RecordId, Seq, WorkspaceName, WorkspaceNo,
+    AccountId, DepartmentId, FactKey, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -14,7 +14,15 @@ pub(super) struct Stored {
     pub(super) record: Record,
     pub(super) department: Option<DepartmentId>,
     pub(super) checksum: i64,
-    pub(super) is_alive: bool,
+    pub(super) forgotten_at: Option<Timestamp>,
+    /// Whether the life of its workspace goes on.
+    pub(super) is_within_reach: bool,
+}
+
+impl Stored {
+    pub(super) fn is_alive(&self) -> bool {
+        self.is_within_reach && self.forgotten_at.is_none()
+    }
 }
 
 /// Reads records of one project. A name is looked up once, however many of the records carry it: most of an answer comes
@@ -51,7 +59,7 @@ impl<'c> Bodies<'c> {
 
     /// The living record at a place of the log.
     pub(super) fn find_living(&mut self, seq: Seq) -> Result<Option<Record>, StoreError> {
-        Ok(self.find(seq)?.filter(|stored| stored.is_alive).map(|stored| stored.record))
+        Ok(self.find(seq)?.filter(Stored::is_alive).map(|stored| stored.record))
     }
 
     fn read(&mut self, row: &Row<'_>, seq: Seq) -> Result<Stored, StoreError> {
@@ -59,7 +67,7 @@ impl<'c> Bodies<'c> {
         let workspace_no = WorkspaceNo(cells.count(1, "workspace_no")?);
         let author = MemberId::from_bytes(cells.bytes(3, "author_id")?);
         let department = cells.bytes_opt(4, "department_id")?.map(DepartmentId::from_bytes);
-        let is_forgotten = !cells.is_null(10)?;
+        let forgotten_at = cells.time_opt(10, "forgotten_at")?;
         let mut record = Record {
             id: RecordId::from_bytes(cells.bytes(0, "id")?),
             seq,
@@ -84,11 +92,11 @@ impl<'c> Bodies<'c> {
         if checksum::of_shown(self.project, &record, department) != checksum::shown_half(checksum) {
             return Err(cells.broken("checksum"));
         }
-        let (workspace, is_active) = self.workspace(workspace_no)?;
+        let (workspace, is_within_reach) = self.workspace(workspace_no)?;
         record.workspace = workspace;
         record.author_name = self.member_name(author)?;
         record.department_name = department.map(|id| self.department_name(id)).transpose()?.flatten();
-        Ok(Stored { record, department, checksum, is_alive: is_active && !is_forgotten })
+        Ok(Stored { record, department, checksum, forgotten_at, is_within_reach })
     }
 
     /// The workspace's name, and whether this life of it goes on.

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::StoreError;
 
 /// How long a connection waits for a lock. Only a checkpoint and a visitor with a SQLite shell ever hold one.
-const BUSY_TIMEOUT_MS: u32 = 5_000;
+pub(super) const BUSY_TIMEOUT_MS: u32 = 5_000;
 /// More than all the statements there are, so none is ever compiled twice by one connection.
 const STATEMENTS_MAX: usize = 128;
 
@@ -45,7 +45,8 @@ impl Files {
     ///
     /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL a power loss took acknowledged rows. No memory
     /// mapping: a failing disk would then end the process by a signal instead of failing one call, and with pages in
-    /// SQLite's own cache it reads no faster.
+    /// SQLite's own cache it reads no faster. `secure_delete=FAST` overwrites what is freed inside of pages that are
+    /// written anyway; a purge asks for more (`purging.rs`).
     pub(super) fn open_writer(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.database, flags)?;
@@ -54,6 +55,7 @@ impl Files {
              PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
              PRAGMA foreign_keys = ON;
+             PRAGMA secure_delete = FAST;
              PRAGMA wal_autocheckpoint = 0;
              PRAGMA cache_size = -16384;
              PRAGMA mmap_size = 0;

@@ -59,7 +59,7 @@ pub(super) fn load_seq(conn: &Connection, project: ProjectId) -> Result<Option<S
     Ok(Some(Seq(Cells::new(row, "project", || project.to_string()).count(0, "seq")?)))
 }
 
-fn list_audiences(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Audience>, StoreError> {
+pub(super) fn list_audiences(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Audience>, StoreError> {
     const SELECT: &str = "
         SELECT audience
         FROM workspace_audience
@@ -106,7 +106,7 @@ struct Place {
     record: Option<Seq>,
 }
 
-fn is_active(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<bool, StoreError> {
+pub(super) fn is_active(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<bool, StoreError> {
     const SELECT: &str = "SELECT 1 FROM workspace WHERE project_id = ?1 AND no = ?2 AND deleted_at IS NULL";
     let values = (project.to_bytes(), integer(no.0));
     Ok(conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?.is_some())

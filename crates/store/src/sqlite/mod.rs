@@ -9,6 +9,7 @@
 //! instead of crawling.
 
 mod accounts;
+mod administration;
 mod batch;
 mod bodies;
 mod checksum;
@@ -17,14 +18,24 @@ mod error;
 #[cfg(all(test, feature = "testing"))]
 mod faults;
 mod files;
+mod guarding;
 mod insert;
+mod keys;
+mod leaving;
+mod listing;
 mod log;
 mod memory;
 mod migrate;
+mod people;
+mod projects;
+mod purging;
 mod readers;
 mod records;
 mod rows;
+mod snapshots;
 mod sources;
+mod usage;
+mod wal;
 mod writer;
 
 use std::path::Path;

@@ -296,7 +296,7 @@ fn count_living(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Resul
 }
 
 /// Takes the next place of the log for something that happened to a record or to its whole workspace.
-fn insert_change(
+pub(super) fn insert_change(
     tx: &mut Tx<'_>,
     project: ProjectId,
     no: WorkspaceNo,

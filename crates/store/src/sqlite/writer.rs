@@ -21,6 +21,7 @@ use super::error::closed;
 use super::files::Files;
 use super::memory::Memory;
 use super::migrate::migrate;
+use super::wal::{checkpoint_all, empty_wal, rewrite};
 use crate::StoreError;
 
 /// How many acts may wait. More callers than that wait for a place, holding nothing but themselves.
@@ -30,6 +31,10 @@ const BATCH_MAX: usize = 512;
 /// How long the WAL may grow before it is carried into the database: 32 MB. Pages that change often are then written once
 /// for many commits; a start after a kill reads at most this much.
 const WAL_PAGES_MAX: i32 = 8_192;
+/// How long a purge waits for readers that hold the WAL, and everybody else with it.
+const PURGE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// How long rewriting the file waits for them in the end.
+const COMPACT_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How long a lost connection is left alone before it is tried again.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
@@ -41,6 +46,7 @@ pub(super) struct Writer {
 
 enum Message {
     Act(Box<dyn Job>),
+    Compact(oneshot::Sender<Result<(), StoreError>>),
     Close(oneshot::Sender<()>),
 }
 
@@ -81,8 +87,15 @@ fn lost(why: &str) -> StoreError {
 impl Writer {
     /// Opens the database, brings its schema up to date and starts the thread, which holds the lock to its end.
     pub(super) fn start(files: Files, lock: File, memory: Arc<Memory>) -> Result<Self, StoreError> {
-        let mut desk =
-            Desk { files, memory, projects: Projects::default(), conn: None, wal_pages: Arc::default(), lost_at: None };
+        let mut desk = Desk {
+            files,
+            memory,
+            projects: Projects::default(),
+            conn: None,
+            wal_pages: Arc::default(),
+            has_purged_wal: false,
+            lost_at: None,
+        };
         let mut conn = desk.open()?;
         migrate(&mut conn)?;
         desk.conn = Some(conn);
@@ -105,6 +118,13 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Pending { act, answer: None, reply });
         self.queue.send(Message::Act(job)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Rewrites the file without its free space, after what waits already.
+    pub(super) async fn compact(&self) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.send(Message::Compact(reply)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
 
@@ -139,28 +159,39 @@ struct Desk {
     /// None after it was lost, until it was opened and checked again.
     conn: Option<Connection>,
     wal_pages: Arc<AtomicI32>,
+    /// Whether the WAL may still hold what was removed for good.
+    has_purged_wal: bool,
     lost_at: Option<Instant>,
 }
 
 impl Desk {
     fn serve(&mut self, mut waiting: mpsc::Receiver<Message>) {
         while let Some(first) = waiting.blocking_recv() {
-            let (jobs, done) = collect(first, &mut waiting);
+            let (jobs, order) = collect(first, &mut waiting);
             self.work(jobs);
             self.checkpoint_if_due();
-            if let Some(done) = done {
-                waiting.close();
-                while let Some(message) = waiting.blocking_recv() {
-                    if let Message::Act(job) = message {
-                        self.work(vec![job]);
-                    }
+            match order {
+                Some(Message::Compact(reply)) => drop(reply.send(self.compact())),
+                Some(Message::Close(done)) => {
+                    self.drain(&mut waiting);
+                    self.finish();
+                    let _ = done.send(());
+                    return;
                 }
-                self.finish();
-                let _ = done.send(());
-                return;
+                Some(Message::Act(_)) | None => {}
             }
         }
         self.finish();
+    }
+
+    /// Does the acts that still came in, and lets no more in.
+    fn drain(&mut self, waiting: &mut mpsc::Receiver<Message>) {
+        waiting.close();
+        while let Some(message) = waiting.blocking_recv() {
+            if let Message::Act(job) = message {
+                self.work(vec![job]);
+            }
+        }
     }
 
     /// Does the jobs together if that works, and otherwise one by one, so that a bad one fails alone.
@@ -191,7 +222,13 @@ impl Desk {
         let Some(conn) = &self.conn else { return Err(lost("the database is being reopened")) };
         let outcome = run(conn, &mut self.projects, jobs);
         match &outcome {
-            Ok(()) => self.projects.publish(&self.memory),
+            Ok(()) => {
+                let has_purged = self.projects.take_purged();
+                self.projects.publish(&self.memory);
+                if has_purged {
+                    self.wipe_wal(PURGE_WAIT_MAX);
+                }
+            }
             Err(error) => {
                 self.projects = Projects::default();
                 if *error == StoreError::Full {
@@ -246,6 +283,9 @@ impl Desk {
 
     /// Carries the WAL into the database once it is long. Comes after the answers, so nobody waits for it twice.
     fn checkpoint_if_due(&mut self) {
+        if self.has_purged_wal {
+            self.wipe_wal(Duration::ZERO);
+        }
         if self.wal_pages.load(Ordering::Relaxed) < WAL_PAGES_MAX {
             return;
         }
@@ -255,6 +295,42 @@ impl Desk {
             // No room to carry it: the WAL still has what it has, and the next try comes with the next batch.
             Err(StoreError::Full) => tracing::warn!("the disk is full: the WAL can't be carried into the database"),
             Err(error) => self.lose(error),
+        }
+    }
+
+    /// Takes what was purged out of the WAL too. Where readers stay too long it is tried again after every later batch:
+    /// the purge itself is done, and must not fail for them.
+    fn wipe_wal(&mut self, wait_max: Duration) {
+        self.has_purged_wal = true;
+        let Some(conn) = &self.conn else { return };
+        match empty_wal(conn, wait_max) {
+            Ok(true) => {
+                self.has_purged_wal = false;
+                self.wal_pages.store(0, Ordering::Relaxed);
+            }
+            Ok(false) => tracing::warn!("readers hold the WAL: what was purged stays in it for a little longer"),
+            Err(StoreError::Full) => tracing::warn!("the disk is full: what was purged stays in the WAL"),
+            Err(error) => self.lose(error),
+        }
+    }
+
+    fn compact(&mut self) -> Result<(), StoreError> {
+        if self.conn.is_none() {
+            self.reopen()?;
+        }
+        let Some(conn) = &self.conn else { return Err(lost("the database is being reopened")) };
+        match rewrite(conn).and_then(|()| empty_wal(conn, COMPACT_WAIT_MAX)) {
+            Ok(true) => {
+                self.has_purged_wal = false;
+                self.wal_pages.store(0, Ordering::Relaxed);
+                Ok(())
+            }
+            Ok(false) => Err(lost("readers hold the WAL; the file itself is rewritten")),
+            Err(StoreError::Full) => Err(StoreError::Full),
+            Err(error) => {
+                self.lose(error.clone());
+                Err(error)
+            }
         }
     }
 
@@ -269,14 +345,14 @@ impl Desk {
     }
 }
 
-/// Takes what is waiting, up to a bound.
-fn collect(first: Message, waiting: &mut mpsc::Receiver<Message>) -> (Vec<Box<dyn Job>>, Option<oneshot::Sender<()>>) {
+/// Takes the acts that are waiting, up to a bound or to something else than an act.
+fn collect(first: Message, waiting: &mut mpsc::Receiver<Message>) -> (Vec<Box<dyn Job>>, Option<Message>) {
     let mut jobs = Vec::new();
     let mut next = Some(first);
     while let Some(message) = next {
         match message {
             Message::Act(job) => jobs.push(job),
-            Message::Close(done) => return (jobs, Some(done)),
+            order => return (jobs, Some(order)),
         }
         next = if jobs.len() < BATCH_MAX { waiting.try_recv().ok() } else { None };
     }
@@ -294,12 +370,6 @@ fn run(conn: &Connection, projects: &mut Projects, jobs: &mut [Box<dyn Job>]) ->
     projects.flush(conn)?;
     conn.prepare_cached("COMMIT")?.execute([])?;
     Ok(())
-}
-
-/// Writes and syncs all of the WAL into the database and empties it.
-fn checkpoint_all(conn: &Connection) -> Result<(), StoreError> {
-    let is_busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if is_busy == 0 { Ok(()) } else { Err(lost("readers hold the WAL")) }
 }
 
 /// Compares what was acknowledged with what is stored.

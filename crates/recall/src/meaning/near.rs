@@ -1,0 +1,103 @@
+//! A query, ready to be compared: how near records are to it, seen from the mean of their workspace.
+
+use super::dot::{Both, Row};
+use super::signs::Signs;
+use super::{NO_VECTOR, ONE};
+use crate::model::DIMENSIONS;
+
+/// The largest step of a vector in bytes.
+const STEP_MAX: f64 = 127.0;
+/// How many records are multiplied before their cosines are taken.
+const BATCH: usize = 64;
+
+/// What is known of the query's side.
+pub(crate) struct Near {
+    /// The query, seen from the mean, and the mean itself.
+    both: Both,
+    query_scale: f32,
+    mean_scale: f32,
+    /// Query (seen from the mean) times mean.
+    query_mean: f32,
+    mean_mean: f32,
+    query_length: f32,
+    pub(super) signs: Signs,
+}
+
+impl Near {
+    pub(crate) fn new(query: &[f32; DIMENSIONS], mean: &[f64; DIMENSIONS], signs: Signs) -> Self {
+        let centred: [f64; DIMENSIONS] = std::array::from_fn(|at| f64::from(query[at]) - mean[at]);
+        let dot = |a: &[f64; DIMENSIONS], b: &[f64; DIMENSIONS]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let (query_steps, query_scale) = to_steps(&centred);
+        let (mean_steps, mean_scale) = to_steps(mean);
+        Self {
+            both: Both::new(query_steps, mean_steps),
+            query_scale,
+            mean_scale,
+            query_mean: dot(&centred, mean) as f32,
+            mean_mean: dot(mean, mean) as f32,
+            query_length: dot(&centred, &centred).sqrt().max(1e-9) as f32,
+            signs,
+        }
+    }
+
+    /// Centred cosines of consecutive records, as whole numbers; `NO_VECTOR` where a scale is 0.
+    pub(crate) fn measure(&self, steps: &[i8], scales: &[f32], out: &mut [i32]) {
+        let (rows, _) = steps.as_chunks::<DIMENSIONS>();
+        let (mut with_query, mut with_mean) = ([0; BATCH], [0; BATCH]);
+        for ((rows, scales), out) in rows.chunks(BATCH).zip(scales.chunks(BATCH)).zip(out.chunks_mut(BATCH)) {
+            self.both.multiply(rows, &mut with_query, &mut with_mean);
+            // Apart from the products, so that the compiler takes several roots and quotients at once.
+            for (((out, &scale), &with_query), &with_mean) in
+                out.iter_mut().zip(scales).zip(&with_query).zip(&with_mean)
+            {
+                let cosine = self.cosine(with_query, with_mean, scale);
+                *out = if scale == 0.0 { NO_VECTOR } else { cosine };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn cosine(&self, with_query: i32, with_mean: i32, scale: f32) -> i32 {
+        let with_query = with_query as f32 * self.query_scale * scale - self.query_mean;
+        let with_mean = with_mean as f32 * self.mean_scale * scale;
+        let length = (1.0 - 2.0 * with_mean + self.mean_mean).max(1e-9).sqrt();
+        (with_query / (length * self.query_length) * ONE as f32) as i32
+    }
+}
+
+/// A vector in bytes, and what one step is worth.
+fn to_steps(exact: &[f64; DIMENSIONS]) -> (Row, f32) {
+    let largest = exact.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    let scale = if largest > 0.0 { largest / STEP_MAX } else { 1.0 };
+    (exact.map(|x| (x / scale).round() as i8), scale as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Embedding, Model};
+
+    #[test]
+    fn nearness_is_the_centred_cosine() {
+        let model = Model::shipped();
+        let mean: [f64; DIMENSIONS] = std::array::from_fn(|at| f64::from(model.mean()[at]));
+        let texts = ["the boiler code is 4711", "heating system password", "deploys run on friday", "cats"];
+        for query in texts {
+            let exact = model.encode_exact(query);
+            let near = Near::new(&exact, &mean, Signs::default());
+            for text in texts {
+                let other = model.encode_exact(text);
+                let centred = |vector: &[f32; DIMENSIONS], at: usize| f64::from(vector[at]) - mean[at];
+                let dot = |a: &[f32; DIMENSIONS], b: &[f32; DIMENSIONS]| -> f64 {
+                    (0..DIMENSIONS).map(|at| centred(a, at) * centred(b, at)).sum()
+                };
+                let expected = dot(&exact, &other) / (dot(&exact, &exact) * dot(&other, &other)).sqrt();
+                let embedding = model.encode(text);
+                let mut found = [NO_VECTOR];
+                near.measure(embedding.steps(), &[Embedding::scale(embedding.steps())], &mut found);
+                let found = f64::from(found[0]) / ONE;
+                assert!((found - expected).abs() < 0.005, "{query} / {text}: {found} instead of {expected}");
+            }
+        }
+    }
+}

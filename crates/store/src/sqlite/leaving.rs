@@ -1,0 +1,213 @@
+//! How a member leaves: its keys end, and what it saved becomes the heir's, all at once.
+
+use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceNo};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::accounts::insert_audit;
+use super::batch::Tx;
+use super::bodies::{Bodies, Stored};
+use super::checksum;
+use super::projects::list_projects;
+use super::records::insert_change;
+use super::rows::{AudienceBytes, Cells, integer, micros};
+use crate::{AuditEntry, MemberDeleted, StoreError};
+
+pub(super) fn delete_member(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    id: MemberId,
+    heir: Option<MemberId>,
+    audit: &AuditEntry,
+) -> Result<MemberDeleted, StoreError> {
+    const DELETE: &str = "DELETE FROM member WHERE account_id = ?1 AND id = ?2";
+    let is_heir_absent = match heir {
+        Some(heir) => heir == id || !has_member(tx.conn, account, heir)?,
+        None => false,
+    };
+    if is_heir_absent || !has_member(tx.conn, account, id)? {
+        return Ok(MemberDeleted::Absent);
+    }
+    let projects: Vec<ProjectId> = list_projects(tx.conn, account)?.into_iter().map(|project| project.id).collect();
+    let mut owned = Vec::new();
+    for project in &projects {
+        list_owned(tx.conn, *project, id, &mut owned)?;
+    }
+    let records = owned.len() as u64;
+    if heir.is_none() && records > 0 {
+        return Ok(MemberDeleted::NeedsHeir { records });
+    }
+    if let Some(heir) = heir {
+        hand_over(tx, &owned, id, heir, audit.at)?;
+    }
+    for project in projects {
+        move_audience(tx, project, id, heir)?;
+        move_sources(tx.conn, project, id, heir)?;
+        drop_idempotency(tx.conn, project, id)?;
+    }
+    let keys = revoke_keys(tx.conn, account, id, audit.at)?;
+    tx.conn.prepare_cached(DELETE)?.execute((account.to_bytes(), id.to_bytes()))?;
+    tx.touch_people();
+    insert_audit(tx.conn, audit, records)?;
+    Ok(MemberDeleted::Done { keys, records })
+}
+
+fn has_member(conn: &Connection, account: AccountId, id: MemberId) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT 1 FROM member WHERE account_id = ?1 AND id = ?2";
+    let values = (account.to_bytes(), id.to_bytes());
+    Ok(conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?.is_some())
+}
+
+/// The records of a member that may still be read, or restored. Looks through the whole project: an index by author would
+/// cost every save, and members leave rarely.
+fn list_owned(
+    conn: &Connection,
+    project: ProjectId,
+    member: MemberId,
+    owned: &mut Vec<(ProjectId, Seq)>,
+) -> Result<(), StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq
+        FROM record r NOT INDEXED
+        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND (r.author_id = ?2 OR r.audience = ?3) AND w.deleted_at IS NULL
+        ORDER BY r.seq";
+    let audience = AudienceBytes::of(Audience::Author(member));
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), member.to_bytes(), audience.as_slice()))?;
+    while let Some(row) = rows.next()? {
+        owned.push((project, Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?)));
+    }
+    Ok(())
+}
+
+fn hand_over(
+    tx: &mut Tx<'_>,
+    owned: &[(ProjectId, Seq)],
+    from: MemberId,
+    to: MemberId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    for (project, seq) in owned {
+        let broken = || StoreError::Broken { table: "record", column: "seq", row: format!("{project}/{seq}") };
+        let stored = Bodies::new(tx.conn, *project).find(*seq)?.ok_or_else(broken)?;
+        let mut record = stored.record.clone();
+        record.author = to;
+        let is_draft = record.audience == Audience::Author(from);
+        if is_draft {
+            record.audience = Audience::Author(to);
+        }
+        update_owner(tx.conn, *project, &stored, &record)?;
+        if is_draft {
+            insert_change(tx, *project, record.workspace_no, "visibility", Some(*seq), at)?;
+        }
+    }
+    Ok(())
+}
+
+fn update_owner(conn: &Connection, project: ProjectId, stored: &Stored, fresh: &Record) -> Result<(), StoreError> {
+    const UPDATE: &str = "
+        UPDATE record
+        SET author_id = ?3, audience = ?4, checksum = ?5
+        WHERE project_id = ?1 AND seq = ?2";
+    let shown = checksum::of_shown(project, fresh, stored.department);
+    let indexed = indexed_sum(conn, project, stored, fresh)?;
+    conn.prepare_cached(UPDATE)?.execute(params![
+        project.to_bytes(),
+        integer(fresh.seq.0),
+        fresh.author.to_bytes(),
+        AudienceBytes::of(fresh.audience).as_slice(),
+        checksum::join(shown, indexed),
+    ])?;
+    Ok(())
+}
+
+/// The checksum over what indexes are built of, for the new audience. The old one has to fit first: a damaged record must
+/// not come out of this with a checksum that says it is whole.
+fn indexed_sum(conn: &Connection, project: ProjectId, stored: &Stored, fresh: &Record) -> Result<u32, StoreError> {
+    const SELECT: &str = "SELECT embedding FROM record WHERE project_id = ?1 AND seq = ?2";
+    let (old, seq) = (&stored.record, fresh.seq);
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(seq.0)))?;
+    let broken = |column| StoreError::Broken { table: "record", column, row: format!("{project}/{seq}") };
+    let row = rows.next()?.ok_or_else(|| broken("seq"))?;
+    let embedding = Cells::new(row, "record", || format!("{project}/{seq}")).blob(0, "embedding")?;
+    let sum = |audience| checksum::of_indexed(project, seq, audience, &old.content, embedding);
+    if sum(old.audience) == checksum::indexed_half(stored.checksum) {
+        Ok(sum(fresh.audience))
+    } else {
+        Err(broken("checksum"))
+    }
+}
+
+/// Every workspace that knew the member's drafts knows the heir's instead.
+fn move_audience(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    from: MemberId,
+    to: Option<MemberId>,
+) -> Result<(), StoreError> {
+    for no in list_drafting(tx.conn, project, from)? {
+        if let Some(to) = to {
+            tx.note_audience(project, no, Audience::Author(to))?;
+        }
+        tx.drop_audience(project, no, Audience::Author(from))?;
+    }
+    Ok(())
+}
+
+fn list_drafting(conn: &Connection, project: ProjectId, member: MemberId) -> Result<Vec<WorkspaceNo>, StoreError> {
+    const SELECT: &str = "SELECT workspace_no FROM workspace_audience WHERE project_id = ?1 AND audience = ?2";
+    let audience = AudienceBytes::of(Audience::Author(member));
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), audience.as_slice()))?;
+    let mut workspaces = Vec::new();
+    while let Some(row) = rows.next()? {
+        let cells = Cells::new(row, "workspace_audience", || project.to_string());
+        workspaces.push(WorkspaceNo(cells.count(0, "workspace_no")?));
+    }
+    Ok(workspaces)
+}
+
+/// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
+fn move_sources(
+    conn: &Connection,
+    project: ProjectId,
+    from: MemberId,
+    to: Option<MemberId>,
+) -> Result<(), StoreError> {
+    const UPSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash)
+        SELECT project_id, source_id, ?3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash
+        FROM source
+        WHERE project_id = ?1 AND audience = ?2
+        ON CONFLICT (project_id, source_id, audience) DO UPDATE
+        SET known_seq = MAX(known_seq, excluded.known_seq),
+            confirmed_seq = MAX(confirmed_seq, excluded.confirmed_seq),
+            updated_at = MAX(updated_at, excluded.updated_at),
+            known_hash = IIF(excluded.known_seq > known_seq, excluded.known_hash, known_hash),
+            confirmed_hash = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_hash, confirmed_hash)";
+    const DELETE: &str = "DELETE FROM source WHERE project_id = ?1 AND audience = ?2";
+    let old = AudienceBytes::of(Audience::Author(from));
+    if let Some(to) = to {
+        let new = AudienceBytes::of(Audience::Author(to));
+        conn.prepare_cached(UPSERT)?.execute((project.to_bytes(), old.as_slice(), new.as_slice()))?;
+    }
+    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), old.as_slice()))?;
+    Ok(())
+}
+
+fn drop_idempotency(conn: &Connection, project: ProjectId, member: MemberId) -> Result<(), StoreError> {
+    const DELETE: &str = "DELETE FROM idempotency WHERE project_id = ?1 AND member_id = ?2";
+    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), member.to_bytes()))?;
+    Ok(())
+}
+
+fn revoke_keys(conn: &Connection, account: AccountId, member: MemberId, at: Timestamp) -> Result<u64, StoreError> {
+    const UPDATE: &str = "
+        UPDATE api_key INDEXED BY api_key_project
+        SET revoked_at = ?3
+        WHERE project_id IN (SELECT id FROM project WHERE account_id = ?1) AND member_id = ?2 AND revoked_at IS NULL";
+    let values = (account.to_bytes(), member.to_bytes(), micros(at));
+    Ok(conn.prepare_cached(UPDATE)?.execute(values)? as u64)
+}

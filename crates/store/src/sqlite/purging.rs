@@ -1,0 +1,265 @@
+//! Removing records for good.
+//!
+//! Every freed byte inside of the file is overwritten, and the WAL is emptied before the answer (`writer.rs`). What this
+//! can't reach are copies that SQLite left in unused parts of pages when it moved rows about, long before: only rewriting
+//! the file takes those away.
+
+use std::collections::BTreeSet;
+
+use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
+use rusqlite::Connection;
+
+use super::accounts::insert_audit;
+use super::batch::Tx;
+use super::log::is_active;
+use super::projects::find_project;
+use super::records::insert_change;
+use super::rows::{Cells, integer, micros};
+use super::snapshots::delete_snapshot;
+use crate::{AuditEntry, StoreError};
+
+/// Removes one record, alive or not.
+pub(super) fn purge(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    id: RecordId,
+    audit: &AuditEntry,
+) -> Result<bool, StoreError> {
+    const DELETE: &str = "DELETE FROM record WHERE project_id = ?1 AND seq = ?2";
+    const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = ?1 AND record_seq = ?2";
+    if find_project(tx.conn, project)?.is_none() {
+        return Ok(false);
+    }
+    let Some(place) = find_place(tx.conn, project, id)? else { return Ok(false) };
+    overwriting(tx, |tx| {
+        for delete in [DELETE, DELETE_KEYS] {
+            tx.conn.prepare_cached(delete)?.execute((project.to_bytes(), integer(place.seq.0)))?;
+        }
+        delete_snapshot(tx.conn, project, place.no)
+    })?;
+    insert_change(tx, project, place.no, "purge", Some(place.seq), audit.at)?;
+    if place.is_alive {
+        let state = tx.project(project)?;
+        state.live_records = state.live_records.saturating_sub(1);
+    }
+    insert_audit(tx.conn, audit, 1)?;
+    Ok(true)
+}
+
+struct Place {
+    seq: Seq,
+    no: WorkspaceNo,
+    is_alive: bool,
+}
+
+fn find_place(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Place>, StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq, r.workspace_no, r.forgotten_at IS NULL AND w.deleted_at IS NULL
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.id = ?2";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), id.to_bytes()))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "record", || format!("{project}/{id}"));
+    Ok(Some(Place {
+        seq: Seq(cells.count(0, "seq")?),
+        no: WorkspaceNo(cells.count(1, "workspace_no")?),
+        is_alive: cells.flag(2, "forgotten_at")?,
+    }))
+}
+
+/// Runs removals so that freed pages are overwritten as well, and lets the WAL be emptied after the commit. At other
+/// times only what lies in pages that are written anyway is overwritten: that costs nothing.
+fn overwriting<T>(
+    tx: &mut Tx<'_>,
+    remove: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    tx.conn.execute_batch("PRAGMA secure_delete = ON")?;
+    let removed = remove(tx);
+    tx.conn.execute_batch("PRAGMA secure_delete = FAST")?;
+    tx.touch_purged();
+    removed
+}
+
+/// What is to be removed: records, and what is left of workspaces and projects without records.
+#[derive(Default)]
+pub(super) struct Doomed {
+    pub(super) records: Vec<(ProjectId, Seq)>,
+    workspaces: Vec<(ProjectId, WorkspaceNo)>,
+    projects: Vec<ProjectId>,
+}
+
+impl Doomed {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.records.is_empty() && self.workspaces.is_empty() && self.projects.is_empty()
+    }
+}
+
+/// Finds what ended before a moment, in all projects: upkeep is the one act that belongs to no tenant. Reads the index of
+/// the forgotten records and the tables of workspaces and projects from end to end.
+pub(super) fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<Doomed, StoreError> {
+    const FORGOTTEN: &str = "
+        SELECT project_id, seq
+        FROM record INDEXED BY record_forgotten
+        WHERE forgotten_at < ?1
+        LIMIT ?2";
+    // The forgotten ones among them were forgotten earlier still. The workspaces of a project end with it.
+    const OF_WORKSPACES: &str = "
+        SELECT r.project_id, r.seq
+        FROM workspace w
+        CROSS JOIN record r INDEXED BY record_workspace ON r.project_id = w.project_id AND r.workspace_no = w.no
+        WHERE w.deleted_at < ?1 AND r.forgotten_at IS NULL
+        LIMIT ?2";
+    const WORKSPACES: &str = "SELECT project_id, no FROM workspace WHERE deleted_at < ?1 LIMIT ?2";
+    let mut doomed = Doomed { records: list_places(conn, FORGOTTEN, before, rows_max)?, ..Doomed::default() };
+    let rest = rows_max - doomed.records.len();
+    doomed.records.extend(list_places(conn, OF_WORKSPACES, before, rest)?);
+    if doomed.records.len() < rows_max {
+        let workspaces = list_places(conn, WORKSPACES, before, rows_max)?;
+        doomed.workspaces = workspaces.into_iter().map(|(project, no)| (project, WorkspaceNo(no.0))).collect();
+        doomed.projects = list_leftovers(conn, before)?;
+    }
+    Ok(doomed)
+}
+
+fn list_places(
+    conn: &Connection,
+    select: &'static str,
+    before: Timestamp,
+    rows_max: usize,
+) -> Result<Vec<(ProjectId, Seq)>, StoreError> {
+    let mut statement = conn.prepare_cached(select)?;
+    let mut rows = statement.query((micros(before), integer(rows_max as u64)))?;
+    let mut places = Vec::new();
+    while let Some(row) = rows.next()? {
+        let cells = Cells::new(row, "record", String::new);
+        places.push((ProjectId::from_bytes(cells.bytes(0, "project_id")?), Seq(cells.count(1, "seq")?)));
+    }
+    Ok(places)
+}
+
+/// Projects that ended and still have something beside records.
+fn list_leftovers(conn: &Connection, before: Timestamp) -> Result<Vec<ProjectId>, StoreError> {
+    const SELECT: &str = "
+        SELECT p.id
+        FROM project p
+        WHERE p.deleted_at < ?1 AND (
+            EXISTS (SELECT 1 FROM source s WHERE s.project_id = p.id)
+            OR EXISTS (SELECT 1 FROM idempotency i WHERE i.project_id = p.id)
+            OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = p.id))";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query([micros(before)])?;
+    let mut projects = Vec::new();
+    while let Some(row) = rows.next()? {
+        projects.push(ProjectId::from_bytes(Cells::new(row, "project", String::new).bytes(0, "id")?));
+    }
+    Ok(projects)
+}
+
+/// Removes what was found, unless it came back in the meantime. Answers how many records it were.
+pub(super) fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u64, StoreError> {
+    overwriting(tx, |tx| {
+        let (count, touched) = remove_records(tx.conn, &doomed.records, before)?;
+        for (project, no) in &touched {
+            note_purge(tx, *project, *no, before)?;
+        }
+        for project in touched.into_iter().map(|(project, _)| project).collect::<BTreeSet<_>>() {
+            remove_keys(tx.conn, project, before)?;
+        }
+        for (project, no) in &doomed.workspaces {
+            remove_workspace(tx.conn, *project, *no)?;
+        }
+        for project in &doomed.projects {
+            remove_leftovers(tx.conn, *project)?;
+        }
+        Ok(count)
+    })
+}
+
+type Workspaces = BTreeSet<(ProjectId, WorkspaceNo)>;
+
+fn remove_records(
+    conn: &Connection,
+    records: &[(ProjectId, Seq)],
+    before: Timestamp,
+) -> Result<(u64, Workspaces), StoreError> {
+    const DELETE: &str = "
+        DELETE FROM record
+        WHERE project_id = ?1 AND seq = ?2 AND (forgotten_at < ?3 OR EXISTS (
+            SELECT 1
+            FROM workspace w
+            WHERE w.project_id = ?1 AND w.no = record.workspace_no AND w.deleted_at < ?3))
+        RETURNING workspace_no";
+    let (mut count, mut touched) = (0, Workspaces::new());
+    let mut statement = conn.prepare_cached(DELETE)?;
+    for (project, seq) in records {
+        let mut rows = statement.query((project.to_bytes(), integer(seq.0), micros(before)))?;
+        while let Some(row) = rows.next()? {
+            let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+            touched.insert((*project, WorkspaceNo(cells.count(0, "workspace_no")?)));
+            count += 1;
+        }
+    }
+    Ok((count, touched))
+}
+
+/// Drops the snapshot of a workspace and notes that one taken earlier must not come in later. The records themselves need
+/// no place in the log: every index learned that they are gone when they were forgotten. No clock comes in here, so the
+/// line carries the bound instead of the moment.
+fn note_purge(tx: &mut Tx<'_>, project: ProjectId, no: WorkspaceNo, before: Timestamp) -> Result<(), StoreError> {
+    delete_snapshot(tx.conn, project, no)?;
+    if is_active(tx.conn, project, no)? { insert_change(tx, project, no, "purge", None, before) } else { Ok(()) }
+}
+
+/// Removes idempotency keys that led to a record which is gone. They were used before their record was forgotten.
+fn remove_keys(conn: &Connection, project: ProjectId, before: Timestamp) -> Result<(), StoreError> {
+    const DELETE: &str = "
+        DELETE FROM idempotency INDEXED BY idempotency_age
+        WHERE project_id = ?1 AND created_at < ?2 AND NOT EXISTS (
+            SELECT 1
+            FROM record r
+            WHERE r.project_id = ?1 AND r.seq = idempotency.record_seq)";
+    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), micros(before)))?;
+    Ok(())
+}
+
+/// Removes what is left of an ended workspace, once it has no records.
+fn remove_workspace(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<(), StoreError> {
+    const HAS_RECORDS: &str = "
+        SELECT EXISTS (
+                SELECT 1
+                FROM record INDEXED BY record_workspace
+                WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NULL)
+            OR EXISTS (
+                SELECT 1
+                FROM record INDEXED BY record_forgotten
+                WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NOT NULL)";
+    const DELETES: [&str; 4] = [
+        "DELETE FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2",
+        "DELETE FROM change WHERE project_id = ?1 AND workspace_no = ?2",
+        "DELETE FROM workspace_audience WHERE project_id = ?1 AND workspace_no = ?2",
+        "DELETE FROM workspace WHERE project_id = ?1 AND no = ?2",
+    ];
+    let values = (project.to_bytes(), integer(no.0));
+    if conn.prepare_cached(HAS_RECORDS)?.query_row(values, |row| row.get(0))? {
+        return Ok(());
+    }
+    for delete in DELETES {
+        conn.prepare_cached(delete)?.execute(values)?;
+    }
+    Ok(())
+}
+
+/// Removes what an ended project knew beside records. Its figures and its audit log stay.
+fn remove_leftovers(conn: &Connection, project: ProjectId) -> Result<(), StoreError> {
+    const DELETES: [&str; 3] = [
+        "DELETE FROM source WHERE project_id = ?1",
+        "DELETE FROM idempotency WHERE project_id = ?1",
+        "DELETE FROM guard_release WHERE project_id = ?1",
+    ];
+    for delete in DELETES {
+        conn.prepare_cached(delete)?.execute([project.to_bytes()])?;
+    }
+    Ok(())
+}
