@@ -275,8 +275,8 @@ pub enum KeyCommand {
     },
     /// Revoke a key from the next request on.
     Revoke {
-        /// Its id.
-        key: String,
+        /// Its id. Not called `key` here: that is the flag for the caller's own.
+        key_id: String,
     },
 }
 

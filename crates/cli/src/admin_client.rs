@@ -19,7 +19,8 @@ pub struct AdminClient {
 
 impl AdminClient {
     pub fn new(connection: &AdminConnection) -> anyhow::Result<Self> {
-        let credential = connection.operator_token.as_ref().or(connection.key.as_ref()).cloned().context(
+        let given = [&connection.operator_token, &connection.key].into_iter().flatten();
+        let credential = given.into_iter().find(|credential| !credential.is_empty()).cloned().context(
             "no credential: give --operator-token (MNEMON_OPERATOR_TOKEN) or the --key (MNEMON_API_KEY) of an admin",
         )?;
         let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
@@ -64,8 +65,8 @@ impl AdminClient {
             ("DELETE", None) => agent.delete(&url).header("Authorization", &bearer).call(),
             _ => agent.get(&url).header("Authorization", &bearer).call(),
         };
-        let mut response =
-            sent.with_context(|| format!("no answer from {}: is the service running there? (`mnemon serve`)", self.url))?;
+        let mut response = sent
+            .with_context(|| format!("no answer from {}: is the service running there? (`mnemon serve`)", self.url))?;
         let status = response.status();
         let text = response.body_mut().read_to_string().context("the answer could not be read")?;
         let answer: Value = serde_json::from_str(&text)

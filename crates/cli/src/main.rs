@@ -1,5 +1,7 @@
 //! The binary `mnemon`: wiring, and the verbs a person types. The one place that knows every crate and picks the store.
 
+#![expect(unreachable_pub, reason = "a binary has no outside; `pub` here means: used by another file")]
+
 mod admin_arguments;
 mod admin_client;
 mod arguments;

@@ -47,12 +47,8 @@ impl McpClient {
         idempotency_key: Option<&str>,
     ) -> anyhow::Result<ToolAnswer> {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}), idempotency_key)?;
-        let texts: Vec<&str> = answer["content"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|item| item["text"].as_str())
-            .collect();
+        let texts: Vec<&str> =
+            answer["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str()).collect();
         if answer["isError"] == json!(true) {
             bail!("{}", texts.join("\n"));
         }

@@ -106,7 +106,12 @@ impl Engine {
     }
 
     /// The records that the caller can see under the keys of these claims.
-    async fn visible_rivals(&self, project: ProjectId, viewer: &Viewer, claims: &[Claim<'_>]) -> Result<Vec<Brief>, StoreError> {
+    async fn visible_rivals(
+        &self,
+        project: ProjectId,
+        viewer: &Viewer,
+        claims: &[Claim<'_>],
+    ) -> Result<Vec<Brief>, StoreError> {
         let mut keys: Vec<(WorkspaceNo, &str)> =
             claims.iter().filter_map(|claim| Some((claim.workspace_no, claim.given_key?))).collect();
         if keys.is_empty() {

@@ -44,12 +44,14 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
 /// A record as a person reads it: how good, whether it holds, the text, where it came from.
 fn show(record: &Value) -> String {
     let text = |name: &str| record[name].as_str().unwrap_or_default();
-    let mut lines = format!("{:.2}  {:<10}  {}", record["score"].as_f64().unwrap_or_default(), text("status"), text("id"));
+    let mut lines =
+        format!("{:.2}  {:<10}  {}", record["score"].as_f64().unwrap_or_default(), text("status"), text("id"));
     for line in text("content").lines() {
         lines.push_str("\n      ");
         lines.push_str(line);
     }
-    let origin: Vec<&str> = [text("source"), text("source_id"), text("author")].into_iter().filter(|t| !t.is_empty()).collect();
+    let origin: Vec<&str> =
+        [text("source"), text("source_id"), text("author")].into_iter().filter(|t| !t.is_empty()).collect();
     lines.push_str(&format!("\n      [{}] {}", text("fact_key"), origin.join(" · ")));
     lines
 }
@@ -70,7 +72,10 @@ fn explain(search: &Search, answer: &Value, printer: &Printer) -> anyhow::Result
     }
     let stems = |name: &str| {
         let words = explained[name].as_array().into_iter().flatten();
-        words.map(|word| format!("{} ({} records)", word["stem"].as_str().unwrap_or_default(), word["records"])).collect::<Vec<_>>().join(", ")
+        words
+            .map(|word| format!("{} ({} records)", word["stem"].as_str().unwrap_or_default(), word["records"]))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     printer.text(&format!("words of the query:  {}", stems("words")));
     printer.text(&format!("lent by best hits:   {}", stems("lent")));

@@ -61,9 +61,9 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
 }
 
 async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address)
-        .await
-        .with_context(|| format!("can't listen on {address}: choose another address with --listen, or stop what uses it"))
+    TcpListener::bind(address).await.with_context(|| {
+        format!("can't listen on {address}: choose another address with --listen, or stop what uses it")
+    })
 }
 
 /// What the first start made; shown once.

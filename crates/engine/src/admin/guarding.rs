@@ -99,15 +99,11 @@ impl Engine {
     }
 
     /// Lets one false positive pass in a project from now on.
-    pub async fn release_text(
-        &self,
-        ctx: &AdminContext,
-        project: ProjectId,
-        hash: &str,
-    ) -> Result<(), AdminError> {
+    pub async fn release_text(&self, ctx: &AdminContext, project: ProjectId, hash: &str) -> Result<(), AdminError> {
         ctx.need_operator()?;
         let project = self.reachable_project(ctx, project).await?;
-        let invalid = || AdminError::Invalid("hash must be 64 hexadecimal characters, as a rejection shows it".to_owned());
+        let invalid =
+            || AdminError::Invalid("hash must be 64 hexadecimal characters, as a rejection shows it".to_owned());
         let bytes = parse_hex(hash.trim()).ok_or_else(invalid)?;
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "guard.release", hash.trim());
         self.store.release_text(project.id, bytes, audit).await?;

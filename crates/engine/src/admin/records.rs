@@ -59,11 +59,8 @@ impl Engine {
     ) -> Result<RecordPage, AdminError> {
         let project = self.admin_project(ctx, project).await?;
         let viewer = ctx.viewer();
-        let filter = RecordFilter {
-            workspace: query.workspace,
-            source_id: query.source_id,
-            is_forgotten: query.is_forgotten,
-        };
+        let filter =
+            RecordFilter { workspace: query.workspace, source_id: query.source_id, is_forgotten: query.is_forgotten };
         let (mut seen, mut before) = (Vec::new(), query.before);
         let next = loop {
             let rows = self.store.list_records(project.id, filter.clone(), before, PAGE_ROWS).await?;
@@ -179,7 +176,11 @@ impl Engine {
     ) -> Result<Vec<ShownRecord>, AdminError> {
         let claims: Vec<Claim<'_>> = listed.iter().map(|row| Claim::of_record(&row.record)).collect();
         let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, None).await?;
-        Ok(listed.into_iter().zip(judged).map(|(listed, judged)| ShownRecord { listed, status: judged.status }).collect())
+        Ok(listed
+            .into_iter()
+            .zip(judged)
+            .map(|(listed, judged)| ShownRecord { listed, status: judged.status })
+            .collect())
     }
 }
 

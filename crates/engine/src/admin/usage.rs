@@ -48,7 +48,12 @@ impl KeyUsage {
 
 impl Engine {
     /// The figures of the last so many days, today included.
-    pub async fn show_usage(&self, ctx: &AdminContext, project: ProjectId, days: u16) -> Result<UsageReport, AdminError> {
+    pub async fn show_usage(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        days: u16,
+    ) -> Result<UsageReport, AdminError> {
         let project = self.admin_project(ctx, project).await?;
         self.flush_usage().await?;
         let today = crate::usage::day_of(ctx.now);

@@ -35,11 +35,7 @@ pub(crate) async fn create(
     Ok(show::created(&show::account(&account, app.0.engine.now())))
 }
 
-pub(crate) async fn list(
-    State(app): State<App>,
-    admin: Admin,
-    Query(page): Query<Page>,
-) -> Result<Reply, Failure> {
+pub(crate) async fn list(State(app): State<App>, admin: Admin, Query(page): Query<Page>) -> Result<Reply, Failure> {
     let limit = limit(page.limit.as_deref())?;
     let after = id_in(page.after.as_deref(), "after")?;
     let accounts = admin.engine.list_accounts(&admin.ctx, after, limit).await?;
@@ -48,11 +44,7 @@ pub(crate) async fn list(
     Ok(show::ok(&json!({"accounts": shown, "next": next.flatten()})))
 }
 
-pub(crate) async fn show(
-    State(app): State<App>,
-    admin: Admin,
-    Path(account): Path<String>,
-) -> Result<Reply, Failure> {
+pub(crate) async fn show(State(app): State<App>, admin: Admin, Path(account): Path<String>) -> Result<Reply, Failure> {
     let account = admin.engine.show_account(&admin.ctx, id(&account, "account")?).await?;
     Ok(show::ok(&show::account(&account, app.0.engine.now())))
 }

@@ -26,10 +26,7 @@ pub(crate) async fn list(admin: Admin, Path(account): Path<String>) -> Result<Re
     Ok(show::ok(&json!({"departments": shown})))
 }
 
-pub(crate) async fn show(
-    admin: Admin,
-    Path((account, department)): Path<(String, String)>,
-) -> Result<Reply, Failure> {
+pub(crate) async fn show(admin: Admin, Path((account, department)): Path<(String, String)>) -> Result<Reply, Failure> {
     let (account, department) = (id(&account, "account")?, id(&department, "department")?);
     let department = admin.engine.show_department(&admin.ctx, account, department).await?;
     Ok(show::ok(&show::department(&department)))

@@ -34,7 +34,9 @@ impl IntoResponse for Failure {
 fn storage_failed(error: &StoreError) -> Response {
     tracing::error!(%error, "an act of administration failed");
     let (status, code, text) = match error {
-        StoreError::Away(_) => (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is away; try again in a few seconds"),
+        StoreError::Away(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is away; try again in a few seconds")
+        }
         StoreError::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; make room first"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause"),
     };

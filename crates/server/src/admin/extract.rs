@@ -68,7 +68,8 @@ pub(crate) fn id_in<T: FromStr>(text: Option<&str>, field: &str) -> Result<Optio
 
 /// A moment in the body or the query, in whole microseconds as storage keeps it.
 pub(crate) fn moment(text: Option<&str>, field: &str) -> Result<Option<Timestamp>, AdminError> {
-    let invalid = || AdminError::Invalid(format!("{field} must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z"));
+    let invalid =
+        || AdminError::Invalid(format!("{field} must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z"));
     let parse = |text: &str| {
         let moment: Timestamp = text.trim().parse().map_err(|_| invalid())?;
         Timestamp::from_microsecond(moment.as_microsecond()).map_err(|_| invalid())
@@ -77,7 +78,12 @@ pub(crate) fn moment(text: Option<&str>, field: &str) -> Result<Option<Timestamp
 }
 
 /// A word out of a list.
-pub(crate) fn word<T>(text: &str, field: &str, parse: impl Fn(&str) -> Option<T>, words: &str) -> Result<T, AdminError> {
+pub(crate) fn word<T>(
+    text: &str,
+    field: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    words: &str,
+) -> Result<T, AdminError> {
     parse(text.trim()).ok_or_else(|| AdminError::Invalid(format!("{field} must be one of {words}")))
 }
 

@@ -51,9 +51,11 @@ pub(crate) async fn usage(
 ) -> Result<Reply, Failure> {
     let days = match period.days.as_deref() {
         None => USAGE_DAYS_DEFAULT,
-        Some(text) => text.parse().ok().filter(|days| (1..=USAGE_DAYS_MAX).contains(days)).ok_or_else(|| {
-            AdminError::Invalid(format!("days must be between 1 and {USAGE_DAYS_MAX}"))
-        })?,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|days| (1..=USAGE_DAYS_MAX).contains(days))
+            .ok_or_else(|| AdminError::Invalid(format!("days must be between 1 and {USAGE_DAYS_MAX}")))?,
     };
     let report = admin.engine.show_usage(&admin.ctx, id(&project, "project")?, days).await?;
     Ok(show::ok(&show::usage(&report)))

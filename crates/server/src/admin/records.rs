@@ -46,7 +46,9 @@ fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
         },
         before: match filter.before {
             None => None,
-            Some(text) => Some(Seq(text.parse().map_err(|_| invalid("before must be what the last page gave as next"))?)),
+            Some(text) => {
+                Some(Seq(text.parse().map_err(|_| invalid("before must be what the last page gave as next"))?))
+            }
         },
         limit: limit(filter.limit.as_deref())?,
     })

@@ -159,20 +159,30 @@ pub(crate) fn explained(explained: &Explained) -> Value {
     let reasons = &explained.reasons;
     let record = |seq: u64| explained.records.get(&seq);
     let word = |word: &mnemon_engine::ExplainedWord| json!({"stem": word.stem, "weight": word.weight, "records": word.records});
-    let hits: Vec<Value> = reasons.hits.iter().filter_map(|hit| Some((hit, record(hit.seq)?))).map(|(hit, record)| {
-        json!({
-            "id": record.id.to_string(), "content": record.content, "score": hit.score, "strength": hit.strength,
-            "matched": hit.matched, "words": hit.words, "words_with_lent": hit.words_with_lent, "pairs": hit.pairs,
-            "cosine": hit.cosine, "words_share": hit.words_share, "cosine_share": hit.cosine_share,
-            "all_words_bonus": hit.all_words_bonus, "as_typed_bonus": hit.as_typed_bonus,
+    let hits: Vec<Value> = reasons
+        .hits
+        .iter()
+        .filter_map(|hit| Some((hit, record(hit.seq)?)))
+        .map(|(hit, record)| {
+            json!({
+                "id": record.id.to_string(), "content": record.content, "score": hit.score, "strength": hit.strength,
+                "matched": hit.matched, "words": hit.words, "words_with_lent": hit.words_with_lent, "pairs": hit.pairs,
+                "cosine": hit.cosine, "words_share": hit.words_share, "cosine_share": hit.cosine_share,
+                "all_words_bonus": hit.all_words_bonus, "as_typed_bonus": hit.as_typed_bonus,
+            })
         })
-    }).collect();
-    let held: Vec<Value> = reasons.held_back.iter().filter_map(|held| Some((held, record(held.seq)?))).map(|(held, record)| {
-        json!({
-            "id": record.id.to_string(), "content": record.content, "cosine": held.cosine,
-            "why": "no word of the query stands in it, and its cosine is not above the bar",
+        .collect();
+    let held: Vec<Value> = reasons
+        .held_back
+        .iter()
+        .filter_map(|held| Some((held, record(held.seq)?)))
+        .map(|(held, record)| {
+            json!({
+                "id": record.id.to_string(), "content": record.content, "cosine": held.cosine,
+                "why": "no word of the query stands in it, and its cosine is not above the bar",
+            })
         })
-    }).collect();
+        .collect();
     json!({
         "words": reasons.words.iter().map(word).collect::<Vec<_>>(),
         "lent": reasons.lent.iter().map(word).collect::<Vec<_>>(),

@@ -16,10 +16,7 @@ pub(crate) async fn list(admin: Admin, Path(project): Path<String>) -> Result<Re
     Ok(show::ok(&json!({"workspaces": shown})))
 }
 
-pub(crate) async fn remove(
-    admin: Admin,
-    Path((project, workspace)): Path<(String, String)>,
-) -> Result<Reply, Failure> {
+pub(crate) async fn remove(admin: Admin, Path((project, workspace)): Path<(String, String)>) -> Result<Reply, Failure> {
     let name = WorkspaceName::parse(&workspace).map_err(|_| AdminError::NotFound("workspace"))?;
     let records = admin.engine.delete_workspace(&admin.ctx, id(&project, "project")?, &name).await?;
     Ok(show::ok(&json!({"deleted": true, "records_forgotten": records})))

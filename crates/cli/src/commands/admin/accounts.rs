@@ -45,9 +45,12 @@ pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
         PlanCommand::Show { account } => {
             let account = client.account(account.as_ref())?;
             let shown = client.get(&format!("/accounts/{account}"))?;
-            show_one(printer, &json!({
-                "plan": shown["plan"], "paid_until": shown["paid_until"], "state": shown["state"]
-            }));
+            show_one(
+                printer,
+                &json!({
+                    "plan": shown["plan"], "paid_until": shown["paid_until"], "state": shown["state"]
+                }),
+            );
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Departments, members and keys.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{client, given, show_list, show_one};
 use crate::arguments::{Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand};
@@ -96,7 +96,7 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             let columns = ["key_id", "member_id", "access", "label", "expires_at", "last_used_at", "revoked_at"];
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
         }
-        KeyCommand::Revoke { key } => show_one(printer, &client.delete(&format!("/keys/{key}"), Some(json!({})))?),
+        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{key_id}"), None)?),
     }
     Ok(())
 }

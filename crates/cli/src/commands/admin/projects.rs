@@ -52,7 +52,10 @@ pub fn usage(arguments: &Usage, printer: &Printer) -> anyhow::Result<()> {
     show_list(printer, &answer, "days", &[&["day"], &figures[..]].concat());
     if !printer.is_json() {
         printer.text("");
-        printer.table(&[&["key_id"], &figures[..]].concat(), answer["keys"].as_array().map(Vec::as_slice).unwrap_or_default());
+        printer.table(
+            &[&["key_id"], &figures[..]].concat(),
+            answer["keys"].as_array().map(Vec::as_slice).unwrap_or_default(),
+        );
         printer.text(&format!("\n{} records hold {} bytes of text.", answer["records"], answer["bytes"]));
     }
     Ok(())

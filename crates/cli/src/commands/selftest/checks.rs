@@ -83,9 +83,9 @@ impl World {
         let (person, project, ctx) = self.somebody().await?;
         let call = self.arguments();
         let seen = match (call.scope, self.model.people[person].department) {
-            (Scope::Shared, _) => Some(Seen::ByAll),
-            (Scope::Draft, _) => Some(Seen::ByPerson(person)),
-            (Scope::Department, department) => department.map(Seen::ByDepartment),
+            (Scope::Shared, _) => Some(Seen::All),
+            (Scope::Draft, _) => Some(Seen::Person(person)),
+            (Scope::Department, department) => department.map(Seen::Department),
         };
         let admission = self.engine.admit(&ctx, Tool::Remember)?;
         let answer = self.engine.remember(&ctx, admission, call.clone()).await;
@@ -96,7 +96,10 @@ impl World {
         let answer = answer?;
         let place = (0..WORKSPACES).find(|at| workspace(*at) == call.workspace).unwrap_or_default();
         let equal = self.model.visible(person, project).find(|fact| {
-            fact.workspace == place && fact.content == call.content && fact.seen == seen && fact.source == call.source_id
+            fact.workspace == place
+                && fact.content == call.content
+                && fact.seen == seen
+                && fact.source == call.source_id
         });
         let expected = equal.map(|fact| fact.id);
         let mut findings = Vec::new();
@@ -163,15 +166,19 @@ impl World {
         let (person, project, ctx) = self.somebody().await?;
         let place = self.chance.below(WORKSPACES);
         let word = format!("zq{}", self.chance.below(WORDS));
-        let scope = self.chance.percent(20).then(|| [Scope::Draft, Scope::Department, Scope::Shared][self.chance.below(3)]);
+        let scope =
+            self.chance.percent(20).then(|| [Scope::Draft, Scope::Department, Scope::Shared][self.chance.below(3)]);
         let exclude_stale = self.chance.percent(30);
-        let search = Search { query: word.clone(), limit: SEARCH_LIMIT, workspace: workspace(place), scope, exclude_stale };
+        let search =
+            Search { query: word.clone(), limit: SEARCH_LIMIT, workspace: workspace(place), scope, exclude_stale };
         let admission = self.engine.admit(&ctx, Tool::Search)?;
         let answer = self.engine.search(&ctx, admission, search).await;
         let is_active = self.model.is_active(person, project, place);
         let found = match answer {
             Err(CallError::WorkspaceNotActive(_)) if !is_active => return Ok(Vec::new()),
-            Err(CallError::WorkspaceNotActive(_)) => return Ok(vec![mismatch("an active workspace is not".to_owned())]),
+            Err(CallError::WorkspaceNotActive(_)) => {
+                return Ok(vec![mismatch("an active workspace is not".to_owned())]);
+            }
             Ok(_) if !is_active => return Ok(vec![leak("a hidden workspace answers".to_owned())]),
             other => other?,
         };
@@ -225,15 +232,21 @@ impl World {
         let (person, project, ctx) = self.somebody().await?;
         let source_id = format!("source-{}", self.chance.below(SOURCES));
         let place = self.chance.percent(50).then(|| self.chance.below(WORKSPACES));
-        let of_source = |fact: &&Fact| fact.source.as_deref() == Some(&source_id) && place.is_none_or(|p| p == fact.workspace);
-        let meant: BTreeSet<RecordId> = self.model.visible(person, project).filter(of_source).map(|fact| fact.id).collect();
+        let of_source =
+            |fact: &&Fact| fact.source.as_deref() == Some(&source_id) && place.is_none_or(|p| p == fact.workspace);
+        let meant: BTreeSet<RecordId> =
+            self.model.visible(person, project).filter(of_source).map(|fact| fact.id).collect();
         let admission = self.engine.admit(&ctx, Tool::Forget)?;
         let forget = Forget::Source { source_id: source_id.clone(), workspace: place.map(workspace) };
         let said = set(&self.engine.forget(&ctx, admission, forget).await?.ids);
         for fact in self.model.facts.iter_mut().filter(|fact| said.contains(&fact.id)) {
             fact.is_forgotten = true;
         }
-        Ok(if said == meant { vec![] } else { vec![leak(format!("forget by source took {said:?}, expected {meant:?}"))] })
+        Ok(if said == meant {
+            vec![]
+        } else {
+            vec![leak(format!("forget by source took {said:?}, expected {meant:?}"))]
+        })
     }
 
     async fn play_validate(&mut self) -> anyhow::Result<Vec<Finding>> {
@@ -241,7 +254,7 @@ impl World {
         let source_id = format!("source-{}", self.chance.below(SOURCES));
         let hash = self.chance.percent(40).then(|| format!("hash-{}", self.chance.below(HASHES)));
         if let Some(hash) = &hash {
-            self.model.sight(project, &source_id, Seen::ByAll, hash, true);
+            self.model.sight(project, &source_id, Seen::All, hash, true);
         }
         let admission = self.engine.admit(&ctx, Tool::ValidateMemory)?;
         let validate = Validate { source_id: source_id.clone(), current_source_hash: hash, workspace: None };
@@ -258,7 +271,11 @@ impl World {
             && set(&said.stale) == of_status("stale")
             && set(&said.conflicting) == of_status("conflict")
             && said.current_source_hash == known;
-        Ok(if is_equal { vec![] } else { vec![leak(format!("validate says {said:?}, of {} facts, {known:?}", facts.len()))] })
+        Ok(if is_equal {
+            vec![]
+        } else {
+            vec![leak(format!("validate says {said:?}, of {} facts, {known:?}", facts.len()))]
+        })
     }
 
     /// The lists of the admin API, by an admin's own eyes.
@@ -270,7 +287,9 @@ impl World {
         let query = RecordQuery { is_forgotten, limit: 10_000, ..RecordQuery::default() };
         let page = match (self.engine.list_records(&admin, id, query).await, ctx.credential.role) {
             (Err(AdminError::Forbidden(_)), Role::Head | Role::Member) => return Ok(Vec::new()),
-            (Ok(_), Role::Head | Role::Member) => return Ok(vec![leak("a list for somebody who is no admin".to_owned())]),
+            (Ok(_), Role::Head | Role::Member) => {
+                return Ok(vec![leak("a list for somebody who is no admin".to_owned())]);
+            }
             (page, Role::Admin) => page?,
             (Err(error), _) => return Err(error.into()),
         };
@@ -373,8 +392,8 @@ fn set(ids: &[RecordId]) -> BTreeSet<RecordId> {
 
 const fn scope_of(seen: Seen) -> Scope {
     match seen {
-        Seen::ByAll => Scope::Shared,
-        Seen::ByDepartment(_) => Scope::Department,
-        Seen::ByPerson(_) => Scope::Draft,
+        Seen::All => Scope::Shared,
+        Seen::Department(_) => Scope::Department,
+        Seen::Person(_) => Scope::Draft,
     }
 }

@@ -15,9 +15,9 @@ pub struct Person {
 /// Who may see something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    ByAll,
-    ByDepartment(usize),
-    ByPerson(usize),
+    All,
+    Department(usize),
+    Person(usize),
 }
 
 #[derive(Debug, Clone)]
@@ -70,9 +70,9 @@ pub struct Model {
 impl Model {
     pub fn sees(&self, person: usize, seen: Seen) -> bool {
         match seen {
-            Seen::ByAll => true,
-            Seen::ByPerson(author) => author == person,
-            Seen::ByDepartment(department) => {
+            Seen::All => true,
+            Seen::Person(author) => author == person,
+            Seen::Department(department) => {
                 let Some(own) = self.people[person].department else { return false };
                 let reaches_down = self.is_above(department, own);
                 let reaches_up = self.people[person].is_head && self.is_above(own, department);
@@ -137,13 +137,7 @@ impl Model {
         self.newest(person, project, source, |_| true)
     }
 
-    fn newest(
-        &self,
-        person: usize,
-        project: usize,
-        source: &str,
-        counts: impl Fn(&Sighting) -> bool,
-    ) -> Option<&str> {
+    fn newest(&self, person: usize, project: usize, source: &str, counts: impl Fn(&Sighting) -> bool) -> Option<&str> {
         let all = self.sightings.iter().rev();
         let mut mine = all.filter(|s| s.project == project && s.source == source && self.sees(person, s.seen));
         mine.find(|sighting| counts(sighting)).map(|sighting| sighting.hash.as_str())
@@ -184,8 +178,8 @@ impl Model {
     /// A member leaves, and another gets everything.
     pub fn hand_over(&mut self, from: usize, to: usize) {
         let moved = |seen: &mut Seen| {
-            if *seen == Seen::ByPerson(from) {
-                *seen = Seen::ByPerson(to);
+            if *seen == Seen::Person(from) {
+                *seen = Seen::Person(to);
             }
         };
         for fact in self.facts.iter_mut().filter(|fact| fact.author == from) {
