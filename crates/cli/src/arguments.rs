@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use crate::admin_arguments::{
+    Account, AccountCommand, AdminConnection, Audit, Compact, Department, DepartmentCommand, Guard, GuardCommand, Key,
+    KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project, ProjectCommand, Record, RecordCommand, Usage,
+    Workspace, WorkspaceCommand,
+};
+
 /// Memory for AI assistants: save facts, decisions and notes, and find them again with their source and status.
 #[derive(Debug, Parser)]
 #[command(name = "mnemon", version, max_term_width = 100)]
@@ -25,10 +31,36 @@ pub enum Command {
     Search(Search),
     /// Delete a record, or every record of a source.
     Forget(Forget),
+    /// Run accounts.
+    Account(Account),
+    /// Run plans and subscriptions.
+    Plan(Plan),
+    /// Run projects.
+    Project(Project),
+    /// Run the tree of departments.
+    Department(Department),
+    /// Run members.
+    Member(Member),
+    /// Run API keys.
+    Key(Key),
+    /// Run workspaces.
+    Workspace(Workspace),
+    /// Look at records, restore them, remove them for good.
+    Record(Record),
+    /// Read the audit log.
+    Audit(Audit),
+    /// See what a project did and holds.
+    Usage(Usage),
+    /// Run the guard: its mode, its findings, its exceptions.
+    Guard(Guard),
+    /// Rewrite storage without its free space (operator).
+    Compact(Compact),
     /// Look at the configuration.
     Config(ConfigArguments),
     /// Check that everything is wired up, and say what is not.
     Doctor(Doctor),
+    /// Let the service check its own promises in a scratch store.
+    Selftest(Selftest),
     /// Write the reference pages, or check that they are current.
     #[command(hide = true)]
     Reference(Reference),
@@ -134,6 +166,9 @@ pub struct Search {
     /// Leave out what is stale.
     #[arg(long)]
     pub exclude_stale: bool,
+    /// Say why: the words that matched, each part of each score, and what was held back. Needs the key of an admin.
+    #[arg(long)]
+    pub explain: bool,
     #[command(flatten)]
     pub connection: Connection,
 }
@@ -182,4 +217,23 @@ pub struct Reference {
     /// Write nothing; fail when a page differs from what the code says.
     #[arg(long)]
     pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Selftest {
+    #[command(subcommand)]
+    pub command: SelftestCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SelftestCommand {
+    /// Random organizations, random calls, every answer compared with a naive model; prints cases and leaks.
+    Isolation {
+        /// How many calls.
+        #[arg(long, default_value_t = 10_000)]
+        cases: u64,
+        /// Where chance begins: the same seed gives the same run.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }

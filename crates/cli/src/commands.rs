@@ -1,10 +1,12 @@
 //! One file per verb.
 
+pub mod admin;
 pub mod config;
 pub mod doctor;
 pub mod forget;
 pub mod reference;
 pub mod remember;
 pub mod search;
+pub mod selftest;
 pub mod serve;
 mod welcome;

@@ -1,5 +1,9 @@
 //! The binary `mnemon`: wiring, and the verbs a person types. The one place that knows every crate and picks the store.
 
+#![expect(unreachable_pub, reason = "a binary has no outside; `pub` here means: used by another file")]
+
+mod admin_arguments;
+mod admin_client;
 mod arguments;
 mod commands;
 mod logging;
@@ -17,6 +21,9 @@ use printer::Printer;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.json);
+    if let Some(done) = commands::admin::run(&arguments.command, &printer) {
+        return finish(done, &printer);
+    }
     let outcome = match arguments.command {
         Command::Serve(serve) => commands::serve::run(&serve, &printer),
         Command::Remember(remember) => commands::remember::run(&remember, &printer),
@@ -24,8 +31,15 @@ fn main() -> ExitCode {
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
         Command::Config(config) => commands::config::run(&config, &printer),
         Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),
+        Command::Selftest(selftest) => commands::selftest::run(&selftest, &printer),
         Command::Reference(reference) => commands::reference::run(&reference, &printer),
+        // The verbs that run accounts were done above.
+        _ => Ok(ExitCode::SUCCESS),
     };
+    finish(outcome, &printer)
+}
+
+fn finish(outcome: anyhow::Result<ExitCode>, printer: &Printer) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         printer.error(&error);
         ExitCode::FAILURE

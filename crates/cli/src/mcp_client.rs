@@ -30,9 +30,13 @@ impl McpClient {
         let key = connection.key.clone().context(
             "no API key: give --key or set MNEMON_API_KEY. `mnemon serve` printed one when it first started",
         )?;
+        Ok(Self::with_key(&connection.url, &key))
+    }
+
+    pub fn with_key(url: &str, key: &str) -> Self {
         let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
-        let url = connection.url.trim_end_matches('/').to_owned();
-        Ok(Self { url, key, agent: config.build().new_agent() })
+        let url = url.trim_end_matches('/').to_owned();
+        Self { url, key: key.to_owned(), agent: config.build().new_agent() }
     }
 
     /// Calls a tool; a tool that fails is an error with its own words.
@@ -43,12 +47,8 @@ impl McpClient {
         idempotency_key: Option<&str>,
     ) -> anyhow::Result<ToolAnswer> {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}), idempotency_key)?;
-        let texts: Vec<&str> = answer["content"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|item| item["text"].as_str())
-            .collect();
+        let texts: Vec<&str> =
+            answer["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str()).collect();
         if answer["isError"] == json!(true) {
             bail!("{}", texts.join("\n"));
         }

@@ -4,6 +4,9 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
+/// The longest cell of a table.
+const CELL_CHARS_MAX: usize = 64;
+
 /// Where output goes, and in which form.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
@@ -28,6 +31,31 @@ impl Printer {
     /// A value for machines.
     pub fn value(self, value: &Value) {
         let _ = writeln!(std::io::stdout(), "{value}");
+    }
+
+    /// Rows under headings, each column as wide as its widest cell; a long last column is cut to one line.
+    pub fn table(self, columns: &[&str], rows: &[Value]) {
+        let cell = |row: &Value, column: &str| match &row[column] {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.lines().next().unwrap_or_default().chars().take(CELL_CHARS_MAX).collect(),
+            other => other.to_string(),
+        };
+        let headings: Vec<String> = columns.iter().map(|column| column.replace('_', " ").to_uppercase()).collect();
+        let cells: Vec<Vec<String>> =
+            rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()).collect();
+        let width = |at: usize| {
+            let all = cells.iter().map(|row| row[at].chars().count());
+            all.chain([headings[at].chars().count()]).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+        let line = |row: &[String]| {
+            let padded: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            padded.join("  ").trim_end().to_owned()
+        };
+        self.text(&self.bold(&line(&headings)));
+        for row in &cells {
+            self.text(&line(row));
+        }
     }
 
     /// What went wrong, with its causes.

@@ -80,7 +80,7 @@ fn push_base62(out: &mut String, number: &[u8], width: usize) {
 }
 
 /// What storage keeps of a credential: its SHA-256. The random part has 256 bits, so no salt or stretching is needed.
-#[derive(Debug, Clone, Copy, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Eq)]
 pub struct CredentialHash([u8; 32]);
 
 impl CredentialHash {
@@ -97,6 +97,12 @@ impl CredentialHash {
     /// The bytes that storage keeps.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+}
+
+impl std::hash::Hash for CredentialHash {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use mnemon_core::{Access, PlanLimits};
 
+use crate::usage::Counted;
 use crate::{CallContext, CallError, Engine};
 
 /// The tools, by what they need.
@@ -50,6 +51,7 @@ impl Engine {
     pub fn admit(&self, ctx: &CallContext, tool: Tool) -> Result<Admission, CallError> {
         let limits = self.plan_limits(ctx);
         self.rates.pass(ctx.credential.key, ctx.project(), &limits, ctx.now)?;
+        self.usage.count(ctx, Counted::Call);
         let state = ctx.subscription;
         let is_allowed = if tool.needs_active_subscription() { state.allows_writing() } else { state.allows_reading() };
         if !is_allowed {

@@ -22,6 +22,18 @@ pub struct FirstStart {
 }
 
 impl Engine {
+    /// Makes the operator's token if there is none, neither in the configuration nor in the store. It can't be shown
+    /// again later.
+    pub async fn first_operator_token(&self) -> Result<Option<Secret<String>>, StoreError> {
+        if self.operator_token.is_some() || self.store.find_operator_token().await?.is_some() {
+            return Ok(None);
+        }
+        let token = make_token(CredentialKind::Operator, &self.ids.secret());
+        let hash = CredentialHash::of(token.expose());
+        let is_kept = self.store.insert_operator_token(hash, self.clock.now()).await?;
+        Ok(is_kept.then_some(token))
+    }
+
     /// Makes an account, a project, an admin and a key if there is no account yet.
     pub async fn first_start(&self) -> Result<Option<FirstStart>, StoreError> {
         if self.store.has_accounts().await? {

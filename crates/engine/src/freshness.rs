@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use mnemon_core::{
-    ContentHash, Record, RecordId, Seq, SourceState, Status, Timestamp, WorkspaceNo, newest_visible_source,
+    ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo,
+    newest_visible_source,
 };
 use mnemon_store::{Brief, SourcePart, StoreError};
 
@@ -84,16 +85,33 @@ impl Engine {
         claims: &[Claim<'_>],
         observed: Option<Observed<'_>>,
     ) -> Result<Vec<Judged>, StoreError> {
-        let rivals = self.visible_rivals(ctx, claims).await?;
+        self.judge_for(ctx.project(), ctx.viewer(), ctx.now, claims, observed).await
+    }
+
+    /// Judges records for a reader, in the order given.
+    pub(crate) async fn judge_for(
+        &self,
+        project: ProjectId,
+        viewer: &Viewer,
+        now: Timestamp,
+        claims: &[Claim<'_>],
+        observed: Option<Observed<'_>>,
+    ) -> Result<Vec<Judged>, StoreError> {
+        let rivals = self.visible_rivals(project, viewer, claims).await?;
         let rivals: Vec<(RecordId, Claim<'_>)> =
             rivals.iter().map(|brief| (brief.id, Claim::of_brief(brief))).collect();
         let involved = claims.iter().chain(rivals.iter().map(|(_, claim)| claim));
-        let knowledge = self.knowledge(ctx, involved, observed).await?;
-        Ok(claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, ctx.now)).collect())
+        let knowledge = self.knowledge(project, viewer, involved, observed).await?;
+        Ok(claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, now)).collect())
     }
 
     /// The records that the caller can see under the keys of these claims.
-    async fn visible_rivals(&self, ctx: &CallContext, claims: &[Claim<'_>]) -> Result<Vec<Brief>, StoreError> {
+    async fn visible_rivals(
+        &self,
+        project: ProjectId,
+        viewer: &Viewer,
+        claims: &[Claim<'_>],
+    ) -> Result<Vec<Brief>, StoreError> {
         let mut keys: Vec<(WorkspaceNo, &str)> =
             claims.iter().filter_map(|claim| Some((claim.workspace_no, claim.given_key?))).collect();
         if keys.is_empty() {
@@ -101,15 +119,16 @@ impl Engine {
         }
         keys.sort_unstable();
         keys.dedup();
-        let mut rivals = self.store.list_by_fact_key(ctx.project(), &keys).await?;
-        rivals.retain(|rival| ctx.viewer().sees(&rival.audience));
+        let mut rivals = self.store.list_by_fact_key(project, &keys).await?;
+        rivals.retain(|rival| viewer.sees(&rival.audience));
         Ok(rivals)
     }
 
     /// What the caller knows of the sources of these claims.
     async fn knowledge<'a>(
         &self,
-        ctx: &CallContext,
+        project: ProjectId,
+        viewer: &Viewer,
         claims: impl Iterator<Item = &'a Claim<'a>>,
         observed: Option<Observed<'_>>,
     ) -> Result<Knowledge, StoreError> {
@@ -118,9 +137,9 @@ impl Engine {
             claims.filter(|claim| claim.source_hash.is_some()).filter_map(|c| c.source_id).collect();
         ids.sort_unstable();
         ids.dedup();
-        let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(ctx.project(), &ids).await? };
+        let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(project, &ids).await? };
         let mut known: HashMap<String, SourceState> =
-            ids.iter().map(|id| ((*id).to_owned(), newest_known(ctx, &parts, id))).collect();
+            ids.iter().map(|id| ((*id).to_owned(), newest_known(viewer, &parts, id))).collect();
         if let Some(Observed { source_id, hash }) = observed {
             let state = known.entry(source_id.to_owned()).or_default();
             state.known_hash = Some(hash.to_owned());
@@ -132,13 +151,13 @@ impl Engine {
     /// The newest hash that the caller knows of a source.
     pub(crate) async fn newest_hash(&self, ctx: &CallContext, source_id: &str) -> Result<Option<String>, StoreError> {
         let parts = self.store.list_sources(ctx.project(), &[source_id]).await?;
-        Ok(newest_known(ctx, &parts, source_id).known_hash)
+        Ok(newest_known(ctx.viewer(), &parts, source_id).known_hash)
     }
 }
 
-fn newest_known(ctx: &CallContext, parts: &[SourcePart], source_id: &str) -> SourceState {
+fn newest_known(viewer: &Viewer, parts: &[SourcePart], source_id: &str) -> SourceState {
     let parts = parts.iter().filter(|part| part.source_id == source_id);
-    newest_visible_source(ctx.viewer(), parts.map(|part| (&part.audience, &part.state)))
+    newest_visible_source(viewer, parts.map(|part| (&part.audience, &part.state)))
 }
 
 fn judge_one(claim: &Claim<'_>, rivals: &[(RecordId, Claim<'_>)], knowledge: &Knowledge, now: Timestamp) -> Judged {

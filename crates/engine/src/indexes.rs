@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
 use mnemon_core::{Audience, ProjectId, Scope, Seq, Viewer, WorkspaceName, WorkspaceNo};
-use mnemon_recall::{AudienceNo, Embedding, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
-use mnemon_store::{Change, Present, Store, StoreError, Tail, Workspace};
+use mnemon_recall::{AudienceNo, Embedding, Explanation, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
 use parking_lot::{Mutex, RwLock};
+
+use crate::snapshots;
 
 /// How many records are read from the log at once: large enough to amortise the read, small enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;
@@ -39,6 +41,8 @@ pub(crate) struct Slot {
     workspace: WorkspaceNo,
     /// Everything of the log up to here is in the index. Written under the lock of `state`, read without it.
     applied: AtomicU64,
+    /// The place of the log that the newest snapshot stands for.
+    snapshot: AtomicU64,
     /// What the budget currently counts for this slot.
     counted_bytes: AtomicUsize,
     state: RwLock<State>,
@@ -97,7 +101,7 @@ impl Indexes {
             let slot = match resident {
                 Some(slot) => slot,
                 None => match self.store.find_workspace(project, name).await? {
-                    Some(workspace) => self.adopt(&key, workspace),
+                    Some(workspace) => self.adopt(&key, workspace).await?,
                     None => return Ok(None),
                 },
             };
@@ -122,6 +126,7 @@ impl Indexes {
         let Some(slot) = resident.filter(|slot| slot.workspace == saved.workspace_no) else { return Ok(()) };
         if slot.add_next(&saved) {
             self.recount(&key, &slot);
+            self.snapshot_if_due(&key, &slot);
             return Ok(());
         }
         self.follow(&key, &slot, saved.seq).await.map(|_| ())
@@ -141,13 +146,40 @@ impl Indexes {
             slot.apply(tail).await;
             self.recount(key, slot);
         }
+        self.snapshot_if_due(key, slot);
         Ok(true)
     }
 
-    fn adopt(&self, key: &Key, workspace: Workspace) -> Arc<Slot> {
+    /// Holds a new index for a workspace, from its snapshot where there is one that can be trusted.
+    async fn adopt(&self, key: &Key, workspace: Workspace) -> Result<Arc<Slot>, StoreError> {
+        let mut slot = Slot::new(workspace, self.model);
+        if let Some(snapshot) = self.store.find_snapshot(key.0, slot.workspace).await? {
+            // A snapshot that knows more than the log is of another past, for example of before a restored backup.
+            let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
+            if is_of_this_log {
+                slot.start_from(&snapshot, self.model);
+            }
+        }
         let mut held = self.held.lock();
-        let new = || Arc::new(Slot::new(workspace, self.model));
-        Arc::clone(held.slots.get_or_insert(key.clone(), new))
+        Ok(Arc::clone(held.slots.get_or_insert(key.clone(), || Arc::new(slot))))
+    }
+
+    /// Writes a snapshot in the background when enough has changed since the last one.
+    fn snapshot_if_due(&self, key: &Key, slot: &Arc<Slot>) {
+        let (before, applied) = (slot.snapshot.load(Ordering::Acquire), slot.applied());
+        let is_due = snapshots::is_due(slot.state.read().index.len(), Seq(before), applied);
+        // Whoever moves the number writes; the others see that somebody does.
+        let order = (Ordering::AcqRel, Ordering::Relaxed);
+        if !is_due || slot.snapshot.compare_exchange(before, applied.0, order.0, order.1).is_err() {
+            return;
+        }
+        let (store, slot, project) = (Arc::clone(&self.store), Arc::clone(slot), key.0);
+        tokio::spawn(async move {
+            let Ok(snapshot) = tokio::task::spawn_blocking(move || slot.to_snapshot()).await else { return };
+            if let Err(error) = store.save_snapshot(project, snapshot).await {
+                tracing::warn!(%error, "a snapshot could not be written; the next start reads the log instead");
+            }
+        });
     }
 
     fn discard(&self, key: &Key, slot: &Arc<Slot>) {
@@ -181,6 +213,7 @@ impl Slot {
         Self {
             workspace: workspace.no,
             applied: AtomicU64::new(0),
+            snapshot: AtomicU64::new(0),
             counted_bytes: AtomicUsize::new(0),
             state: RwLock::new(state),
             following: tokio::sync::Mutex::new(()),
@@ -196,15 +229,39 @@ impl Slot {
         self.state.read().ever.iter().any(|audience| viewer.sees(audience))
     }
 
+    /// Takes over what a snapshot holds, if it can be read.
+    fn start_from(&mut self, snapshot: &Snapshot, model: &'static Model) {
+        let Some((audiences, index)) = snapshots::decode(&snapshot.bytes, model) else {
+            tracing::warn!("a snapshot could not be read; the index is built from the log instead");
+            return;
+        };
+        let state = self.state.get_mut();
+        state.index = index;
+        for audience in audiences {
+            state.audiences.number(audience);
+        }
+        *self.applied.get_mut() = snapshot.seq.0;
+        *self.snapshot.get_mut() = snapshot.seq.0;
+    }
+
+    fn to_snapshot(&self) -> Snapshot {
+        let state = self.state.read();
+        let bytes = snapshots::encode(&state.audiences.by_number, &state.index);
+        Snapshot { workspace: self.workspace, seq: self.applied(), bytes }
+    }
+
+    /// Explains what [`Self::rank`] would answer.
+    pub(crate) fn explain(&self, query: &str, limit: usize, viewer: &Viewer) -> Explanation {
+        let state = self.state.read();
+        let visible = state.visible_to(viewer, None);
+        let visible = |number: AudienceNo| visible[number.0 as usize];
+        state.index.explain(&SearchRequest { query, limit, visible: &visible })
+    }
+
     /// Ranks the records that the reader may see.
     pub(crate) fn rank(&self, query: &str, limit: usize, viewer: &Viewer, scope: Option<Scope>) -> Vec<Hit> {
         let state = self.state.read();
-        let visible: Vec<bool> = state
-            .audiences
-            .by_number
-            .iter()
-            .map(|audience| viewer.sees(audience) && scope.is_none_or(|scope| audience.scope() == scope))
-            .collect();
+        let visible = state.visible_to(viewer, scope);
         let visible = |number: AudienceNo| visible[number.0 as usize];
         state.index.search(&SearchRequest { query, limit, visible: &visible })
     }
@@ -249,6 +306,12 @@ impl Slot {
 }
 
 impl State {
+    /// Which audience numbers a reader may see.
+    fn visible_to(&self, viewer: &Viewer, scope: Option<Scope>) -> Vec<bool> {
+        let is_visible = |audience: &Audience| viewer.sees(audience) && scope.is_none_or(|s| audience.scope() == s);
+        self.audiences.by_number.iter().map(is_visible).collect()
+    }
+
     fn add_present(&mut self, present: &Present) {
         // A vector that does not read back is computed anew: it is derived from the text.
         let embedding = Embedding::from_bytes(&present.embedding).ok();

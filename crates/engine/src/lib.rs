@@ -4,6 +4,7 @@
 //! To add a use case: a file named after its verb, a method on [`Engine`] that takes the [`CallContext`] first, its
 //! refusals in `error.rs`, and a door in the server that parses, calls it and renders.
 
+pub mod admin;
 mod admission;
 mod authenticate;
 mod context;
@@ -17,12 +18,14 @@ mod indexes;
 mod rate;
 mod remember;
 mod search;
+mod snapshots;
 mod system;
+mod usage;
 mod validate;
 
 use std::sync::Arc;
 
-use mnemon_core::{Clock, IdSource, PlanTable};
+use mnemon_core::{Clock, CredentialHash, IdSource, PlanTable, Secret};
 use mnemon_guard::Guard;
 use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
@@ -40,8 +43,11 @@ pub use search::{Found, Search};
 pub use system::{SystemClock, SystemIds};
 pub use validate::{Validate, Validated};
 
+pub use mnemon_recall::{ExplainedWord, Explanation};
+
 use indexes::Indexes;
 use rate::RateLimiter;
+use usage::UsageCounter;
 
 /// What the operator may set.
 #[derive(Debug, Clone)]
@@ -62,6 +68,9 @@ pub struct Engine {
     model: &'static Model,
     indexes: Indexes,
     rates: RateLimiter,
+    usage: UsageCounter,
+    /// The operator's token from the configuration; the one made on the first start is in the store.
+    operator_token: Option<CredentialHash>,
 }
 
 impl Engine {
@@ -69,8 +78,30 @@ impl Engine {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>, config: EngineConfig) -> Self {
         let model = Model::shipped();
         let indexes = Indexes::new(Arc::clone(&store), model, config.index_bytes_max);
-        let rates = RateLimiter::default();
-        Self { store, clock, ids, plans: config.plans, guard: Guard::shipped(), model, indexes, rates }
+        Self {
+            store,
+            clock,
+            ids,
+            plans: config.plans,
+            guard: Guard::shipped(),
+            model,
+            indexes,
+            rates: RateLimiter::default(),
+            usage: UsageCounter::default(),
+            operator_token: None,
+        }
+    }
+
+    /// Accepts this operator token too, beside the one in the store.
+    #[must_use]
+    pub fn with_operator_token(mut self, token: &Secret<String>) -> Self {
+        self.operator_token = Some(CredentialHash::of(token.expose()));
+        self
+    }
+
+    /// The present moment, for whoever shows it.
+    pub fn now(&self) -> mnemon_core::Timestamp {
+        self.clock.now()
     }
 
     /// Whether the service could answer a call now.
@@ -80,6 +111,9 @@ impl Engine {
 
     /// Finishes what was begun.
     pub async fn close(&self) {
+        if let Err(error) = self.flush_usage().await {
+            tracing::warn!(%error, "the last usage figures could not be written");
+        }
         self.store.close().await;
     }
 }

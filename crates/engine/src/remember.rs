@@ -5,10 +5,14 @@ use mnemon_core::{Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, Ti
 use mnemon_guard::{Verdict, redact};
 use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay};
+use sha2::{Digest, Sha256};
 
+use crate::admin::GuardMode;
+use crate::admin::{REJECTED, REPORTED};
 use crate::freshness::Claim;
 use crate::idempotency::{KeptAnswer, arguments_hash, check_key};
 use crate::indexes::Saved;
+use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine, Judged};
 
 /// How long an idempotency key is kept.
@@ -86,6 +90,7 @@ impl Engine {
             Inserted::New { seq, workspace_no } => {
                 let saved = Saved { seq, workspace_no, audience: new.audience, content: &new.content, embedding };
                 self.indexes.add_saved(ctx.project(), &new.workspace, saved).await?;
+                self.usage.count(ctx, Counted::Save { bytes: new.content.len() });
                 (stored(ctx, new, seq, workspace_no), false)
             }
             Inserted::Duplicate(record) => (*record, true),
@@ -125,7 +130,8 @@ impl Engine {
         Ok(judged.pop().expect("one claim gives one judgement"))
     }
 
-    /// Every text that the call brings in is read by agents later, so every one is judged.
+    /// Every text that the call brings in is read by agents later, so every one is judged. What the operator let through
+    /// for this project, or for the whole account, passes.
     async fn check_guard(&self, ctx: &CallContext, call: &Remember) -> Result<(), CallError> {
         let fact_key = call.fact_key.as_ref().map(|key| &key.text);
         let texts = [
@@ -136,11 +142,26 @@ impl Engine {
             call.source_hash.as_ref(),
             call.source_revision.as_ref(),
         ];
-        if texts.into_iter().flatten().all(|text| self.guard.judge(text) == Verdict::Accept) {
+        for text in texts.into_iter().flatten() {
+            if self.guard.judge(text) == Verdict::Reject {
+                self.found_by_guard(ctx, text).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides about a text that the guard found. The audit log keeps its hash, by which it can be let through later.
+    async fn found_by_guard(&self, ctx: &CallContext, text: &str) -> Result<(), CallError> {
+        let mode = self.guard_mode(ctx.credential.account).await?;
+        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        if mode == GuardMode::Off || self.store.is_released(ctx.project(), hash).await? {
             return Ok(());
         }
-        self.store.insert_audit(self.audit(ctx, "guard.reject", ctx.credential.key.to_string())).await?;
-        Err(CallError::Guard)
+        let subject = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let action = if mode == GuardMode::Report { REPORTED } else { REJECTED };
+        self.store.insert_audit(self.audit(ctx, action, subject)).await?;
+        self.usage.count(ctx, Counted::Rejection);
+        if mode == GuardMode::Report { Ok(()) } else { Err(CallError::Guard) }
     }
 
     fn new_record(&self, ctx: &CallContext, call: Remember) -> Result<(NewRecord, Embedding), CallError> {

@@ -4,6 +4,7 @@ use mnemon_core::{Record, Scope, Seq, Status, WorkspaceName};
 use mnemon_recall::Hit;
 
 use crate::freshness::Claim;
+use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine};
 
 /// How much deeper to look each time too few of the found records are kept.
@@ -47,6 +48,7 @@ impl Engine {
         let slot = slot
             .filter(|slot| slot.is_visible_to(ctx.viewer()))
             .ok_or_else(|| CallError::WorkspaceNotActive(search.workspace.to_string()))?;
+        self.usage.count(ctx, Counted::Search);
         let mut depth = search.limit;
         loop {
             let hits = slot.rank(&search.query, depth, ctx.viewer(), search.scope);

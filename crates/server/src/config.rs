@@ -7,7 +7,7 @@ mod sections;
 
 use std::path::PathBuf;
 
-use mnemon_core::PlanTable;
+use mnemon_core::{PlanTable, Secret};
 
 pub use environment::{ENVIRONMENT, Variable};
 pub use layers::{Layers, Mistakes};
@@ -29,6 +29,8 @@ pub struct Config {
     pub log: LogConfig,
     /// What each plan allows.
     pub plans: PlanTable,
+    /// The operator's token, where it is handed in instead of made on the first start.
+    pub operator_token: Option<Secret<String>>,
 }
 
 /// The doors.

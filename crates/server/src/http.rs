@@ -16,14 +16,14 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 pub use listen::serve;
 pub(crate) use {
-    auth::authenticate,
+    auth::{admin_context, authenticate},
     body::{NoBody, read_body},
     origin::Origins,
     reply::Reply,
 };
 
 use crate::config::ServerConfig;
-use crate::mcp;
+use crate::{admin, mcp};
 
 /// What every request can reach.
 #[derive(Clone)]
@@ -51,6 +51,7 @@ impl App {
 pub fn router(app: App) -> Router {
     let routes = Router::new()
         .route("/mcp", any(mcp::endpoint))
+        .nest(admin::PREFIX, admin::router())
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .fallback(reply::no_such_route)

@@ -3,9 +3,11 @@
 //! To add a tool: 1. its shapes in the protocol crate, 2. its use case in the engine, 3. a file in `mcp/tools/` and a
 //! row in that folder's table, 4. a story in `tests/it/`.
 
+mod admin;
 pub mod config;
 pub mod http;
 mod mcp;
 
+pub use admin::route_table as admin_route_table;
 pub use http::{App, router, serve};
 pub use mcp::tool_descriptions;

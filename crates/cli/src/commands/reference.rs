@@ -50,11 +50,15 @@ fn describe_command(page: &mut String, mut command: clap::Command, path: &str) {
 
 fn configuration() -> String {
     let mut page = format!("{MADE}# Configuration\n\nEvery setting with its default:\n\n```toml\n{DEFAULTS}```\n");
-    page.push_str("\nThe environment, each variable setting what stands beside it:\n\n| variable | setting |\n| --- | --- |\n");
+    page.push_str(
+        "\nThe environment, each variable setting what stands beside it:\n\n| variable | setting |\n| --- | --- |\n",
+    );
     for variable in ENVIRONMENT {
         let _ = writeln!(page, "| `{}` | `{}` |", variable.name, variable.setting);
     }
-    page.push_str("\n`mnemon config check` reports every mistake at once; `mnemon config print` shows what is in force.\n");
+    page.push_str(
+        "\n`mnemon config check` reports every mistake at once; `mnemon config print` shows what is in force.\n",
+    );
     page
 }
 

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-use crate::arguments::Search;
+use crate::admin_client::AdminClient;
+use crate::arguments::{AdminConnection, Search};
 use crate::mcp_client::{McpClient, given};
 use crate::printer::Printer;
 
@@ -20,6 +21,9 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
         arguments.insert("exclude_stale".to_owned(), Value::Bool(true));
     }
     let answer = client.call("search", arguments, None)?;
+    if search.explain {
+        return explain(search, &answer.structured, printer);
+    }
     if printer.is_json() {
         printer.value(&answer.structured);
         return Ok(ExitCode::SUCCESS);
@@ -40,12 +44,67 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
 /// A record as a person reads it: how good, whether it holds, the text, where it came from.
 fn show(record: &Value) -> String {
     let text = |name: &str| record[name].as_str().unwrap_or_default();
-    let mut lines = format!("{:.2}  {:<10}  {}", record["score"].as_f64().unwrap_or_default(), text("status"), text("id"));
+    let mut lines =
+        format!("{:.2}  {:<10}  {}", record["score"].as_f64().unwrap_or_default(), text("status"), text("id"));
     for line in text("content").lines() {
         lines.push_str("\n      ");
         lines.push_str(line);
     }
-    let origin: Vec<&str> = [text("source"), text("source_id"), text("author")].into_iter().filter(|t| !t.is_empty()).collect();
+    let origin: Vec<&str> =
+        [text("source"), text("source_id"), text("author")].into_iter().filter(|t| !t.is_empty()).collect();
     lines.push_str(&format!("\n      [{}] {}", text("fact_key"), origin.join(" · ")));
     lines
+}
+
+/// Asks why the search answered so, and shows it.
+fn explain(search: &Search, answer: &Value, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let (url, key) = (search.connection.url.clone(), search.connection.key.clone());
+    let client = AdminClient::new(&AdminConnection { url, operator_token: None, key })?;
+    let project = answer["project_id"].as_str().unwrap_or_default();
+    let mut body = given([("query", Some(&search.query)), ("workspace", search.workspace.as_ref())]);
+    if let Some(limit) = search.limit.as_ref().and_then(|limit| limit.parse::<u64>().ok()) {
+        body.insert("limit".to_owned(), Value::from(limit));
+    }
+    let explained = client.post(&format!("/projects/{project}/explain"), Value::Object(body))?;
+    if printer.is_json() {
+        printer.value(&explained);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stems = |name: &str| {
+        let words = explained[name].as_array().into_iter().flatten();
+        words
+            .map(|word| format!("{} ({} records)", word["stem"].as_str().unwrap_or_default(), word["records"]))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    printer.text(&format!("words of the query:  {}", stems("words")));
+    printer.text(&format!("lent by best hits:   {}", stems("lent")));
+    for hit in explained["hits"].as_array().into_iter().flatten() {
+        printer.text(&show_reasons(hit));
+    }
+    for held in explained["held_back"].as_array().into_iter().flatten() {
+        let text = held["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default();
+        printer.text(&format!("held back, cosine {:.2}: {text}", held["cosine"].as_f64().unwrap_or_default()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_reasons(hit: &Value) -> String {
+    let number = |name: &str| hit[name].as_f64().map_or("-".to_owned(), |value| format!("{value:.2}"));
+    let matched: Vec<&str> = hit["matched"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    format!(
+        "{}  {}\n      matched: {}\n      words {} + pairs {} (with lent words {}), cosine {}\n      \
+         shares: words {}, meaning {}; all words +{}, as typed +{}",
+        number("score"),
+        hit["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default(),
+        if matched.is_empty() { "by meaning alone".to_owned() } else { matched.join(", ") },
+        number("words"),
+        number("pairs"),
+        number("words_with_lent"),
+        number("cosine"),
+        number("words_share"),
+        number("cosine_share"),
+        number("all_words_bonus"),
+        number("as_typed_bonus"),
+    )
 }

@@ -1,11 +1,15 @@
 //! `mnemon serve`: the service, from configuration to shutdown.
 
+use std::io::Write;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
+use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_server::config::Config;
 use mnemon_server::{App, router};
@@ -31,17 +35,24 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     let data_dir = &config.storage.data_dir;
     let store = SqliteStore::open(data_dir).with_context(|| format!("can't use {}", data_dir.display()))?;
     let engine_config = EngineConfig { plans: config.plans.clone(), index_bytes_max: config.recall.memory_bytes };
-    let engine = Arc::new(Engine::new(Arc::new(store), Arc::new(SystemClock), Arc::new(SystemIds), engine_config));
+    let mut engine = Engine::new(Arc::new(store), Arc::new(SystemClock), Arc::new(SystemIds), engine_config);
+    if let Some(token) = &config.operator_token {
+        engine = engine.with_operator_token(token);
+    }
+    let engine = Arc::new(engine);
     // Bound before anything is made: a taken port must not cost the first start its one chance to show the key.
     let listener = bind(config.server.listen).await?;
     let address = listener.local_addr()?;
     let base_url = config.server.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let first = engine.first_start().await.context("the first account could not be made")?;
+    let operator_token = engine.first_operator_token().await.context("the operator's token could not be made")?;
+    let made = Made { first, operator_token };
     let app = App::new(Arc::clone(&engine), &config.server, &base_url);
-    announce(printer, &base_url, data_dir, first.as_ref());
+    announce(printer, &base_url, data_dir, &made);
     if let Some(path) = ready_file {
-        write_ready_file(path, &base_url, address, first.as_ref())?;
+        write_ready_file(path, &base_url, address, &made)?;
     }
+    tokio::spawn(housekeeping(Arc::clone(&engine)));
     tracing::info!(%address, %base_url, data_dir = %data_dir.display(), "listening");
     let served = mnemon_server::serve(listener, router(app), stop_signal()?).await;
     engine.close().await;
@@ -50,38 +61,75 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
 }
 
 async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address)
-        .await
-        .with_context(|| format!("can't listen on {address}: choose another address with --listen, or stop what uses it"))
+    TcpListener::bind(address).await.with_context(|| {
+        format!("can't listen on {address}: choose another address with --listen, or stop what uses it")
+    })
 }
 
-fn announce(printer: &Printer, base_url: &str, data_dir: &Path, first: Option<&FirstStart>) {
-    match first {
-        Some(first) if printer.is_json() => {
-            let value = json!({"url": base_url, "mcp": format!("{base_url}/mcp"), "key": first.key.expose()});
-            printer.value(&value);
-        }
-        Some(first) => printer.text(&welcome::first_start(*printer, base_url, data_dir, first)),
-        None if printer.is_json() => printer.value(&json!({"url": base_url, "mcp": format!("{base_url}/mcp")})),
-        None => printer.text(&welcome::later_start(base_url, data_dir)),
+/// What the first start made; shown once.
+struct Made {
+    first: Option<FirstStart>,
+    operator_token: Option<Secret<String>>,
+}
+
+impl Made {
+    fn key(&self) -> Option<&str> {
+        self.first.as_ref().map(|first| first.key.expose().as_str())
+    }
+
+    fn operator_token(&self) -> Option<&str> {
+        self.operator_token.as_ref().map(|token| token.expose().as_str())
     }
 }
 
-/// Written under another name first: whoever waits for the file never reads half of it.
-fn write_ready_file(
-    path: &Path,
-    base_url: &str,
-    address: SocketAddr,
-    first: Option<&FirstStart>,
-) -> anyhow::Result<()> {
+fn announce(printer: &Printer, base_url: &str, data_dir: &Path, made: &Made) {
+    if printer.is_json() {
+        let mcp = format!("{base_url}/mcp");
+        let value = json!({"url": base_url, "mcp": mcp, "key": made.key(), "operator_token": made.operator_token()});
+        return printer.value(&value);
+    }
+    match made.key() {
+        Some(key) => printer.text(&welcome::first_start(*printer, base_url, data_dir, key, made.operator_token())),
+        None => printer.text(&welcome::later_start(base_url, data_dir, made.operator_token())),
+    }
+}
+
+/// Writes figures every few seconds, and once an hour removes for good what was forgotten long ago.
+async fn housekeeping(engine: Arc<Engine>) {
+    const FLUSH_EVERY: Duration = Duration::from_secs(5);
+    const FLUSHES_PER_PURGE: u32 = 720;
+    let mut ticks = tokio::time::interval(FLUSH_EVERY);
+    for count in 0u32.. {
+        ticks.tick().await;
+        if let Err(error) = engine.flush_usage().await {
+            tracing::warn!(%error, "usage figures could not be written; they are kept for the next try");
+        }
+        if count % FLUSHES_PER_PURGE == 0 {
+            match engine.purge_old().await {
+                Ok(0) => {}
+                Ok(purged) => tracing::info!(purged, "records forgotten more than 30 days ago were removed for good"),
+                Err(error) => tracing::warn!(%error, "old records could not be removed; the next try is in an hour"),
+            }
+        }
+    }
+}
+
+/// Written under another name first: whoever waits for the file never reads half of it. It holds secrets, so it is the
+/// owner's alone.
+fn write_ready_file(path: &Path, base_url: &str, address: SocketAddr, made: &Made) -> anyhow::Result<()> {
     let ready = json!({
         "url": base_url,
         "mcp": format!("{base_url}/mcp"),
         "address": address.to_string(),
-        "key": first.map(|first| first.key.expose()),
+        "key": made.key(),
+        "operator_token": made.operator_token(),
     });
     let partial = path.with_extension("partial");
-    std::fs::write(&partial, ready.to_string())
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options
+        .open(&partial)
+        .and_then(|mut file| file.write_all(ready.to_string().as_bytes()))
         .and_then(|()| std::fs::rename(&partial, path))
         .with_context(|| format!("can't write {}", path.display()))
 }

@@ -2,17 +2,21 @@
 
 use std::path::Path;
 
-use mnemon_engine::FirstStart;
-
 use crate::printer::Printer;
 
 /// The first start: the key, once, and commands to paste.
-pub fn first_start(printer: Printer, base_url: &str, data_dir: &Path, first: &FirstStart) -> String {
-    let key = first.key.expose();
+pub fn first_start(
+    printer: Printer,
+    base_url: &str,
+    data_dir: &Path,
+    key: &str,
+    operator_token: Option<&str>,
+) -> String {
     let mcp = format!("{base_url}/mcp");
     let data_dir = data_dir.display();
     let title = printer.bold(&format!("Mnemon {} is listening on {base_url}", env!("CARGO_PKG_VERSION")));
     let key_line = printer.bold(key);
+    let operator = operator_token.map(operator_lines).unwrap_or_default();
     format!(
         r#"{title}
 
@@ -36,17 +40,26 @@ Connect an assistant:
 
     Cursor        put into ~/.cursor/mcp.json:
                   {{"mcpServers":{{"mnemon":{{"url":"{mcp}","headers":{{"Authorization":"Bearer {key}"}}}}}}}}
-
+{operator}
 Stop with Ctrl-C; everything is kept in {data_dir}.
 "#
     )
 }
 
-/// Any later start: the key can't be shown again.
-pub fn later_start(base_url: &str, data_dir: &Path) -> String {
+/// The operator's token, once.
+fn operator_lines(token: &str) -> String {
     format!(
-        "Mnemon {} is listening on {base_url}, with the data of {}.",
+        "\nRun accounts, members and keys (`mnemon account --help`) with the operator's token, shown now and never again:\n\n    \
+         {token}\n"
+    )
+}
+
+/// Any later start: the key can't be shown again.
+pub fn later_start(base_url: &str, data_dir: &Path, operator_token: Option<&str>) -> String {
+    format!(
+        "Mnemon {} is listening on {base_url}, with the data of {}.\n{}",
         env!("CARGO_PKG_VERSION"),
-        data_dir.display()
+        data_dir.display(),
+        operator_token.map(operator_lines).unwrap_or_default()
     )
 }

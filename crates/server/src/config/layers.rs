@@ -64,9 +64,16 @@ impl Layers {
         }
     }
 
-    /// The settings as they stand, as TOML.
+    /// The settings as they stand, as TOML, with secrets hidden.
     pub fn to_toml(&self) -> String {
-        self.settings.to_string()
+        let mut settings = self.settings.clone();
+        let token = settings.get_mut("admin").and_then(|admin| admin.get_mut("operator_token"));
+        if let Some(Value::String(token)) = token
+            && !token.is_empty()
+        {
+            *token = "***".to_owned();
+        }
+        settings.to_string()
     }
 
     /// Checks everything.

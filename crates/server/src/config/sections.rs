@@ -1,6 +1,6 @@
 //! From laid settings to typed ones, section by section.
 
-use mnemon_core::{PlanLimits, PlanName, PlanTable};
+use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
 use super::{Config, LogConfig, RecallConfig, ServerConfig, StorageConfig};
@@ -39,7 +39,8 @@ impl<'a> Reader<'a> {
         let recall = RecallConfig { memory_bytes: self.memory_bytes() };
         let log = self.log();
         let plans = self.plans();
-        Some(Config { server: server?, storage, recall, log: log?, plans })
+        let operator_token = self.operator_token();
+        Some(Config { server: server?, storage, recall, log: log?, plans, operator_token })
     }
 
     fn server(&mut self) -> Option<ServerConfig> {
@@ -104,6 +105,19 @@ impl<'a> Reader<'a> {
             };
         }
         plans
+    }
+
+    fn operator_token(&mut self) -> Option<Secret<String>> {
+        const CHARS_MIN: usize = 32;
+        let token = Some(self.string("admin.operator_token")).filter(|token| !token.is_empty())?;
+        let prefix = CredentialKind::Operator.prefix();
+        let is_sendable = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !token.starts_with(prefix) || token.len() < CHARS_MIN || !is_sendable {
+            self.mistake(&format!(
+                "admin.operator_token must begin with {prefix} and have at least {CHARS_MIN} letters, digits and underscores"
+            ));
+        }
+        Some(Secret::new(token))
     }
 
     fn mistake(&mut self, text: &str) {

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use mnemon_engine::admin::AdminContext;
 use mnemon_engine::{CallContext, NotAuthenticated};
 use serde_json::json;
 
@@ -15,6 +16,22 @@ pub(crate) async fn authenticate(app: &Shared, headers: &HeaderMap) -> Result<Ca
     match app.engine.authenticate(presented.unwrap_or_default()).await {
         Ok(ctx) => Ok(ctx),
         Err(NotAuthenticated::Rejected) => Err(Box::new(refusal(app, headers.contains_key(AUTHORIZATION)))),
+        Err(NotAuthenticated::Store(error)) => {
+            tracing::error!(%error, "a credential could not be looked up");
+            Err(Box::new(away()))
+        }
+    }
+}
+
+/// Finds out who administers, or makes the answer that says nobody does.
+pub(crate) async fn admin_context(app: &Shared, headers: &HeaderMap) -> Result<AdminContext, Box<Response>> {
+    match app.engine.authenticate_admin(bearer(headers).unwrap_or_default()).await {
+        Ok(ctx) => Ok(ctx),
+        Err(NotAuthenticated::Rejected) => {
+            let message = "the credential was not accepted; send the operator's token or an API key as: \
+                           Authorization: Bearer ...";
+            Err(Box::new(Reply::error(StatusCode::UNAUTHORIZED, "unauthorized", message).into_response()))
+        }
         Err(NotAuthenticated::Store(error)) => {
             tracing::error!(%error, "a credential could not be looked up");
             Err(Box::new(away()))

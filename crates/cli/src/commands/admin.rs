@@ -1,0 +1,72 @@
+//! The verbs that run accounts: each is one request to the admin API, shown as a table or as JSON.
+
+mod accounts;
+mod people;
+mod projects;
+mod records;
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value};
+
+use crate::admin_client::AdminClient;
+use crate::arguments::Command;
+use crate::printer::Printer;
+
+/// Runs an admin verb; `None` when the command is none.
+pub fn run(command: &Command, printer: &Printer) -> Option<anyhow::Result<ExitCode>> {
+    let done = match command {
+        Command::Account(arguments) => accounts::account(arguments, printer),
+        Command::Plan(arguments) => accounts::plan(arguments, printer),
+        Command::Audit(arguments) => accounts::audit(arguments, printer),
+        Command::Guard(arguments) => accounts::guard(arguments, printer),
+        Command::Department(arguments) => people::department(arguments, printer),
+        Command::Member(arguments) => people::member(arguments, printer),
+        Command::Key(arguments) => people::key(arguments, printer),
+        Command::Project(arguments) => projects::project(arguments, printer),
+        Command::Workspace(arguments) => projects::workspace(arguments, printer),
+        Command::Usage(arguments) => projects::usage(arguments, printer),
+        Command::Record(arguments) => records::record(arguments, printer),
+        Command::Compact(arguments) => records::compact(arguments, printer),
+        _ => return None,
+    };
+    Some(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// The members of a body that were given.
+fn given<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<&'a String>)>) -> Value {
+    let given = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?.as_str()))));
+    Value::Object(given.collect::<Map<_, _>>())
+}
+
+/// Shows one thing: its members line by line, or the JSON.
+fn show_one(printer: &Printer, thing: &Value) {
+    if printer.is_json() {
+        return printer.value(thing);
+    }
+    for (name, value) in thing.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        printer.text(&format!("{:<20} {text}", name.replace('_', " ")));
+    }
+}
+
+/// Shows a list as a table, or the JSON.
+fn show_list(printer: &Printer, answer: &Value, name: &str, columns: &[&str]) {
+    if printer.is_json() {
+        return printer.value(answer);
+    }
+    let rows = answer[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    printer.table(columns, rows);
+    if let Some(next) = answer["next"].as_str() {
+        printer.text(&format!("There is more, after {next}."));
+    }
+}
+
+fn encode(part: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    part.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+fn client(connection: &crate::arguments::AdminConnection) -> anyhow::Result<AdminClient> {
+    AdminClient::new(connection)
+}

@@ -1,0 +1,88 @@
+//! Accounts, plans, the audit log and the guard.
+
+use serde_json::json;
+
+use super::{client, given, show_list, show_one};
+use crate::arguments::{Account, AccountCommand, Audit, Guard, GuardCommand, Plan, PlanCommand};
+use crate::printer::Printer;
+
+const COLUMNS: [&str; 5] = ["id", "name", "plan", "paid_until", "state"];
+
+pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    match &arguments.command {
+        AccountCommand::Create { name, plan, paid_until } => {
+            let body = given([("name", Some(name)), ("plan", plan.as_ref()), ("paid_until", paid_until.as_ref())]);
+            show_one(printer, &client.post("/accounts", body)?);
+        }
+        AccountCommand::List { after } => {
+            let query = after.as_ref().map(|after| format!("?after={after}")).unwrap_or_default();
+            show_list(printer, &client.get(&format!("/accounts{query}"))?, "accounts", &COLUMNS);
+        }
+        AccountCommand::Show { account } => {
+            let account = client.account(account.as_ref())?;
+            show_one(printer, &client.get(&format!("/accounts/{account}"))?);
+        }
+        AccountCommand::Suspend { account } => {
+            let body = json!({"suspended": true});
+            show_one(printer, &client.put(&format!("/accounts/{account}/suspension"), body)?);
+        }
+        AccountCommand::Resume { account } => {
+            let body = json!({"suspended": false});
+            show_one(printer, &client.put(&format!("/accounts/{account}/suspension"), body)?);
+        }
+    }
+    Ok(())
+}
+
+pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    match &arguments.command {
+        PlanCommand::Set { account, plan, paid_until } => {
+            let body = given([("plan", Some(plan)), ("paid_until", paid_until.as_ref())]);
+            show_one(printer, &client.put(&format!("/accounts/{account}/subscription"), body)?);
+        }
+        PlanCommand::Show { account } => {
+            let account = client.account(account.as_ref())?;
+            let shown = client.get(&format!("/accounts/{account}"))?;
+            show_one(
+                printer,
+                &json!({
+                    "plan": shown["plan"], "paid_until": shown["paid_until"], "state": shown["state"]
+                }),
+            );
+        }
+    }
+    Ok(())
+}
+
+pub fn audit(arguments: &Audit, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    let account = client.account(arguments.account.as_ref())?;
+    let answer = client.get(&format!("/accounts/{account}/audit?limit={}", arguments.limit))?;
+    show_list(printer, &answer, "audit", &["at", "actor", "member_id", "action", "subject", "affected"]);
+    Ok(())
+}
+
+pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    match &arguments.command {
+        GuardCommand::Show { account } => {
+            let account = client.account(account.as_ref())?;
+            show_one(printer, &client.get(&format!("/accounts/{account}/guard"))?);
+        }
+        GuardCommand::Set { account, mode } => {
+            show_one(printer, &client.put(&format!("/accounts/{account}/guard"), json!({"mode": mode}))?);
+        }
+        GuardCommand::Rejections { account, limit } => {
+            let account = client.account(account.as_ref())?;
+            let answer = client.get(&format!("/accounts/{account}/guard/rejections?limit={limit}"))?;
+            show_list(printer, &answer, "rejections", &["at", "project_id", "member_id", "stored", "hash"]);
+        }
+        GuardCommand::Release { project, hash } => {
+            let body = json!({"hash": hash});
+            show_one(printer, &client.post(&format!("/projects/{project}/guard/releases"), body)?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Departments, members and keys.
+
+use serde_json::Value;
+
+use super::{client, given, show_list, show_one};
+use crate::arguments::{Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand};
+use crate::printer::Printer;
+
+pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    let account = client.account(arguments.account.as_ref())?;
+    let all = format!("/accounts/{account}/departments");
+    match &arguments.command {
+        DepartmentCommand::Create { name, parent } => {
+            let body = given([("name", Some(name)), ("parent_id", parent.as_ref())]);
+            show_one(printer, &client.post(&all, body)?);
+        }
+        DepartmentCommand::List => {
+            show_list(printer, &client.get(&all)?, "departments", &["id", "name", "parent_id"]);
+        }
+        DepartmentCommand::Show { department } => show_one(printer, &client.get(&format!("{all}/{department}"))?),
+        DepartmentCommand::Change { department, name, parent, top } => {
+            let mut body = given([("name", name.as_ref()), ("parent_id", parent.as_ref())]);
+            if *top {
+                body["parent_id"] = Value::Null;
+            }
+            show_one(printer, &client.patch(&format!("{all}/{department}"), body)?);
+        }
+        DepartmentCommand::Delete { department } => {
+            show_one(printer, &client.delete(&format!("{all}/{department}"), None)?);
+        }
+    }
+    Ok(())
+}
+
+pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    let account = client.account(arguments.account.as_ref())?;
+    let all = format!("/accounts/{account}/members");
+    match &arguments.command {
+        MemberCommand::Create { name, role, department, access_until } => {
+            let body = given([
+                ("name", Some(name)),
+                ("role", Some(role)),
+                ("department_id", department.as_ref()),
+                ("access_until", access_until.as_ref()),
+            ]);
+            show_one(printer, &client.post(&all, body)?);
+        }
+        MemberCommand::List => {
+            let columns = ["id", "name", "role", "department_id", "access_until"];
+            show_list(printer, &client.get(&all)?, "members", &columns);
+        }
+        MemberCommand::Show { member } => show_one(printer, &client.get(&format!("{all}/{member}"))?),
+        MemberCommand::Change { member, name, role, department, no_department, access_until, no_end } => {
+            let mut body = given([
+                ("name", name.as_ref()),
+                ("role", role.as_ref()),
+                ("department_id", department.as_ref()),
+                ("access_until", access_until.as_ref()),
+            ]);
+            if *no_department {
+                body["department_id"] = Value::Null;
+            }
+            if *no_end {
+                body["access_until"] = Value::Null;
+            }
+            show_one(printer, &client.patch(&format!("{all}/{member}"), body)?);
+        }
+        MemberCommand::Delete { member, hand_over_to } => {
+            let body = given([("hand_over_to", hand_over_to.as_ref())]);
+            show_one(printer, &client.delete(&format!("{all}/{member}"), Some(body))?);
+        }
+    }
+    Ok(())
+}
+
+pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    match &arguments.command {
+        KeyCommand::Create { project, member, access, label, expires_at } => {
+            let project = client.project(project.as_ref())?;
+            let body = given([
+                ("member_id", Some(member)),
+                ("access", Some(access)),
+                ("label", label.as_ref()),
+                ("expires_at", expires_at.as_ref()),
+            ]);
+            show_one(printer, &client.post(&format!("/projects/{project}/keys"), body)?);
+            if !printer.is_json() {
+                printer.text("The key is shown this once. To rotate, hand it out, then revoke the old one.");
+            }
+        }
+        KeyCommand::List { project } => {
+            let project = client.project(project.as_ref())?;
+            let columns = ["key_id", "member_id", "access", "label", "expires_at", "last_used_at", "revoked_at"];
+            show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
+        }
+        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{key_id}"), None)?),
+    }
+    Ok(())
+}

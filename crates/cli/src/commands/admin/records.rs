@@ -1,0 +1,38 @@
+//! Records: listed, forgotten, restored, purged; and the rewriting of storage.
+
+use super::{client, encode, show_list, show_one};
+use crate::arguments::{Compact, Record, RecordCommand};
+use crate::printer::Printer;
+
+pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    match &arguments.command {
+        RecordCommand::List { project, workspace, source_id, forgotten, before, limit } => {
+            let project = client.project(project.as_ref())?;
+            let mut query = format!("?limit={limit}");
+            let parts = [("workspace", workspace), ("source_id", source_id), ("before", before)];
+            for (name, value) in parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+                query.push_str(&format!("&{name}={}", encode(value)));
+            }
+            if *forgotten {
+                query.push_str("&state=forgotten");
+            }
+            let answer = client.get(&format!("/projects/{project}/records{query}"))?;
+            show_list(printer, &answer, "records", &["id", "workspace", "scope", "status", "content"]);
+        }
+        RecordCommand::Forget { record } => show_one(printer, &client.delete(&format!("/records/{record}"), None)?),
+        RecordCommand::Restore { record } => {
+            show_one(printer, &client.post(&format!("/records/{record}/restore"), serde_json::json!({}))?);
+        }
+        RecordCommand::Purge { record } => {
+            show_one(printer, &client.delete(&format!("/records/{record}?purge=true"), None)?);
+        }
+    }
+    Ok(())
+}
+
+pub fn compact(arguments: &Compact, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    show_one(printer, &client.post("/compact", serde_json::json!({}))?);
+    Ok(())
+}

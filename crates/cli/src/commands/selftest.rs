@@ -1,0 +1,77 @@
+//! `mnemon selftest isolation`: random organizations in a scratch store, random calls by random members through the real
+//! engine, and every answer compared with a naive model that knows nothing of the engine's code.
+
+mod chance;
+mod checks;
+mod model;
+mod world;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use serde_json::json;
+
+use crate::arguments::{Selftest, SelftestCommand};
+use crate::printer::Printer;
+use chance::Chance;
+use world::World;
+
+/// After so many cases a new organization is made: lists stay short, so the naive model stays quick.
+const CASES_PER_WORLD: u64 = 1_500;
+/// How many findings are shown.
+const SHOWN_MAX: usize = 10;
+
+/// An answer that differs from the model's.
+#[derive(Debug)]
+pub struct Finding {
+    /// Whether something was shown, counted or confirmed that the caller may not know of.
+    pub is_leak: bool,
+    /// What was asked and what differed, in ids and words of the test's own making.
+    pub what: String,
+}
+
+pub fn run(selftest: &Selftest, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let SelftestCommand::Isolation { cases, seed } = selftest.command;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let findings = runtime.block_on(isolation(cases, seed))?;
+    let leaks = findings.iter().filter(|finding| finding.is_leak).count();
+    let mismatches = findings.len() - leaks;
+    if printer.is_json() {
+        let shown: Vec<&str> = findings.iter().take(SHOWN_MAX).map(|finding| finding.what.as_str()).collect();
+        printer.value(&json!({"cases": cases, "seed": seed, "leaks": leaks, "mismatches": mismatches, "first": shown}));
+    } else {
+        for finding in findings.iter().take(SHOWN_MAX) {
+            printer.text(&format!("{}: {}", if finding.is_leak { "LEAK" } else { "mismatch" }, finding.what));
+        }
+        printer.text(&format!("isolation: {cases} cases, {leaks} leaks, {mismatches} other mismatches (seed {seed})"));
+    }
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn isolation(cases: u64, seed: u64) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut done = 0;
+    while done < cases {
+        let chance = Chance::new(seed.wrapping_add(done));
+        let mut world = World::make(chance).await.context("a scratch organization could not be made")?;
+        let until = cases.min(done + CASES_PER_WORLD);
+        while done < until {
+            findings.extend(world.play().await?);
+            done += 1;
+        }
+        world.end().await;
+        progress(done, cases, findings.len());
+    }
+    Ok(findings)
+}
+
+/// A line that is written over itself, on a terminal only.
+fn progress(done: u64, cases: u64, findings: usize) {
+    let mut out = std::io::stderr();
+    if out.is_terminal() {
+        let end = if done == cases { "\n" } else { "" };
+        let _ = write!(out, "\r{done} of {cases} cases, {findings} findings{end}");
+        let _ = out.flush();
+    }
+}

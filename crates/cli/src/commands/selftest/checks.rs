@@ -1,0 +1,399 @@
+//! One random call at a time, its answer held against the model's.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mnemon_core::{FactKey, RecordId, Role, Scope, WorkspaceName};
+use mnemon_engine::admin::{AdminError, MemberChange, RecordQuery};
+use mnemon_engine::{CallError, Forget, Remember, Search, Tool, Validate};
+
+use super::Finding;
+use super::model::{Fact, Seen};
+use super::world::World;
+
+const WORDS: usize = 40;
+const WORKSPACES: usize = 3;
+const SOURCES: usize = 4;
+const HASHES: usize = 3;
+const KEYS: usize = 5;
+const SEARCH_LIMIT: usize = 50;
+
+fn leak(what: String) -> Finding {
+    Finding { is_leak: true, what }
+}
+
+fn mismatch(what: String) -> Finding {
+    Finding { is_leak: false, what }
+}
+
+fn workspace(at: usize) -> WorkspaceName {
+    WorkspaceName::parse(["default", "notes", "plans"][at]).expect("plain names are valid")
+}
+
+impl World {
+    /// One case.
+    pub async fn play(&mut self) -> anyhow::Result<Vec<Finding>> {
+        match self.chance.below(100) {
+            0..=34 => self.play_remember().await,
+            35..=64 => self.play_search().await,
+            65..=72 => self.play_forget().await,
+            73..=76 => self.play_forget_source().await,
+            77..=84 => self.play_validate().await,
+            85..=91 => self.play_lists().await,
+            92..=94 => self.play_restore().await,
+            95..=96 => self.play_move().await,
+            97 => self.play_workspace_end().await,
+            98 => self.play_leave().await,
+            _ => {
+                let seconds = 1 + self.chance.below(1_000) as i64;
+                self.clock.advance_seconds(seconds);
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn text(&mut self) -> String {
+        let count = 1 + self.chance.below(4);
+        let words: Vec<String> = (0..count).map(|_| format!("zq{}", self.chance.below(WORDS))).collect();
+        words.join(" ")
+    }
+
+    fn arguments(&mut self) -> Remember {
+        let scope = [Scope::Draft, Scope::Department, Scope::Shared][self.chance.below(3)];
+        let source = self.chance.percent(50).then(|| format!("source-{}", self.chance.below(SOURCES)));
+        let has_hash = source.is_some() && self.chance.percent(70);
+        let key = self.chance.percent(40).then(|| format!("key-{}", self.chance.below(KEYS)));
+        let soon = Duration::from_secs(1 + self.chance.below(2_000) as u64);
+        Remember {
+            content: self.text(),
+            workspace: workspace(self.chance.below(WORKSPACES)),
+            scope,
+            fact_key: key.map(|key| FactKey::given(&key).expect("plain keys are valid")),
+            source: None,
+            source_hash: has_hash.then(|| format!("hash-{}", self.chance.below(HASHES))),
+            source_id: source,
+            source_revision: None,
+            confidence: None,
+            valid_until: self.chance.percent(15).then(|| self.now() + soon),
+            idempotency_key: None,
+        }
+    }
+
+    async fn play_remember(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let call = self.arguments();
+        let seen = match (call.scope, self.model.people[person].department) {
+            (Scope::Shared, _) => Some(Seen::All),
+            (Scope::Draft, _) => Some(Seen::Person(person)),
+            (Scope::Department, department) => department.map(Seen::Department),
+        };
+        let admission = self.engine.admit(&ctx, Tool::Remember)?;
+        let answer = self.engine.remember(&ctx, admission, call.clone()).await;
+        let Some(seen) = seen else {
+            let is_refused = matches!(answer, Err(CallError::Argument(_)));
+            return Ok(if is_refused { vec![] } else { vec![mismatch("a department save without one".to_owned())] });
+        };
+        let answer = answer?;
+        let place = (0..WORKSPACES).find(|at| workspace(*at) == call.workspace).unwrap_or_default();
+        let equal = self.model.visible(person, project).find(|fact| {
+            fact.workspace == place
+                && fact.content == call.content
+                && fact.seen == seen
+                && fact.source == call.source_id
+        });
+        let expected = equal.map(|fact| fact.id);
+        let mut findings = Vec::new();
+        if answer.is_duplicate != expected.is_some() || expected.is_some_and(|id| id != answer.record.id) {
+            findings.push(leak(format!("remember found the duplicate {:?}, expected {expected:?}", answer.record.id)));
+            return Ok(findings);
+        }
+        self.note_save(person, project, place, seen, &call, answer.record.id, answer.is_duplicate);
+        let fact = self.fact(answer.record.id);
+        let (status, rivals) = (self.model.status(person, &fact, ctx.now), self.model.rivals(person, &fact, ctx.now));
+        if answer.judged.status.as_str() != status {
+            findings.push(leak(format!("remember says {}, expected {status}", answer.judged.status.as_str())));
+        }
+        let (said, meant) = (set(&answer.judged.rivals), set(&rivals));
+        if status == "conflict" && said != meant {
+            findings.push(leak(format!("remember names rivals {said:?}, expected {meant:?}")));
+        }
+        Ok(findings)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a save has that many facts, and they are used once")]
+    fn note_save(
+        &mut self,
+        person: usize,
+        project: usize,
+        place: usize,
+        seen: Seen,
+        call: &Remember,
+        id: RecordId,
+        is_duplicate: bool,
+    ) {
+        if let (Some(source), Some(hash)) = (&call.source_id, &call.source_hash) {
+            self.model.sight(project, source, seen, hash, false);
+        }
+        if is_duplicate {
+            let fact = self.model.facts.iter_mut().find(|fact| fact.id == id).expect("the model knows its duplicate");
+            fact.hash = call.source_hash.clone().or(fact.hash.take());
+            fact.valid_until = call.valid_until.or(fact.valid_until);
+            return;
+        }
+        self.model.touch(project, place, seen);
+        let life = self.model.life(project, place);
+        self.model.facts.push(Fact {
+            id,
+            project,
+            workspace: place,
+            life,
+            seen,
+            author: person,
+            content: call.content.clone(),
+            key: call.fact_key.as_ref().map(|key| key.text.clone()),
+            source: call.source_id.clone(),
+            hash: call.source_hash.clone(),
+            valid_until: call.valid_until,
+            is_forgotten: false,
+        });
+    }
+
+    fn fact(&self, id: RecordId) -> Fact {
+        self.model.facts.iter().find(|fact| fact.id == id).expect("the model knows every record").clone()
+    }
+
+    async fn play_search(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let place = self.chance.below(WORKSPACES);
+        let word = format!("zq{}", self.chance.below(WORDS));
+        let scope =
+            self.chance.percent(20).then(|| [Scope::Draft, Scope::Department, Scope::Shared][self.chance.below(3)]);
+        let exclude_stale = self.chance.percent(30);
+        let search =
+            Search { query: word.clone(), limit: SEARCH_LIMIT, workspace: workspace(place), scope, exclude_stale };
+        let admission = self.engine.admit(&ctx, Tool::Search)?;
+        let answer = self.engine.search(&ctx, admission, search).await;
+        let is_active = self.model.is_active(person, project, place);
+        let found = match answer {
+            Err(CallError::WorkspaceNotActive(_)) if !is_active => return Ok(Vec::new()),
+            Err(CallError::WorkspaceNotActive(_)) => {
+                return Ok(vec![mismatch("an active workspace is not".to_owned())]);
+            }
+            Ok(_) if !is_active => return Ok(vec![leak("a hidden workspace answers".to_owned())]),
+            other => other?,
+        };
+        let of_scope = |fact: &&Fact| scope.is_none_or(|scope| scope == scope_of(fact.seen));
+        let visible: Vec<&Fact> =
+            self.model.visible(person, project).filter(|f| f.workspace == place).filter(of_scope).collect();
+        let mut findings = Vec::new();
+        for hit in &found {
+            let Some(fact) = visible.iter().find(|fact| fact.id == hit.record.id) else {
+                findings.push(leak(format!("search shows {} to whom it is hidden", hit.record.id)));
+                continue;
+            };
+            let expected = self.model.status(person, fact, ctx.now);
+            if hit.status.as_str() != expected {
+                findings.push(leak(format!("search says {}, expected {expected}", hit.status.as_str())));
+            }
+        }
+        let matching = visible.iter().filter(|fact| fact.content.split(' ').any(|part| part == word));
+        let wanted: Vec<&&Fact> =
+            matching.filter(|fact| !exclude_stale || !self.model.is_stale(person, fact, ctx.now)).collect();
+        let is_missing = |fact: &&&Fact| !found.iter().any(|hit| hit.record.id == fact.id);
+        if wanted.len() <= SEARCH_LIMIT && wanted.iter().any(is_missing) {
+            findings.push(mismatch(format!("search for {word} misses a visible record")));
+        }
+        if exclude_stale && found.iter().any(|hit| hit.status.as_str() == "stale") {
+            findings.push(mismatch("search shows what is stale".to_owned()));
+        }
+        Ok(findings)
+    }
+
+    async fn play_forget(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        if self.model.facts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let at = self.chance.below(self.model.facts.len());
+        let fact = self.model.facts[at].clone();
+        let may = fact.project == project && self.model.is_alive(&fact) && self.model.sees(person, fact.seen);
+        let admission = self.engine.admit(&ctx, Tool::Forget)?;
+        let answer = self.engine.forget(&ctx, admission, Forget::Record(fact.id.to_string())).await;
+        match (answer, may) {
+            (Ok(_), true) => self.model.facts[at].is_forgotten = true,
+            (Err(CallError::NotFound(said)), false) if said == fact.id.to_string() => {}
+            (Ok(_), false) => return Ok(vec![leak(format!("{} could be forgotten by whom it is hidden", fact.id))]),
+            (Err(error), _) => return Ok(vec![mismatch(format!("forget said {error}"))]),
+        }
+        Ok(Vec::new())
+    }
+
+    async fn play_forget_source(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let source_id = format!("source-{}", self.chance.below(SOURCES));
+        let place = self.chance.percent(50).then(|| self.chance.below(WORKSPACES));
+        let of_source =
+            |fact: &&Fact| fact.source.as_deref() == Some(&source_id) && place.is_none_or(|p| p == fact.workspace);
+        let meant: BTreeSet<RecordId> =
+            self.model.visible(person, project).filter(of_source).map(|fact| fact.id).collect();
+        let admission = self.engine.admit(&ctx, Tool::Forget)?;
+        let forget = Forget::Source { source_id: source_id.clone(), workspace: place.map(workspace) };
+        let said = set(&self.engine.forget(&ctx, admission, forget).await?.ids);
+        for fact in self.model.facts.iter_mut().filter(|fact| said.contains(&fact.id)) {
+            fact.is_forgotten = true;
+        }
+        Ok(if said == meant {
+            vec![]
+        } else {
+            vec![leak(format!("forget by source took {said:?}, expected {meant:?}"))]
+        })
+    }
+
+    async fn play_validate(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let source_id = format!("source-{}", self.chance.below(SOURCES));
+        let hash = self.chance.percent(40).then(|| format!("hash-{}", self.chance.below(HASHES)));
+        if let Some(hash) = &hash {
+            self.model.sight(project, &source_id, Seen::All, hash, true);
+        }
+        let admission = self.engine.admit(&ctx, Tool::ValidateMemory)?;
+        let validate = Validate { source_id: source_id.clone(), current_source_hash: hash, workspace: None };
+        let said = self.engine.validate(&ctx, admission, validate).await?;
+        let of_source = |fact: &&Fact| fact.source.as_deref() == Some(&source_id);
+        let facts: Vec<&Fact> = self.model.visible(person, project).filter(of_source).collect();
+        let of_status = |status: &str| -> BTreeSet<RecordId> {
+            facts.iter().filter(|fact| self.model.status(person, fact, ctx.now) == status).map(|fact| fact.id).collect()
+        };
+        let known = self.model.known(person, project, &source_id).map(str::to_owned);
+        let is_equal = said.checked == facts.len()
+            && said.verified == of_status("verified").len()
+            && said.unverified == of_status("unverified").len()
+            && set(&said.stale) == of_status("stale")
+            && set(&said.conflicting) == of_status("conflict")
+            && said.current_source_hash == known;
+        Ok(if is_equal {
+            vec![]
+        } else {
+            vec![leak(format!("validate says {said:?}, of {} facts, {known:?}", facts.len()))]
+        })
+    }
+
+    /// The lists of the admin API, by an admin's own eyes.
+    async fn play_lists(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let admin = self.admin_of(person).await?;
+        let id = self.projects[project].0;
+        let is_forgotten = self.chance.percent(30);
+        let query = RecordQuery { is_forgotten, limit: 10_000, ..RecordQuery::default() };
+        let page = match (self.engine.list_records(&admin, id, query).await, ctx.credential.role) {
+            (Err(AdminError::Forbidden(_)), Role::Head | Role::Member) => return Ok(Vec::new()),
+            (Ok(_), Role::Head | Role::Member) => {
+                return Ok(vec![leak("a list for somebody who is no admin".to_owned())]);
+            }
+            (page, Role::Admin) => page?,
+            (Err(error), _) => return Err(error.into()),
+        };
+        let said: BTreeSet<RecordId> = page.records.iter().map(|shown| shown.listed.record.id).collect();
+        let in_life = |fact: &&Fact| fact.life == self.model.life(fact.project, fact.workspace);
+        let mine = self.model.facts.iter().filter(|f| f.project == project && self.model.sees(person, f.seen));
+        let meant: BTreeSet<RecordId> =
+            mine.filter(in_life).filter(|fact| fact.is_forgotten == is_forgotten).map(|fact| fact.id).collect();
+        let mut findings = Vec::new();
+        if said != meant {
+            findings.push(leak(format!("the list of records has {} rows, expected {}", said.len(), meant.len())));
+        }
+        let counted: u64 = self.engine.list_workspaces(&admin, id).await?.iter().map(|shown| shown.records).sum();
+        let living = self.model.visible(person, project).count() as u64;
+        let used = self.engine.show_usage(&admin, id, 1).await?.records;
+        if counted != living || used != living {
+            findings.push(leak(format!("workspaces count {counted}, usage {used}, expected {living}")));
+        }
+        Ok(findings)
+    }
+
+    async fn play_restore(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, _, ctx) = self.somebody().await?;
+        if self.model.facts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let at = self.chance.below(self.model.facts.len());
+        let fact = self.model.facts[at].clone();
+        let is_own = self.projects[fact.project].1 == self.model.people[person].account;
+        let in_life = fact.life == self.model.life(fact.project, fact.workspace);
+        let may = ctx.credential.role == Role::Admin && is_own && in_life && self.model.sees(person, fact.seen);
+        let admin = self.admin_of(person).await?;
+        match (self.engine.restore_record(&admin, fact.id).await, may) {
+            (Ok(_), true) if fact.is_forgotten => self.model.facts[at].is_forgotten = false,
+            (Err(AdminError::Conflict(_)), true) => {}
+            (Err(AdminError::NotFound(_) | AdminError::Forbidden(_)), false) => {}
+            (answer, _) => return Ok(vec![leak(format!("restoring {} by {person} gave {answer:?}", fact.id))]),
+        }
+        Ok(Vec::new())
+    }
+
+    /// A member moves to another department.
+    async fn play_move(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, _, _) = self.somebody().await?;
+        let account = self.model.people[person].account;
+        let own: Vec<usize> = (0..self.departments.len()).filter(|at| self.departments[*at].1 == account).collect();
+        let to = self.chance.percent(85).then(|| own[self.chance.below(own.len())]);
+        let department = Some(to.map(|at| self.departments[at].0));
+        let change = MemberChange { department, ..MemberChange::default() };
+        let (operator, id) = (self.operator.clone(), self.holders[person].id);
+        self.engine.change_member(&operator, self.accounts[account], id, change).await?;
+        self.model.people[person].department = to;
+        Ok(Vec::new())
+    }
+
+    async fn play_workspace_end(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let place = self.chance.below(WORKSPACES);
+        let admin = self.admin_of(person).await?;
+        let may = ctx.credential.role == Role::Admin && self.model.is_active(person, project, place);
+        let answer = self.engine.delete_workspace(&admin, self.projects[project].0, &workspace(place)).await;
+        match (answer, may) {
+            (Ok(_), true) => self.model.end_life(project, place),
+            (Err(AdminError::NotFound(_) | AdminError::Forbidden(_)), false) => {}
+            (answer, _) => return Ok(vec![leak(format!("ending a workspace gave {answer:?}"))]),
+        }
+        Ok(Vec::new())
+    }
+
+    /// A plain member leaves, another of the account gets its records, and a new one comes.
+    async fn play_leave(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, _, ctx) = self.somebody().await?;
+        let (heir, _, _) = self.somebody().await?;
+        let account = self.model.people[person].account;
+        let is_fitting = heir != person && self.model.people[heir].account == account;
+        if ctx.credential.role != Role::Member || !is_fitting {
+            return Ok(Vec::new());
+        }
+        let (operator, id) = (self.operator.clone(), self.holders[person].id);
+        self.engine.delete_member(&operator, self.accounts[account], id, Some(self.holders[heir].id)).await?;
+        self.model.hand_over(person, heir);
+        let key = self.holders[person].keys[0].1.clone();
+        if self.engine.authenticate(&key).await.is_ok() {
+            return Ok(vec![leak("the key of a member who left is accepted".to_owned())]);
+        }
+        self.add_member(account).await?;
+        Ok(Vec::new())
+    }
+
+    async fn add_member(&mut self, account: usize) -> anyhow::Result<()> {
+        let own: Vec<usize> = (0..self.departments.len()).filter(|at| self.departments[*at].1 == account).collect();
+        let department = self.chance.percent(85).then(|| own[self.chance.below(own.len())]);
+        self.make_member(account, department, Role::Member).await
+    }
+}
+
+fn set(ids: &[RecordId]) -> BTreeSet<RecordId> {
+    ids.iter().copied().collect()
+}
+
+const fn scope_of(seen: Seen) -> Scope {
+    match seen {
+        Seen::All => Scope::Shared,
+        Seen::Department(_) => Scope::Department,
+        Seen::Person(_) => Scope::Draft,
+    }
+}

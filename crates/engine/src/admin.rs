@@ -1,0 +1,229 @@
+//! Running accounts: what the operator, an account's admins and the heads of departments may look at and change.
+//!
+//! Who may call is decided here, once per act: the operator everything, an admin its own account, a head the members and
+//! keys of its department, everybody else nothing. Another account's things answer as if they did not exist.
+
+mod accounts;
+mod audit;
+mod checks;
+mod departments;
+mod explaining;
+mod guarding;
+mod keys;
+mod members;
+mod projects;
+mod records;
+mod usage;
+mod workspaces;
+
+use std::sync::Arc;
+
+use mnemon_core::{
+    Access, AccountId, AuditId, CredentialHash, CredentialKind, DepartmentId, DepartmentTree, MemberId, Project,
+    ProjectId, Role, Timestamp, Viewer, is_well_formed,
+};
+use mnemon_store::{Actor, AuditEntry, Credential, StoreError};
+
+use crate::{Engine, NotAuthenticated};
+
+pub use audit::AuditLine;
+pub use departments::NewDepartment;
+pub use explaining::Explained;
+pub use guarding::{GuardMode, Rejection};
+pub(crate) use guarding::{REJECTED, REPORTED};
+pub use keys::{MadeKey, NewKeyRequest};
+pub use members::{MemberChange, NewMember, RemovedMember};
+pub use records::{RecordPage, RecordQuery, ShownRecord};
+pub use usage::{KeyUsage, UsageReport};
+pub use workspaces::ShownWorkspace;
+
+/// Why an act was not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdminError {
+    /// The caller may not do that, whatever it is about.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// There is no such thing for this caller.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// What was sent is wrong; the text says what and how.
+    #[error("{0}")]
+    Invalid(String),
+    /// It does not fit what is there; the text says what to do first.
+    #[error("{0}")]
+    Conflict(String),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+const ADMINS_ONLY: AdminError = AdminError::Forbidden("this needs the key of a member with the role admin");
+const OPERATOR_ONLY: AdminError = AdminError::Forbidden("this needs the operator's token");
+
+/// By what right somebody administers.
+#[derive(Debug, Clone)]
+enum Authority {
+    Operator,
+    Member(Arc<Credential>),
+}
+
+/// Somebody who administers, and when. Born in [`Engine::authenticate_admin`] and nowhere else.
+#[derive(Debug, Clone)]
+pub struct AdminContext {
+    authority: Authority,
+    now: Timestamp,
+}
+
+/// What part of an account a caller may touch.
+#[derive(Debug, Clone)]
+enum Reach {
+    /// All of it.
+    Whole,
+    /// The members of these departments.
+    Departments(Vec<DepartmentId>),
+}
+
+impl Reach {
+    fn covers(&self, department: Option<DepartmentId>) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Departments(own) => department.is_some_and(|department| own.contains(&department)),
+        }
+    }
+}
+
+impl AdminContext {
+    /// Whether this is the operator.
+    pub fn is_operator(&self) -> bool {
+        matches!(self.authority, Authority::Operator)
+    }
+
+    /// The caller as a reader of records. The operator is nobody's colleague and sees what every key of a project sees.
+    fn viewer(&self) -> Viewer {
+        match &self.authority {
+            Authority::Operator => Viewer::without_departments(MemberId::from_bytes([0; 16])),
+            Authority::Member(credential) => credential.viewer.clone(),
+        }
+    }
+
+    fn need_operator(&self) -> Result<(), AdminError> {
+        if self.is_operator() { Ok(()) } else { Err(OPERATOR_ONLY) }
+    }
+
+    /// A read-only key reads; whatever its member's role.
+    fn need_write(&self) -> Result<(), AdminError> {
+        match &self.authority {
+            Authority::Member(credential) if credential.access == Access::Read => {
+                Err(AdminError::Forbidden("this key may only read"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the operator and the account's own admins pass. Another account is absent.
+    fn need_admin(&self, account: AccountId) -> Result<(), AdminError> {
+        match &self.authority {
+            Authority::Operator => Ok(()),
+            Authority::Member(credential) if credential.role != Role::Admin => Err(ADMINS_ONLY),
+            Authority::Member(credential) if credential.account == account => Ok(()),
+            Authority::Member(_) => Err(AdminError::NotFound("account")),
+        }
+    }
+
+    fn account_of_caller(&self) -> Option<AccountId> {
+        match &self.authority {
+            Authority::Operator => None,
+            Authority::Member(credential) => Some(credential.account),
+        }
+    }
+}
+
+impl Engine {
+    /// Finds out who administers. Members without a role that administers come in too, and are refused act by act.
+    pub async fn authenticate_admin(&self, token: &str) -> Result<AdminContext, NotAuthenticated> {
+        if CredentialKind::of(token) == Some(CredentialKind::Operator) {
+            return self.authenticate_operator(token).await;
+        }
+        let ctx = self.authenticate(token).await?;
+        Ok(AdminContext { authority: Authority::Member(ctx.credential), now: ctx.now })
+    }
+
+    async fn authenticate_operator(&self, token: &str) -> Result<AdminContext, NotAuthenticated> {
+        let presented = CredentialHash::of(token);
+        let stored = self.store.find_operator_token().await?;
+        let is_configured = self.operator_token == Some(presented);
+        let is_stored = stored == Some(presented) && is_well_formed(CredentialKind::Operator, token);
+        if is_configured || is_stored {
+            Ok(AdminContext { authority: Authority::Operator, now: self.clock.now() })
+        } else {
+            Err(NotAuthenticated::Rejected)
+        }
+    }
+
+    /// What of an account the caller may touch, for acts that heads may do in their department.
+    async fn reach(&self, ctx: &AdminContext, account: AccountId) -> Result<Reach, AdminError> {
+        let Authority::Member(credential) = &ctx.authority else {
+            self.find_account_or_absent(account).await?;
+            return Ok(Reach::Whole);
+        };
+        if credential.role == Role::Member {
+            return Err(AdminError::Forbidden("this needs the key of a member with the role admin or head"));
+        }
+        if credential.account != account {
+            return Err(AdminError::NotFound("account"));
+        }
+        match (credential.role, credential.department) {
+            (Role::Admin, _) => Ok(Reach::Whole),
+            (_, Some(department)) => {
+                let tree = self.department_tree(account).await?;
+                Ok(Reach::Departments(tree.below(department).into_iter().collect()))
+            }
+            (_, None) => Ok(Reach::Departments(Vec::new())),
+        }
+    }
+
+    async fn department_tree(&self, account: AccountId) -> Result<DepartmentTree, AdminError> {
+        let departments = self.store.list_departments(account).await?;
+        Ok(DepartmentTree::new(departments.into_iter().map(|department| (department.id, department.parent))))
+    }
+
+    /// A project that the caller may administer; another account's is absent.
+    async fn admin_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<Project, AdminError> {
+        if let Authority::Member(credential) = &ctx.authority
+            && credential.role != Role::Admin
+        {
+            return Err(ADMINS_ONLY);
+        }
+        self.reachable_project(ctx, id).await
+    }
+
+    /// A project of the caller's account, or of any for the operator.
+    async fn reachable_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<Project, AdminError> {
+        let project = self.store.find_project(id).await?;
+        let is_own = |project: &Project| ctx.account_of_caller().is_none_or(|own| own == project.account);
+        project.filter(is_own).ok_or(AdminError::NotFound("project"))
+    }
+
+    fn admin_audit(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        project: Option<ProjectId>,
+        action: &'static str,
+        subject: impl ToString,
+    ) -> AuditEntry {
+        let actor = match &ctx.authority {
+            Authority::Operator => Actor::Operator,
+            Authority::Member(credential) => Actor::Member(credential.member),
+        };
+        AuditEntry {
+            id: AuditId::new(self.ids.uuid(ctx.now)),
+            account,
+            project,
+            at: ctx.now,
+            actor,
+            action: action.into(),
+            subject: subject.to_string(),
+        }
+    }
+}

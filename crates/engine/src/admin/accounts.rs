@@ -1,0 +1,90 @@
+//! Accounts and their subscriptions: the operator's business.
+
+use mnemon_core::{Account, AccountId, PlanName, Subscription, Timestamp};
+
+use super::{AdminContext, AdminError, checks};
+use crate::Engine;
+
+impl Engine {
+    /// Makes an account. Without a plan it can do nothing until one is activated.
+    pub async fn create_account(
+        &self,
+        ctx: &AdminContext,
+        name: &str,
+        plan: Option<PlanName>,
+        paid_until: Option<Timestamp>,
+    ) -> Result<Account, AdminError> {
+        ctx.need_operator()?;
+        let account = Account {
+            id: AccountId::new(self.ids.uuid(ctx.now)),
+            name: checks::name(self.guard, "name", name)?,
+            subscription: Subscription { plan, paid_until, is_suspended: false },
+            created_at: ctx.now,
+        };
+        let audit = self.admin_audit(ctx, account.id, None, "account.create", account.id);
+        self.store.insert_account(account.clone(), audit).await?;
+        Ok(account)
+    }
+
+    /// Accounts by id: all for the operator, its own for an admin.
+    pub async fn list_accounts(
+        &self,
+        ctx: &AdminContext,
+        after: Option<AccountId>,
+        limit: usize,
+    ) -> Result<Vec<Account>, AdminError> {
+        ctx.need_operator()?;
+        Ok(self.store.list_accounts(after, limit).await?)
+    }
+
+    /// One account.
+    pub async fn show_account(&self, ctx: &AdminContext, id: AccountId) -> Result<Account, AdminError> {
+        ctx.need_admin(id)?;
+        self.find_account_or_absent(id).await
+    }
+
+    /// Activates a plan, or changes it.
+    pub async fn set_subscription(
+        &self,
+        ctx: &AdminContext,
+        id: AccountId,
+        plan: Option<PlanName>,
+        paid_until: Option<Timestamp>,
+    ) -> Result<Account, AdminError> {
+        self.change_subscription(ctx, id, "subscription.change", |subscription| {
+            subscription.plan = plan;
+            subscription.paid_until = paid_until;
+        })
+        .await
+    }
+
+    /// Suspends an account, or lifts that: its credentials are refused from the next request on.
+    pub async fn set_suspension(
+        &self,
+        ctx: &AdminContext,
+        id: AccountId,
+        is_suspended: bool,
+    ) -> Result<Account, AdminError> {
+        let action = if is_suspended { "account.suspend" } else { "account.resume" };
+        self.change_subscription(ctx, id, action, |subscription| subscription.is_suspended = is_suspended).await
+    }
+
+    async fn change_subscription(
+        &self,
+        ctx: &AdminContext,
+        id: AccountId,
+        action: &'static str,
+        change: impl FnOnce(&mut Subscription),
+    ) -> Result<Account, AdminError> {
+        ctx.need_operator()?;
+        let mut account = self.find_account_or_absent(id).await?;
+        change(&mut account.subscription);
+        let audit = self.admin_audit(ctx, id, None, action, id);
+        let is_known = self.store.update_subscription(id, account.subscription, audit).await?;
+        if is_known { Ok(account) } else { Err(AdminError::NotFound("account")) }
+    }
+
+    pub(super) async fn find_account_or_absent(&self, id: AccountId) -> Result<Account, AdminError> {
+        self.store.find_account(id).await?.ok_or(AdminError::NotFound("account"))
+    }
+}

@@ -1,0 +1,130 @@
+//! The tree of departments.
+
+use mnemon_core::{AccountId, Department, DepartmentId};
+use mnemon_store::DepartmentDeleted;
+
+use super::{AdminContext, AdminError, checks};
+use crate::Engine;
+
+/// A department to be made, or what a department is to become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDepartment {
+    /// Its name.
+    pub name: String,
+    /// The department above it.
+    pub parent: Option<DepartmentId>,
+}
+
+impl Engine {
+    /// Makes a department.
+    pub async fn create_department(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        new: NewDepartment,
+    ) -> Result<Department, AdminError> {
+        self.admin_account(ctx, account).await?;
+        ctx.need_write()?;
+        self.check_parent(account, new.parent).await?;
+        let department = Department {
+            id: DepartmentId::new(self.ids.uuid(ctx.now)),
+            account,
+            parent: new.parent,
+            name: checks::name(self.guard, "name", &new.name)?,
+        };
+        let audit = self.admin_audit(ctx, account, None, "department.create", department.id);
+        self.store.insert_department(department.clone(), audit).await?;
+        Ok(department)
+    }
+
+    /// All departments, by name.
+    pub async fn list_departments(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+    ) -> Result<Vec<Department>, AdminError> {
+        self.admin_account(ctx, account).await?;
+        Ok(self.store.list_departments(account).await?)
+    }
+
+    /// One department.
+    pub async fn show_department(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: DepartmentId,
+    ) -> Result<Department, AdminError> {
+        self.admin_account(ctx, account).await?;
+        self.department_or_absent(account, id).await
+    }
+
+    /// Renames a department or moves it in the tree. What is left out stays; a parent of `Some(None)` moves it to the
+    /// top.
+    pub async fn change_department(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: DepartmentId,
+        name: Option<String>,
+        parent: Option<Option<DepartmentId>>,
+    ) -> Result<Department, AdminError> {
+        self.admin_account(ctx, account).await?;
+        ctx.need_write()?;
+        let mut department = self.department_or_absent(account, id).await?;
+        if let Some(name) = name {
+            department.name = checks::name(self.guard, "name", &name)?;
+        }
+        if let Some(parent) = parent {
+            self.check_parent(account, parent).await?;
+            let tree = self.department_tree(account).await?;
+            if parent.is_some_and(|parent| tree.above(parent).contains(&id)) {
+                return Err(AdminError::Conflict("a department can't lie below itself".to_owned()));
+            }
+            department.parent = parent;
+        }
+        let audit = self.admin_audit(ctx, account, None, "department.change", id);
+        let is_known = self.store.update_department(department.clone(), audit).await?;
+        if is_known { Ok(department) } else { Err(AdminError::NotFound("department")) }
+    }
+
+    /// Removes a department that nothing refers to.
+    pub async fn delete_department(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: DepartmentId,
+    ) -> Result<(), AdminError> {
+        self.admin_account(ctx, account).await?;
+        ctx.need_write()?;
+        let audit = self.admin_audit(ctx, account, None, "department.delete", id);
+        match self.store.delete_department(account, id, audit).await? {
+            DepartmentDeleted::Done => Ok(()),
+            DepartmentDeleted::Absent => Err(AdminError::NotFound("department")),
+            DepartmentDeleted::InUse => Err(AdminError::Conflict(
+                "the department still has members, departments below it or records; move these first".to_owned(),
+            )),
+        }
+    }
+
+    /// An account that the caller may administer as a whole.
+    pub(super) async fn admin_account(&self, ctx: &AdminContext, account: AccountId) -> Result<(), AdminError> {
+        ctx.need_admin(account)?;
+        self.find_account_or_absent(account).await.map(|_| ())
+    }
+
+    pub(super) async fn check_parent(
+        &self,
+        account: AccountId,
+        department: Option<DepartmentId>,
+    ) -> Result<(), AdminError> {
+        match department {
+            Some(id) => self.department_or_absent(account, id).await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    async fn department_or_absent(&self, account: AccountId, id: DepartmentId) -> Result<Department, AdminError> {
+        let departments = self.store.list_departments(account).await?;
+        departments.into_iter().find(|department| department.id == id).ok_or(AdminError::NotFound("department"))
+    }
+}

@@ -1,0 +1,105 @@
+//! Keys: made, listed without their secret, revoked. A key is rotated by making a second one and revoking the first.
+
+use mnemon_core::{
+    Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, make_token,
+};
+use mnemon_store::{KeyRow, NewKey};
+
+use super::{AdminContext, AdminError, Authority, Reach, checks};
+use crate::Engine;
+
+/// A key to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewKeyRequest {
+    /// The member it acts for.
+    pub member: MemberId,
+    /// What it may do.
+    pub access: Access,
+    /// What people call it.
+    pub label: Option<String>,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A key just made: the one time that its secret can be seen.
+#[derive(Debug)]
+pub struct MadeKey {
+    /// Its id.
+    pub id: KeyId,
+    /// The secret.
+    pub key: Secret<String>,
+}
+
+impl Engine {
+    /// Makes a key for a member.
+    pub async fn create_key(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        request: NewKeyRequest,
+    ) -> Result<MadeKey, AdminError> {
+        need_role(ctx)?;
+        let project = self.reachable_project(ctx, project).await?;
+        let reach = self.reach(ctx, project.account).await?;
+        ctx.need_write()?;
+        let member = self.member_within(&reach, project.account, request.member).await?;
+        if matches!(reach, Reach::Departments(_)) && member.role == Role::Admin {
+            return Err(AdminError::Forbidden("a head may not make keys for admins"));
+        }
+        let label = request.label.map(|label| checks::name(self.guard, "label", &label)).transpose()?;
+        let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
+        let id = KeyId::new(self.ids.uuid(ctx.now));
+        let new = NewKey {
+            id,
+            hash: CredentialHash::of(key.expose()),
+            project: project.id,
+            member: member.id,
+            access: request.access,
+            label,
+            expires_at: request.expires_at,
+            created_at: ctx.now,
+        };
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "key.create", id);
+        self.store.insert_key(new, audit).await?;
+        Ok(MadeKey { id, key })
+    }
+
+    /// The keys of a project within the caller's reach, oldest first.
+    pub async fn list_keys(&self, ctx: &AdminContext, project: ProjectId) -> Result<Vec<KeyRow>, AdminError> {
+        need_role(ctx)?;
+        let project = self.reachable_project(ctx, project).await?;
+        let reach = self.reach(ctx, project.account).await?;
+        let mut keys = self.store.list_keys(project.id).await?;
+        if let Reach::Departments(_) = &reach {
+            let members = self.store.list_members(project.account).await?;
+            keys.retain(|key| members.iter().any(|m| m.id == key.member && reach.covers(m.department)));
+        }
+        Ok(keys)
+    }
+
+    /// Revokes a key: it is refused from the next request on.
+    pub async fn revoke_key(&self, ctx: &AdminContext, id: KeyId) -> Result<(), AdminError> {
+        need_role(ctx)?;
+        let absent = || AdminError::NotFound("key");
+        let key = self.store.find_key(id).await?.ok_or_else(absent)?;
+        if ctx.account_of_caller().is_some_and(|own| own != key.account) {
+            return Err(absent());
+        }
+        let reach = self.reach(ctx, key.account).await?;
+        ctx.need_write()?;
+        self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
+        let audit = self.admin_audit(ctx, key.account, Some(key.project), "key.revoke", id);
+        let was_alive = self.store.revoke_key(id, ctx.now, audit).await?;
+        if was_alive { Ok(()) } else { Err(absent()) }
+    }
+}
+
+/// Refuses plain members before anything is looked up, so that they learn nothing of what exists.
+fn need_role(ctx: &AdminContext) -> Result<(), AdminError> {
+    match &ctx.authority {
+        Authority::Member(credential) if credential.role == Role::Member => {
+            Err(AdminError::Forbidden("this needs the key of a member with the role admin or head"))
+        }
+        _ => Ok(()),
+    }
+}

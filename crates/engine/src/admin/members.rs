@@ -1,0 +1,164 @@
+//! Members: an admin runs all of its account's, a head those of its department and below.
+
+use mnemon_core::{AccountId, DepartmentId, Member, MemberId, Role, Timestamp};
+use mnemon_store::MemberDeleted;
+
+use super::{AdminContext, AdminError, Reach, checks};
+use crate::Engine;
+
+/// A member to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMember {
+    /// Its name.
+    pub name: String,
+    /// What it may administer.
+    pub role: Role,
+    /// Where it works.
+    pub department: Option<DepartmentId>,
+    /// When its access ends.
+    pub access_until: Option<Timestamp>,
+}
+
+/// What is to change; what is left out stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemberChange {
+    /// The name.
+    pub name: Option<String>,
+    /// The role.
+    pub role: Option<Role>,
+    /// The department; `Some(None)` takes it out of any.
+    pub department: Option<Option<DepartmentId>>,
+    /// The end of access; `Some(None)` lifts it.
+    pub access_until: Option<Option<Timestamp>>,
+}
+
+/// What removing a member took along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemovedMember {
+    /// Keys revoked.
+    pub keys: u64,
+    /// Records handed over.
+    pub records: u64,
+}
+
+impl Engine {
+    /// Makes a member.
+    pub async fn create_member(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        new: NewMember,
+    ) -> Result<Member, AdminError> {
+        let reach = self.reach(ctx, account).await?;
+        ctx.need_write()?;
+        self.check_parent(account, new.department).await?;
+        let member = Member {
+            id: MemberId::new(self.ids.uuid(ctx.now)),
+            account,
+            department: new.department,
+            name: checks::name(self.guard, "name", &new.name)?,
+            role: new.role,
+            access_until: new.access_until,
+            created_at: ctx.now,
+        };
+        check_within(&reach, &member)?;
+        let audit = self.admin_audit(ctx, account, None, "member.create", member.id);
+        self.store.insert_member(member.clone(), audit).await?;
+        Ok(member)
+    }
+
+    /// The members within the caller's reach, by name.
+    pub async fn list_members(&self, ctx: &AdminContext, account: AccountId) -> Result<Vec<Member>, AdminError> {
+        let reach = self.reach(ctx, account).await?;
+        let mut members = self.store.list_members(account).await?;
+        members.retain(|member| reach.covers(member.department));
+        Ok(members)
+    }
+
+    /// One member.
+    pub async fn show_member(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: MemberId,
+    ) -> Result<Member, AdminError> {
+        let reach = self.reach(ctx, account).await?;
+        self.member_within(&reach, account, id).await
+    }
+
+    /// Changes a member.
+    pub async fn change_member(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: MemberId,
+        change: MemberChange,
+    ) -> Result<Member, AdminError> {
+        let reach = self.reach(ctx, account).await?;
+        ctx.need_write()?;
+        let mut member = self.member_within(&reach, account, id).await?;
+        check_within(&reach, &member)?;
+        if let Some(name) = change.name {
+            member.name = checks::name(self.guard, "name", &name)?;
+        }
+        member.role = change.role.unwrap_or(member.role);
+        member.access_until = change.access_until.unwrap_or(member.access_until);
+        if let Some(department) = change.department {
+            self.check_parent(account, department).await?;
+            member.department = department;
+        }
+        check_within(&reach, &member)?;
+        let audit = self.admin_audit(ctx, account, None, "member.change", id);
+        let is_known = self.store.update_member(member.clone(), audit).await?;
+        if is_known { Ok(member) } else { Err(AdminError::NotFound("member")) }
+    }
+
+    /// Removes a member: its keys are revoked, and its records become the heir's.
+    pub async fn delete_member(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: MemberId,
+        hand_over_to: Option<MemberId>,
+    ) -> Result<RemovedMember, AdminError> {
+        let reach = self.reach(ctx, account).await?;
+        ctx.need_write()?;
+        let member = self.member_within(&reach, account, id).await?;
+        check_within(&reach, &member)?;
+        if let Some(heir) = hand_over_to {
+            if heir == id {
+                return Err(AdminError::Invalid("hand_over_to must name another member".to_owned()));
+            }
+            self.member_within(&reach, account, heir).await?;
+        }
+        let audit = self.admin_audit(ctx, account, None, "member.delete", id);
+        match self.store.delete_member(account, id, hand_over_to, audit).await? {
+            MemberDeleted::Done { keys, records } => Ok(RemovedMember { keys, records }),
+            MemberDeleted::Absent => Err(AdminError::NotFound("member")),
+            MemberDeleted::NeedsHeir { records } => Err(AdminError::Conflict(format!(
+                "the member has {records} record(s); name in hand_over_to who gets them"
+            ))),
+        }
+    }
+
+    pub(super) async fn member_within(
+        &self,
+        reach: &Reach,
+        account: AccountId,
+        id: MemberId,
+    ) -> Result<Member, AdminError> {
+        let members = self.store.list_members(account).await?;
+        let member = members.into_iter().find(|member| member.id == id && reach.covers(member.department));
+        member.ok_or(AdminError::NotFound("member"))
+    }
+}
+
+/// A head makes and changes plain members of its own departments: nobody may hand out more than they have.
+fn check_within(reach: &Reach, member: &Member) -> Result<(), AdminError> {
+    let is_within = match reach {
+        Reach::Whole => true,
+        Reach::Departments(_) => member.role != Role::Admin && reach.covers(member.department),
+    };
+    let text = "a head may run members of its own department and below, and make no admins";
+    if is_within { Ok(()) } else { Err(AdminError::Forbidden(text)) }
+}

@@ -1,0 +1,189 @@
+//! Records, by the caller's visibility: listed, restored, purged.
+
+use jiff::SignedDuration;
+use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceName};
+use mnemon_store::{Listed, RecordFilter};
+
+use super::{ADMINS_ONLY, AdminContext, AdminError, Authority};
+use crate::Engine;
+use crate::freshness::Claim;
+use mnemon_core::{Project, Role, Status};
+
+/// How long a forgotten record can be restored.
+const RESTORE_DAYS: i64 = 30;
+/// How many rows are read at once while looking for those that the caller may see.
+const PAGE_ROWS: usize = 200;
+/// How many records one round of the clean-up removes: short enough to let saves through in between.
+const PURGE_ROWS: usize = 500;
+
+/// Which records to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordQuery {
+    /// Only of this workspace.
+    pub workspace: Option<WorkspaceName>,
+    /// Only of this source.
+    pub source_id: Option<String>,
+    /// The forgotten ones instead of the living.
+    pub is_forgotten: bool,
+    /// Those before this place of the log.
+    pub before: Option<Seq>,
+    /// The most rows.
+    pub limit: usize,
+}
+
+/// A record in a list, with its status for the caller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownRecord {
+    /// The record.
+    pub listed: Listed,
+    /// Whether it still holds.
+    pub status: Status,
+}
+
+/// A page of records, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordPage {
+    /// The records.
+    pub records: Vec<ShownRecord>,
+    /// Where the next page begins, if there may be one.
+    pub next: Option<Seq>,
+}
+
+impl Engine {
+    /// Lists records that the caller may see.
+    pub async fn list_records(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        query: RecordQuery,
+    ) -> Result<RecordPage, AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        let viewer = ctx.viewer();
+        let filter =
+            RecordFilter { workspace: query.workspace, source_id: query.source_id, is_forgotten: query.is_forgotten };
+        let (mut seen, mut before) = (Vec::new(), query.before);
+        let next = loop {
+            let rows = self.store.list_records(project.id, filter.clone(), before, PAGE_ROWS).await?;
+            let is_end = rows.len() < PAGE_ROWS;
+            before = rows.last().map(|row| row.record.seq).or(before);
+            seen.extend(rows.into_iter().filter(|row| viewer.sees(&row.record.audience)));
+            if seen.len() > query.limit {
+                seen.truncate(query.limit);
+                break seen.last().map(|row| row.record.seq);
+            }
+            if is_end {
+                break None;
+            }
+        };
+        let records = self.judge_listed(ctx, project.id, seen).await?;
+        Ok(RecordPage { records, next })
+    }
+
+    /// Brings a forgotten record back, within 30 days.
+    pub async fn restore_record(&self, ctx: &AdminContext, id: RecordId) -> Result<ShownRecord, AdminError> {
+        let (project, listed) = self.visible_record(ctx, id).await?;
+        ctx.need_write()?;
+        if listed.forgotten_at.is_none() {
+            return Err(AdminError::Conflict("the record is not forgotten".to_owned()));
+        }
+        let account = self.find_account_or_absent(project.account).await?;
+        let records_max = account.plan().and_then(|plan| self.plans.limits(plan).records_max);
+        let since = moment_before(ctx.now);
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.restore", id);
+        let record = self.store.restore(project.id, id, since, records_max, audit).await?.ok_or_else(|| {
+            let text = format!(
+                "the record was forgotten more than {RESTORE_DAYS} days ago, its workspace is gone, or the project is full"
+            );
+            AdminError::Conflict(text)
+        })?;
+        let restored = vec![Listed { record, forgotten_at: None }];
+        let mut shown = self.judge_listed(ctx, project.id, restored).await?;
+        Ok(shown.pop().expect("one record gives one"))
+    }
+
+    /// Forgets a record, or removes it for good.
+    pub async fn delete_record(&self, ctx: &AdminContext, id: RecordId, is_purge: bool) -> Result<(), AdminError> {
+        let (project, listed) = self.visible_record(ctx, id).await?;
+        ctx.need_write()?;
+        if is_purge {
+            let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.purge", id);
+            let was_there = self.store.purge(project.id, id, audit).await?;
+            return if was_there { Ok(()) } else { Err(AdminError::NotFound("record")) };
+        }
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.forget", id);
+        let forgotten = self.store.forget(project.id, &[listed.record.seq], audit).await?;
+        if forgotten.is_empty() { Err(AdminError::NotFound("record")) } else { Ok(()) }
+    }
+
+    /// Removes for good what was forgotten more than 30 days ago. Answers how many records it were.
+    pub async fn purge_old(&self) -> Result<u64, mnemon_store::StoreError> {
+        let before = moment_before(self.clock.now());
+        let mut total = 0;
+        loop {
+            let purged = self.store.purge_forgotten(before, PURGE_ROWS).await?;
+            total += purged;
+            if purged < PURGE_ROWS as u64 {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// Rewrites storage without its free space.
+    pub async fn compact(&self, ctx: &AdminContext) -> Result<(), AdminError> {
+        ctx.need_operator()?;
+        Ok(self.store.compact().await?)
+    }
+
+    /// A record, alive or forgotten, that the caller may see, in whichever of the caller's projects it lies.
+    async fn visible_record(&self, ctx: &AdminContext, id: RecordId) -> Result<(Project, Listed), AdminError> {
+        if let Authority::Member(credential) = &ctx.authority
+            && credential.role != Role::Admin
+        {
+            return Err(ADMINS_ONLY);
+        }
+        for project in self.administered_projects(ctx).await? {
+            let Some(listed) = self.store.find_any(project.id, id).await? else { continue };
+            // The operator may purge what it can't read: the id is all that it needs.
+            if ctx.is_operator() || ctx.viewer().sees(&listed.record.audience) {
+                return Ok((project, listed));
+            }
+        }
+        Err(AdminError::NotFound("record"))
+    }
+
+    async fn administered_projects(&self, ctx: &AdminContext) -> Result<Vec<Project>, AdminError> {
+        if let Some(account) = ctx.account_of_caller() {
+            return Ok(self.store.list_projects(account).await?);
+        }
+        let (mut projects, mut after) = (Vec::new(), None);
+        loop {
+            let accounts = self.store.list_accounts(after, PAGE_ROWS).await?;
+            for account in &accounts {
+                projects.extend(self.store.list_projects(account.id).await?);
+            }
+            after = accounts.last().map(|account| account.id);
+            if accounts.len() < PAGE_ROWS {
+                return Ok(projects);
+            }
+        }
+    }
+
+    async fn judge_listed(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        listed: Vec<Listed>,
+    ) -> Result<Vec<ShownRecord>, AdminError> {
+        let claims: Vec<Claim<'_>> = listed.iter().map(|row| Claim::of_record(&row.record)).collect();
+        let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, None).await?;
+        Ok(listed
+            .into_iter()
+            .zip(judged)
+            .map(|(listed, judged)| ShownRecord { listed, status: judged.status })
+            .collect())
+    }
+}
+
+fn moment_before(now: Timestamp) -> Timestamp {
+    now.saturating_sub(SignedDuration::from_hours(24 * RESTORE_DAYS)).unwrap_or(Timestamp::MIN)
+}

@@ -1,0 +1,94 @@
+//! Indexes as bytes, so that a start does not read a whole workspace again. Derived and disposable: bytes that do not
+//! read back, or that know more than the log, are passed over and the index is built from the log.
+
+use mnemon_core::{Audience, DepartmentId, MemberId, Seq};
+use mnemon_recall::{Model, WorkspaceIndex};
+
+/// Below so many records an index is built from the log about as fast as it is read.
+pub(crate) const RECORDS_MIN: usize = 2_000;
+
+const MAGIC: &[u8; 4] = b"MNS1";
+const AUDIENCE_BYTES: usize = 17;
+
+/// How many changes are worth a new snapshot: a quarter of the workspace, so that writing stays a small part of the work.
+pub(crate) fn is_due(records: usize, snapshot: Seq, applied: Seq) -> bool {
+    let changes = applied.0.saturating_sub(snapshot.0);
+    records >= RECORDS_MIN && changes >= (records as u64 / 4).max(RECORDS_MIN as u64)
+}
+
+/// The bytes of an index and of the audiences that its numbers stand for.
+pub(crate) fn encode(audiences: &[Audience], index: &WorkspaceIndex) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend((audiences.len() as u32).to_le_bytes());
+    for audience in audiences {
+        let (kind, id) = match audience {
+            Audience::Shared => (0, [0; 16]),
+            Audience::Department(id) => (1, id.to_bytes()),
+            Audience::Author(id) => (2, id.to_bytes()),
+        };
+        bytes.push(kind);
+        bytes.extend(id);
+    }
+    bytes.extend(index.to_snapshot());
+    bytes
+}
+
+/// What [`encode`] wrote. `None` on any doubt.
+pub(crate) fn decode(bytes: &[u8], model: &'static Model) -> Option<(Vec<Audience>, WorkspaceIndex)> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (count, rest) = rest.split_first_chunk::<4>()?;
+    let count = u32::from_le_bytes(*count) as usize;
+    let (audiences, index) = rest.split_at_checked(count.checked_mul(AUDIENCE_BYTES)?)?;
+    let audiences = audiences.chunks_exact(AUDIENCE_BYTES).map(audience).collect::<Option<Vec<_>>>()?;
+    let index = WorkspaceIndex::from_snapshot(model, index).ok()?;
+    Some((audiences, index))
+}
+
+fn audience(bytes: &[u8]) -> Option<Audience> {
+    let (kind, id) = bytes.split_first()?;
+    let id: [u8; 16] = id.try_into().ok()?;
+    match kind {
+        0 => Some(Audience::Shared),
+        1 => Some(Audience::Department(DepartmentId::from_bytes(id))),
+        2 => Some(Audience::Author(MemberId::from_bytes(id))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mnemon_recall::{AudienceNo, NewDoc};
+
+    #[test]
+    fn what_was_written_reads_back_and_anything_else_does_not() {
+        let model = Model::shipped();
+        let mut index = WorkspaceIndex::new(model);
+        let doc = NewDoc { seq: 7, text: "the boiler code", audience: AudienceNo(1), counted: false, embedding: None };
+        index.add(doc);
+        let audiences = [Audience::Shared, Audience::Author(MemberId::from_bytes([3; 16]))];
+        let bytes = encode(&audiences, &index);
+        let (read, read_index) = decode(&bytes, model).unwrap();
+        assert_eq!(read, audiences);
+        assert!(read_index.contains(7));
+        for cut in [0, 3, 7, 20, bytes.len() - 1] {
+            assert!(decode(&bytes[..cut], model).is_none(), "{cut}");
+        }
+        for at in [0, 4, 8, bytes.len() / 2, bytes.len() - 1] {
+            let mut broken = bytes.clone();
+            broken[at] ^= 0xff;
+            let is_wrong = decode(&broken, model).is_some_and(|(read, _)| read == audiences);
+            assert!(!is_wrong, "a flipped byte at {at} went unseen");
+        }
+    }
+
+    #[test]
+    fn small_and_little_changed_workspaces_are_not_written() {
+        assert!(!is_due(1_999, Seq(0), Seq(1_999)));
+        assert!(is_due(2_000, Seq(0), Seq(2_000)));
+        assert!(!is_due(2_100, Seq(2_000), Seq(2_100)));
+        assert!(is_due(100_000, Seq(0), Seq(100_000)));
+        assert!(!is_due(100_000, Seq(100_000), Seq(120_000)));
+        assert!(is_due(100_000, Seq(100_000), Seq(125_000)));
+    }
+}

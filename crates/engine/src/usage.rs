@@ -1,0 +1,99 @@
+//! Counting what happens. Figures are kept in memory and written in the background every few seconds, so that counting a
+//! search costs no write; a crash loses at most those seconds of figures, never of records.
+
+use std::collections::HashMap;
+
+use mnemon_core::{KeyId, ProjectId, Timestamp};
+use mnemon_store::{Day, StoreError, Usage};
+use parking_lot::Mutex;
+
+use crate::{CallContext, Engine};
+
+const DAY_SECONDS: i64 = 86_400;
+
+/// Something that is counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Counted {
+    Call,
+    Save { bytes: usize },
+    Search,
+    Rejection,
+}
+
+/// The figures not yet written.
+#[derive(Debug, Default)]
+pub(crate) struct UsageCounter {
+    rows: Mutex<HashMap<(ProjectId, KeyId, Day), Usage>>,
+}
+
+/// The day of a moment.
+pub(crate) fn day_of(at: Timestamp) -> Day {
+    Day(i32::try_from(at.as_second().div_euclid(DAY_SECONDS)).unwrap_or(i32::MAX))
+}
+
+impl UsageCounter {
+    pub(crate) fn count(&self, ctx: &CallContext, what: Counted) {
+        let (project, key, day) = (ctx.project(), ctx.credential.key, day_of(ctx.now));
+        let mut rows = self.rows.lock();
+        let row = rows.entry((project, key, day)).or_insert_with(|| Usage {
+            project,
+            day,
+            key,
+            calls: 0,
+            saves: 0,
+            searches: 0,
+            rejections: 0,
+            bytes: 0,
+            last_used_at: ctx.now,
+        });
+        row.last_used_at = row.last_used_at.max(ctx.now);
+        match what {
+            Counted::Call => row.calls += 1,
+            Counted::Save { bytes } => {
+                row.saves += 1;
+                row.bytes += bytes as u64;
+            }
+            Counted::Search => row.searches += 1,
+            Counted::Rejection => row.rejections += 1,
+        }
+    }
+
+    fn take(&self) -> Vec<Usage> {
+        self.rows.lock().drain().map(|(_, row)| row).collect()
+    }
+
+    fn put_back(&self, rows: Vec<Usage>) {
+        let mut held = self.rows.lock();
+        for row in rows {
+            let key = (row.project, row.key, row.day);
+            match held.get_mut(&key) {
+                None => {
+                    held.insert(key, row);
+                }
+                Some(newer) => {
+                    newer.calls += row.calls;
+                    newer.saves += row.saves;
+                    newer.searches += row.searches;
+                    newer.rejections += row.rejections;
+                    newer.bytes += row.bytes;
+                }
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Writes the figures counted so far. When storage is away they are kept for the next try.
+    pub async fn flush_usage(&self) -> Result<(), StoreError> {
+        let rows = self.usage.take();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let kept = rows.clone();
+        let written = self.store.add_usage(rows).await;
+        if written.is_err() {
+            self.usage.put_back(kept);
+        }
+        written
+    }
+}

@@ -1,0 +1,86 @@
+//! The admin API under `/admin/v1`: one table of routes, each handler parses, calls one engine function and renders.
+//!
+//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in the access table of the tests.
+
+mod accounts;
+mod departments;
+mod error;
+mod extract;
+mod guarding;
+mod keys;
+mod members;
+mod projects;
+mod records;
+mod show;
+mod workspaces;
+
+use axum::Router;
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+
+use crate::http::App;
+
+/// Where the API lives.
+pub(crate) const PREFIX: &str = "/admin/v1";
+
+/// A door of the API.
+struct Route {
+    method: &'static str,
+    path: &'static str,
+    handler: MethodRouter<App>,
+}
+
+fn route(method: &'static str, path: &'static str, handler: MethodRouter<App>) -> Route {
+    Route { method, path, handler }
+}
+
+/// Every door.
+fn routes() -> Vec<Route> {
+    vec![
+        route("POST", "/accounts", post(accounts::create)),
+        route("GET", "/accounts", get(accounts::list)),
+        route("GET", "/accounts/{account}", get(accounts::show)),
+        route("PUT", "/accounts/{account}/subscription", put(accounts::subscribe)),
+        route("PUT", "/accounts/{account}/suspension", put(accounts::suspend)),
+        route("GET", "/accounts/{account}/audit", get(accounts::audit)),
+        route("GET", "/accounts/{account}/guard", get(guarding::show)),
+        route("PUT", "/accounts/{account}/guard", put(guarding::set)),
+        route("GET", "/accounts/{account}/guard/rejections", get(guarding::rejections)),
+        route("POST", "/accounts/{account}/departments", post(departments::create)),
+        route("GET", "/accounts/{account}/departments", get(departments::list)),
+        route("GET", "/accounts/{account}/departments/{department}", get(departments::show)),
+        route("PATCH", "/accounts/{account}/departments/{department}", patch(departments::change)),
+        route("DELETE", "/accounts/{account}/departments/{department}", delete(departments::remove)),
+        route("POST", "/accounts/{account}/members", post(members::create)),
+        route("GET", "/accounts/{account}/members", get(members::list)),
+        route("GET", "/accounts/{account}/members/{member}", get(members::show)),
+        route("PATCH", "/accounts/{account}/members/{member}", patch(members::change)),
+        route("DELETE", "/accounts/{account}/members/{member}", delete(members::remove)),
+        route("POST", "/accounts/{account}/projects", post(projects::create)),
+        route("GET", "/accounts/{account}/projects", get(projects::list)),
+        route("GET", "/projects/{project}", get(projects::show)),
+        route("DELETE", "/projects/{project}", delete(projects::remove)),
+        route("GET", "/projects/{project}/usage", get(projects::usage)),
+        route("POST", "/projects/{project}/keys", post(keys::create)),
+        route("GET", "/projects/{project}/keys", get(keys::list)),
+        route("DELETE", "/keys/{key}", delete(keys::revoke)),
+        route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
+        route("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
+        route("GET", "/projects/{project}/records", get(records::list)),
+        route("POST", "/projects/{project}/explain", post(records::explain)),
+        route("POST", "/projects/{project}/guard/releases", post(guarding::release)),
+        route("POST", "/records/{record}/restore", post(records::restore)),
+        route("DELETE", "/records/{record}", delete(records::remove)),
+        route("POST", "/compact", post(records::compact)),
+    ]
+}
+
+/// Method and path of every door, for the access table.
+pub fn route_table() -> Vec<(&'static str, String)> {
+    routes().into_iter().map(|route| (route.method, format!("{PREFIX}{}", route.path))).collect()
+}
+
+/// The doors, put up.
+pub(crate) fn router() -> Router<App> {
+    let router = Router::new().fallback(error::no_such_route);
+    routes().into_iter().fold(router, |router, route| router.route(route.path, route.handler))
+}

@@ -1,0 +1,84 @@
+//! Accounts, their subscriptions and their audit log.
+
+use axum::extract::{Path, Query, State};
+use mnemon_core::PlanName;
+use mnemon_engine::admin::AdminError;
+use mnemon_protocol::admin::{CreateAccount, SetSubscription, SetSuspension};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::error::Failure;
+use super::extract::{Admin, Sent, id, id_in, limit, moment, word};
+use super::show;
+use crate::http::{App, Reply};
+
+const PLANS: &str = "free, starter, pro, enterprise, unlimited";
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Page {
+    limit: Option<String>,
+    after: Option<String>,
+}
+
+fn plan(text: Option<&str>) -> Result<Option<PlanName>, AdminError> {
+    text.map(|text| word(text, "plan", PlanName::parse, PLANS)).transpose()
+}
+
+pub(crate) async fn create(
+    State(app): State<App>,
+    admin: Admin,
+    Sent(sent): Sent<CreateAccount>,
+) -> Result<Reply, Failure> {
+    let plan = plan(sent.plan.as_deref())?;
+    let paid_until = moment(sent.paid_until.as_deref(), "paid_until")?;
+    let account = admin.engine.create_account(&admin.ctx, &sent.name, plan, paid_until).await?;
+    Ok(show::created(&show::account(&account, app.0.engine.now())))
+}
+
+pub(crate) async fn list(State(app): State<App>, admin: Admin, Query(page): Query<Page>) -> Result<Reply, Failure> {
+    let limit = limit(page.limit.as_deref())?;
+    let after = id_in(page.after.as_deref(), "after")?;
+    let accounts = admin.engine.list_accounts(&admin.ctx, after, limit).await?;
+    let next = (accounts.len() == limit).then(|| accounts.last().map(|account| account.id.to_string()));
+    let shown: Vec<_> = accounts.iter().map(|account| show::account(account, app.0.engine.now())).collect();
+    Ok(show::ok(&json!({"accounts": shown, "next": next.flatten()})))
+}
+
+pub(crate) async fn show(State(app): State<App>, admin: Admin, Path(account): Path<String>) -> Result<Reply, Failure> {
+    let account = admin.engine.show_account(&admin.ctx, id(&account, "account")?).await?;
+    Ok(show::ok(&show::account(&account, app.0.engine.now())))
+}
+
+pub(crate) async fn subscribe(
+    State(app): State<App>,
+    admin: Admin,
+    Path(account): Path<String>,
+    Sent(sent): Sent<SetSubscription>,
+) -> Result<Reply, Failure> {
+    let plan = plan(sent.plan.as_deref())?;
+    let paid_until = moment(sent.paid_until.as_deref(), "paid_until")?;
+    let account = id(&account, "account")?;
+    let account = admin.engine.set_subscription(&admin.ctx, account, plan, paid_until).await?;
+    Ok(show::ok(&show::account(&account, app.0.engine.now())))
+}
+
+pub(crate) async fn suspend(
+    State(app): State<App>,
+    admin: Admin,
+    Path(account): Path<String>,
+    Sent(sent): Sent<SetSuspension>,
+) -> Result<Reply, Failure> {
+    let account = admin.engine.set_suspension(&admin.ctx, id(&account, "account")?, sent.suspended).await?;
+    Ok(show::ok(&show::account(&account, app.0.engine.now())))
+}
+
+pub(crate) async fn audit(
+    admin: Admin,
+    Path(account): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Reply, Failure> {
+    let limit = limit(page.limit.as_deref())?;
+    let lines = admin.engine.list_audit(&admin.ctx, id(&account, "account")?, limit).await?;
+    let shown: Vec<_> = lines.iter().map(show::audit).collect();
+    Ok(show::ok(&json!({"audit": shown})))
+}

@@ -1,0 +1,97 @@
+//! Taking apart a request of the admin API: who calls, which thing, what was sent.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use mnemon_core::{JSON_DEPTH_MAX, Timestamp};
+use mnemon_engine::Engine;
+use mnemon_engine::admin::{AdminContext, AdminError};
+use mnemon_protocol::json;
+use serde::de::DeserializeOwned;
+
+use super::error::Failure;
+use crate::http::{App, Reply, admin_context, read_body};
+
+/// Somebody who administers, and what they do it with.
+pub(crate) struct Admin {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) ctx: AdminContext,
+}
+
+impl FromRequestParts<App> for Admin {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
+        if !app.0.origins.allow(&parts.headers) {
+            let message = "this Origin may not call; add it to server.allowed_origins";
+            return Err(Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message).into_response());
+        }
+        let ctx = admin_context(&app.0, &parts.headers).await.map_err(|refusal| *refusal)?;
+        Ok(Self { engine: Arc::clone(&app.0.engine), ctx })
+    }
+}
+
+/// The JSON that was sent. Where everything is optional, an empty body is an empty object.
+pub(crate) struct Sent<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, _: &App) -> Result<Self, Response> {
+        let bytes = read_body(request.into_body()).await.map_err(|error| {
+            Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string()).into_response()
+        })?;
+        let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        let value = json::parse(bytes, JSON_DEPTH_MAX).map_err(|error| invalid(&error.to_string()))?;
+        serde_json::from_value(value).map(Self).map_err(|error| invalid(&error.to_string()))
+    }
+}
+
+fn invalid(text: &str) -> Response {
+    Failure(AdminError::Invalid(text.to_owned())).into_response()
+}
+
+/// An id in the path. One that can't be read names nothing.
+pub(crate) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, AdminError> {
+    text.parse().map_err(|_| AdminError::NotFound(what))
+}
+
+/// An id in the body.
+pub(crate) fn id_in<T: FromStr>(text: Option<&str>, field: &str) -> Result<Option<T>, AdminError> {
+    let invalid = || AdminError::Invalid(format!("{field} must be an id"));
+    text.map(|text| text.parse().map_err(|_| invalid())).transpose()
+}
+
+/// A moment in the body or the query, in whole microseconds as storage keeps it.
+pub(crate) fn moment(text: Option<&str>, field: &str) -> Result<Option<Timestamp>, AdminError> {
+    let invalid =
+        || AdminError::Invalid(format!("{field} must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z"));
+    let parse = |text: &str| {
+        let moment: Timestamp = text.trim().parse().map_err(|_| invalid())?;
+        Timestamp::from_microsecond(moment.as_microsecond()).map_err(|_| invalid())
+    };
+    text.map(parse).transpose()
+}
+
+/// A word out of a list.
+pub(crate) fn word<T>(
+    text: &str,
+    field: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    words: &str,
+) -> Result<T, AdminError> {
+    parse(text.trim()).ok_or_else(|| AdminError::Invalid(format!("{field} must be one of {words}")))
+}
+
+/// The most rows of a list.
+pub(crate) fn limit(text: Option<&str>) -> Result<usize, AdminError> {
+    const DEFAULT: usize = 100;
+    const MAX: usize = 1_000;
+    let Some(text) = text else { return Ok(DEFAULT) };
+    let limit = text.parse().ok().filter(|limit| (1..=MAX).contains(limit));
+    limit.ok_or_else(|| AdminError::Invalid(format!("limit must be between 1 and {MAX}")))
+}

@@ -1,0 +1,52 @@
+//! The guard's mode, its findings, and what is let through by hand.
+
+use axum::extract::{Path, Query};
+use mnemon_engine::admin::GuardMode;
+use mnemon_protocol::admin::{ReleaseText, SetGuard};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::error::Failure;
+use super::extract::{Admin, Sent, id, limit, word};
+use super::show;
+use crate::http::Reply;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Page {
+    limit: Option<String>,
+}
+
+pub(crate) async fn show(admin: Admin, Path(account): Path<String>) -> Result<Reply, Failure> {
+    let mode = admin.engine.show_guard(&admin.ctx, id(&account, "account")?).await?;
+    Ok(show::ok(&json!({"mode": mode.as_str()})))
+}
+
+pub(crate) async fn set(
+    admin: Admin,
+    Path(account): Path<String>,
+    Sent(sent): Sent<SetGuard>,
+) -> Result<Reply, Failure> {
+    let mode = word(&sent.mode, "mode", GuardMode::parse, "reject, report, off")?;
+    admin.engine.set_guard(&admin.ctx, id(&account, "account")?, mode).await?;
+    Ok(show::ok(&json!({"mode": mode.as_str()})))
+}
+
+pub(crate) async fn rejections(
+    admin: Admin,
+    Path(account): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Reply, Failure> {
+    let limit = limit(page.limit.as_deref())?;
+    let found = admin.engine.list_rejections(&admin.ctx, id(&account, "account")?, limit).await?;
+    let shown: Vec<_> = found.iter().map(show::rejection).collect();
+    Ok(show::ok(&json!({"rejections": shown})))
+}
+
+pub(crate) async fn release(
+    admin: Admin,
+    Path(project): Path<String>,
+    Sent(sent): Sent<ReleaseText>,
+) -> Result<Reply, Failure> {
+    admin.engine.release_text(&admin.ctx, id(&project, "project")?, &sent.hash).await?;
+    Ok(show::created(&json!({"released": sent.hash})))
+}

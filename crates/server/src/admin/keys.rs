@@ -1,0 +1,39 @@
+//! Keys.
+
+use axum::extract::Path;
+use mnemon_core::Access;
+use mnemon_engine::admin::{AdminError, NewKeyRequest};
+use mnemon_protocol::admin::{CreateKey, MadeKeyJson};
+use serde_json::json;
+
+use super::error::Failure;
+use super::extract::{Admin, Sent, id, id_in, moment, word};
+use super::show;
+use crate::http::Reply;
+
+pub(crate) async fn create(
+    admin: Admin,
+    Path(project): Path<String>,
+    Sent(sent): Sent<CreateKey>,
+) -> Result<Reply, Failure> {
+    let missing = || AdminError::Invalid("member_id must be an id".to_owned());
+    let request = NewKeyRequest {
+        member: id_in(Some(&sent.member_id), "member_id")?.ok_or_else(missing)?,
+        access: word(&sent.access, "access", Access::parse, "read, write")?,
+        expires_at: moment(sent.expires_at.as_deref(), "expires_at")?,
+        label: sent.label,
+    };
+    let made = admin.engine.create_key(&admin.ctx, id(&project, "project")?, request).await?;
+    Ok(show::created(&MadeKeyJson { key_id: made.id.to_string(), key: made.key.expose() }))
+}
+
+pub(crate) async fn list(admin: Admin, Path(project): Path<String>) -> Result<Reply, Failure> {
+    let keys = admin.engine.list_keys(&admin.ctx, id(&project, "project")?).await?;
+    let shown: Vec<_> = keys.iter().map(show::key).collect();
+    Ok(show::ok(&json!({"keys": shown})))
+}
+
+pub(crate) async fn revoke(admin: Admin, Path(key): Path<String>) -> Result<Reply, Failure> {
+    admin.engine.revoke_key(&admin.ctx, id(&key, "key")?).await?;
+    Ok(show::ok(&json!({"revoked": true})))
+}

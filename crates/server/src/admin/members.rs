@@ -1,0 +1,70 @@
+//! Members.
+
+use axum::extract::Path;
+use mnemon_core::Role;
+use mnemon_engine::admin::{AdminError, MemberChange, NewMember};
+use mnemon_protocol::admin::{ChangeMember, CreateMember, DeleteMember};
+use serde_json::json;
+
+use super::error::Failure;
+use super::extract::{Admin, Sent, id, id_in, moment, word};
+use super::show;
+use crate::http::Reply;
+
+fn role(text: &str) -> Result<Role, AdminError> {
+    word(text, "role", Role::parse, "admin, head, member")
+}
+
+pub(crate) async fn create(
+    admin: Admin,
+    Path(account): Path<String>,
+    Sent(sent): Sent<CreateMember>,
+) -> Result<Reply, Failure> {
+    let new = NewMember {
+        role: role(&sent.role)?,
+        department: id_in(sent.department_id.as_deref(), "department_id")?,
+        access_until: moment(sent.access_until.as_deref(), "access_until")?,
+        name: sent.name,
+    };
+    let member = admin.engine.create_member(&admin.ctx, id(&account, "account")?, new).await?;
+    Ok(show::created(&show::member(&member)))
+}
+
+pub(crate) async fn list(admin: Admin, Path(account): Path<String>) -> Result<Reply, Failure> {
+    let members = admin.engine.list_members(&admin.ctx, id(&account, "account")?).await?;
+    let shown: Vec<_> = members.iter().map(show::member).collect();
+    Ok(show::ok(&json!({"members": shown})))
+}
+
+pub(crate) async fn show(admin: Admin, Path((account, member)): Path<(String, String)>) -> Result<Reply, Failure> {
+    let (account, member) = (id(&account, "account")?, id(&member, "member")?);
+    let member = admin.engine.show_member(&admin.ctx, account, member).await?;
+    Ok(show::ok(&show::member(&member)))
+}
+
+pub(crate) async fn change(
+    admin: Admin,
+    Path((account, member)): Path<(String, String)>,
+    Sent(sent): Sent<ChangeMember>,
+) -> Result<Reply, Failure> {
+    let (account, member) = (id(&account, "account")?, id(&member, "member")?);
+    let change = MemberChange {
+        role: sent.role.as_deref().map(role).transpose()?,
+        department: sent.department_id.map(|text| id_in(text.as_deref(), "department_id")).transpose()?,
+        access_until: sent.access_until.map(|text| moment(text.as_deref(), "access_until")).transpose()?,
+        name: sent.name,
+    };
+    let member = admin.engine.change_member(&admin.ctx, account, member, change).await?;
+    Ok(show::ok(&show::member(&member)))
+}
+
+pub(crate) async fn remove(
+    admin: Admin,
+    Path((account, member)): Path<(String, String)>,
+    Sent(sent): Sent<DeleteMember>,
+) -> Result<Reply, Failure> {
+    let (account, member) = (id(&account, "account")?, id(&member, "member")?);
+    let heir = id_in(sent.hand_over_to.as_deref(), "hand_over_to")?;
+    let removed = admin.engine.delete_member(&admin.ctx, account, member, heir).await?;
+    Ok(show::ok(&json!({"deleted": true, "keys_revoked": removed.keys, "records_handed_over": removed.records})))
+}

@@ -1,0 +1,104 @@
+//! Records, by the caller's visibility; and the rewriting of storage.
+
+use axum::extract::{Path, Query};
+use mnemon_core::{Seq, WorkspaceName};
+use mnemon_engine::admin::{AdminError, RecordQuery};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::error::Failure;
+use super::extract::{Admin, Sent, id, limit};
+use super::show;
+use crate::http::Reply;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Filter {
+    workspace: Option<String>,
+    source_id: Option<String>,
+    state: Option<String>,
+    before: Option<String>,
+    limit: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Removal {
+    purge: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExplainRequest {
+    query: String,
+    workspace: Option<String>,
+    limit: Option<usize>,
+}
+
+fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
+    let invalid = |text: &str| AdminError::Invalid(text.to_owned());
+    let workspace = filter.workspace.map(|name| WorkspaceName::parse(&name));
+    Ok(RecordQuery {
+        workspace: workspace.transpose().map_err(|error| invalid(&error.to_string()))?,
+        source_id: filter.source_id,
+        is_forgotten: match filter.state.as_deref() {
+            None | Some("live") => false,
+            Some("forgotten") => true,
+            Some(_) => return Err(invalid("state must be one of live, forgotten")),
+        },
+        before: match filter.before {
+            None => None,
+            Some(text) => {
+                Some(Seq(text.parse().map_err(|_| invalid("before must be what the last page gave as next"))?))
+            }
+        },
+        limit: limit(filter.limit.as_deref())?,
+    })
+}
+
+pub(crate) async fn list(
+    admin: Admin,
+    Path(project): Path<String>,
+    Query(filter): Query<Filter>,
+) -> Result<Reply, Failure> {
+    let query = query(filter)?;
+    let page = admin.engine.list_records(&admin.ctx, id(&project, "project")?, query).await?;
+    let shown: Vec<_> = page.records.iter().map(show::record).collect();
+    Ok(show::ok(&json!({"records": shown, "next": page.next.map(|seq| seq.to_string())})))
+}
+
+pub(crate) async fn restore(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
+    let restored = admin.engine.restore_record(&admin.ctx, id(&record, "record")?).await?;
+    Ok(show::ok(&show::record(&restored)))
+}
+
+pub(crate) async fn remove(
+    admin: Admin,
+    Path(record): Path<String>,
+    Query(removal): Query<Removal>,
+) -> Result<Reply, Failure> {
+    let is_purge = match removal.purge.as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(AdminError::Invalid("purge must be true or false".to_owned()).into()),
+    };
+    admin.engine.delete_record(&admin.ctx, id(&record, "record")?, is_purge).await?;
+    let word = if is_purge { "purged" } else { "forgotten" };
+    Ok(show::ok(&json!({word: true})))
+}
+
+pub(crate) async fn compact(admin: Admin) -> Result<Reply, Failure> {
+    admin.engine.compact(&admin.ctx).await?;
+    Ok(show::ok(&json!({"compacted": true})))
+}
+
+pub(crate) async fn explain(
+    admin: Admin,
+    Path(project): Path<String>,
+    Sent(sent): Sent<ExplainRequest>,
+) -> Result<Reply, Failure> {
+    let workspace = sent.workspace.as_deref().map(WorkspaceName::parse).transpose();
+    let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?.unwrap_or_default();
+    let limit = sent.limit.unwrap_or(mnemon_core::SEARCH_LIMIT_DEFAULT);
+    let project = id(&project, "project")?;
+    let explained = admin.engine.explain(&admin.ctx, project, &workspace, &sent.query, limit).await?;
+    Ok(show::ok(&show::explained(&explained)))
+}

@@ -1,0 +1,191 @@
+//! From what the engine answers to the JSON of the admin API.
+
+use http::StatusCode;
+use mnemon_core::{Account, Department, Member, Project, Timestamp};
+use mnemon_engine::admin::{AuditLine, Explained, KeyUsage, Rejection, ShownRecord, ShownWorkspace, UsageReport};
+use mnemon_protocol::admin::{
+    AccountJson, AuditJson, DepartmentJson, FiguresJson, KeyJson, ListedRecordJson, MemberJson, ProjectJson,
+    RejectionJson, UsageJson, WorkspaceJson,
+};
+use mnemon_store::{Actor, Day, KeyRow};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::http::Reply;
+use crate::mcp::record_json;
+
+pub(crate) fn ok(body: &impl Serialize) -> Reply {
+    reply(StatusCode::OK, body)
+}
+
+pub(crate) fn created(body: &impl Serialize) -> Reply {
+    reply(StatusCode::CREATED, body)
+}
+
+fn reply(status: StatusCode, body: &impl Serialize) -> Reply {
+    Reply::new(status, serde_json::to_vec(body).expect("wire shapes have string keys and no failing serializers"))
+}
+
+fn time(at: Option<Timestamp>) -> Option<String> {
+    at.map(|at| at.to_string())
+}
+
+pub(crate) fn account(account: &Account, now: Timestamp) -> AccountJson {
+    AccountJson {
+        id: account.id.to_string(),
+        name: account.name.clone(),
+        plan: account.plan().map(|plan| plan.as_str()),
+        paid_until: time(account.subscription.paid_until),
+        suspended: account.subscription.is_suspended,
+        state: account.subscription.state(now).as_str(),
+        created_at: account.created_at.to_string(),
+    }
+}
+
+pub(crate) fn department(department: &Department) -> DepartmentJson {
+    DepartmentJson {
+        id: department.id.to_string(),
+        name: department.name.clone(),
+        parent_id: department.parent.map(|id| id.to_string()),
+    }
+}
+
+pub(crate) fn member(member: &Member) -> MemberJson {
+    MemberJson {
+        id: member.id.to_string(),
+        name: member.name.clone(),
+        role: member.role.as_str(),
+        department_id: member.department.map(|id| id.to_string()),
+        access_until: time(member.access_until),
+        created_at: member.created_at.to_string(),
+    }
+}
+
+pub(crate) fn project(project: &Project) -> ProjectJson {
+    ProjectJson {
+        id: project.id.to_string(),
+        account_id: project.account.to_string(),
+        name: project.name.clone(),
+        created_at: project.created_at.to_string(),
+    }
+}
+
+pub(crate) fn key(key: &KeyRow) -> KeyJson {
+    KeyJson {
+        key_id: key.id.to_string(),
+        project_id: key.project.to_string(),
+        member_id: key.member.to_string(),
+        access: key.access.as_str(),
+        label: key.label.clone(),
+        expires_at: time(key.expires_at),
+        revoked_at: time(key.revoked_at),
+        last_used_at: time(key.last_used_at),
+        created_at: key.created_at.to_string(),
+    }
+}
+
+pub(crate) fn workspace(workspace: &ShownWorkspace) -> WorkspaceJson {
+    WorkspaceJson {
+        name: workspace.name.to_string(),
+        records: workspace.records,
+        created_at: workspace.created_at.to_string(),
+    }
+}
+
+pub(crate) fn record(shown: &ShownRecord) -> ListedRecordJson<'_> {
+    ListedRecordJson {
+        record: record_json(&shown.listed.record, shown.status, None),
+        forgotten_at: time(shown.listed.forgotten_at),
+    }
+}
+
+pub(crate) fn audit(line: &AuditLine) -> AuditJson {
+    let (actor, member) = match line.entry.actor {
+        Actor::Member(member) => ("member", Some(member)),
+        Actor::Operator => ("operator", None),
+        Actor::Service => ("service", None),
+    };
+    AuditJson {
+        id: line.entry.id.to_string(),
+        at: line.entry.at.to_string(),
+        actor,
+        member_id: member.map(|id| id.to_string()),
+        action: line.entry.action.to_string(),
+        subject: line.entry.subject.clone(),
+        project_id: line.entry.project.map(|id| id.to_string()),
+        affected: line.affected,
+    }
+}
+
+pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
+    RejectionJson {
+        at: rejection.at.to_string(),
+        project_id: rejection.project.map(|id| id.to_string()),
+        member_id: rejection.member.map(|id| id.to_string()),
+        hash: rejection.hash.clone(),
+        stored: rejection.was_stored,
+    }
+}
+
+pub(crate) fn usage(report: &UsageReport) -> UsageJson {
+    UsageJson {
+        records: report.records,
+        bytes: report.bytes,
+        days: report.days.iter().map(|(day, figures)| figures_json(Some(*day), None, figures)).collect(),
+        keys: report.keys.iter().map(|(key, figures)| figures_json(None, Some(key.to_string()), figures)).collect(),
+    }
+}
+
+fn figures_json(day: Option<Day>, key_id: Option<String>, figures: &KeyUsage) -> FiguresJson {
+    FiguresJson {
+        day: day.map(date),
+        key_id,
+        calls: figures.calls,
+        saves: figures.saves,
+        searches: figures.searches,
+        rejections: figures.rejections,
+        bytes: figures.bytes,
+    }
+}
+
+/// A day as people write it.
+fn date(day: Day) -> String {
+    let midnight = Timestamp::from_second(i64::from(day.0) * 86_400).unwrap_or(Timestamp::MIN);
+    midnight.to_string().chars().take_while(|c| *c != 'T').collect()
+}
+
+/// Every part of every score, and who was held back.
+pub(crate) fn explained(explained: &Explained) -> Value {
+    let reasons = &explained.reasons;
+    let record = |seq: u64| explained.records.get(&seq);
+    let word = |word: &mnemon_engine::ExplainedWord| json!({"stem": word.stem, "weight": word.weight, "records": word.records});
+    let hits: Vec<Value> = reasons
+        .hits
+        .iter()
+        .filter_map(|hit| Some((hit, record(hit.seq)?)))
+        .map(|(hit, record)| {
+            json!({
+                "id": record.id.to_string(), "content": record.content, "score": hit.score, "strength": hit.strength,
+                "matched": hit.matched, "words": hit.words, "words_with_lent": hit.words_with_lent, "pairs": hit.pairs,
+                "cosine": hit.cosine, "words_share": hit.words_share, "cosine_share": hit.cosine_share,
+                "all_words_bonus": hit.all_words_bonus, "as_typed_bonus": hit.as_typed_bonus,
+            })
+        })
+        .collect();
+    let held: Vec<Value> = reasons
+        .held_back
+        .iter()
+        .filter_map(|held| Some((held, record(held.seq)?)))
+        .map(|(held, record)| {
+            json!({
+                "id": record.id.to_string(), "content": record.content, "cosine": held.cosine,
+                "why": "no word of the query stands in it, and its cosine is not above the bar",
+            })
+        })
+        .collect();
+    json!({
+        "words": reasons.words.iter().map(word).collect::<Vec<_>>(),
+        "lent": reasons.lent.iter().map(word).collect::<Vec<_>>(),
+        "hits": hits, "held_back": held, "cosine_bar": reasons.cosine_bar,
+    })
+}
