@@ -6,7 +6,9 @@ use mnemon_core::{
     Subscription, Timestamp, WorkspaceName, WorkspaceNo,
 };
 
-use crate::{Administration, AuditEntry, Brief, Insert, Inserted, NewKey, Presented, SourcePart, StoreError, Tail, Workspace};
+use crate::{
+    Administration, AuditEntry, Brief, Insert, Inserted, NewKey, Presented, SourcePart, StoreError, Tail, Workspace,
+};
 
 /// Saving, reading and forgetting records.
 #[async_trait]

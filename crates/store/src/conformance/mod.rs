@@ -10,21 +10,31 @@ mod fixtures;
 mod forgetting;
 mod idempotency;
 mod isolation;
+mod leaving;
+mod listing;
 mod log;
 mod model;
 mod people;
+mod purging;
 mod records;
+mod running;
 mod sources;
+mod walls;
 
 pub use fixtures::*;
 pub use forgetting::*;
 pub use idempotency::*;
 pub use isolation::*;
+pub use leaving::*;
+pub use listing::*;
 pub use log::*;
 pub use model::*;
 pub use people::*;
+pub use purging::*;
 pub use records::*;
+pub use running::*;
 pub use sources::*;
+pub use walls::*;
 
 /// Declares one test per story, each with an engine of its own.
 #[macro_export]
@@ -72,6 +82,30 @@ macro_rules! conformance {
             projects_do_not_see_each_other
             an_unknown_project_is_empty_and_takes_nothing
             random_acts_agree_with_a_model
+            a_member_with_records_needs_an_heir
+            a_leaving_member_hands_everything_over
+            an_index_follows_a_hand_over
+            knowledge_of_sources_is_joined_by_the_newest
+            a_member_without_records_simply_leaves
+            who_left_saves_nothing
+            the_operators_token_is_made_once
+            accounts_are_listed_page_by_page
+            a_deleted_project_is_gone_for_every_reader
+            a_department_in_use_stays
+            changed_people_show_at_once
+            usage_adds_up
+            the_guard_is_told_once
+            records_are_listed_newest_first
+            any_record_is_found_while_its_workspace_lives
+            workspaces_and_sizes_are_told_by_audience
+            a_purged_record_is_gone
+            a_purge_makes_room_once
+            what_ended_long_ago_goes_in_pieces
+            following_while_records_are_purged_converges
+            the_newest_snapshot_stays
+            a_snapshot_does_not_bring_back_what_was_purged
+            compacting_changes_nothing_to_be_seen
+            strangers_run_nothing
         );
     };
     (@each $make:expr; $($story:ident)*) => {$(

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use mnemon_core::{
-    Account, AccountId, CredentialHash, Department, DepartmentId, KeyId, Member, MemberId, Project, ProjectId, RecordId,
-    Seq, Timestamp, WorkspaceNo,
+    Account, AccountId, CredentialHash, Department, DepartmentId, KeyId, Member, MemberId, Project, ProjectId,
+    RecordId, Seq, Timestamp, WorkspaceNo,
 };
 
 use super::{SqliteStore, guarding, keys, leaving, listing, people, projects, purging, snapshots, usage};

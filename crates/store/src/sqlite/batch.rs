@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::error::no_such_project;
@@ -40,6 +40,7 @@ pub(super) struct ProjectState {
     is_deleted: bool,
     workspaces: HashMap<WorkspaceName, WorkspaceNo>,
     audiences: HashSet<(WorkspaceNo, Audience)>,
+    authors: HashSet<MemberId>,
 }
 
 impl Tx<'_> {
@@ -102,6 +103,31 @@ impl Tx<'_> {
     pub(super) fn drop_workspace(&mut self, project: ProjectId, name: &WorkspaceName) -> Result<(), StoreError> {
         self.project(project)?.workspaces.remove(name);
         Ok(())
+    }
+
+    /// Makes sure that an author is still there: a call that was let in before its member left must save nothing after.
+    pub(super) fn check_author(&mut self, project: ProjectId, author: MemberId) -> Result<(), StoreError> {
+        const SELECT: &str = "
+            SELECT 1
+            FROM project p
+            JOIN member m ON m.account_id = p.account_id AND m.id = ?2
+            WHERE p.id = ?1";
+        if self.project(project)?.authors.contains(&author) {
+            return Ok(());
+        }
+        let values = (project.to_bytes(), author.to_bytes());
+        let found = self.conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?;
+        found.ok_or_else(|| StoreError::Failed(format!("there is no member {author}")))?;
+        self.project(project)?.authors.insert(author);
+        self.projects.entries += 1;
+        Ok(())
+    }
+
+    /// Forgets an author who left.
+    pub(super) fn drop_author(&mut self, author: MemberId) {
+        for project in self.projects.known.values_mut() {
+            project.authors.remove(&author);
+        }
     }
 
     /// Notes that something was saved for this audience in the workspace.
@@ -212,6 +238,7 @@ fn load_project(conn: &Connection, id: ProjectId) -> Result<Option<ProjectState>
         is_deleted: false,
         workspaces: HashMap::new(),
         audiences: HashSet::new(),
+        authors: HashSet::new(),
     }))
 }
 

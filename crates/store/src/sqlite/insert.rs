@@ -15,6 +15,7 @@ const OUTDATED_MAX: i64 = 4;
 
 pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
     let record = &insert.record;
+    tx.check_author(record.project, record.author)?;
     if let Some(key) = &insert.idempotency
         && let Some(earlier) = find_earlier(tx, record, key)?
     {

@@ -46,6 +46,7 @@ pub(super) fn delete_member(
     }
     let keys = revoke_keys(tx.conn, account, id, audit.at)?;
     tx.conn.prepare_cached(DELETE)?.execute((account.to_bytes(), id.to_bytes()))?;
+    tx.drop_author(id);
     tx.touch_people();
     insert_audit(tx.conn, audit, records)?;
     Ok(MemberDeleted::Done { keys, records })
@@ -67,7 +68,7 @@ fn list_owned(
 ) -> Result<(), StoreError> {
     const SELECT: &str = "
         SELECT r.seq
-        FROM record r NOT INDEXED
+        FROM record r
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND (r.author_id = ?2 OR r.audience = ?3) AND w.deleted_at IS NULL
         ORDER BY r.seq";
@@ -140,12 +141,7 @@ fn indexed_sum(conn: &Connection, project: ProjectId, stored: &Stored, fresh: &R
 }
 
 /// Every workspace that knew the member's drafts knows the heir's instead.
-fn move_audience(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    from: MemberId,
-    to: Option<MemberId>,
-) -> Result<(), StoreError> {
+fn move_audience(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
     for no in list_drafting(tx.conn, project, from)? {
         if let Some(to) = to {
             tx.note_audience(project, no, Audience::Author(to))?;
@@ -169,12 +165,7 @@ fn list_drafting(conn: &Connection, project: ProjectId, member: MemberId) -> Res
 }
 
 /// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
-fn move_sources(
-    conn: &Connection,
-    project: ProjectId,
-    from: MemberId,
-    to: Option<MemberId>,
-) -> Result<(), StoreError> {
+fn move_sources(conn: &Connection, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
             confirmed_hash)

@@ -41,7 +41,7 @@ fn count_living_by_audience(
 ) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
     const SELECT: &str = "
         SELECT workspace_no, audience, COUNT(*)
-        FROM record NOT INDEXED
+        FROM record INDEXED BY record_workspace
         WHERE project_id = ?1 AND forgotten_at IS NULL
         GROUP BY workspace_no, audience";
     let mut statement = conn.prepare_cached(SELECT)?;
@@ -108,7 +108,7 @@ fn list_places(
         LIMIT ?3";
     const ALL: &str = "
         SELECT r.seq
-        FROM record r NOT INDEXED
+        FROM record r
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.seq < ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
             AND ?4 IS NULL AND ?5 IS NULL
@@ -146,7 +146,7 @@ fn to_listed(stored: Stored) -> Listed {
 pub(super) fn list_sizes(conn: &Connection, project: ProjectId) -> Result<Vec<Size>, StoreError> {
     const SELECT: &str = "
         SELECT r.audience, COUNT(*), SUM(OCTET_LENGTH(r.content))
-        FROM record r NOT INDEXED
+        FROM record r
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
         GROUP BY r.audience

@@ -59,7 +59,11 @@ pub(super) fn load_seq(conn: &Connection, project: ProjectId) -> Result<Option<S
     Ok(Some(Seq(Cells::new(row, "project", || project.to_string()).count(0, "seq")?)))
 }
 
-pub(super) fn list_audiences(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<Vec<Audience>, StoreError> {
+pub(super) fn list_audiences(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+) -> Result<Vec<Audience>, StoreError> {
     const SELECT: &str = "
         SELECT audience
         FROM workspace_audience

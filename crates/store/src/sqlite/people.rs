@@ -1,6 +1,8 @@
 //! The accounts, departments and members that there are, and changing them. How a member leaves is in `leaving.rs`.
 
-use mnemon_core::{Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, PlanName, Role, Subscription};
+use mnemon_core::{
+    Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, PlanName, Role, Subscription,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::accounts::{insert_audit, note_if_changed};
@@ -129,7 +131,7 @@ fn is_memory_of(conn: &Connection, account: AccountId, id: DepartmentId) -> Resu
         SELECT EXISTS (
             SELECT 1
             FROM project p INDEXED BY project_account
-            CROSS JOIN record r NOT INDEXED ON r.project_id = p.id
+            CROSS JOIN record r ON r.project_id = p.id
             CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
             WHERE p.account_id = ?1 AND p.deleted_at IS NULL AND (r.department_id = ?2 OR r.audience = ?3)
                 AND w.deleted_at IS NULL)";

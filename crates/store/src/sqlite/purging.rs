@@ -1,8 +1,8 @@
 //! Removing records for good.
 //!
-//! Every freed byte inside of the file is overwritten, and the WAL is emptied before the answer (`writer.rs`). What this
-//! can't reach are copies that SQLite left in unused parts of pages when it moved rows about, long before: only rewriting
-//! the file takes those away.
+//! What is freed in the file is overwritten (`files.rs`), and the WAL is emptied before the answer (`writer.rs`). Out of
+//! reach are copies in the unused parts of pages, which SQLite leaves when it splits a page, for about one record in a
+//! hundred: only rewriting the file takes those away.
 
 use std::collections::BTreeSet;
 
@@ -19,24 +19,18 @@ use super::snapshots::delete_snapshot;
 use crate::{AuditEntry, StoreError};
 
 /// Removes one record, alive or not.
-pub(super) fn purge(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    id: RecordId,
-    audit: &AuditEntry,
-) -> Result<bool, StoreError> {
+pub(super) fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, StoreError> {
     const DELETE: &str = "DELETE FROM record WHERE project_id = ?1 AND seq = ?2";
     const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = ?1 AND record_seq = ?2";
     if find_project(tx.conn, project)?.is_none() {
         return Ok(false);
     }
     let Some(place) = find_place(tx.conn, project, id)? else { return Ok(false) };
-    overwriting(tx, |tx| {
-        for delete in [DELETE, DELETE_KEYS] {
-            tx.conn.prepare_cached(delete)?.execute((project.to_bytes(), integer(place.seq.0)))?;
-        }
-        delete_snapshot(tx.conn, project, place.no)
-    })?;
+    for delete in [DELETE, DELETE_KEYS] {
+        tx.conn.prepare_cached(delete)?.execute((project.to_bytes(), integer(place.seq.0)))?;
+    }
+    delete_snapshot(tx.conn, project, place.no)?;
+    tx.touch_purged();
     insert_change(tx, project, place.no, "purge", Some(place.seq), audit.at)?;
     if place.is_alive {
         let state = tx.project(project)?;
@@ -69,19 +63,6 @@ fn find_place(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Opt
     }))
 }
 
-/// Runs removals so that freed pages are overwritten as well, and lets the WAL be emptied after the commit. At other
-/// times only what lies in pages that are written anyway is overwritten: that costs nothing.
-fn overwriting<T>(
-    tx: &mut Tx<'_>,
-    remove: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    tx.conn.execute_batch("PRAGMA secure_delete = ON")?;
-    let removed = remove(tx);
-    tx.conn.execute_batch("PRAGMA secure_delete = FAST")?;
-    tx.touch_purged();
-    removed
-}
-
 /// What is to be removed: records, and what is left of workspaces and projects without records.
 #[derive(Default)]
 pub(super) struct Doomed {
@@ -100,11 +81,14 @@ impl Doomed {
 /// the forgotten records and the tables of workspaces and projects from end to end.
 pub(super) fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<Doomed, StoreError> {
     const FORGOTTEN: &str = "
-        SELECT project_id, seq
-        FROM record INDEXED BY record_forgotten
-        WHERE forgotten_at < ?1
+        SELECT r.project_id, r.seq
+        FROM record r INDEXED BY record_forgotten
+        WHERE r.forgotten_at IS NOT NULL AND (r.forgotten_at < ?1 OR EXISTS (
+            SELECT 1
+            FROM workspace w
+            WHERE w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at < ?1))
         LIMIT ?2";
-    // The forgotten ones among them were forgotten earlier still. The workspaces of a project end with it.
+    // The workspaces of a project end with it, so they stand for its records too.
     const OF_WORKSPACES: &str = "
         SELECT r.project_id, r.seq
         FROM workspace w
@@ -159,22 +143,21 @@ fn list_leftovers(conn: &Connection, before: Timestamp) -> Result<Vec<ProjectId>
 
 /// Removes what was found, unless it came back in the meantime. Answers how many records it were.
 pub(super) fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u64, StoreError> {
-    overwriting(tx, |tx| {
-        let (count, touched) = remove_records(tx.conn, &doomed.records, before)?;
-        for (project, no) in &touched {
-            note_purge(tx, *project, *no, before)?;
-        }
-        for project in touched.into_iter().map(|(project, _)| project).collect::<BTreeSet<_>>() {
-            remove_keys(tx.conn, project, before)?;
-        }
-        for (project, no) in &doomed.workspaces {
-            remove_workspace(tx.conn, *project, *no)?;
-        }
-        for project in &doomed.projects {
-            remove_leftovers(tx.conn, *project)?;
-        }
-        Ok(count)
-    })
+    let (count, touched) = remove_records(tx.conn, &doomed.records, before)?;
+    for (project, no) in &touched {
+        note_purge(tx, *project, *no, before)?;
+    }
+    for project in touched.into_iter().map(|(project, _)| project).collect::<BTreeSet<_>>() {
+        remove_keys(tx.conn, project, before)?;
+    }
+    for (project, no) in &doomed.workspaces {
+        remove_workspace(tx.conn, *project, *no)?;
+    }
+    for project in &doomed.projects {
+        remove_leftovers(tx.conn, *project)?;
+    }
+    tx.touch_purged();
+    Ok(count)
 }
 
 type Workspaces = BTreeSet<(ProjectId, WorkspaceNo)>;

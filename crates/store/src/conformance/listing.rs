@@ -1,0 +1,112 @@
+//! Stories of looking at what a project holds.
+
+use mnemon_core::{Audience, NewRecord, Role, Seq};
+
+use super::{House, MakeEngine, at, workspace};
+use crate::{Listed, RecordFilter, Size};
+
+async fn list(house: &House, filter: &RecordFilter, rows_max: usize) -> Vec<Listed> {
+    let mut all = Vec::new();
+    let mut before = None;
+    loop {
+        let page = house.store.list_records(house.project, filter.clone(), before, rows_max).await;
+        let page = page.expect("storage works");
+        assert!(page.len() <= rows_max);
+        let Some(last) = page.last() else { return all };
+        before = Some(last.record.seq);
+        all.extend(page);
+    }
+}
+
+/// Every filter, by pages of any size, leads to exactly the records it means, newest first.
+pub async fn records_are_listed_newest_first(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let mut kept: Vec<(NewRecord, Seq, bool)> = Vec::new();
+    for n in 0..40_usize {
+        let given = NewRecord {
+            workspace: workspace(["default", "team", "over"][n % 3]),
+            source_id: (n % 4 == 0).then(|| format!("page {}", n % 8)),
+            ..house.record(&format!("fact {n}"))
+        };
+        let seq = house.save(given.clone()).await;
+        kept.push((given, seq, n % 5 == 0));
+    }
+    let forgotten: Vec<Seq> = kept.iter().filter(|(_, _, is_forgotten)| *is_forgotten).map(|kept| kept.1).collect();
+    house.forget(&forgotten, 20).await;
+    house.delete_workspace("over", 21).await;
+    for is_forgotten in [false, true] {
+        for name in [None, Some("default"), Some("team"), Some("over"), Some("never")] {
+            for source in [None, Some("page 0"), Some("page 4"), Some("page 9")] {
+                let filter =
+                    RecordFilter { workspace: name.map(workspace), source_id: source.map(str::to_owned), is_forgotten };
+                let fits = |(given, _, is_kept_forgotten): &&(NewRecord, Seq, bool)| {
+                    given.workspace.as_str() != "over"
+                        && *is_kept_forgotten == is_forgotten
+                        && name.is_none_or(|name| given.workspace.as_str() == name)
+                        && source.is_none_or(|source| given.source_id.as_deref() == Some(source))
+                };
+                let expected: Vec<Seq> = kept.iter().rev().filter(fits).map(|kept| kept.1).collect();
+                for rows_max in [1, 3, 100] {
+                    let listed = list(&house, &filter, rows_max).await;
+                    assert_eq!(listed.iter().map(|row| row.record.seq).collect::<Vec<_>>(), expected, "{filter:?}");
+                    let moment = is_forgotten.then_some(at(20));
+                    assert!(listed.iter().all(|row| row.forgotten_at == moment));
+                }
+            }
+        }
+    }
+    let listed = list(&house, &RecordFilter::default(), 100).await;
+    assert_eq!(Some(listed[0].record.clone()), house.load(listed[0].record.seq).await, "a listed record is whole");
+}
+
+/// A record is found alive or forgotten, and no longer once its workspace ended.
+pub async fn any_record_is_found_while_its_workspace_lives(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let given = house.record("a fact");
+    let find = async || house.store.find_any(house.project, given.id).await.expect("storage works");
+    assert_eq!(find().await, None);
+    let seq = house.save(given.clone()).await;
+    let alive = house.load(seq).await.expect("alive");
+    assert_eq!(find().await, Some(Listed { record: alive.clone(), forgotten_at: None }));
+    house.forget(&[seq], 20).await;
+    assert_eq!(find().await, Some(Listed { record: alive, forgotten_at: Some(at(20)) }));
+    house.delete_workspace("default", 30).await;
+    assert_eq!(find().await, None);
+}
+
+/// Workspaces come by name with what lives in them, and sizes count living text by audience, in bytes.
+pub async fn workspaces_and_sizes_are_told_by_audience(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    assert_eq!(house.store.list_workspaces(house.project).await, Ok(Vec::new()));
+    assert_eq!(house.store.list_sizes(house.project).await, Ok(Vec::new()));
+    let ben = house.add_member("Ben", Role::Member, None).await;
+    let draft = Audience::Author(ben);
+    let save = async |name: &str, audience, text: &str| {
+        house.save_numbered(NewRecord { workspace: workspace(name), audience, ..house.record(text) }).await
+    };
+    let (_, team) = save("team", Audience::Shared, "vier").await;
+    save("team", Audience::Shared, "größe").await;
+    save("team", draft, "x").await;
+    let (gone, _) = save("team", draft, "forgotten").await;
+    let (first, default) = save("default", draft, &"ж".repeat(8_000)).await;
+    save("over", Audience::Shared, "of a workspace that ends").await;
+    house.forget(&[gone], 20).await;
+    house.delete_workspace("over", 21).await;
+    let rows = house.store.list_workspaces(house.project).await.expect("storage works");
+    let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.no, row.created_at)).collect();
+    assert_eq!(told, [("default", default, at(10)), ("team", team, at(10))]);
+    assert_eq!((&rows[0].audiences[..], &rows[0].living[..]), (&[draft][..], &[(draft, 1)][..]));
+    assert_eq!(
+        (&rows[1].audiences[..], &rows[1].living[..]),
+        (&[Audience::Shared, draft][..], &[(Audience::Shared, 2), (draft, 1)][..])
+    );
+    let size = |audience, records, bytes| Size { audience, records, bytes };
+    let expected = vec![size(Audience::Shared, 2, 4 + 7), size(draft, 2, 1 + 16_000)];
+    assert_eq!(house.store.list_sizes(house.project).await, Ok(expected));
+    house.forget(&[first], 22).await;
+    let rows = house.store.list_workspaces(house.project).await.expect("storage works");
+    assert_eq!((&rows[0].audiences[..], &rows[0].living[..]), (&[draft][..], &[][..]), "it outlives its records");
+}
