@@ -1,5 +1,7 @@
 //! Somebody who calls the service over HTTP.
 
+use mnemon_protocol::mcp::{MODERN_VERSION, header, meta};
+use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
@@ -25,6 +27,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// A header as text; empty where there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
     /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text))
@@ -63,20 +70,49 @@ impl Caller {
 
     /// Sends a body of any kind with the usual headers and these.
     pub async fn post(&self, body: impl Into<reqwest::Body>, headers: &[(&str, &str)]) -> Answer {
-        let mut all = HeaderMap::new();
+        let bearer = format!("Bearer {}", self.key);
         let usual = [
-            ("authorization", format!("Bearer {}", self.key)),
-            ("content-type", "application/json".to_owned()),
-            ("accept", "application/json, text/event-stream".to_owned()),
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
         ];
-        for (name, value) in usual.iter().map(|(name, value)| (*name, value.as_str())).chain(headers.iter().copied()) {
+        let is_kept = |name: &str| headers.iter().all(|(given, _)| !given.eq_ignore_ascii_case(name));
+        let mut all: Vec<(&str, &str)> = usual.into_iter().filter(|(name, _)| is_kept(name)).collect();
+        all.extend_from_slice(headers);
+        self.send("POST", "/mcp", &all, body).await
+    }
+
+    /// Sends exactly this: no header but those given, each as often as it is given.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<reqwest::Body>,
+    ) -> Answer {
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
             let name: HeaderName = name.parse().expect("a test's header name");
-            all.insert(name, HeaderValue::from_bytes(value.as_bytes()).expect("a test's header value"));
+            all.append(name, HeaderValue::from_bytes(value.as_bytes()).expect("a test's header value"));
         }
-        let request = self.client.post(format!("{}/mcp", self.url)).headers(all).body(body);
+        let method: Method = method.parse().expect("a test's method");
+        let request = self.client.request(method, format!("{}{path}", self.url)).headers(all).body(body);
         let response = request.send().await.expect("the service answers");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Answer { status, headers, text: response.text().await.expect("the answer is text") }
+    }
+
+    /// A modern request: it describes itself in `_meta` and repeats itself in its headers.
+    pub async fn modern(&self, method: &str, params: Value) -> Answer {
+        let mut params = params;
+        params["_meta"] = json!({meta::PROTOCOL_VERSION: MODERN_VERSION, meta::CLIENT_CAPABILITIES: {}});
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut headers = vec![(header::PROTOCOL_VERSION, MODERN_VERSION), (header::METHOD, method)];
+        if !name.is_empty() {
+            headers.push((header::NAME, &name));
+        }
+        self.post(body.to_string(), &headers).await
     }
 
     /// A bare request, as plain curl would send it.

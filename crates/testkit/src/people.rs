@@ -2,7 +2,7 @@
 
 use mnemon_core::{
     Access, Account, AccountId, AuditId, Clock, CredentialHash, CredentialKind, Department, DepartmentId, IdSource,
-    KeyId, Member, MemberId, PlanName, Project, ProjectId, Role, Subscription, Timestamp, make_token,
+    KeyId, Member, MemberId, PlanName, Project, ProjectId, Role, Subscription, Timestamp, WorkspaceName, make_token,
 };
 use mnemon_store::{Actor, AuditEntry, NewKey};
 
@@ -84,6 +84,13 @@ impl TestServer {
 
     /// A member of the organization, calling with a key of its own.
     pub async fn member(&self, organization: &Organization, spec: MemberSpec) -> Caller {
+        let (access, expires_at) = (spec.access, spec.expires_at);
+        let id = self.new_member(organization, spec).await;
+        self.key(organization, id, access, expires_at).await.1
+    }
+
+    /// A member of the organization, without a key yet.
+    pub async fn new_member(&self, organization: &Organization, spec: MemberSpec) -> MemberId {
         let now = self.clock.now();
         let id = MemberId::new(self.ids.uuid(now));
         let member = Member {
@@ -97,7 +104,7 @@ impl TestServer {
         };
         let audit = self.audit(organization.account, "member.create");
         self.store.insert_member(member, audit).await.expect("a member can be made");
-        self.key(organization, id, spec.access, spec.expires_at).await.1
+        id
     }
 
     /// A key for a member.
@@ -143,6 +150,18 @@ impl TestServer {
         let audit = self.audit(organization.account, "key.revoke");
         let is_revoked = self.store.revoke_key(key, self.clock.now(), audit).await.expect("a key can be revoked");
         assert!(is_revoked, "the key was alive");
+    }
+
+    /// Deletes a workspace, as an administrator would. Answers how many records went with it.
+    pub async fn delete_workspace(&self, organization: &Organization, name: &str) -> Option<u64> {
+        let name = WorkspaceName::parse(name).expect("a test's workspace name");
+        let audit = self.audit(organization.account, "workspace.delete");
+        self.store.delete_workspace(organization.project, &name, audit).await.expect("a workspace can be deleted")
+    }
+
+    /// How far the log of an organization's project has come: equal numbers mean that nothing was written.
+    pub async fn log_position(&self, organization: &Organization) -> u64 {
+        self.store.last_seq(organization.project).await.expect("the log can be read").map_or(0, |seq| seq.0)
     }
 
     /// The audit log of an organization, newest first, as (action, subject, affected).

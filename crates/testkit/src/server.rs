@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use axum::Router;
+use http_body_util::BodyExt;
 use mnemon_core::PlanTable;
 use mnemon_engine::{Engine, EngineConfig};
 use mnemon_server::config::ServerConfig;
@@ -13,8 +15,9 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tower::ServiceExt;
 
-use crate::{Caller, CountedIds, TestClock};
+use crate::{Answer, Caller, CountedIds, TestClock};
 
 /// What a test may want different.
 #[derive(Debug, Clone)]
@@ -46,8 +49,18 @@ pub struct TestServer {
     pub(crate) store: Arc<dyn Store>,
     client: reqwest::Client,
     data: TempDir,
+    options: TestServerOptions,
+    running: Running,
+}
+
+/// One life of the service.
+struct Running {
+    url: String,
+    engine: Arc<Engine>,
+    store: Arc<dyn Store>,
+    router: Router,
     stop: Option<oneshot::Sender<()>>,
-    running: Option<JoinHandle<()>>,
+    task: Option<JoinHandle<()>>,
 }
 
 impl TestServer {
@@ -59,27 +72,38 @@ impl TestServer {
     /// Starts one with something different.
     pub async fn start_with(options: TestServerOptions) -> Self {
         let data = tempfile::tempdir().expect("a directory for the test's data");
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data.path()).expect("an empty store opens"));
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(CountedIds::default()));
-        let config = EngineConfig { plans: options.plans, index_bytes_max: options.index_bytes_max };
-        let engine = Arc::new(Engine::new(Arc::clone(&store), clock.clone(), ids.clone(), config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener has an address");
-        let url = format!("http://{address}");
-        let server_config = ServerConfig {
-            service_name: "Mnemon".to_owned(),
-            listen: address,
-            base_url: None,
-            allowed_origins: options.allowed_origins,
-        };
-        let router = router(App::new(Arc::clone(&engine), &server_config, &url));
-        let (stop, stopped) = oneshot::channel();
-        let running = tokio::spawn(async move {
-            let stopped = async { stopped.await.unwrap_or(()) };
-            serve(listener, router, stopped).await.expect("the server runs until it is stopped");
-        });
-        let client = reqwest::Client::new();
-        Self { url, clock, ids, engine, store, client, data, stop: Some(stop), running: Some(running) }
+        let running = Running::start(data.path(), &options, &clock, &ids).await;
+        Self {
+            url: running.url.clone(),
+            engine: Arc::clone(&running.engine),
+            store: Arc::clone(&running.store),
+            clock,
+            ids,
+            client: reqwest::Client::new(),
+            data,
+            options,
+            running,
+        }
+    }
+
+    /// Stops, and starts again on the same data; clock and ids go on. Callers made before know the old address only.
+    pub async fn restart(&mut self) {
+        self.stop().await;
+        self.running = Running::start(self.data.path(), &self.options, &self.clock, &self.ids).await;
+        self.url.clone_from(&self.running.url);
+        self.engine = Arc::clone(&self.running.engine);
+        self.store = Arc::clone(&self.running.store);
+    }
+
+    /// Hands a request to the routes without a connection in between: for tests that send very many.
+    pub async fn deliver(&self, request: http::Request<Vec<u8>>) -> Answer {
+        let request = request.map(axum::body::Body::from);
+        let response = self.running.router.clone().oneshot(request).await.expect("routes answer");
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.expect("an answer has a body").to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).expect("answers are UTF-8");
+        Answer { status: head.status.as_u16(), headers: head.headers, text }
     }
 
     /// The first account's admin, made as on a first start.
@@ -100,12 +124,38 @@ impl TestServer {
 
     /// Stops and closes the store; the data stays until the value is dropped.
     pub async fn stop(&mut self) {
-        if let Some(stop) = self.stop.take() {
+        if let Some(stop) = self.running.stop.take() {
             let _ = stop.send(());
         }
-        if let Some(running) = self.running.take() {
-            running.await.expect("the server ends without a panic");
+        if let Some(task) = self.running.task.take() {
+            task.await.expect("the server ends without a panic");
         }
         self.engine.close().await;
+    }
+}
+
+impl Running {
+    async fn start(data: &Path, options: &TestServerOptions, clock: &Arc<TestClock>, ids: &Arc<CountedIds>) -> Self {
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).expect("the store opens"));
+        let config = EngineConfig { plans: options.plans.clone(), index_bytes_max: options.index_bytes_max };
+        let (clock, ids) = (Arc::clone(clock), Arc::clone(ids));
+        let engine = Arc::new(Engine::new(Arc::clone(&store), clock, ids, config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let url = format!("http://{address}");
+        let server_config = ServerConfig {
+            service_name: "Mnemon".to_owned(),
+            listen: address,
+            base_url: None,
+            allowed_origins: options.allowed_origins.clone(),
+        };
+        let router = router(App::new(Arc::clone(&engine), &server_config, &url));
+        let (stop, stopped) = oneshot::channel();
+        let routes = router.clone();
+        let task = tokio::spawn(async move {
+            let stopped = async { stopped.await.unwrap_or(()) };
+            serve(listener, routes, stopped).await.expect("the server runs until it is stopped");
+        });
+        Self { url, engine, store, router, stop: Some(stop), task: Some(task) }
     }
 }

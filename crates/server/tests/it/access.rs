@@ -1,0 +1,78 @@
+//! Who may open which door: every route of the admin API and every tool, tried by everybody. The tables are compared with
+//! what the service offers, so a new door without a row fails.
+
+mod absent;
+mod drafts;
+mod routes;
+mod tools;
+mod world;
+
+use world::{WHO, World};
+
+const NOBODYS: [&str; 3] = ["nobody", "revoked", "expired"];
+
+#[tokio::test]
+async fn every_door_has_a_row() {
+    let mut expected: Vec<(&str, String)> = mnemon_server::admin_route_table();
+    let mut rows: Vec<(&str, String)> =
+        routes::rows().into_iter().map(|row| (row.method, format!("/admin/v1{}", row.path))).collect();
+    expected.sort();
+    rows.sort();
+    assert_eq!(rows, expected);
+    let offered: Vec<&str> = mnemon_server::tool_descriptions().iter().map(|tool| &*tool.name).collect();
+    assert_eq!(tools::NAMES.as_slice(), offered.as_slice());
+}
+
+/// Opens every door as everybody. Whoever is refused without being allowed to know what is behind a door is refused, to
+/// the byte, as if nothing were behind it.
+#[tokio::test]
+async fn everybody_tries_every_route_of_the_admin_api() {
+    let world = World::make().await;
+    for row in routes::rows() {
+        for (who, expected) in WHO.into_iter().zip(row.expected) {
+            let caller = world.caller(who);
+            let (path, body) = world.fill(row.method, row.path, row.body).await;
+            let answer = caller.admin(row.method, &path, body.clone()).await;
+            assert_eq!(answer.status, expected, "{who}: {} {} {}", row.method, row.path, answer.text);
+            let is_ignorant = match expected {
+                401 | 404 => true,
+                // Somebody who reads an account knows what is in it; only the writing is refused.
+                403 => who != "reader",
+                _ => false,
+            };
+            if is_ignorant {
+                let absent = caller.admin(row.method, &world.fill_absent(&path, row.path), body).await;
+                let context = format!("{who}: {} {}", row.method, row.path);
+                assert_eq!((absent.status, absent.text), (answer.status, answer.text), "{context}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refused_credential_is_told_the_same_whatever_was_wrong_with_it() {
+    let world = World::make().await;
+    let mut texts = Vec::new();
+    for who in NOBODYS {
+        let answer = world.caller(who).admin("GET", "/accounts", serde_json::Value::Null).await;
+        texts.push((answer.status, answer.text));
+    }
+    for wrong in ["mnm_", "mnp_", "x", "mnp_0000000000000000000000000000000000000000000000000"] {
+        let answer = world.server.caller(wrong).admin("GET", "/accounts", serde_json::Value::Null).await;
+        texts.push((answer.status, answer.text));
+    }
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert_eq!(texts[0].0, 401);
+}
+
+#[tokio::test]
+async fn a_route_that_does_not_exist_is_not_found_by_anybody() {
+    let world = World::make().await;
+    for who in WHO {
+        let answer = world.caller(who).admin("GET", "/nothing/here", serde_json::Value::Null).await;
+        assert_eq!((answer.status, answer.json()["error"].as_str()), (404, Some("not_found")), "{who}");
+        let answer = world.caller(who).admin("PATCH", "/accounts", serde_json::Value::Null).await;
+        assert_eq!(answer.status, 405, "{who}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Records that an administrator may not see: another's draft, another department's. Role does not open them.
+
+use serde_json::{Value, json};
+
+use super::world::World;
+
+const ABSENT: &str = "01980000-0000-7000-8000-00000000dead";
+
+/// A draft of the author and a record of the author's department, alive or forgotten.
+async fn hidden(world: &World, is_forgotten: bool) -> Vec<String> {
+    let mut ids = Vec::new();
+    for scope in ["draft", "department"] {
+        let content = format!("hidden record {}", world.serial());
+        let id = world.save(json!({"content": content, "scope": scope, "workspace": "hidden"})).await;
+        if is_forgotten {
+            world.author.call("forget", json!({"memory_id": id})).await.structured();
+        }
+        ids.push(id);
+    }
+    ids
+}
+
+#[tokio::test]
+async fn what_an_admin_may_not_see_can_be_neither_restored_nor_forgotten_nor_purged() {
+    let world = World::make().await;
+    for who in ["admin", "reader", "elsewhere", "stranger"] {
+        let caller = world.caller(who);
+        for is_forgotten in [false, true] {
+            for id in hidden(&world, is_forgotten).await {
+                for (method, path) in [
+                    ("POST", "/records/{record}/restore"),
+                    ("DELETE", "/records/{record}"),
+                    ("DELETE", "/records/{record}?purge=true"),
+                ] {
+                    let foreign = caller.admin(method, &path.replace("{record}", &id), Value::Null).await;
+                    let absent = caller.admin(method, &path.replace("{record}", ABSENT), Value::Null).await;
+                    assert_eq!(foreign.status, 404, "{who} {method} {path} {}", foreign.text);
+                    assert_eq!(foreign.text, absent.text, "{who} {method} {path}");
+                }
+            }
+        }
+    }
+    let still = world.author.call("search", json!({"query": "hidden record", "workspace": "hidden", "limit": 50})).await;
+    assert_eq!(still.structured()["result"].as_array().map(Vec::len), Some(8), "four tries left two records each");
+}
+
+#[tokio::test]
+async fn the_operator_may_purge_what_it_can_not_read_and_nothing_else() {
+    let world = World::make().await;
+    let operator = world.caller("operator");
+    for is_forgotten in [false, true] {
+        for id in hidden(&world, is_forgotten).await {
+            for (method, path) in [("POST", format!("/records/{id}/restore")), ("DELETE", format!("/records/{id}"))] {
+                let refused = operator.refusal(method, &path, Value::Null).await;
+                assert_eq!(refused, (404, "there is no such record".to_owned()), "{method}");
+            }
+            let purged = operator.manage("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
+            assert_eq!(purged, json!({"purged": true}));
+        }
+    }
+}
+
+#[tokio::test]
+async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see() {
+    let world = World::make().await;
+    let project = world.organization.project;
+    world.save(json!({"content": "open to all", "workspace": "mixed"})).await;
+    let ask = async |who: &str| {
+        let caller = world.caller(who);
+        let get = async |path: &str| caller.manage("GET", &format!("/projects/{project}{path}"), Value::Null).await;
+        let explain = json!({"query": "hidden open record", "workspace": "mixed"});
+        let usage = get("/usage").await;
+        vec![
+            get("/records?limit=1000").await,
+            get("/records?state=forgotten").await,
+            get("/workspaces").await,
+            json!([usage["records"], usage["bytes"]]),
+            caller.manage("POST", &format!("/projects/{project}/explain"), explain).await,
+        ]
+    };
+    let callers = ["admin", "reader", "elsewhere", "operator"];
+    let mut before = Vec::new();
+    for who in callers {
+        before.push(ask(who).await);
+    }
+    hidden(&world, false).await;
+    hidden(&world, true).await;
+    for scope in ["draft", "department"] {
+        world.save(json!({"content": "hidden open record", "scope": scope, "workspace": "mixed"})).await;
+    }
+    for (who, before) in callers.into_iter().zip(before) {
+        assert_eq!(ask(who).await, before, "{who}");
+    }
+    let never = json!({"query": "hidden", "workspace": "hidden"});
+    for who in callers {
+        let refused = world.caller(who).refusal("POST", &format!("/projects/{project}/explain"), never.clone()).await;
+        assert_eq!(refused, (404, "there is no such workspace".to_owned()), "{who}: a workspace of others' drafts");
+    }
+}

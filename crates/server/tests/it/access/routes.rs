@@ -1,0 +1,82 @@
+//! The table of routes: what everybody is answered, in the order of `WHO`.
+
+/// A door, and the status for each caller.
+pub(crate) struct Row {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    /// What is sent; empty sends nothing.
+    pub(crate) body: &'static str,
+    pub(crate) expected: [u16; 11],
+}
+
+/// nobody, revoked, expired, stranger, member, rival, head, reader, elsewhere, admin, operator
+const fn operator(status: u16) -> [u16; 11] {
+    [401, 401, 401, 403, 403, 403, 403, 403, 403, 403, status]
+}
+
+const ADMIN_READS: [u16; 11] = [401, 401, 401, 404, 403, 403, 403, 200, 200, 200, 200];
+
+const fn admin_writes(status: u16) -> [u16; 11] {
+    [401, 401, 401, 404, 403, 403, 403, 403, status, status, status]
+}
+
+/// Lists answer every head, with what lies within its reach.
+const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
+/// One member of the department: absent for the head of another.
+const HEAD_READS: [u16; 11] = [401, 401, 401, 404, 403, 404, 200, 200, 200, 200, 200];
+
+const fn head_writes(status: u16) -> [u16; 11] {
+    [401, 401, 401, 404, 403, 404, status, 403, status, status, status]
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let row = |method, path, body, expected| Row { method, path, body, expected };
+    let named = r#"{"name": "A name"}"#;
+    vec![
+        row("POST", "/accounts", named, operator(201)),
+        row("GET", "/accounts", "", operator(200)),
+        row("GET", "/accounts/{account}", "", ADMIN_READS),
+        row("PUT", "/accounts/{account}/subscription", r#"{"plan": "unlimited"}"#, operator(200)),
+        row("PUT", "/accounts/{account}/suspension", r#"{"suspended": false}"#, operator(200)),
+        row("GET", "/accounts/{account}/audit", "", ADMIN_READS),
+        row("GET", "/accounts/{account}/guard", "", ADMIN_READS),
+        row("PUT", "/accounts/{account}/guard", r#"{"mode": "reject"}"#, operator(200)),
+        row("GET", "/accounts/{account}/guard/rejections", "", ADMIN_READS),
+        row("POST", "/accounts/{account}/departments", named, admin_writes(201)),
+        row("GET", "/accounts/{account}/departments", "", ADMIN_READS),
+        row("GET", "/accounts/{account}/departments/{department}", "", ADMIN_READS),
+        row("PATCH", "/accounts/{account}/departments/{department}", named, admin_writes(200)),
+        row("DELETE", "/accounts/{account}/departments/{department}", "", admin_writes(200)),
+        row(
+            "POST",
+            "/accounts/{account}/members",
+            r#"{"name": "New", "role": "member", "department_id": "{sales}"}"#,
+            head_writes(201),
+        ),
+        row("GET", "/accounts/{account}/members", "", HEADS_LIST),
+        row("GET", "/accounts/{account}/members/{member}", "", HEAD_READS),
+        row("PATCH", "/accounts/{account}/members/{member}", named, head_writes(200)),
+        row("DELETE", "/accounts/{account}/members/{member}", "", head_writes(200)),
+        row("POST", "/accounts/{account}/projects", named, admin_writes(201)),
+        row("GET", "/accounts/{account}/projects", "", ADMIN_READS),
+        row("GET", "/projects/{project}", "", ADMIN_READS),
+        row("DELETE", "/projects/{project}", "", admin_writes(200)),
+        row("GET", "/projects/{project}/usage", "", ADMIN_READS),
+        row("POST", "/projects/{project}/keys", r#"{"member_id": "{colleague}", "access": "read"}"#, head_writes(201)),
+        row("GET", "/projects/{project}/keys", "", HEADS_LIST),
+        row("DELETE", "/keys/{key}", "", head_writes(200)),
+        row("GET", "/projects/{project}/workspaces", "", ADMIN_READS),
+        row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
+        row("GET", "/projects/{project}/records", "", ADMIN_READS),
+        row("POST", "/projects/{project}/explain", r#"{"query": "default workspace"}"#, ADMIN_READS),
+        row(
+            "POST",
+            "/projects/{project}/guard/releases",
+            r#"{"hash": "0000000000000000000000000000000000000000000000000000000000000000"}"#,
+            operator(201),
+        ),
+        row("POST", "/records/{record}/restore", "", admin_writes(200)),
+        row("DELETE", "/records/{record}", "", admin_writes(200)),
+        row("POST", "/compact", "", operator(200)),
+    ]
+}

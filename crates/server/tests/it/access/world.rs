@@ -1,0 +1,149 @@
+//! An organization with everybody in it who could knock at a door.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use mnemon_core::{Access, Clock, DepartmentId, MemberId, Role};
+use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
+use serde_json::{Value, json};
+
+/// Everybody, in the order of the columns of the table.
+pub(crate) const WHO: [&str; 11] = [
+    "nobody",    // no credential at all
+    "revoked",   // a revoked key of the admin
+    "expired",   // an expired key of the admin
+    "stranger",  // the admin of another account
+    "member",    // a plain member of the department
+    "rival",     // the head of another department
+    "head",      // the head of the department
+    "reader",    // a read-only key of the admin
+    "elsewhere", // a key of the admin for another project of the account
+    "admin",     // the admin
+    "operator",  // the operator
+];
+
+const ABSENT: &str = "01980000-0000-7000-8000-00000000dead";
+
+pub(crate) struct World {
+    pub(crate) server: TestServer,
+    pub(crate) organization: Organization,
+    pub(crate) sales: DepartmentId,
+    pub(crate) support: DepartmentId,
+    /// A member of the department who owns what is looked for.
+    pub(crate) author: Caller,
+    pub(crate) author_id: MemberId,
+    callers: HashMap<&'static str, Caller>,
+    serial: Cell<usize>,
+}
+
+impl World {
+    pub(crate) async fn make() -> Self {
+        let server = TestServer::start().await;
+        let organization = server.organization().await;
+        let elsewhere =
+            Organization { account: organization.account, project: server.project(organization.account).await };
+        let sales = server.department(organization.account, "Sales", None).await;
+        let support = server.department(organization.account, "Support", None).await;
+        let in_sales = |role| MemberSpec { role, department: Some(sales), ..MemberSpec::default() };
+        let admin = MemberSpec { role: Role::Admin, name: "Ada", ..MemberSpec::default() };
+        let admin_id = server.new_member(&organization, admin.clone()).await;
+        let key = async |organization: &Organization, access| server.key(organization, admin_id, access, None).await;
+        let (revoked_id, revoked) = key(&organization, Access::Write).await;
+        let expired = server.key(&organization, admin_id, Access::Write, Some(server.clock.now())).await.1;
+        let rival = MemberSpec { role: Role::Head, department: Some(support), ..MemberSpec::default() };
+        let author_id = server.new_member(&organization, in_sales(Role::Member)).await;
+        let callers = HashMap::from([
+            ("nobody", server.caller("")),
+            ("revoked", revoked),
+            ("expired", expired),
+            ("stranger", server.member(&server.organization().await, admin).await),
+            ("member", server.member(&organization, in_sales(Role::Member)).await),
+            ("rival", server.member(&organization, rival).await),
+            ("head", server.member(&organization, in_sales(Role::Head)).await),
+            ("reader", key(&organization, Access::Read).await.1),
+            ("elsewhere", key(&elsewhere, Access::Write).await.1),
+            ("admin", key(&organization, Access::Write).await.1),
+            ("operator", server.operator().await),
+        ]);
+        server.revoke(&organization, revoked_id).await;
+        let author = server.key(&organization, author_id, Access::Write, None).await.1;
+        author.remember("the default workspace is there").await;
+        Self { server, organization, sales, support, author, author_id, callers, serial: Cell::new(0) }
+    }
+
+    pub(crate) fn caller(&self, who: &str) -> &Caller {
+        &self.callers[who]
+    }
+
+    /// A number that was not given out before.
+    pub(crate) fn serial(&self) -> usize {
+        self.serial.set(self.serial.get() + 1);
+        self.serial.get()
+    }
+
+    /// A member of the department, fresh for one try.
+    async fn colleague(&self) -> MemberId {
+        let spec = MemberSpec { department: Some(self.sales), ..MemberSpec::default() };
+        self.server.new_member(&self.organization, spec).await
+    }
+
+    /// Saves a record of the author's.
+    pub(crate) async fn save(&self, arguments: Value) -> String {
+        let answer = self.author.call("remember", arguments).await;
+        answer.structured()["id"].as_str().expect("an id").to_owned()
+    }
+
+    async fn record(&self, is_forgotten: bool) -> String {
+        let id = self.save(json!({"content": format!("record number {}", self.serial())})).await;
+        if is_forgotten {
+            self.author.call("forget", json!({"memory_id": id})).await.structured();
+        }
+        id
+    }
+
+    /// A path and a body about things that are there, made for this one try.
+    pub(crate) async fn fill(&self, method: &str, path: &str, body: &str) -> (String, Value) {
+        let mut filled = path.replace("{account}", &self.organization.account.to_string());
+        if (method, path) == ("DELETE", "/projects/{project}") {
+            filled = filled.replace("{project}", &self.server.project(self.organization.account).await.to_string());
+        }
+        filled = filled.replace("{project}", &self.organization.project.to_string());
+        if path.contains("{department}") {
+            let fresh = self.server.department(self.organization.account, "Fresh", None).await;
+            filled = filled.replace("{department}", &fresh.to_string());
+        }
+        if path.contains("{member}") {
+            filled = filled.replace("{member}", &self.colleague().await.to_string());
+        }
+        if path.contains("{key}") {
+            let (member, access) = (self.colleague().await, Access::Write);
+            let key = self.server.key(&self.organization, member, access, None).await.0;
+            filled = filled.replace("{key}", &key.to_string());
+        }
+        if path.contains("{workspace}") {
+            let name = format!("w{}", self.serial());
+            self.save(json!({"content": "in a workspace of its own", "workspace": name})).await;
+            filled = filled.replace("{workspace}", &name);
+        }
+        if path.contains("{record}") {
+            filled = filled.replace("{record}", &self.record(path.ends_with("/restore")).await);
+        }
+        if body.is_empty() {
+            return (filled, Value::Null);
+        }
+        let body = body.replace("{sales}", &self.sales.to_string());
+        let body = body.replace("{colleague}", &self.author_id.to_string());
+        (filled, serde_json::from_str(&body).expect("a row's body is JSON"))
+    }
+
+    /// The same path, with something that is not there in the place of the innermost thing.
+    pub(crate) fn fill_absent(&self, filled: &str, template: &str) -> String {
+        let parts: Vec<&str> = template.split('/').collect();
+        let Some(last) = parts.iter().rposition(|part| part.starts_with('{')) else { return filled.to_owned() };
+        let absent = if parts[last] == "{workspace}" { "never-was" } else { ABSENT };
+        let (filled, query) = filled.split_once('?').map_or((filled, None), |(path, query)| (path, Some(query)));
+        let mut parts: Vec<&str> = filled.split('/').collect();
+        parts[last] = absent;
+        query.map_or_else(|| parts.join("/"), |query| format!("{}?{query}", parts.join("/")))
+    }
+}

@@ -1,0 +1,22 @@
+//! The service over its real doors: every tool, every rule of the wire, every error text. One file per story; the
+//! helpers act through the public interface, and only the builders of the test kit touch the store.
+//!
+//! To add a story: a file here, a line below, a name for each test that says what it protects.
+
+mod bad_input;
+mod errors;
+mod forget;
+mod freshness;
+mod fuzz;
+mod idempotency;
+mod isolation;
+mod limits;
+mod remember;
+mod restart;
+mod schema;
+mod search;
+mod staleness;
+mod subscription;
+mod validate_memory;
+mod visibility;
+mod wire;

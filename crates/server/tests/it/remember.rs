@@ -1,0 +1,236 @@
+//! `remember`: every argument, what comes back and in which order, duplicates and conflicts.
+
+use std::time::Duration;
+
+use mnemon_testkit::{Caller, MemberSpec, TestServer};
+use serde_json::{Value, json};
+
+async fn server_and_caller() -> (TestServer, Caller) {
+    let server = TestServer::start().await;
+    let caller = server.new_user().await;
+    (server, caller)
+}
+
+async fn save(caller: &Caller, arguments: Value) -> Value {
+    caller.call("remember", arguments).await.structured().clone()
+}
+
+fn members(record: &Value) -> Vec<&str> {
+    record.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn content_alone_is_enough_and_the_rest_has_defaults() {
+    let (server, _) = server_and_caller().await;
+    let organization = server.organization().await;
+    let caller = server.member(&organization, MemberSpec { name: "Ana", ..MemberSpec::default() }).await;
+    let record = save(&caller, json!({"content": "  The release is on Tuesdays  "})).await;
+    let id = record["id"].as_str().expect("an id").to_owned();
+    let suffix: String = id.replace('-', "").chars().skip(24).collect();
+    let expected = json!({
+        "id": id, "workspace": "default", "scope": "shared", "content": "  The release is on Tuesdays  ",
+        "fact_key": format!("release-tuesdays-{suffix}"), "status": "unverified", "author": "Ana",
+        "created_at": "2027-01-15T08:00:00Z", "updated_at": "2027-01-15T08:00:00Z", "searchable": true,
+        "api_version": "1.0", "tenant_id": organization.account.to_string(),
+        "project_id": organization.project.to_string(),
+    });
+    assert_eq!(record, expected);
+    assert_eq!(members(&record), members(&expected), "the order of members");
+    assert_eq!(id.as_bytes()[14], b'7', "a UUIDv7");
+}
+
+#[tokio::test]
+async fn every_argument_comes_back_and_in_the_documented_order() {
+    let (server, _) = server_and_caller().await;
+    let organization = server.organization().await;
+    let department = server.department(organization.account, "Platform", None).await;
+    let spec = MemberSpec { name: "Ana", department: Some(department), ..MemberSpec::default() };
+    let caller = server.member(&organization, spec).await;
+    let given = json!({
+        "valid_until": "2027-03-01T12:00:00+02:00", "confidence": 0.25, "source_revision": "abc", "source_hash": "h",
+        "source_id": "doc", "source": "A talk", "fact_key": " release.day ", "scope": "department",
+        "workspace": " plans ", "content": "Tuesdays",
+    });
+    let record = save(&caller, given).await;
+    let order = [
+        "id",
+        "workspace",
+        "scope",
+        "content",
+        "fact_key",
+        "status",
+        "source",
+        "source_id",
+        "source_hash",
+        "source_revision",
+        "confidence",
+        "author",
+        "department",
+        "valid_until",
+        "created_at",
+        "updated_at",
+        "searchable",
+        "api_version",
+        "tenant_id",
+        "project_id",
+    ];
+    assert_eq!(members(&record), order);
+    let check = |name: &str, expected: Value| assert_eq!(record[name], expected, "{name}");
+    check("workspace", json!("plans"));
+    check("scope", json!("department"));
+    check("fact_key", json!("release.day"));
+    check("status", json!("unverified"));
+    check("confidence", json!(0.25));
+    check("department", json!("Platform"));
+    check("valid_until", json!("2027-03-01T10:00:00Z"));
+}
+
+#[tokio::test]
+async fn strings_stand_for_numbers_null_for_absent_and_empty_for_nothing() {
+    let (_server, caller) = server_and_caller().await;
+    let record = save(&caller, json!({"content": "a", "confidence": "0.5", "source": "", "fact_key": " "})).await;
+    assert_eq!(record["confidence"], 0.5);
+    assert_eq!(
+        (record.get("source"), record["fact_key"].as_str().is_some_and(|key| key.starts_with("fact-"))),
+        (None, true)
+    );
+    let absent = json!({
+        "content": "b", "workspace": null, "scope": null, "fact_key": null, "source": null, "source_id": null,
+        "source_hash": null, "source_revision": null, "confidence": null, "valid_until": null,
+    });
+    let record = save(&caller, absent).await;
+    assert_eq!((&record["workspace"], &record["scope"]), (&json!("default"), &json!("shared")));
+    assert_eq!(record.get("ignored_arguments"), None);
+    for edge in [json!(0), json!(1), json!("0"), json!("1.0")] {
+        save(&caller, json!({"content": format!("edge {edge}"), "confidence": edge})).await;
+    }
+}
+
+#[tokio::test]
+async fn unknown_arguments_are_named_in_the_order_in_which_they_came() {
+    let (_server, caller) = server_and_caller().await;
+    let record = save(&caller, json!({"z": 1, "content": "a fact", "id": "mine", "Content": "x", "a": null})).await;
+    assert_eq!(record["ignored_arguments"], json!(["z", "id", "Content", "a"]));
+    assert_eq!(record["content"], "a fact");
+}
+
+#[tokio::test]
+async fn secrets_are_replaced_and_counted() {
+    let (_server, caller) = server_and_caller().await;
+    // Put together here, so that no scanner takes this file for a leak.
+    let (secret, other) =
+        (format!("AKIA{}", "Q3EGRV7ZT5KXN2WM"), format!("ghp_{}", "R7kQx2mZp9VtL4sHn8WcYb3JdFg6TaEuKvXq"));
+    let record = save(&caller, json!({"content": format!("The access key {secret} opens the bucket")})).await;
+    assert_eq!(record["redacted"], 1);
+    let two = format!("Keys: {secret} and {other} were seen");
+    let record = save(&caller, json!({"content": two, "source": format!("note with {secret}")})).await;
+    assert_eq!(record["redacted"], 3);
+    assert!(!record.to_string().contains(&secret) && !record.to_string().contains(&other), "{record}");
+    for found in caller.search("access key bucket").await {
+        assert!(!found.to_string().contains(&secret), "{found}");
+    }
+    assert_eq!(save(&caller, json!({"content": "nothing secret"})).await.get("redacted"), None);
+}
+
+#[tokio::test]
+async fn the_same_fact_is_stored_once() {
+    let (server, _) = server_and_caller().await;
+    let organization = server.organization().await;
+    let caller = server.member(&organization, MemberSpec::default()).await;
+    let first = save(&caller, json!({"content": "stored once"})).await;
+    assert_eq!(first.get("duplicate"), None);
+    server.clock.advance(Duration::from_secs(5));
+    let position = server.log_position(&organization).await;
+    let again = save(&caller, json!({"content": "stored once", "workspace": "default", "scope": "shared"})).await;
+    assert_eq!(again["duplicate"], true);
+    for (name, value) in first.as_object().expect("an object") {
+        assert_eq!(&again[name], value, "{name}");
+    }
+    assert_eq!(server.log_position(&organization).await, position, "nothing was written");
+    assert_eq!(caller.search("stored once").await.len(), 1);
+}
+
+#[tokio::test]
+async fn another_text_workspace_scope_or_source_is_another_record() {
+    let (_server, caller) = server_and_caller().await;
+    save(&caller, json!({"content": "the same"})).await;
+    for other in [
+        json!({"content": "the same."}),
+        json!({"content": "The same"}),
+        json!({"content": "the same", "workspace": "w"}),
+        json!({"content": "the same", "scope": "draft"}),
+        json!({"content": "the same", "source": "s"}),
+        json!({"content": "the same", "source_id": "s"}),
+    ] {
+        assert_eq!(save(&caller, other.clone()).await.get("duplicate"), None, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_duplicate_brings_hash_revision_confidence_and_validity_up_to_date() {
+    let (server, caller) = server_and_caller().await;
+    let base = json!({"content": "of a file", "source_id": "f", "source_hash": "h1", "source_revision": "r1"});
+    let first = save(&caller, base).await;
+    server.clock.advance(Duration::from_secs(60));
+    let newer = json!({
+        "content": "of a file", "source_id": "f", "source_hash": "h2", "source_revision": "r2", "confidence": 0.9,
+        "valid_until": "2028-01-01T00:00:00Z",
+    });
+    let again = save(&caller, newer).await;
+    assert_eq!((&again["id"], &again["duplicate"]), (&first["id"], &json!(true)));
+    assert_eq!((&again["source_hash"], &again["source_revision"]), (&json!("h2"), &json!("r2")));
+    assert_eq!((&again["confidence"], &again["valid_until"]), (&json!(0.9), &json!("2028-01-01T00:00:00Z")));
+    assert_eq!((&again["created_at"], &again["updated_at"]), (&first["created_at"], &json!("2027-01-15T08:01:00Z")));
+    let found = &caller.search("file").await[0];
+    assert_eq!((&found["source_hash"], &found["status"]), (&json!("h2"), &json!("unverified")));
+    // What a later save leaves out stays as it was.
+    let bare = save(&caller, json!({"content": "of a file", "source_id": "f"})).await;
+    assert_eq!((&bare["source_hash"], &bare["confidence"]), (&json!("h2"), &json!(0.9)));
+}
+
+#[tokio::test]
+async fn a_forgotten_record_is_no_duplicate() {
+    let (_server, caller) = server_and_caller().await;
+    let first = caller.remember("again and anew").await;
+    caller.call("forget", json!({"memory_id": first["id"]})).await.structured();
+    let second = caller.remember("again and anew").await;
+    assert_eq!(second.get("duplicate"), None);
+    assert_ne!(second["id"], first["id"]);
+}
+
+#[tokio::test]
+async fn two_claims_under_one_given_key_dispute_each_other_until_one_is_gone() {
+    let (_server, caller) = server_and_caller().await;
+    let tuesday = save(&caller, json!({"content": "release on Tuesday", "fact_key": "release.day"})).await;
+    assert_eq!((&tuesday["status"], tuesday.get("conflicts_with")), (&json!("unverified"), None));
+    let friday = save(&caller, json!({"content": "release on Friday", "fact_key": "release.day"})).await;
+    assert_eq!((&friday["status"], &friday["conflicts_with"]), (&json!("conflict"), &json!([tuesday["id"]])));
+    let monday = save(&caller, json!({"content": "release on Monday", "fact_key": " release.day"})).await;
+    assert_eq!(monday["conflicts_with"], json!([tuesday["id"], friday["id"]]), "oldest first");
+    for found in caller.search("release").await {
+        assert_eq!(found["status"], "conflict", "{found}");
+    }
+    for id in [&friday["id"], &monday["id"]] {
+        caller.call("forget", json!({"memory_id": id})).await.structured();
+    }
+    assert_eq!(caller.search("release").await[0]["status"], "unverified");
+}
+
+#[tokio::test]
+async fn equal_content_other_workspaces_made_keys_and_stale_claims_do_not_conflict() {
+    let (_server, caller) = server_and_caller().await;
+    save(&caller, json!({"content": "on Tuesday", "fact_key": "k"})).await;
+    for peaceful in [
+        json!({"content": "on Tuesday", "fact_key": "k", "source": "elsewhere"}),
+        json!({"content": "on Friday", "fact_key": "k", "workspace": "w"}),
+        json!({"content": "on Friday", "fact_key": "K"}),
+        json!({"content": "on Friday"}),
+    ] {
+        let record = save(&caller, peaceful.clone()).await;
+        assert_eq!((&record["status"], record.get("conflicts_with")), (&json!("unverified"), None), "{peaceful}");
+    }
+    let late = json!({"content": "on Sunday", "fact_key": "k", "valid_until": "2027-01-15T07:59:59Z"});
+    let late = save(&caller, late).await;
+    assert_eq!((&late["status"], late.get("conflicts_with")), (&json!("stale"), None));
+    assert_eq!(caller.search("tuesday").await[0]["status"], "unverified", "a stale rival disputes nothing");
+}
