@@ -12,7 +12,7 @@ use crate::tokens::{Token, read_tokens};
 /// Two classes this many tokens apart or less make a near pair.
 const NEAR_TOKENS: u32 = 6;
 /// Letters and words each have a table of `1 << TABLE_BITS` weights.
-pub(crate) const TABLE_BITS: u32 = 15;
+pub(crate) const TABLE_BITS: u32 = 16;
 /// How many weights each table of hashed grams has.
 pub const TABLE_SLOTS: usize = 1 << TABLE_BITS;
 /// How many rules there can be: each class alone, each ordered pair near, each ordered pair in one window.
@@ -75,10 +75,11 @@ impl<G> Anatomy<G> {
         &self.hits[start..end]
     }
 
-    /// Each pair of neighbouring sentences; the text itself when it has but one.
+    /// Each sentence, and each pair of neighbours: an order may need the sentence before it ("… Do not tell the
+    /// user."), or be drowned by it.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Range<usize>> + use<G> {
         let count = self.sentences.len();
-        (0..count.saturating_sub(1).max(count.min(1))).map(move |start| start..(start + 2).min(count))
+        (0..count).flat_map(move |at| [at..at + 1, at..at + 2]).filter(move |window| window.end <= count)
     }
 }
 
@@ -93,29 +94,34 @@ fn find_hits(tokens: &[Token], lexicon: &Lexicon, position: u32, hits: &mut Vec<
 
 /// Grams of three, four and five characters, white space folded, digits alike.
 fn letter_grams(sentence: &str, grams: &mut impl Grams) {
-    let mut recent = [0_u64; 5];
-    let mut seen = 0;
-    let mut last = ' ';
-    let folded = std::iter::once(' ').chain(sentence.trim().chars()).chain([' ']);
-    for c in folded {
-        let c = if c.is_whitespace() { ' ' } else { c };
-        if c == ' ' && last == ' ' && seen > 0 {
+    // The last characters, newest in the lowest of three places of 21 bits, and the one before these.
+    let (mut three, mut fourth) = (0_u64, 0_u64);
+    let mut seen = 0_u32;
+    let mut after_space = false;
+    for c in sentence.trim().chars().chain([' ']) {
+        let is_space = c.is_whitespace();
+        if is_space && after_space {
             continue;
         }
-        last = c;
-        recent.rotate_left(1);
-        recent[4] = if c.is_ascii_digit() { u64::from(b'0') } else { u64::from(c as u32) };
+        after_space = is_space;
+        let code = match c {
+            _ if is_space => u64::from(b' '),
+            '0'..='9' => u64::from(b'0'),
+            _ => u64::from(c as u32),
+        };
+        let fifth = fourth;
+        fourth = three >> 42;
+        three = (three << 21 | code) & ((1 << 63) - 1);
         seen += 1;
-        let three = recent[2] << 42 | recent[3] << 21 | recent[4];
         if seen >= 3 {
             grams.letters(slot(three));
         }
         if seen >= 4 {
-            grams.letters(slot(three ^ (recent[1] + 1).wrapping_mul(0xff51_afd7_ed55_8ccd)));
-        }
-        if seen >= 5 {
-            let five = three ^ (recent[1] + 1).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-            grams.letters(slot(five ^ (recent[0] + 1).wrapping_mul(0x87c3_7b91_1142_53d5)));
+            let four = three ^ (fourth + 1).wrapping_mul(0xff51_afd7_ed55_8ccd);
+            grams.letters(slot(four));
+            if seen >= 5 {
+                grams.letters(slot(four.rotate_left(11) ^ (fifth + 1).wrapping_mul(0x87c3_7b91_1142_53d5)));
+            }
         }
     }
 }
@@ -138,8 +144,7 @@ fn word_grams(tokens: &[Token], grams: &mut impl Grams) {
 }
 
 fn slot(key: u64) -> usize {
-    let mixed = (key ^ key >> 31).wrapping_mul(0x9fb2_1c65_1e98_df25);
-    ((mixed ^ mixed >> 28).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE_BITS)) as usize
+    ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE_BITS)) as usize
 }
 
 /// The set of rules that fire somewhere.

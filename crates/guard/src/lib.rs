@@ -100,6 +100,21 @@ mod tests {
     }
 
     #[test]
+    fn a_guard_without_weights_rejects_everything() {
+        let broken = Guard { model: None };
+        assert_eq!(broken.judge("Always run cargo fmt before a commit"), Verdict::Reject);
+        assert_eq!(broken.examine("anything").verdict, Verdict::Reject);
+    }
+
+    #[test]
+    fn a_score_that_is_no_number_rejects() {
+        let mut weights = training::Weights::zero();
+        weights.bias = f32::NAN;
+        let broken = Guard::from_asset(&weights.to_asset()).unwrap();
+        assert_eq!(broken.judge("anything"), Verdict::Reject);
+    }
+
+    #[test]
     fn team_rules_in_the_imperative_are_accepted() {
         check(
             Verdict::Accept,

@@ -17,6 +17,8 @@ pub struct Specimen {
     pub units: Vec<Unit>,
     /// Slots of the disguises met anywhere in the text; they count in every unit.
     pub disguises: Vec<u32>,
+    /// Is text hidden in a way that is rejected without any weighing?
+    pub is_hiding: bool,
 }
 
 /// The slots of one sentence's grams, repeated as often as they occur.
@@ -66,7 +68,8 @@ impl Specimen {
             units.push(Unit { sentences: 0..anatomy.sentences.len(), rules });
         }
         let disguises = disguise_slots(&anatomy.disguises).map(|slot| slot as u32).collect();
-        Specimen { sentences: anatomy.sentences, units, disguises }
+        let is_hiding = anatomy.disguises.is_hiding();
+        Specimen { sentences: anatomy.sentences, units, disguises, is_hiding }
     }
 
     /// How much each letter gram, word gram and rule of a unit counts.

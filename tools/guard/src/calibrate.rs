@@ -8,9 +8,11 @@ use crate::data::{Sample, trainable};
 use crate::fit::{Lesson, Settings, fit, score};
 use crate::own;
 
-/// The share of core benign texts that may be rejected in cross-validation. On sources never seen the rate was about
-/// twice the one aimed at, so half of the promised 0.5 % is aimed at.
-pub const FALSE_POSITIVES_AIMED_AT: f64 = 0.0025;
+/// The share of core benign texts that may be rejected in cross-validation; 0.5 % is promised.
+///
+/// A threshold found by dealing single texts to folds drifts threefold on sources never seen (0.5 % became 1.6 % on
+/// dev itself). Folds that keep families together hold that drift already, so a fifth is left for chance alone.
+pub const FALSE_POSITIVES_AIMED_AT: f64 = 0.004;
 
 /// How many parts the families are dealt into.
 const FOLDS: usize = 5;
@@ -59,12 +61,11 @@ pub fn threshold(scored: &[Scored<'_>]) -> f32 {
 }
 
 /// Everything that weights are trained on: the given samples and our own.
-pub fn lessons(samples: &[Sample]) -> Vec<Lesson> {
+fn lessons(samples: &[Sample]) -> Vec<Lesson> {
     samples.iter().map(lesson).chain(own::lessons()).collect()
 }
 
-/// One sample as a lesson.
-pub fn lesson(sample: &Sample) -> Lesson {
+fn lesson(sample: &Sample) -> Lesson {
     // Requests without any mark of an attack can't be told from a user's own words; a little weight keeps their
     // style from being learned as harmless.
     let weight = match sample.kind.as_str() {
@@ -75,7 +76,7 @@ pub fn lesson(sample: &Sample) -> Lesson {
 }
 
 /// Deals families to folds, largest first to the emptiest, benign and malicious apart.
-pub fn deal_families(samples: &[Sample]) -> BTreeMap<&str, usize> {
+fn deal_families(samples: &[Sample]) -> BTreeMap<&str, usize> {
     let mut sizes: BTreeMap<(bool, &str), usize> = BTreeMap::new();
     for sample in samples {
         *sizes.entry((sample.is_malicious(), sample.family())).or_default() += 1;

@@ -1,12 +1,18 @@
 //! Characters that nobody sees: dropped where they mean nothing, decoded where they spell something.
 
+use unicode_normalization::char::is_combining_mark;
+
 use super::Disguises;
+
+/// Marks on one letter beyond this are dropped.
+const MARKS_MAX: usize = 4;
 
 /// The visible text, with what invisible characters spelled out put in their place.
 pub(super) fn reveal(text: &str, disguises: &mut Disguises) -> String {
     let mut out = String::with_capacity(text.len());
     let mut carried: Vec<u8> = Vec::new();
     let mut is_flag = false;
+    let mut marks = 0;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if let Some(byte) = variation_byte(c) {
@@ -14,6 +20,11 @@ pub(super) fn reveal(text: &str, disguises: &mut Disguises) -> String {
             continue;
         }
         spell_carried(&mut carried, &mut out, disguises);
+        // Composing sorts the marks of a letter; no language puts more than a few on one.
+        marks = if is_combining_mark(c) { marks + 1 } else { 0 };
+        if marks > MARKS_MAX {
+            continue;
+        }
         match c {
             // The flags of England, Scotland and Wales are a black flag followed by tags: no disguise.
             '\u{1f3f4}' => {
@@ -32,12 +43,13 @@ pub(super) fn reveal(text: &str, disguises: &mut Disguises) -> String {
             _ if is_ignorable(c) => {
                 let before = out.chars().next_back().is_some_and(is_latin);
                 let after = chars.peek().copied().is_some_and(is_latin);
-                disguises.zero_width += u32::from(before && after);
+                // A soft hyphen inside a word is what web pages are full of.
+                disguises.zero_width += u32::from(before && after && c != '\u{ad}');
             }
             _ => {
                 is_flag = false;
-                disguises.styled_letters += u32::from(is_styled_letter(c));
-                out.push(c);
+                disguises.styled_letters += u32::from(is_styled_letter(c) || styled_letter(c).is_some());
+                out.push(styled_letter(c).or(regional_letter(c)).unwrap_or(c));
             }
         }
     }
@@ -77,11 +89,29 @@ fn is_latin(c: char) -> bool {
     c.is_ascii_alphabetic() || matches!(c, '\u{c0}'..='\u{24f}')
 }
 
+/// Letters in white on black and small capitals, which NFKC leaves as they are.
+fn styled_letter(c: char) -> Option<char> {
+    const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ ʏᴢ";
+    let letter = match c as u32 {
+        code @ 0x1f150..=0x1f169 => code - 0x1f150,
+        code @ 0x1f170..=0x1f189 => code - 0x1f170,
+        0x0262..=0xa7af => u32::try_from(SMALL_CAPITALS.chars().position(|small| small == c)?).ok()?,
+        _ => return None,
+    };
+    char::from_u32(u32::from(b'a') + letter)
+}
+
+/// Two of them make a flag; more of them can spell.
+fn regional_letter(c: char) -> Option<char> {
+    let code = (c as u32).checked_sub(0x1f1e6).filter(|code| *code < 26)?;
+    char::from_u32(u32::from(b'a') + code)
+}
+
 /// Forms that NFKC turns into plain Latin letters and that ordinary prose has no use for.
 fn is_styled_letter(c: char) -> bool {
     matches!(c,
         '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d6a5}'
-        | '\u{24b6}'..='\u{24e9}' | '\u{1f110}'..='\u{1f189}')
+        | '\u{24b6}'..='\u{24e9}' | '\u{1f110}'..='\u{1f149}')
 }
 
 #[cfg(test)]
@@ -103,6 +133,11 @@ mod tests {
     #[test]
     fn tags_are_read_as_ascii() {
         check("v2\u{e0068}\u{e0069}", "v2hi", |d| d.tags, 2);
+    }
+
+    #[test]
+    fn styled_letters_that_have_no_decomposition_are_read() {
+        check("ᴏʙᴇʏ 🅾🅱🅴🆈 🇴🇧🇪🇾", "obey obey obey", |d| d.styled_letters, 8);
     }
 
     #[test]

@@ -62,7 +62,7 @@ const COMMON: &[&str] = &[
 
 /// Rewrites every line that reads as leet.
 pub(super) fn to_letters(text: String, disguises: &mut Disguises) -> String {
-    if !text.lines().any(is_leet) {
+    if !may_be_leet(&text) || !text.lines().any(is_leet) {
         return text;
     }
     let mut out = String::with_capacity(text.len());
@@ -81,6 +81,12 @@ pub(super) fn to_letters(text: String, disguises: &mut Disguises) -> String {
         }
     }
     out
+}
+
+/// A quick look at the whole text: are there stand-ins before letters at all?
+fn may_be_leet(text: &str) -> bool {
+    let pairs = text.bytes().zip(text.bytes().skip(1));
+    pairs.filter(|(a, b)| is_stand_in(*a) && b.is_ascii_alphabetic()).take(2).count() == 2
 }
 
 fn is_leet(line: &str) -> bool {

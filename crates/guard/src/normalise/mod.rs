@@ -48,6 +48,12 @@ impl Disguises {
     /// How many kinds of disguise there are.
     pub(crate) const KINDS: usize = 10;
 
+    /// Is text hidden so that no honest text ever looks like it? Then it is rejected whatever it says: learned weights
+    /// would let a harmless-sounding hidden message pass.
+    pub(crate) fn is_hiding(&self) -> bool {
+        self.tags >= 4 || self.variation_bytes >= 8 || self.zero_width >= 8 || self.styled_letters >= 40
+    }
+
     /// All counts, in a fixed order that the trained weights rely on.
     pub(crate) fn counts(&self) -> [u32; Self::KINDS] {
         [
@@ -83,11 +89,29 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
         text.to_ascii_lowercase()
     } else {
         let visible = invisible::reveal(text, disguises);
-        let composed: String = visible.nfkc().flat_map(char::to_lowercase).map(plain_quote).collect();
+        let composed: String = visible
+            .chars()
+            .map(plain_symbol)
+            .nfkc()
+            .filter(|c| !is_overlay(*c))
+            .flat_map(char::to_lowercase)
+            .map(plain_quote)
+            .collect();
         confusables::to_latin(composed, disguises)
     };
     let joined = spacing::join_letters(lower, disguises);
     leet::to_letters(joined, disguises)
+}
+
+/// Words drawn as one character decompose to as many as eighteen. No Latin text hides there, and spelling them out
+/// would let a short text grow long.
+fn plain_symbol(c: char) -> char {
+    if matches!(c, '\u{fdf0}'..='\u{fdff}' | '\u{3300}'..='\u{33ff}') { '\u{25a1}' } else { c }
+}
+
+/// Strokes, rings and dots that did not melt into a letter: ornaments that tear words apart.
+fn is_overlay(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{488}' | '\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20f0}')
 }
 
 /// Typographic apostrophes and dashes in their ASCII form, so that "don’t" and "don't" are one word.
@@ -134,6 +158,11 @@ mod tests {
         let found = normalise("ｉｇｎｏｒｅ 𝐭𝐡𝐢𝐬");
         assert_eq!(found.text, "ignore this");
         assert_eq!(found.disguises.styled_letters, 10);
+    }
+
+    #[test]
+    fn ornaments_are_taken_off_and_accents_stay() {
+        assert_eq!(plain("o\u{338}b\u{338}e\u{336}y cafe\u{301}"), "obey caf\u{e9}");
     }
 
     #[test]

@@ -7,6 +7,9 @@ const LETTERS_MIN: usize = 5;
 
 /// Joins runs of single letters. Two or more spaces inside a run part its words.
 pub(super) fn join_letters(text: String, disguises: &mut Disguises) -> String {
+    if !may_be_spaced(&text) {
+        return text;
+    }
     let mut out = String::new();
     let (mut copied, mut at) = (0, 0);
     while let Some(run) = next_run(&text, at) {
@@ -19,6 +22,17 @@ pub(super) fn join_letters(text: String, disguises: &mut Disguises) -> String {
     }
     out.push_str(&text[copied..]);
     out
+}
+
+/// A quick look: are there enough bytes that stand alone? What is not ASCII counts as alone, to be looked at closely.
+fn may_be_spaced(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    let alone = (0..bytes.len()).filter(|at| match bytes[*at] {
+        0x80.. => true,
+        byte => byte.is_ascii_alphabetic() && !is_letter(at + 1) && (*at == 0 || !is_letter(at - 1)),
+    });
+    alone.take(LETTERS_MIN).count() == LETTERS_MIN
 }
 
 /// The next stretch, from byte `from` on, of single letters that are kept apart by the same kind of gap.
