@@ -25,8 +25,8 @@ pub struct CreateAccount {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetSubscription {
-    /// The plan.
-    pub plan: Option<String>,
+    /// The plan. It can be changed, and not taken away: an empty request must not end a subscription.
+    pub plan: String,
     /// The end of the paid time; none is no end.
     pub paid_until: Option<String>,
 }

@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::result::{ServerInfo, Trailer};
 use crate::tools::Tool;
 
 /// The modern revision.
@@ -33,62 +34,6 @@ pub mod meta {
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     /// Who answers.
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Serialize)]
-pub struct ServerInfo {
-    /// The service's name.
-    pub name: String,
-    /// The program's version.
-    pub version: &'static str,
-}
-
-/// `_meta` of a result.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct ResultMeta {
-    /// The version of our interface; hidden from OAuth callers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_version: Option<&'static str>,
-    /// Modern results say who answers.
-    #[serde(rename = "io.modelcontextprotocol/serverInfo", skip_serializing_if = "Option::is_none")]
-    pub server_info: Option<ServerInfo>,
-    /// Where the account's subscription stands, unless it is active.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subscription: Option<SubscriptionMeta>,
-    /// When a call that was over a limit may be tried again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_after_seconds: Option<u64>,
-}
-
-impl ResultMeta {
-    /// Whether there is nothing to say.
-    pub const fn is_empty(&self) -> bool {
-        self.api_version.is_none()
-            && self.server_info.is_none()
-            && self.subscription.is_none()
-            && self.retry_after_seconds.is_none()
-    }
-}
-
-/// Where the account's subscription stands.
-#[derive(Debug, Clone, Serialize)]
-pub struct SubscriptionMeta {
-    /// `none`, `grace` or `suspended`.
-    pub state: &'static str,
-    /// When the state ends by itself, if it does.
-    pub until: Option<String>,
-}
-
-/// What each result carries beside its own members.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Trailer {
-    /// `complete` in modern results.
-    #[serde(rename = "resultType", skip_serializing_if = "Option::is_none")]
-    pub result_type: Option<&'static str>,
-    /// See [`ResultMeta`].
-    #[serde(rename = "_meta", skip_serializing_if = "ResultMeta::is_empty")]
-    pub meta: ResultMeta,
 }
 
 /// How long a modern client may keep an answer, and for whom.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mcp::Trailer;
+use crate::result::Trailer;
 
 /// A tool as `tools/list` describes it.
 #[derive(Debug, Clone, Serialize)]

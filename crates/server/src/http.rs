@@ -1,18 +1,16 @@
-//! The way in: routes and their layers, credentials, health, and the loop that accepts connections.
+//! What every door shares: the state behind a request, credentials, bodies, answers, and the loop that accepts
+//! connections. The doors themselves are put up in `router.rs`.
 
 mod auth;
 mod body;
-mod health;
+pub(crate) mod health;
 mod listen;
 mod origin;
-mod reply;
+pub(crate) mod reply;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::routing::{any, get};
 use mnemon_engine::Engine;
-use tower_http::catch_panic::CatchPanicLayer;
 
 pub use listen::serve;
 pub(crate) use {
@@ -23,7 +21,6 @@ pub(crate) use {
 };
 
 use crate::config::ServerConfig;
-use crate::{admin, mcp};
 
 /// What every request can reach.
 #[derive(Clone)]
@@ -45,21 +42,4 @@ impl App {
         let origins = Origins::new(&base_url, &config.allowed_origins);
         Self(Arc::new(Shared { engine, origins, base_url, service_name: config.service_name.clone() }))
     }
-}
-
-/// All routes.
-pub fn router(app: App) -> Router {
-    let routes = Router::new()
-        .route("/mcp", any(mcp::endpoint))
-        .nest(admin::PREFIX, admin::router())
-        .route("/health/live", get(health::live))
-        .route("/health/ready", get(health::ready))
-        .fallback(reply::no_such_route)
-        .with_state(app);
-    with_layers(routes)
-}
-
-/// The layers around every route. Apart, so that a bench can put the same ones around a fixed answer.
-pub fn with_layers(routes: Router) -> Router {
-    routes.layer(CatchPanicLayer::custom(reply::after_panic))
 }

@@ -5,9 +5,12 @@
 
 mod admin;
 pub mod config;
-pub mod http;
+mod http;
 mod mcp;
+mod record_json;
+mod router;
 
 pub use admin::route_table as admin_route_table;
-pub use http::{App, router, serve};
+pub use http::{App, serve};
 pub use mcp::tool_descriptions;
+pub use router::{router, with_layers};

@@ -22,7 +22,6 @@ use serde_json::Value;
 use crate::http::{App, Reply, Shared, authenticate, read_body};
 use era::Era;
 use refusal::WireError;
-pub(crate) use render::record_json;
 
 /// How our own tools describe themselves to the callers who see them all, for the reference page.
 pub fn tool_descriptions() -> Vec<&'static mnemon_protocol::tools::Tool> {

@@ -55,7 +55,7 @@ pub(crate) async fn subscribe(
     Path(account): Path<String>,
     Sent(sent): Sent<SetSubscription>,
 ) -> Result<Reply, Failure> {
-    let plan = plan(sent.plan.as_deref())?;
+    let plan = plan(Some(&sent.plan))?;
     let paid_until = moment(sent.paid_until.as_deref(), "paid_until")?;
     let account = id(&account, "account")?;
     let account = admin.engine.set_subscription(&admin.ctx, account, plan, paid_until).await?;

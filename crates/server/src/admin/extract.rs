@@ -47,6 +47,10 @@ impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
         })?;
         let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         let value = json::parse(bytes, JSON_DEPTH_MAX).map_err(|error| invalid(&error.to_string()))?;
+        if !value.is_object() {
+            // Serde would take a list for the members in their order.
+            return Err(invalid("the body must be a JSON object"));
+        }
         serde_json::from_value(value).map(Self).map_err(|error| invalid(&error.to_string()))
     }
 }

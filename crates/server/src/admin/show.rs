@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::http::Reply;
-use crate::mcp::record_json;
+use crate::record_json::record_json;
 
 pub(crate) fn ok(body: &impl Serialize) -> Reply {
     reply(StatusCode::OK, body)

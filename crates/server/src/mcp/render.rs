@@ -1,11 +1,11 @@
 //! From what the engine answers to what goes over the wire.
 
-use mnemon_core::{Record, Status, SubscriptionState, Timestamp};
+use mnemon_core::SubscriptionState;
 use mnemon_engine::{CallError, Connection, Tool};
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
-use mnemon_protocol::mcp::{ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
-use mnemon_protocol::memory::{MemoryResult, RecordJson};
+use mnemon_protocol::memory::MemoryResult;
+use mnemon_protocol::result::{ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
 use mnemon_protocol::tools::{CallToolResult, TextItem};
 use mnemon_store::StoreError;
 use serde::Serialize;
@@ -108,28 +108,5 @@ fn reason(call: &Call<'_>, tool: Tool, error: &CallError) -> String {
             format!("internal error (reference {reference})")
         }
         error => error.to_string(),
-    }
-}
-
-/// A record as results show it.
-pub(crate) fn record_json(record: &Record, status: Status, score: Option<f64>) -> RecordJson<'_> {
-    RecordJson {
-        id: record.id.to_string(),
-        workspace: record.workspace.as_str(),
-        scope: record.audience.scope().as_str(),
-        content: &record.content,
-        fact_key: &record.fact_key.text,
-        status: status.as_str(),
-        score,
-        source: record.source.as_deref(),
-        source_id: record.source_id.as_deref(),
-        source_hash: record.source_hash.as_deref(),
-        source_revision: record.source_revision.as_deref(),
-        confidence: record.confidence,
-        author: record.author_name.as_deref(),
-        department: record.department_name.as_deref(),
-        valid_until: record.valid_until.as_ref().map(Timestamp::to_string),
-        created_at: record.created_at.to_string(),
-        updated_at: record.updated_at.to_string(),
     }
 }

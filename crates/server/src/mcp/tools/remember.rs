@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 
 use super::Arguments;
 use crate::mcp::Call;
-use crate::mcp::render::{memory_result, record_json};
+use crate::mcp::render::memory_result;
+use crate::record_json::record_json;
 
 const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
 

@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use super::Arguments;
 use super::remember::scope;
 use crate::mcp::Call;
-use crate::mcp::render::{memory_result, record_json};
+use crate::mcp::render::memory_result;
+use crate::record_json::record_json;
 
 pub(super) async fn run(
     call: &Call<'_>,
