@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
 /// What stands in backticks and looks like a path of this repository.
@@ -52,8 +52,8 @@ fn every_source_file_opens_with_a_sentence() {
 }
 
 fn visit(folder: &Path, look: &mut impl FnMut(&Path)) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("a folder that can be read") {
+        let path = entry.expect("an entry that can be read").path();
         if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
             visit(&path, look);
         } else if path.extension().is_some_and(|end| end == "rs") {

@@ -48,13 +48,15 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     let operator_token = engine.first_operator_token().await.context("the operator's token could not be made")?;
     let made = Made { first, operator_token };
     let app = App::new(Arc::clone(&engine), &config.server, &base_url);
+    // Listened for before anybody is told that the service is there: who waits for that may stop it at once.
+    let stopped = stop_signal()?;
     announce(printer, &base_url, data_dir, &made);
     if let Some(path) = ready_file {
         write_ready_file(path, &base_url, address, &made)?;
     }
     tokio::spawn(housekeeping(Arc::clone(&engine)));
     tracing::info!(%address, %base_url, data_dir = %data_dir.display(), "listening");
-    let served = mnemon_server::serve(listener, router(app), stop_signal()?).await;
+    let served = mnemon_server::serve(listener, router(app), stopped).await;
     engine.close().await;
     tracing::info!("stopped");
     Ok(served?)

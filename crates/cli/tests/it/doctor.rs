@@ -1,0 +1,44 @@
+//! `mnemon doctor`: what works, what does not, and what to do about it.
+
+use serde_json::json;
+
+use crate::process::Place;
+
+#[test]
+fn a_service_in_good_health_is_all_ok() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let (url, key) = (service.url.clone(), service.key());
+    let done = place.run(&["doctor", "--url", &url, "--key", &key]);
+    let expected = format!(
+        "ok      configuration: in order; data in mnemon-data\nok      service is alive: {url}/health/live answers\nok      \
+         storage is ready: {url}/health/ready answers\nok      API key: accepted; 5 tools are listed\n"
+    );
+    assert_eq!((done.code, done.out), (0, expected));
+    let json = place.run(&["doctor", "--json", "--url", &url, "--key", &key]).json();
+    assert_eq!(json["ok"], true);
+    assert_eq!(json["findings"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn each_fault_is_found_and_has_its_advice() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let url = service.url.clone();
+    let check = |arguments: &[&str], expected: &str| {
+        let done = place.run(&[&["doctor"], arguments].concat());
+        assert_eq!((done.code, done.err.as_str()), (1, ""), "{arguments:?}");
+        assert!(done.out.contains(expected), "{arguments:?}: {}", done.out);
+    };
+    check(&["--url", &url], "FAILED  API key: no API key: give --key or set MNEMON_API_KEY.");
+    let rejected = format!("FAILED  API key: the key was rejected by {url}: check that it was copied whole");
+    check(&["--url", &url, "--key", "mnm_wrong"], &rejected);
+    let address = "FAILED  configuration: the configuration has 1 mistake(s):\n  - server.listen must be an address";
+    check(&["--url", &url, "--key", &service.key(), "--listen", "nonsense"], address);
+    drop(service);
+    let away = format!("FAILED  service is alive: no answer from {url}; start it with `mnemon serve`, or give --url");
+    check(&["--url", &url, "--key", "k"], &away);
+    let json = place.run(&["doctor", "--json", "--url", &url, "--key", "k"]);
+    assert_eq!((json.code, &json.json()["ok"]), (1, &json!(false)));
+    assert_eq!(json.json()["findings"][0]["ok"], true);
+}

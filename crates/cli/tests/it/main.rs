@@ -1,0 +1,12 @@
+//! Commands as a person types them, against the real binary: exit code, standard output, standard error.
+//!
+//! To add a story: a file here, a line below. `process.rs` starts the service and runs commands in a directory of their
+//! own, without the settings of whoever runs the tests.
+
+mod config;
+mod doctor;
+mod logs;
+mod process;
+mod serve;
+mod stopping;
+mod verbs;

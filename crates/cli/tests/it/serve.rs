@@ -1,0 +1,200 @@
+//! `mnemon serve`: the first start, later starts, and what stands in the way of one.
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::process::{Done, Place, Service};
+
+/// Runs a line as a person pastes it into a shell.
+fn paste(line: &str) -> Done {
+    Done::of(Command::new("sh").args(["-c", line]).output().expect("a shell runs"))
+}
+
+fn curl_lines(welcome: &str) -> Vec<&str> {
+    welcome.lines().map(str::trim).filter(|line| line.starts_with("curl ")).collect()
+}
+
+/// What was printed, with everything that differs between two starts replaced by its name.
+fn masked(place: &Place, service: &Service) -> String {
+    let mut text = service.welcome.replace(&service.key(), "KEY").replace(&service.url, "URL");
+    text = text.replace(&place.path().display().to_string(), "HERE");
+    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+    words.into_iter().map(|word| if word.starts_with("mnp_") { "OPERATOR\n" } else { word }).collect()
+}
+
+#[test]
+fn the_first_start_prints_a_key_and_commands_to_paste() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let version = env!("CARGO_PKG_VERSION");
+    let masked = masked(&place, &service).replace(version, "VERSION");
+    insta::assert_snapshot!(masked, @r#"
+    Mnemon VERSION is listening on URL
+
+    First start on data: an account, a project, an admin and a key were made.
+    This is the key. It is shown now and never again:
+
+        KEY
+
+    Save something, then find it:
+
+        curl -s URL/mcp -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"content":"We deploy on Tuesdays at ten."}}}'
+
+        curl -s URL/mcp -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"query":"when do we deploy"}}}'
+
+    Connect an assistant:
+
+        Claude Code   claude mcp add --transport http -s user mnemon URL/mcp --header "Authorization: Bearer KEY"
+
+        Codex         export MNEMON_API_KEY=KEY
+                      codex mcp add mnemon --url URL/mcp --bearer-token-env-var MNEMON_API_KEY
+
+        Cursor        put into ~/.cursor/mcp.json:
+                      {"mcpServers":{"mnemon":{"url":"URL/mcp","headers":{"Authorization":"Bearer KEY"}}}}
+
+    Run accounts, members and keys (`mnemon account --help`) with the operator's token, shown now and never again:
+
+        OPERATOR
+
+    Stop with Ctrl-C; everything is kept in data.
+    "#);
+    let cursor = service.welcome.lines().map(str::trim).find(|line| line.starts_with("{\"mcpServers\""));
+    let cursor: Value = serde_json::from_str(cursor.expect("a line for Cursor")).expect("valid JSON");
+    assert_eq!(cursor["mcpServers"]["mnemon"]["url"], format!("{}/mcp", service.url));
+}
+
+#[test]
+fn the_printed_lines_really_work() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let lines = curl_lines(&service.welcome);
+    assert_eq!(lines.len(), 2);
+    let saved = paste(lines[0]).json();
+    assert_eq!(saved["result"]["structuredContent"]["searchable"], true, "{saved}");
+    let found = paste(lines[1]).json();
+    let record = &found["result"]["structuredContent"]["result"][0];
+    assert_eq!(record["content"], "We deploy on Tuesdays at ten.", "{found}");
+}
+
+#[test]
+fn a_restart_keeps_everything_and_does_not_print_the_key_again() {
+    let place = Place::new();
+    let first = place.serve(&[]);
+    let key = first.key();
+    let with_key = |url: &str, more: &[&str]| place.run(&[more, &["--url", url, "--key", &key]].concat());
+    let saved = with_key(&first.url, &["remember", "kept over the night", "--json"]).json();
+    assert_eq!(first.stop().code, 0);
+    let second = place.serve(&[]);
+    assert!(!second.welcome.contains("mnm_") && !second.welcome.contains("mnp_"), "{}", second.welcome);
+    assert!(second.welcome.contains("with the data of data."), "{}", second.welcome);
+    let found = with_key(&second.url, &["search", "night", "--json"]).json();
+    assert_eq!(found["result"][0]["id"], saved["id"]);
+    let ended = second.stop();
+    assert_eq!(ended.code, 0);
+    assert!(!ended.err.contains(&key));
+}
+
+#[test]
+fn a_start_for_machines_is_one_line_of_json() {
+    let place = Place::new();
+    let first = place.serve(&["--json"]);
+    let said: Value = serde_json::from_str(&first.welcome).expect("one line of JSON");
+    assert_eq!(said["mcp"], format!("{}/mcp", said["url"].as_str().unwrap_or_default()));
+    assert!(said["key"].as_str().is_some_and(|key| key.starts_with("mnm_")), "{said}");
+    first.stop();
+    let second = place.serve(&["--json"]);
+    let said: Value = serde_json::from_str(&second.welcome).expect("one line of JSON");
+    assert_eq!((&said["key"], &said["operator_token"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn the_ready_file_tells_waiting_programs_and_only_their_owner() {
+    let place = Place::new();
+    let path = place.path().join("ready.json");
+    let service = place.serve(&["--ready-file", "ready.json"]);
+    // Written before the service answers, and after it has said so: whoever can call finds the file.
+    let health = place.run(&["doctor", "--url", &service.url, "--key", &service.key()]);
+    assert_eq!(health.code, 0, "{health:?}");
+    let ready: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("the file")).expect("JSON");
+    assert_eq!((&ready["url"], &ready["key"]), (&service.url.clone().into(), &service.key().into()));
+    assert_eq!(ready["address"], service.url.trim_start_matches("http://"));
+    let mode = std::fs::metadata(&path).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn data_and_key_are_for_their_owner_alone() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let (key, token) = (service.key(), operator_token(&service));
+    place.run(&["remember", "a fact", "--url", &service.url, "--key", &key]);
+    service.stop();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    assert_eq!(mode(&place.data_dir()), 0o700);
+    for entry in std::fs::read_dir(place.data_dir()).expect("the data directory") {
+        let path = entry.expect("an entry").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        let bytes = std::fs::read(&path).expect("a file");
+        for secret in [&key, &token] {
+            let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!is_there, "{} holds a secret", path.display());
+        }
+    }
+}
+
+fn operator_token(service: &Service) -> String {
+    let line = service.welcome.lines().map(str::trim).find(|line| line.starts_with("mnp_"));
+    line.expect("the first start prints the operator's token").to_owned()
+}
+
+#[test]
+fn a_second_process_on_the_same_directory_is_told_so() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let second = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
+    assert_eq!((second.code, second.out.as_str()), (1, ""));
+    assert!(second.err.contains("another mnemon is using this data directory (data)"), "{}", second.err);
+    let json = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0", "--json"]);
+    let said: Value = serde_json::from_str(json.err.lines().last().unwrap_or_default()).expect("JSON");
+    assert!(said["error"].as_str().is_some_and(|text| text.contains("another mnemon")), "{said}");
+    drop(service);
+}
+
+#[test]
+fn a_taken_port_is_named_and_costs_the_first_start_nothing() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let failed = place.run(&["serve", "--data-dir", "data", "--listen", &address]);
+    assert_eq!((failed.code, failed.out.as_str()), (1, ""));
+    let expected = format!("can't listen on {address}: choose another address with --listen, or stop what uses it");
+    assert!(failed.err.contains(&expected), "{}", failed.err);
+    assert!(place.serve(&[]).key().starts_with("mnm_"), "the key is still to be shown");
+}
+
+#[test]
+fn a_directory_that_can_not_be_used_is_named() {
+    let place = Place::new();
+    place.write("data", "a file, not a directory");
+    let failed = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
+    assert_eq!((failed.code, failed.out.as_str()), (1, ""));
+    assert!(failed.err.contains("can't use data"), "{}", failed.err);
+}
+
+#[test]
+fn settings_come_from_the_file_and_flags_win() {
+    let place = Place::new();
+    place.write("mnemon.toml", "[server]\nlisten = \"127.0.0.1:1\"\nbase_url = \"https://memory.example.com\"\n");
+    let service = place.serve(&["--ready-file", "ready.json"]);
+    assert_eq!(service.url, "https://memory.example.com", "the outside address is the one that is shown");
+    for line in curl_lines(&service.welcome) {
+        assert!(line.starts_with("curl -s https://memory.example.com/mcp "), "{line}");
+    }
+    service.stop();
+    let ready: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("ready.json")).expect("a file")).expect("JSON");
+    assert_ne!(ready["address"], "127.0.0.1:1", "the flag named another port");
+}

@@ -1,0 +1,81 @@
+//! Stopping: what runs may finish, what idles does not hold anything up.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::process::{Place, Service, signal};
+
+fn connect(service: &Service) -> TcpStream {
+    TcpStream::connect(service.url.trim_start_matches("http://")).expect("the service accepts")
+}
+
+fn head(service: &Service, body: &str, more: &str) -> String {
+    let key = service.key();
+    let length = body.len();
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: mnemon\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\n{more}\r\n"
+    )
+}
+
+fn save(content: &str) -> String {
+    let params = json!({"name": "remember", "arguments": {"content": content}});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string()
+}
+
+/// Reads one answer and leaves the connection as it is.
+fn read_answer(stream: &mut BufReader<TcpStream>) -> (String, String) {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(stream.read_line(&mut head).expect("an answer"), 0, "the connection ended: {head}");
+    }
+    let length =
+        head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
+    stream.read_exact(&mut body).expect("a body");
+    (head, String::from_utf8(body).expect("UTF-8"))
+}
+
+#[test]
+fn a_request_that_runs_is_answered_before_the_service_ends() {
+    let place = Place::new();
+    let mut service = place.serve(&[]);
+    let body = save("said while the lights went out");
+    let mut stream = BufReader::new(connect(&service));
+    let head = head(&service, &body, "expect: 100-continue\r\n");
+    stream.get_mut().write_all(head.as_bytes()).expect("the head is sent");
+    // The service asks for the body, so the request is running.
+    let (interim, _) = read_answer(&mut stream);
+    assert!(interim.starts_with("HTTP/1.1 100"), "{interim}");
+    signal(&service.pid(), "TERM");
+    stream.get_mut().write_all(body.as_bytes()).expect("the body is sent");
+    let (head, body) = read_answer(&mut stream);
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let saved: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(saved["result"]["isError"], false);
+    let ended = service.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let key = service.key();
+    let again = place.serve(&[]);
+    let found = place.run(&["search", "lights", "--json", "--url", &again.url, "--key", &key]).json();
+    assert_eq!(found["result"][0]["id"], saved["result"]["structuredContent"]["id"]);
+}
+
+#[test]
+fn an_idle_connection_does_not_hold_the_end_up() {
+    let place = Place::new();
+    for name in ["TERM", "INT"] {
+        let mut service = place.serve(&[]);
+        let silent = connect(&service);
+        let idle = connect(&service);
+        let mut idle = BufReader::new(idle);
+        idle.get_mut().write_all(b"GET /health/live HTTP/1.1\r\nhost: mnemon\r\n\r\n").expect("sent");
+        assert!(read_answer(&mut idle).0.starts_with("HTTP/1.1 200"));
+        signal(&service.pid(), name);
+        let ended = service.wait();
+        assert_eq!(ended.code, 0, "{name}: {}", ended.err);
+        assert!(!ended.err.contains("did not finish in time"), "{name}: {}", ended.err);
+        drop(silent);
+    }
+}

@@ -1,0 +1,180 @@
+//! `mnemon remember`, `search` and `forget`: for people and for machines, and what they say when something is wrong.
+
+use serde_json::{Value, json};
+
+use crate::process::{Done, Place, Service};
+
+/// Runs a verb against the service with its key.
+fn run(place: &Place, service: &Service, arguments: &[&str]) -> Done {
+    let (url, key) = (service.url.clone(), service.key());
+    place.run(&[arguments, &["--url", &url, "--key", &key]].concat())
+}
+
+fn saved_id(done: &Done) -> String {
+    let id = done.out.split_whitespace().nth(1).unwrap_or_else(|| panic!("{done:?}"));
+    assert_eq!(id.len(), 36, "{done:?}");
+    id.to_owned()
+}
+
+#[test]
+fn a_person_saves_finds_and_forgets() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let saved =
+        run(&place, &service, &["remember", "We deploy\non Tuesdays", "--fact-key", "deploy.day", "--source", "Ops"]);
+    let id = saved_id(&saved);
+    assert_eq!((saved.code, saved.out.as_str()), (0, &*format!("Saved: {id}  (deploy.day, unverified)\n")));
+    let again = run(&place, &service, &["remember", "We deploy\non Tuesdays", "--source", "Ops"]);
+    assert_eq!(again.out, format!("Already there: {id}  (deploy.day, unverified)\n"));
+    let rival = run(&place, &service, &["remember", "We deploy on Fridays", "--fact-key", "deploy.day"]);
+    let rival_id = saved_id(&rival);
+    let expected = format!("Saved: {rival_id}  (deploy.day, conflict)\nDisputed under the same key by: {id}\n");
+    assert_eq!(rival.out, expected);
+    assert_eq!(run(&place, &service, &["forget", &rival_id]).out, "Forgotten: 1 record(s).\n");
+    let found = run(&place, &service, &["search", "deploy", "--limit", "1"]);
+    let (score, rest) = found.out.split_at(4);
+    assert!(score.parse::<f64>().is_ok_and(|score| score > 0.0 && score <= 1.0), "{score}");
+    let shown = format!("  unverified  {id}\n      We deploy\n      on Tuesdays\n      [deploy.day] Ops · admin\n");
+    assert_eq!((found.code, rest), (0, shown.as_str()));
+    assert_eq!(run(&place, &service, &["search", "zebra"]).out, "Nothing found.\n");
+}
+
+#[test]
+fn a_program_gets_the_structured_result() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let all = [
+        "remember",
+        "Tea at four",
+        "--json",
+        "--workspace",
+        "w",
+        "--scope",
+        "draft",
+        "--fact-key",
+        "tea",
+        "--source",
+        "s",
+        "--source-id",
+        "i",
+        "--source-hash",
+        "h",
+        "--source-revision",
+        "r",
+        "--confidence",
+        "0.5",
+        "--valid-until",
+        "2099-01-01T00:00:00Z",
+        "--idempotency-key",
+        "k",
+    ];
+    let saved = run(&place, &service, &all).json();
+    let expected = json!({
+        "workspace": "w", "scope": "draft", "content": "Tea at four", "fact_key": "tea", "status": "unverified",
+        "source": "s", "source_id": "i", "source_hash": "h", "source_revision": "r", "confidence": 0.5,
+        "valid_until": "2099-01-01T00:00:00Z", "searchable": true, "api_version": "1.0",
+    });
+    for (name, value) in expected.as_object().expect("an object") {
+        assert_eq!(&saved[name], value, "{name}");
+    }
+    assert_eq!(run(&place, &service, &all).json(), saved, "the idempotency key was sent");
+    let search = ["search", "tea", "--json", "--workspace", "w", "--scope", "draft", "--exclude-stale", "--limit", "5"];
+    assert_eq!(run(&place, &service, &search).json()["result"][0]["id"], saved["id"]);
+    let nowhere = ["forget", "--source-id", "i", "--workspace", "other", "--json"];
+    assert_eq!(run(&place, &service, &nowhere).json()["forgotten"], 0);
+    let forgotten = run(&place, &service, &["forget", "--source-id", "i", "--json"]).json();
+    assert_eq!(forgotten["memory_ids"], json!([saved["id"]]));
+}
+
+#[test]
+fn a_text_may_come_from_standard_input() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let (url, key) = (service.url.clone(), service.key());
+    let arguments = ["remember", "--json", "--url", &url, "--key", &key];
+    let saved = place.run_with_input(&arguments, "a piped thought\n".as_bytes()).json();
+    assert_eq!(saved["content"], "a piped thought\n");
+    let broken = place.run_with_input(&arguments, b"\xff\xfe");
+    assert_eq!(broken.code, 1);
+    assert!(broken.err.contains("standard input could not be read as UTF-8"), "{}", broken.err);
+    let empty = place.run_with_input(&arguments, b"");
+    let said: Value = serde_json::from_str(&empty.err).expect("JSON");
+    assert_eq!(said["error"], "Error executing tool remember: content must not be empty");
+}
+
+#[test]
+fn a_failing_tool_says_its_own_words() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let check = |arguments: &[&str], expected: &str| {
+        let done = run(&place, &service, arguments);
+        assert_eq!((done.code, done.out.as_str()), (1, ""), "{arguments:?}");
+        assert_eq!(done.err, format!("error: {expected}\n"), "{arguments:?}");
+    };
+    check(&["remember", " "], "Error executing tool remember: content must not be empty");
+    check(&["search", "x"], "Error executing tool search: workspace 'default' is not active");
+    check(&["search", "x", "--limit", "51"], "Error executing tool search: limit must be between 1 and 50");
+    check(&["search", "x", "--limit", "many"], "Error executing tool search: limit must be an integer");
+    check(&["forget", "nothing"], "Error executing tool forget: memory 'nothing' not found");
+    let hash = "Error executing tool remember: source_id is required when source_hash is provided";
+    check(&["remember", "c", "--source-hash", "h"], hash);
+}
+
+#[test]
+fn a_wrong_key_is_told_to_the_person_and_never_shown() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let wrong = format!("{}0", service.key());
+    for verb in [&["remember", "c"][..], &["search", "q"], &["forget", "x"]] {
+        let done = place.run(&[verb, &["--url", &service.url, "--key", &wrong]].concat());
+        let url = &service.url;
+        let expected =
+            format!("error: the key was rejected by {url}: check that it was copied whole and was not revoked\n");
+        assert_eq!((done.code, done.out.as_str(), done.err), (1, "", expected), "{verb:?}");
+    }
+}
+
+#[test]
+fn a_service_that_is_away_is_named() {
+    let place = Place::new();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", nobody.local_addr().expect("an address"));
+    drop(nobody);
+    let done = place.run(&["search", "q", "--url", &url, "--key", "k"]);
+    assert_eq!((done.code, done.out.as_str()), (1, ""));
+    let expected = format!("error: no answer from {url}: is the service running there? (`mnemon serve`)");
+    assert!(done.err.starts_with(&expected), "{}", done.err);
+}
+
+#[test]
+fn address_and_key_come_from_the_environment_too() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let mut command = place.command(&["remember", "from the environment", "--json"]);
+    command.env("MNEMON_URL", format!("{}/", service.url)).env("MNEMON_API_KEY", service.key());
+    let done = Done::of(command.output().expect("the binary runs"));
+    assert_eq!(done.json()["content"], "from the environment");
+    let without = place.run(&["search", "q", "--url", &service.url]);
+    assert_eq!(without.code, 1);
+    assert!(without.err.starts_with("error: no API key: give --key or set MNEMON_API_KEY."), "{}", without.err);
+    let mut help = place.command(&["search", "--help"]);
+    let help = Done::of(help.env("MNEMON_API_KEY", "mnm_canary").output().expect("the binary runs"));
+    assert!(help.code == 0 && !help.out.contains("mnm_canary"), "{}", help.out);
+}
+
+#[test]
+fn what_can_not_be_meant_is_refused_before_anything_is_sent() {
+    let place = Place::new();
+    for wrong in [
+        &["forget"][..],
+        &["forget", "an-id", "--source-id", "s"],
+        &["search"],
+        &["remember", "a", "b"],
+        &["frobnicate"],
+        &[],
+    ] {
+        let done = place.run(wrong);
+        assert_eq!((done.code, done.out.as_str()), (2, ""), "{wrong:?}");
+        assert!(done.err.contains("Usage: mnemon"), "{wrong:?}: {}", done.err);
+    }
+}
