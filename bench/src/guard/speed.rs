@@ -4,6 +4,7 @@
 use std::hint::black_box;
 
 use mnemon_guard::{Guard, redact};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::Bar;
 
@@ -95,12 +96,9 @@ fn show(name: &str, text: &str, call: impl Fn(&str)) -> Cost {
     cost
 }
 
-#[expect(unsafe_code, reason = "the clock of one thread's CPU time has no safe wrapper in the standard library")]
-fn thread_cpu_nanos() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid place for the one value that the call writes.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+fn thread_cpu_nanos() -> i64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 fn prose(bytes: usize) -> String {
