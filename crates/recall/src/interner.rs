@@ -41,7 +41,11 @@ impl Interner {
     }
 
     pub(crate) fn text(&self, number: u32) -> &str {
-        std::str::from_utf8(slice(&self.bytes, &self.ends, number)).expect("only whole strings are interned")
+        std::str::from_utf8(self.bytes(number)).expect("only whole strings are interned")
+    }
+
+    pub(crate) fn bytes(&self, number: u32) -> &[u8] {
+        slice(&self.bytes, &self.ends, number)
     }
 
     pub(crate) fn save(&self, out: &mut Writer) {

@@ -104,6 +104,10 @@ impl Lexicon {
         self.stems.text(term.0)
     }
 
+    pub(crate) fn stem_bytes(&self, term: TermNo) -> &[u8] {
+        self.stems.bytes(term.0)
+    }
+
     pub(crate) fn form_text(&self, form: FormNo) -> &str {
         self.forms.text(form.0)
     }

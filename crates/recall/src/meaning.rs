@@ -22,7 +22,7 @@ const PRIOR_RECORDS: f64 = 20.0;
 /// What a component of one is in the exact sums.
 const SUM_ONE: f64 = 16_777_216.0;
 /// At least so many records are measured where not all are, to know the spread of nearness.
-const SAMPLED_RECORDS: u32 = 4096;
+const SAMPLED_RECORDS: u32 = 1024;
 
 /// One vector per slot, and the sum over the counted records.
 pub(crate) struct Vectors {
@@ -90,9 +90,13 @@ impl Vectors {
 
     /// How near every slot is to a query, in order of slots.
     pub(crate) fn nearness(&self, near: &Near) -> Vec<i32> {
-        let mut nearness = vec![NO_VECTOR; self.scales.len()];
-        near.measure(&self.steps, &self.scales, &mut nearness);
-        nearness
+        near.measure(self.rows().iter().zip(self.scales.iter().copied()))
+    }
+
+    /// How near some slots are, in their order.
+    pub(crate) fn nearness_at(&self, near: &Near, slots: &[u32]) -> Vec<i32> {
+        let rows = self.rows();
+        near.measure(slots.iter().map(|&slot| (&rows[slot as usize], self.scales[slot as usize])))
     }
 
     /// The vector of a slot, if it has one.
@@ -102,32 +106,23 @@ impl Vectors {
         (self.scales[at] > 0.0).then(|| Embedding::from_steps(steps))
     }
 
-    /// How near one slot is.
-    pub(crate) fn nearness_of(&self, near: &Near, slot: u32) -> i32 {
-        let at = slot as usize;
-        let mut nearness = [NO_VECTOR];
-        near.measure(&self.steps[at * DIMENSIONS..][..DIMENSIONS], &self.scales[at..=at], &mut nearness);
-        nearness[0]
-    }
-
     /// About `count` visible slots whose signs agree best with the query's, in order of slots.
     pub(crate) fn preselect(&self, near: &Near, seen: &Seen<'_>, count: usize) -> Vec<u32> {
         signs::nearest(&self.signs, &near.signs, seen, count)
     }
 
-    /// Measures a part of the visible records that is fair and depends on nothing but their `seq`.
-    pub(crate) fn sample(&self, near: &Near, records: &Records, seen: &Seen<'_>, mut each: impl FnMut(i32)) {
+    /// A part of the visible slots that is fair and depends on nothing but the records' `seq`.
+    pub(crate) fn sample(records: &Records, seen: &Seen<'_>) -> Vec<u32> {
         let halvings = (seen.records / SAMPLED_RECORDS).max(1).ilog2();
+        let mut sample = Vec::with_capacity(4 * SAMPLED_RECORDS as usize);
         for (slot, &seq) in (0..).zip(records.seqs()) {
             // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
             let spread = (seq as u32).wrapping_mul(0x9E37_79B1);
             if spread.leading_zeros() >= halvings && seen.contains(slot) {
-                let nearness = self.nearness_of(near, slot);
-                if nearness != NO_VECTOR {
-                    each(nearness);
-                }
+                sample.push(slot);
             }
         }
+        sample
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
@@ -156,6 +151,10 @@ impl Vectors {
         let fits = signs.len() == scales.len() && steps.len() == scales.len() * DIMENSIONS;
         let sums = Box::new(sums.try_into().ok()?);
         fits.then_some(Self { steps, scales, signs, sums, counted })
+    }
+
+    fn rows(&self) -> &[[i8; DIMENSIONS]] {
+        self.steps.as_chunks().0
     }
 
     fn add_to_sums(&mut self, at: usize, sign: i64) {

@@ -37,8 +37,8 @@ impl Recipe {
         all_words: 4.0,
         as_typed: 4.0,
         kindred: 0.3,
-        exhaustive_records: 50_000,
-        preselected_records: 1_000,
+        exhaustive_records: 5_000,
+        preselected_records: 500,
     };
     /// Words alone, with pairs, feedback and the bonus for having all.
     pub const LEXICAL: Recipe = Recipe { meaning: 0.0, ..Recipe::FULL };

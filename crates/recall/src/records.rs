@@ -170,7 +170,7 @@ impl Records {
         let by_audience: Vec<bool> =
             self.audiences.iter().map(|audience| audience.records > 0 && visible(audience.number)).collect();
         let records = self.audiences.iter().zip(&by_audience).filter(|(_, seen)| **seen).map(|(a, _)| a.records).sum();
-        Seen { standings: &self.standings, by_audience, records, is_everyone: records as usize == self.len() }
+        Seen { standings: &self.standings, by_audience, records, is_everyone: records as usize == self.slots() }
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
@@ -275,12 +275,12 @@ pub(crate) struct Seen<'a> {
     by_audience: Vec<bool>,
     /// How many records that is.
     pub(crate) records: u32,
-    /// Whether that is all of them.
+    /// Whether there is nothing else: no unseen record and no free slot.
     pub(crate) is_everyone: bool,
 }
 
 impl Seen<'_> {
-    /// Whether a slot with a record in it is seen.
+    /// Whether there is a record in the slot, and it is seen.
     #[inline]
     pub(crate) fn contains(&self, slot: u32) -> bool {
         if self.is_everyone {

@@ -18,7 +18,7 @@ impl Both {
     }
 
     /// Writes the two products of every row.
-    pub(crate) fn multiply(&self, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+    pub(crate) fn multiply(&self, rows: &[&Row], firsts: &mut [i32], seconds: &mut [i32]) {
         #[cfg(target_arch = "x86_64")]
         {
             if x86::has_vnni() {
@@ -34,7 +34,7 @@ impl Both {
     }
 
     #[inline(always)]
-    fn multiply_plain(&self, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+    fn multiply_plain(&self, rows: &[&Row], firsts: &mut [i32], seconds: &mut [i32]) {
         for ((row, first), second) in rows.iter().zip(firsts).zip(seconds) {
             (*first, *second) = (plain(row, &self.first), plain(row, &self.second));
         }
@@ -62,14 +62,14 @@ mod x86 {
 
     /// The compiler finds the right instructions by itself here.
     #[target_feature(enable = "avx2")]
-    pub(super) fn multiply_avx2(both: &Both, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+    pub(super) fn multiply_avx2(both: &Both, rows: &[&Row], firsts: &mut [i32], seconds: &mut [i32]) {
         both.multiply_plain(rows, firsts, seconds);
     }
 
     /// Four products at once per lane. The instruction wants one side without signs, so a record's bytes are lifted
     /// by 128, and 128 times the sum of the other side is taken off in the end.
     #[target_feature(enable = "avx512f,avx512vnni")]
-    pub(super) fn multiply_vnni(both: &Both, rows: &[Row], firsts: &mut [i32], seconds: &mut [i32]) {
+    pub(super) fn multiply_vnni(both: &Both, rows: &[&Row], firsts: &mut [i32], seconds: &mut [i32]) {
         let (first, second) = (load(&both.first), load(&both.second));
         let lift = |row: &Row| 128 * row.iter().map(|&step| i32::from(step)).sum::<i32>();
         let (first_lift, second_lift) = (lift(&both.first), lift(&both.second));
@@ -110,7 +110,9 @@ mod tests {
         };
         let mut rows: Vec<Row> = (0..50).map(|_| row()).collect();
         rows.extend([[i8::MIN; DIMENSIONS], [i8::MAX; DIMENSIONS], [0; DIMENSIONS]]);
-        for both in [Both::new(row(), row()), Both::new([i8::MIN; DIMENSIONS], [i8::MAX; DIMENSIONS])] {
+        let others = [row(), row()];
+        let rows: Vec<&Row> = rows.iter().collect();
+        for both in [Both::new(others[0], others[1]), Both::new([i8::MIN; DIMENSIONS], [i8::MAX; DIMENSIONS])] {
             let check = |run: &dyn Fn(&mut [i32], &mut [i32])| {
                 let (mut firsts, mut seconds) = (vec![0; rows.len()], vec![0; rows.len()]);
                 run(&mut firsts, &mut seconds);

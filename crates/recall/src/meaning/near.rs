@@ -40,20 +40,31 @@ impl Near {
         }
     }
 
-    /// Centred cosines of consecutive records, as whole numbers; `NO_VECTOR` where a scale is 0.
-    pub(crate) fn measure(&self, steps: &[i8], scales: &[f32], out: &mut [i32]) {
-        let (rows, _) = steps.as_chunks::<DIMENSIONS>();
-        let (mut with_query, mut with_mean) = ([0; BATCH], [0; BATCH]);
-        for ((rows, scales), out) in rows.chunks(BATCH).zip(scales.chunks(BATCH)).zip(out.chunks_mut(BATCH)) {
-            self.both.multiply(rows, &mut with_query, &mut with_mean);
-            // Apart from the products, so that the compiler takes several roots and quotients at once.
-            for (((out, &scale), &with_query), &with_mean) in
-                out.iter_mut().zip(scales).zip(&with_query).zip(&with_mean)
-            {
-                let cosine = self.cosine(with_query, with_mean, scale);
-                *out = if scale == 0.0 { NO_VECTOR } else { cosine };
+    /// Centred cosines of records, as whole numbers; `NO_VECTOR` where a scale is 0.
+    pub(crate) fn measure<'r>(&self, records: impl ExactSizeIterator<Item = (&'r Row, f32)>) -> Vec<i32> {
+        let mut nearness = Vec::with_capacity(records.len());
+        let (mut rows, mut scales) = (Vec::with_capacity(BATCH), [0.0; BATCH]);
+        for (row, scale) in records {
+            scales[rows.len()] = scale;
+            rows.push(row);
+            if rows.len() == BATCH {
+                self.measure_batch(&rows, &scales, &mut nearness);
+                rows.clear();
             }
         }
+        self.measure_batch(&rows, &scales, &mut nearness);
+        nearness
+    }
+
+    /// Products first, cosines after, so that the compiler takes several roots and quotients at once.
+    fn measure_batch(&self, rows: &[&Row], scales: &[f32; BATCH], nearness: &mut Vec<i32>) {
+        let (mut with_query, mut with_mean, mut cosines) = ([0; BATCH], [0; BATCH], [0; BATCH]);
+        self.both.multiply(rows, &mut with_query, &mut with_mean);
+        for at in 0..BATCH {
+            let cosine = self.cosine(with_query[at], with_mean[at], scales[at]);
+            cosines[at] = if scales[at] == 0.0 { NO_VECTOR } else { cosine };
+        }
+        nearness.extend_from_slice(&cosines[..rows.len()]);
     }
 
     #[inline(always)]
@@ -93,8 +104,7 @@ mod tests {
                 };
                 let expected = dot(&exact, &other) / (dot(&exact, &exact) * dot(&other, &other)).sqrt();
                 let embedding = model.encode(text);
-                let mut found = [NO_VECTOR];
-                near.measure(embedding.steps(), &[Embedding::scale(embedding.steps())], &mut found);
+                let found = near.measure([(embedding.steps(), Embedding::scale(embedding.steps()))].into_iter());
                 let found = f64::from(found[0]) / ONE;
                 assert!((found - expected).abs() < 0.005, "{query} / {text}: {found} instead of {expected}");
             }

@@ -80,7 +80,7 @@ impl WorkspaceIndex {
     pub fn explain(&self, request: &SearchRequest<'_>) -> Explanation {
         let recipe = Recipe::FULL;
         let Some(mut ranking) = Ranking::new(self, &recipe, request) else { return Explanation::default() };
-        let own_terms = ranking.terms.len();
+        let own_terms = ranking.terms.clone();
         let candidates = ranking.run(request.limit);
         let word = |weighted: &lexical::Weighted| ExplainedWord {
             stem: self.lexicon.stem_text(weighted.term).to_owned(),
@@ -89,8 +89,8 @@ impl WorkspaceIndex {
         };
         Explanation {
             words: ranking.query.terms.iter().map(|known| self.explain_own(known)).collect(),
-            lent: ranking.terms[own_terms..].iter().map(word).collect(),
-            hits: candidates.iter().map(|candidate| ranking.explain(candidate)).collect(),
+            lent: ranking.terms[own_terms.len()..].iter().map(word).collect(),
+            hits: candidates.iter().map(|candidate| ranking.explain(candidate, &own_terms)).collect(),
             held_back: ranking.held_back(),
             cosine_bar: recipe.kindred,
         }
@@ -106,7 +106,7 @@ impl WorkspaceIndex {
 }
 
 impl Ranking<'_> {
-    fn explain(&self, candidate: &Candidate) -> ExplainedHit {
+    fn explain(&self, candidate: &Candidate, own_terms: &[lexical::Weighted]) -> ExplainedHit {
         let one = f64::from(lexical::ONE);
         let bonus = |is_given: bool, bonus: f64| if is_given { bonus } else { 0.0 };
         let (words_share, cosine_share) = self.scales.shares(candidate);
@@ -115,7 +115,7 @@ impl Ranking<'_> {
             score: to_score(candidate.strength),
             strength: candidate.strength,
             matched: self.matched_stems(candidate.slot),
-            words: f64::from(candidate.own_words) / one,
+            words: f64::from(self.own_score(candidate.slot, own_terms)) / one,
             words_with_lent: f64::from(candidate.words) / one,
             pairs: f64::from(candidate.pairs) / one,
             cosine: (candidate.near != NO_VECTOR).then(|| f64::from(candidate.near) / meaning::ONE),
@@ -124,6 +124,18 @@ impl Ranking<'_> {
             all_words_bonus: bonus(candidate.has_all_words, self.recipe.all_words),
             as_typed_bonus: bonus(candidate.has_them_as_typed, self.recipe.as_typed),
         }
+    }
+
+    /// What the query's own words alone score in a record.
+    fn own_score(&self, slot: u32, own_terms: &[lexical::Weighted]) -> u32 {
+        let norm = self.bm25.norm(self.index.records.lengths()[slot as usize]);
+        let share = |own: &lexical::Weighted| {
+            let term = self.index.lexicon.term(own.term);
+            let posting = term.postings.iter().find(|posting| posting.slot == slot)?;
+            let factor = lexical::factor(own.weight, self.bm25.idf(term.counted));
+            Some(lexical::contribution(factor, lexical::saturation(posting.count, norm)))
+        };
+        own_terms.iter().filter_map(share).sum()
     }
 
     /// Which of the query's stems stand in a record, in the order of the query.

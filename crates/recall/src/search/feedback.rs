@@ -49,9 +49,13 @@ pub(crate) fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender]
     let idf = |term| f64::from(bm25.idf(index.lexicon.term(term).counted));
     let mut lent: Vec<(TermNo, f64)> = weights.into_iter().map(|(term, weight)| (term, weight * idf(term))).collect();
     // Of equal weights the spelling decides: the numbers of terms depend on the order of arrival.
-    lent.sort_unstable_by(|a, b| {
-        b.1.total_cmp(&a.1).then_with(|| index.lexicon.stem_text(a.0).cmp(index.lexicon.stem_text(b.0)))
-    });
-    lent.truncate(count);
+    let order = |a: &(TermNo, f64), b: &(TermNo, f64)| {
+        b.1.total_cmp(&a.1).then_with(|| index.lexicon.stem_bytes(a.0).cmp(index.lexicon.stem_bytes(b.0)))
+    };
+    if lent.len() > count && count > 0 {
+        lent.select_nth_unstable_by(count - 1, order);
+        lent.truncate(count);
+    }
+    lent.sort_unstable_by(order);
     lent
 }

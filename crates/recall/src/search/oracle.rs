@@ -211,12 +211,9 @@ impl Oracle<'_> {
             (sums[at] as f64 / 16_777_216.0 + 20.0 * f64::from(model.mean()[at])) / (records + 20.0)
         });
         let near = Near::new(&vector, &mean, Default::default());
-        let one = |page: &Page| {
-            let mut out = [NO_VECTOR];
-            if let Some(embedding) = &page.embedding {
-                near.measure(embedding.steps(), &[Embedding::scale(embedding.steps())], &mut out);
-            }
-            out[0]
+        let one = |page: &Page| match &page.embedding {
+            Some(found) => near.measure([(found.steps(), Embedding::scale(found.steps()))].into_iter())[0],
+            None => NO_VECTOR,
         };
         Some(self.pages.iter().map(one).collect())
     }

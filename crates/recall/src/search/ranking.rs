@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::index::WorkspaceIndex;
-use crate::meaning::{self, NO_VECTOR, Near};
+use crate::meaning::{self, NO_VECTOR, Near, Vectors};
 use crate::recipe::Recipe;
 use crate::records::Seen;
 use crate::search::SearchRequest;
@@ -24,9 +24,7 @@ const READ_RECORDS: usize = 128;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate {
     pub(crate) slot: u32,
-    /// The score of the query's own words.
-    pub(crate) own_words: u32,
-    /// The score of own and lent words; equal to `own_words` without feedback.
+    /// The score of the query's own and of the lent words.
     pub(crate) words: u32,
     pub(crate) pairs: u32,
     /// `NO_VECTOR` where either side has none.
@@ -42,11 +40,15 @@ pub(crate) struct Ranking<'a> {
     pub(crate) recipe: &'a Recipe,
     pub(crate) query: Query,
     pub(crate) seen: Seen<'a>,
-    bm25: Bm25,
+    pub(crate) bm25: Bm25,
     pub(crate) near: Option<Near>,
     /// The terms that were scored last: the query's own first, then the lent ones.
     pub(crate) terms: Vec<Weighted>,
     pub(crate) scales: Scales,
+    /// By slot; empty where signs choose whom to compare.
+    nearness: Vec<i32>,
+    /// The slots that are near enough to need no word of the query, in order.
+    kindred: Vec<(u32, i32)>,
 }
 
 /// How scores became strengths.
@@ -90,15 +92,18 @@ impl<'a> Ranking<'a> {
             scales: Scales { words: Scale::default(), near: Scale::default(), meaning },
             near,
             query,
+            nearness: Vec::new(),
+            kindred: Vec::new(),
         })
     }
 
     /// The candidates, best first, at most `limit`.
     pub(crate) fn run(&mut self, limit: usize) -> Vec<Candidate> {
-        let mut candidates = self.collect();
-        self.fuse(&mut candidates);
-        if self.recipe.feedback_records > 0 {
-            self.lend(&mut candidates);
+        self.measure_nearness();
+        let mut candidates = self.score_words();
+        if self.recipe.feedback_records > 0 && !candidates.is_empty() {
+            self.lend(&candidates);
+            candidates = self.score_words();
         }
         self.reward(&mut candidates);
         candidates.truncate(limit);
@@ -110,57 +115,19 @@ impl<'a> Ranking<'a> {
         self.seen.records as usize > self.recipe.exhaustive_records
     }
 
-    /// Everything that has a word of the query, or is near enough in meaning; in order of slots.
-    fn collect(&mut self) -> Vec<Candidate> {
-        let mut matched = Vec::new();
-        let mut spread = Spread::default();
-        lexical::score(self.index, &self.bm25, &self.terms, &self.seen, |record| matched.push(record));
-        if self.is_preselecting() {
-            // Those that go no further still belong to the spread.
-            drop_weak(&mut matched, self.recipe.preselected_records, |score| spread.add(i64::from(score)));
-        }
-        let mut candidates = self.with_pairs(&matched);
-        candidates.iter().for_each(|found| spread.add(i64::from(found.words) + i64::from(found.pairs)));
-        spread.add_zeros_up_to(u64::from(self.seen.records));
-        self.scales.words = spread.scale();
-        if self.near.is_some() {
-            candidates = self.with_nearness(candidates);
-        }
-        candidates
-    }
-
-    fn with_pairs(&self, matched: &[Matched]) -> Vec<Candidate> {
-        let (index, bm25) = (self.index, &self.bm25);
-        let pairs =
-            if self.recipe.pairs > 0.0 { Pairs::new(&self.query, index, bm25, self.recipe.pairs) } else { None };
-        let all_words = AllWords::new(&self.query);
-        let candidate = |record: &Matched| Candidate {
-            slot: record.slot,
-            own_words: record.score,
-            words: record.score,
-            pairs: pairs.as_ref().map_or(0, |pairs| pairs.score(index, bm25, record)),
-            near: NO_VECTOR,
-            has_all_words: all_words.are_in(record),
-            has_them_as_typed: false,
-            strength: 0.0,
-        };
-        matched.iter().map(candidate).collect()
-    }
-
-    /// Adds the nearness of the candidates, and the records that are candidates by nearness alone.
-    fn with_nearness(&mut self, candidates: Vec<Candidate>) -> Vec<Candidate> {
-        let Some(near) = &self.near else { return candidates };
-        let bar = (self.recipe.kindred * meaning::ONE) as i32;
+    /// Finds how near records are: all of them, or those whose signs promise something.
+    fn measure_nearness(&mut self) {
+        let Some(near) = &self.near else { return };
         let vectors = &self.index.vectors;
+        let bar = (self.recipe.kindred * meaning::ONE) as i32;
+        let is_kindred = |&(_, nearness): &(u32, i32)| nearness > bar;
         let mut spread = Spread::default();
-        let mut kindred = Vec::new();
-        let mut candidates = candidates;
         if self.is_preselecting() {
+            let sample = Vectors::sample(&self.index.records, &self.seen);
+            spread.add_nearness(&vectors.nearness_at(near, &sample));
             let chosen = vectors.preselect(near, &self.seen, self.recipe.preselected_records);
-            vectors.sample(near, &self.index.records, &self.seen, |nearness| spread.add(i64::from(nearness)));
-            candidates.iter_mut().for_each(|found| found.near = vectors.nearness_of(near, found.slot));
-            kindred.extend(chosen.into_iter().map(|slot| (slot, vectors.nearness_of(near, slot))));
-            kindred.retain(|&(_, nearness)| nearness > bar);
+            let nearness = vectors.nearness_at(near, &chosen);
+            self.kindred = chosen.into_iter().zip(nearness).filter(is_kindred).collect();
         } else {
             let mut nearness = vectors.nearness(near);
             if !self.seen.is_everyone {
@@ -168,46 +135,82 @@ impl<'a> Ranking<'a> {
                 unseen.for_each(|(_, nearness)| *nearness = NO_VECTOR);
             }
             spread.add_nearness(&nearness);
-            kindred.extend((0..).zip(nearness.iter().copied()).filter(|&(_, nearness)| nearness > bar));
-            candidates.iter_mut().for_each(|found| found.near = nearness[found.slot as usize]);
+            self.kindred = (0..).zip(nearness.iter().copied()).filter(is_kindred).collect();
+            self.nearness = nearness;
         }
         self.scales.near = spread.scale();
-        merge_by_slot(candidates, &kindred)
     }
 
-    fn fuse(&self, candidates: &mut [Candidate]) {
-        for candidate in candidates {
+    /// Everything that has a word of the query, or is near enough in meaning, with its strength.
+    fn score_words(&mut self) -> Vec<Candidate> {
+        let mut spread = Spread::default();
+        let mut matched: Vec<Matched> = Vec::new();
+        let mut candidates: Vec<Candidate> = self.kindred.iter().map(|&(slot, near)| by_meaning(slot, near)).collect();
+        let mut kindred = candidates.iter_mut().peekable();
+        lexical::score(self.index, &self.bm25, &self.terms, &self.seen, |record| {
+            while kindred.next_if(|candidate| candidate.slot < record.slot).is_some() {}
+            let is_kindred = kindred.peek().is_some_and(|candidate| candidate.slot == record.slot);
+            if record.seen != 0 {
+                matched.push(record);
+            } else {
+                // It has lent words only. They raise it, but do not let it in.
+                spread.add(i64::from(record.score));
+                if is_kindred && let Some(candidate) = kindred.next() {
+                    candidate.words = record.score;
+                }
+            }
+        });
+        if self.is_preselecting() {
+            // Those that go no further still belong to the spread.
+            drop_weak(&mut matched, self.recipe.preselected_records, |score| spread.add(i64::from(score)));
+        }
+        self.add_pairs(&mut candidates, &matched, &mut spread);
+        spread.add_zeros_up_to(u64::from(self.seen.records));
+        self.scales.words = spread.scale();
+        for candidate in &mut candidates {
             let (words, near) = self.scales.shares(candidate);
             candidate.strength = words + near;
         }
+        candidates
     }
 
-    /// Lets the best records lend words, and scores the candidates anew.
-    fn lend(&mut self, candidates: &mut [Candidate]) {
+    /// Makes candidates of the records that have a word of the query, in place of those that meaning brought.
+    fn add_pairs(&self, candidates: &mut Vec<Candidate>, matched: &[Matched], spread: &mut Spread) {
+        let (index, bm25) = (self.index, &self.bm25);
+        candidates.retain(|candidate| matched.binary_search_by_key(&candidate.slot, |record| record.slot).is_err());
+        let pairs =
+            if self.recipe.pairs > 0.0 { Pairs::new(&self.query, index, bm25, self.recipe.pairs) } else { None };
+        let all_words = AllWords::new(&self.query);
+        let nearness = self.nearness_of(matched);
+        candidates.reserve(matched.len());
+        for (record, near) in matched.iter().zip(nearness) {
+            let pairs = pairs.as_ref().map_or(0, |pairs| pairs.score(index, bm25, record));
+            spread.add(i64::from(record.score) + i64::from(pairs));
+            let has_all_words = all_words.are_in(record);
+            candidates.push(Candidate { words: record.score, pairs, has_all_words, ..by_meaning(record.slot, near) });
+        }
+    }
+
+    fn nearness_of(&self, matched: &[Matched]) -> Vec<i32> {
+        match &self.near {
+            None => vec![NO_VECTOR; matched.len()],
+            Some(near) if self.is_preselecting() => {
+                let slots: Vec<u32> = matched.iter().map(|record| record.slot).collect();
+                self.index.vectors.nearness_at(near, &slots)
+            }
+            Some(_) => matched.iter().map(|record| self.nearness[record.slot as usize]).collect(),
+        }
+    }
+
+    /// Lets the best records lend words to the query.
+    fn lend(&mut self, candidates: &[Candidate]) {
         let best = self.best_of(candidates, self.recipe.feedback_records);
         let lenders: Vec<Lender> =
             best.iter().enumerate().map(|(rank, found)| Lender::new(found.slot, rank, found.strength)).collect();
-        if lenders.is_empty() {
-            return;
-        }
         let own_total: f32 = self.query.terms.iter().map(|known| known.weight).sum();
         let share = own_total * self.recipe.feedback / (1.0 - self.recipe.feedback);
         let lent = feedback::lent_terms(self.index, &self.bm25, &lenders, self.recipe.feedback_terms);
         feedback::add(&mut self.terms, &lent, f64::from(share));
-        let mut spread = Spread::default();
-        let mut left = candidates.iter_mut().peekable();
-        lexical::score(self.index, &self.bm25, &self.terms, &self.seen, |record| {
-            while left.next_if(|candidate| candidate.slot < record.slot).is_some() {}
-            let mut pairs = 0;
-            if let Some(candidate) = left.next_if(|candidate| candidate.slot == record.slot) {
-                candidate.words = record.score;
-                pairs = candidate.pairs;
-            }
-            spread.add(i64::from(record.score) + i64::from(pairs));
-        });
-        spread.add_zeros_up_to(u64::from(self.seen.records));
-        self.scales.words = spread.scale();
-        self.fuse(candidates);
     }
 
     /// Records with all words go first; among them those that have them as typed.
@@ -280,31 +283,6 @@ fn drop_weak(matched: &mut Vec<Matched>, count: usize, mut dropped: impl FnMut(u
     });
 }
 
-/// Adds records that are candidates by nearness alone. Both sides are in order of slots, and so is the result.
-fn merge_by_slot(candidates: Vec<Candidate>, kindred: &[(u32, i32)]) -> Vec<Candidate> {
-    let mut merged = Vec::with_capacity(candidates.len() + kindred.len());
-    let mut found = candidates.into_iter().peekable();
-    for &(slot, near) in kindred {
-        while let Some(candidate) = found.next_if(|candidate| candidate.slot < slot) {
-            merged.push(candidate);
-        }
-        if found.peek().is_none_or(|candidate| candidate.slot != slot) {
-            merged.push(by_meaning(slot, near));
-        }
-    }
-    merged.extend(found);
-    merged
-}
-
 fn by_meaning(slot: u32, near: i32) -> Candidate {
-    Candidate {
-        slot,
-        own_words: 0,
-        words: 0,
-        pairs: 0,
-        near,
-        has_all_words: false,
-        has_them_as_typed: false,
-        strength: 0.0,
-    }
+    Candidate { slot, words: 0, pairs: 0, near, has_all_words: false, has_them_as_typed: false, strength: 0.0 }
 }
