@@ -86,8 +86,8 @@ impl Engine {
             return Err(absent());
         }
         let reach = self.reach(ctx, key.account).await?;
-        ctx.need_write()?;
         self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
+        ctx.need_write()?;
         let audit = self.admin_audit(ctx, key.account, Some(key.project), "key.revoke", id);
         let was_alive = self.store.revoke_key(id, ctx.now, audit).await?;
         if was_alive { Ok(()) } else { Err(absent()) }

@@ -51,7 +51,7 @@ impl Engine {
     ) -> Result<Member, AdminError> {
         let reach = self.reach(ctx, account).await?;
         ctx.need_write()?;
-        self.check_parent(account, new.department).await?;
+        self.check_department(&reach, account, new.department).await?;
         let member = Member {
             id: MemberId::new(self.ids.uuid(ctx.now)),
             account,
@@ -104,7 +104,7 @@ impl Engine {
         member.role = change.role.unwrap_or(member.role);
         member.access_until = change.access_until.unwrap_or(member.access_until);
         if let Some(department) = change.department {
-            self.check_parent(account, department).await?;
+            self.check_department(&reach, account, department).await?;
             member.department = department;
         }
         check_within(&reach, &member)?;
@@ -139,6 +139,19 @@ impl Engine {
                 "the member has {records} record(s); name in hand_over_to who gets them"
             ))),
         }
+    }
+
+    /// A department that somebody is to work in: one out of the caller's reach is absent like one that is not there.
+    async fn check_department(
+        &self,
+        reach: &Reach,
+        account: AccountId,
+        department: Option<DepartmentId>,
+    ) -> Result<(), AdminError> {
+        if department.is_some() && !reach.covers(department) {
+            return Err(AdminError::NotFound("department"));
+        }
+        self.check_parent(account, department).await
     }
 
     pub(super) async fn member_within(

@@ -81,7 +81,7 @@ impl Engine {
 
     /// Brings a forgotten record back, within 30 days.
     pub async fn restore_record(&self, ctx: &AdminContext, id: RecordId) -> Result<ShownRecord, AdminError> {
-        let (project, listed) = self.visible_record(ctx, id).await?;
+        let (project, listed) = self.visible_record(ctx, id, false).await?;
         ctx.need_write()?;
         if listed.forgotten_at.is_none() {
             return Err(AdminError::Conflict("the record is not forgotten".to_owned()));
@@ -103,7 +103,7 @@ impl Engine {
 
     /// Forgets a record, or removes it for good.
     pub async fn delete_record(&self, ctx: &AdminContext, id: RecordId, is_purge: bool) -> Result<(), AdminError> {
-        let (project, listed) = self.visible_record(ctx, id).await?;
+        let (project, listed) = self.visible_record(ctx, id, is_purge).await?;
         ctx.need_write()?;
         if is_purge {
             let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.purge", id);
@@ -135,7 +135,12 @@ impl Engine {
     }
 
     /// A record, alive or forgotten, that the caller may see, in whichever of the caller's projects it lies.
-    async fn visible_record(&self, ctx: &AdminContext, id: RecordId) -> Result<(Project, Listed), AdminError> {
+    async fn visible_record(
+        &self,
+        ctx: &AdminContext,
+        id: RecordId,
+        is_purge: bool,
+    ) -> Result<(Project, Listed), AdminError> {
         if let Authority::Member(credential) = &ctx.authority
             && credential.role != Role::Admin
         {
@@ -143,8 +148,8 @@ impl Engine {
         }
         for project in self.administered_projects(ctx).await? {
             let Some(listed) = self.store.find_any(project.id, id).await? else { continue };
-            // The operator may purge what it can't read: the id is all that it needs.
-            if ctx.is_operator() || ctx.viewer().sees(&listed.record.audience) {
+            // The operator may purge what it can't read, since the id is all that it needs. Restoring shows the text.
+            if (is_purge && ctx.is_operator()) || ctx.viewer().sees(&listed.record.audience) {
                 return Ok((project, listed));
             }
         }
