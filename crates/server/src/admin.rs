@@ -82,5 +82,6 @@ pub fn route_table() -> Vec<(&'static str, String)> {
 /// The doors, put up.
 pub(crate) fn router() -> Router<App> {
     let router = Router::new().fallback(error::no_such_route);
-    routes().into_iter().fold(router, |router, route| router.route(route.path, route.handler))
+    let router = routes().into_iter().fold(router, |router, route| router.route(route.path, route.handler));
+    router.method_not_allowed_fallback(error::no_such_method)
 }

@@ -1,6 +1,6 @@
 //! Accounts, their subscriptions and their audit log.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use mnemon_core::PlanName;
 use mnemon_engine::admin::AdminError;
 use mnemon_protocol::admin::{CreateAccount, SetSubscription, SetSuspension};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id, id_in, limit, moment, word};
+use super::extract::{Admin, Path, Query, Sent, id, id_in, limit, moment, word};
 use super::show;
 use crate::http::{App, Reply};
 

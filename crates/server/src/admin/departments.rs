@@ -1,12 +1,11 @@
 //! Departments.
 
-use axum::extract::Path;
 use mnemon_engine::admin::NewDepartment;
 use mnemon_protocol::admin::{ChangeDepartment, CreateDepartment};
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id, id_in};
+use super::extract::{Admin, Path, Sent, id, id_in};
 use super::show;
 use crate::http::Reply;
 

@@ -46,3 +46,7 @@ fn storage_failed(error: &StoreError) -> Response {
 pub(crate) async fn no_such_route() -> Reply {
     Reply::error(StatusCode::NOT_FOUND, "not_found", "there is no such route in the admin API")
 }
+
+pub(crate) async fn no_such_method() -> Reply {
+    Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route has other methods")
+}

@@ -35,6 +35,31 @@ impl FromRequestParts<App> for Admin {
     }
 }
 
+/// The things that a path names. What can't be read names nothing.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let read = axum::extract::Path::from_request_parts(parts, app).await;
+        read.map(|axum::extract::Path(named)| Self(named)).map_err(|_| AdminError::NotFound("thing").into())
+    }
+}
+
+/// What stands after the question mark.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let read = axum::extract::Query::from_request_parts(parts, app).await;
+        let text = "what stands after the question mark can't be read: give each name once, as name=value";
+        read.map(|axum::extract::Query(asked)| Self(asked)).map_err(|_| AdminError::Invalid(text.to_owned()).into())
+    }
+}
+
 /// The JSON that was sent. Where everything is optional, an empty body is an empty object.
 pub(crate) struct Sent<T>(pub(crate) T);
 

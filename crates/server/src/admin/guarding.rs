@@ -1,13 +1,12 @@
 //! The guard's mode, its findings, and what is let through by hand.
 
-use axum::extract::{Path, Query};
 use mnemon_engine::admin::GuardMode;
 use mnemon_protocol::admin::{ReleaseText, SetGuard};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id, limit, word};
+use super::extract::{Admin, Path, Query, Sent, id, limit, word};
 use super::show;
 use crate::http::Reply;
 

@@ -1,13 +1,12 @@
 //! Keys.
 
-use axum::extract::Path;
 use mnemon_core::Access;
 use mnemon_engine::admin::{AdminError, NewKeyRequest};
 use mnemon_protocol::admin::{CreateKey, MadeKeyJson};
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id, id_in, moment, word};
+use super::extract::{Admin, Path, Sent, id, id_in, moment, word};
 use super::show;
 use crate::http::Reply;
 

@@ -1,13 +1,12 @@
 //! Members.
 
-use axum::extract::Path;
 use mnemon_core::Role;
 use mnemon_engine::admin::{AdminError, MemberChange, NewMember};
 use mnemon_protocol::admin::{ChangeMember, CreateMember, DeleteMember};
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id, id_in, moment, word};
+use super::extract::{Admin, Path, Sent, id, id_in, moment, word};
 use super::show;
 use crate::http::Reply;
 

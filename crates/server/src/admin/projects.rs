@@ -1,13 +1,12 @@
 //! Projects and their usage.
 
-use axum::extract::{Path, Query};
 use mnemon_engine::admin::AdminError;
 use mnemon_protocol::admin::CreateProject;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id};
+use super::extract::{Admin, Path, Query, Sent, id};
 use super::show;
 use crate::http::Reply;
 

@@ -1,13 +1,12 @@
 //! Records, by the caller's visibility; and the rewriting of storage.
 
-use axum::extract::{Path, Query};
 use mnemon_core::{Seq, WorkspaceName};
 use mnemon_engine::admin::{AdminError, RecordQuery};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Sent, id, limit};
+use super::extract::{Admin, Path, Query, Sent, id, limit};
 use super::show;
 use crate::http::Reply;
 

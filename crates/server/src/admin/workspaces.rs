@@ -1,12 +1,11 @@
 //! Workspaces.
 
-use axum::extract::Path;
 use mnemon_core::WorkspaceName;
 use mnemon_engine::admin::AdminError;
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, id};
+use super::extract::{Admin, Path, id};
 use super::show;
 use crate::http::Reply;
 
