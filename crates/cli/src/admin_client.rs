@@ -77,12 +77,12 @@ impl AdminClient {
         bail!("{}", answer["message"].as_str().unwrap_or("the service refused, without saying why"))
     }
 
-    /// The account named, or the one that the key belongs to.
+    /// The account named, or the one that the key belongs to, as a part of a path.
     pub fn account(&self, named: Option<&String>) -> anyhow::Result<String> {
         self.own(named, "tenant_id", "--account")
     }
 
-    /// The project named, or the one that the key belongs to.
+    /// The project named, or the one that the key belongs to, as a part of a path.
     pub fn project(&self, named: Option<&String>) -> anyhow::Result<String> {
         self.own(named, "project_id", "--project")
     }
@@ -90,7 +90,7 @@ impl AdminClient {
     /// Every answer of a memory tool says whose it is; checking a source that nobody has changes nothing.
     fn own(&self, named: Option<&String>, field: &str, flag: &str) -> anyhow::Result<String> {
         if let Some(named) = named {
-            return Ok(named.clone());
+            return Ok(encode(named));
         }
         if !self.credential.starts_with("mnm_") {
             bail!("{flag} is needed with the operator's token");
@@ -100,4 +100,10 @@ impl AdminClient {
         let answer = client.call("validate_memory", arguments, None)?;
         answer.structured[field].as_str().map(str::to_owned).with_context(|| format!("give {flag}"))
     }
+}
+
+/// A part of a path or a query. What was typed must not lead anywhere else: `..` and `?purge=true` are no ids.
+pub fn encode(part: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    part.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 
-use crate::admin_client::AdminClient;
+use crate::admin_client::{AdminClient, encode};
 use crate::arguments::Command;
 use crate::printer::Printer;
 
@@ -60,11 +60,6 @@ fn show_list(printer: &Printer, answer: &Value, name: &str, columns: &[&str]) {
     if let Some(next) = answer["next"].as_str() {
         printer.text(&format!("There is more, after {next}."));
     }
-}
-
-fn encode(part: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    part.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 fn client(connection: &crate::arguments::AdminConnection) -> anyhow::Result<AdminClient> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{client, given, show_list, show_one};
+use super::{client, encode, given, show_list, show_one};
 use crate::arguments::{Account, AccountCommand, Audit, Guard, GuardCommand, Plan, PlanCommand};
 use crate::printer::Printer;
 
@@ -16,7 +16,7 @@ pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.post("/accounts", body)?);
         }
         AccountCommand::List { after } => {
-            let query = after.as_ref().map(|after| format!("?after={after}")).unwrap_or_default();
+            let query = after.as_ref().map(|after| format!("?after={}", encode(after))).unwrap_or_default();
             show_list(printer, &client.get(&format!("/accounts{query}"))?, "accounts", &COLUMNS);
         }
         AccountCommand::Show { account } => {
@@ -25,11 +25,11 @@ pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
         }
         AccountCommand::Suspend { account } => {
             let body = json!({"suspended": true});
-            show_one(printer, &client.put(&format!("/accounts/{account}/suspension"), body)?);
+            show_one(printer, &client.put(&format!("/accounts/{}/suspension", encode(account)), body)?);
         }
         AccountCommand::Resume { account } => {
             let body = json!({"suspended": false});
-            show_one(printer, &client.put(&format!("/accounts/{account}/suspension"), body)?);
+            show_one(printer, &client.put(&format!("/accounts/{}/suspension", encode(account)), body)?);
         }
     }
     Ok(())
@@ -40,7 +40,7 @@ pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
     match &arguments.command {
         PlanCommand::Set { account, plan, paid_until } => {
             let body = given([("plan", Some(plan)), ("paid_until", paid_until.as_ref())]);
-            show_one(printer, &client.put(&format!("/accounts/{account}/subscription"), body)?);
+            show_one(printer, &client.put(&format!("/accounts/{}/subscription", encode(account)), body)?);
         }
         PlanCommand::Show { account } => {
             let account = client.account(account.as_ref())?;
@@ -72,7 +72,7 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.get(&format!("/accounts/{account}/guard"))?);
         }
         GuardCommand::Set { account, mode } => {
-            show_one(printer, &client.put(&format!("/accounts/{account}/guard"), json!({"mode": mode}))?);
+            show_one(printer, &client.put(&format!("/accounts/{}/guard", encode(account)), json!({"mode": mode}))?);
         }
         GuardCommand::Rejections { account, limit } => {
             let account = client.account(account.as_ref())?;
@@ -81,7 +81,7 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
         }
         GuardCommand::Release { project, hash } => {
             let body = json!({"hash": hash});
-            show_one(printer, &client.post(&format!("/projects/{project}/guard/releases"), body)?);
+            show_one(printer, &client.post(&format!("/projects/{}/guard/releases", encode(project)), body)?);
         }
     }
     Ok(())

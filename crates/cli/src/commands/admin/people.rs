@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{client, given, show_list, show_one};
+use super::{client, encode, given, show_list, show_one};
 use crate::arguments::{Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand};
 use crate::printer::Printer;
 
@@ -18,16 +18,18 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
         DepartmentCommand::List => {
             show_list(printer, &client.get(&all)?, "departments", &["id", "name", "parent_id"]);
         }
-        DepartmentCommand::Show { department } => show_one(printer, &client.get(&format!("{all}/{department}"))?),
+        DepartmentCommand::Show { department } => {
+            show_one(printer, &client.get(&format!("{all}/{}", encode(department)))?)
+        }
         DepartmentCommand::Change { department, name, parent, top } => {
             let mut body = given([("name", name.as_ref()), ("parent_id", parent.as_ref())]);
             if *top {
                 body["parent_id"] = Value::Null;
             }
-            show_one(printer, &client.patch(&format!("{all}/{department}"), body)?);
+            show_one(printer, &client.patch(&format!("{all}/{}", encode(department)), body)?);
         }
         DepartmentCommand::Delete { department } => {
-            show_one(printer, &client.delete(&format!("{all}/{department}"), None)?);
+            show_one(printer, &client.delete(&format!("{all}/{}", encode(department)), None)?);
         }
     }
     Ok(())
@@ -51,7 +53,7 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
             let columns = ["id", "name", "role", "department_id", "access_until"];
             show_list(printer, &client.get(&all)?, "members", &columns);
         }
-        MemberCommand::Show { member } => show_one(printer, &client.get(&format!("{all}/{member}"))?),
+        MemberCommand::Show { member } => show_one(printer, &client.get(&format!("{all}/{}", encode(member)))?),
         MemberCommand::Change { member, name, role, department, no_department, access_until, no_end } => {
             let mut body = given([
                 ("name", name.as_ref()),
@@ -65,11 +67,11 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
             if *no_end {
                 body["access_until"] = Value::Null;
             }
-            show_one(printer, &client.patch(&format!("{all}/{member}"), body)?);
+            show_one(printer, &client.patch(&format!("{all}/{}", encode(member)), body)?);
         }
         MemberCommand::Delete { member, hand_over_to } => {
             let body = given([("hand_over_to", hand_over_to.as_ref())]);
-            show_one(printer, &client.delete(&format!("{all}/{member}"), Some(body))?);
+            show_one(printer, &client.delete(&format!("{all}/{}", encode(member)), Some(body))?);
         }
     }
     Ok(())
@@ -96,7 +98,7 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             let columns = ["key_id", "member_id", "access", "label", "expires_at", "last_used_at", "revoked_at"];
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
         }
-        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{key_id}"), None)?),
+        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)), None)?),
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.get(&format!("/projects/{project}"))?);
         }
         ProjectCommand::Delete { project } => {
-            show_one(printer, &client.delete(&format!("/projects/{project}"), None)?);
+            show_one(printer, &client.delete(&format!("/projects/{}", encode(project)), None)?);
         }
     }
     Ok(())

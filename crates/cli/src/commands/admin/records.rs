@@ -20,12 +20,14 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
             let answer = client.get(&format!("/projects/{project}/records{query}"))?;
             show_list(printer, &answer, "records", &["id", "workspace", "scope", "status", "content"]);
         }
-        RecordCommand::Forget { record } => show_one(printer, &client.delete(&format!("/records/{record}"), None)?),
+        RecordCommand::Forget { record } => {
+            show_one(printer, &client.delete(&format!("/records/{}", encode(record)), None)?)
+        }
         RecordCommand::Restore { record } => {
-            show_one(printer, &client.post(&format!("/records/{record}/restore"), serde_json::json!({}))?);
+            show_one(printer, &client.post(&format!("/records/{}/restore", encode(record)), serde_json::json!({}))?);
         }
         RecordCommand::Purge { record } => {
-            show_one(printer, &client.delete(&format!("/records/{record}?purge=true"), None)?);
+            show_one(printer, &client.delete(&format!("/records/{}?purge=true", encode(record)), None)?);
         }
     }
     Ok(())
