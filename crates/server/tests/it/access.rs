@@ -35,6 +35,8 @@ async fn everybody_tries_every_route_of_the_admin_api() {
             let answer = caller.admin(row.method, &path, body.clone()).await;
             assert_eq!(answer.status, expected, "{who}: {} {} {}", row.method, row.path, answer.text);
             let is_ignorant = match expected {
+                // A head knows its own account and projects; what it may not know is named in the body (`absent.rs`).
+                404 if who == "rival" => row.path.ends_with("{member}") || row.path.ends_with("{key}"),
                 401 | 404 => true,
                 // Somebody who reads an account knows what is in it; only the writing is refused.
                 403 => who != "reader",
@@ -73,6 +75,6 @@ async fn a_route_that_does_not_exist_is_not_found_by_anybody() {
         let answer = world.caller(who).admin("GET", "/nothing/here", serde_json::Value::Null).await;
         assert_eq!((answer.status, answer.json()["error"].as_str()), (404, Some("not_found")), "{who}");
         let answer = world.caller(who).admin("PATCH", "/accounts", serde_json::Value::Null).await;
-        assert_eq!(answer.status, 405, "{who}");
+        assert_eq!((answer.status, answer.json()["error"].as_str()), (405, Some("method_not_allowed")), "{who}");
     }
 }

@@ -3,20 +3,27 @@
 //!
 //! To add a story: a file here, a line below, a name for each test that says what it protects.
 
+mod access;
+mod admin;
+mod audit;
 mod bad_input;
 mod errors;
 mod forget;
 mod freshness;
 mod fuzz;
+mod guard_modes;
 mod idempotency;
 mod isolation;
 mod limits;
+mod purge;
+mod quotas;
 mod remember;
 mod restart;
 mod schema;
 mod search;
 mod staleness;
 mod subscription;
+mod times;
 mod validate_memory;
 mod visibility;
 mod wire;

@@ -32,8 +32,14 @@ async fn an_admin_can_not_find_out_what_another_account_has() {
     check(admin, "POST", &format!("{account}/members"), new, department.clone()).await;
     let change = json!({"department_id": "ID"});
     check(admin, "PATCH", &format!("{account}/members/{leaver}"), change, department.clone()).await;
-    check(admin, "POST", &format!("{account}/departments"), json!({"name": "N", "parent_id": "ID"}), department.clone())
-        .await;
+    check(
+        admin,
+        "POST",
+        &format!("{account}/departments"),
+        json!({"name": "N", "parent_id": "ID"}),
+        department.clone(),
+    )
+    .await;
     check(admin, "PATCH", &format!("{account}/departments/{own}"), json!({"parent_id": "ID"}), department).await;
     check(admin, "POST", &keys, json!({"member_id": "ID", "access": "read"}), member.clone()).await;
     check(admin, "DELETE", &format!("{account}/members/{leaver}"), json!({"hand_over_to": "ID"}), member).await;
@@ -61,12 +67,8 @@ async fn a_head_can_not_find_out_what_other_departments_have() {
 async fn a_read_only_key_of_a_head_can_not_find_out_which_keys_other_departments_have() {
     let world = World::make().await;
     let server = &world.server;
-    let head = MemberSpec {
-        role: Role::Head,
-        department: Some(world.sales),
-        access: Access::Read,
-        ..MemberSpec::default()
-    };
+    let head =
+        MemberSpec { role: Role::Head, department: Some(world.sales), access: Access::Read, ..MemberSpec::default() };
     let reader = server.member(&world.organization, head).await;
     let rival = MemberSpec { department: Some(world.support), ..MemberSpec::default() };
     let rival = server.new_member(&world.organization, rival).await;

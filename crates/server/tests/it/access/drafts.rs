@@ -40,7 +40,8 @@ async fn what_an_admin_may_not_see_can_be_neither_restored_nor_forgotten_nor_pur
             }
         }
     }
-    let still = world.author.call("search", json!({"query": "hidden record", "workspace": "hidden", "limit": 50})).await;
+    let still =
+        world.author.call("search", json!({"query": "hidden record", "workspace": "hidden", "limit": 50})).await;
     assert_eq!(still.structured()["result"].as_array().map(Vec::len), Some(8), "four tries left two records each");
 }
 

@@ -31,7 +31,8 @@ struct Target {
 
 async fn target(world: &World, scope: &str) -> Target {
     let word = format!("zebra{}", world.serial());
-    let arguments = json!({"content": format!("the {word} crosses"), "scope": scope, "source_id": word, "fact_key": word});
+    let arguments =
+        json!({"content": format!("the {word} crosses"), "scope": scope, "source_id": word, "fact_key": word});
     Target { id: world.save(arguments).await, word }
 }
 

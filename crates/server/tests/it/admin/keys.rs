@@ -1,0 +1,96 @@
+//! Keys: shown once, listed without their secret, revoked at once, rotated with two alive.
+
+use mnemon_core::Role;
+use mnemon_testkit::MemberSpec;
+use serde_json::{Value, json};
+
+use super::{Office, pluck, status_of};
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_its_secret_is_nowhere_after() {
+    let office = Office::open().await;
+    let keys = office.project("/keys");
+    let body = json!({
+        "member_id": office.admin_id.to_string(), "access": "read", "label": "phone", "expires_at": "2027-06-01T00:00:00Z",
+    });
+    let made = office.admin.manage("POST", &keys, body).await;
+    let secret = made["key"].as_str().expect("a key");
+    assert_eq!((secret.len(), &secret[..4]), (53, "mnm_"), "{secret}");
+    assert_eq!(made.as_object().map(serde_json::Map::len), Some(2));
+    let listed = office.get(&keys).await;
+    let row = listed["keys"].as_array().and_then(|keys| keys.last()).expect("the new key, oldest first");
+    let expected = json!({
+        "key_id": made["key_id"], "project_id": office.organization.project.to_string(),
+        "member_id": office.admin_id.to_string(), "access": "read", "label": "phone",
+        "expires_at": "2027-06-01T00:00:00Z", "revoked_at": null, "last_used_at": null,
+        "created_at": "2027-01-15T08:00:00Z",
+    });
+    assert_eq!(row, &expected);
+    for path in [keys, office.account("/audit"), office.account("/members"), office.project("/usage")] {
+        let shown = office.get(&path).await.to_string();
+        assert!(!shown.contains(secret) && !shown.contains(&secret[4..47]), "{path}");
+    }
+    assert_eq!(status_of(&office.server.caller(secret)).await, 200);
+}
+
+#[tokio::test]
+async fn a_key_is_rotated_with_two_alive_and_the_old_one_ends_at_the_next_request() {
+    let office = Office::open().await;
+    let body = json!({"member_id": office.admin_id.to_string(), "access": "write"});
+    let made = office.admin.manage("POST", &office.project("/keys"), body).await;
+    let fresh = office.server.caller(made["key"].as_str().expect("a key"));
+    office.admin.remember("both keys work").await;
+    assert_eq!(fresh.search_texts("keys").await, ["both keys work"]);
+    let old = format!("/keys/{}", office.admin_key);
+    assert_eq!(fresh.manage("DELETE", &old, Value::Null).await, json!({"revoked": true}));
+    assert_eq!(status_of(&office.admin).await, 401);
+    assert_eq!(office.admin.admin("GET", &office.account(""), Value::Null).await.status, 401);
+    assert_eq!(fresh.search_texts("keys").await, ["both keys work"]);
+    assert_eq!(fresh.refusal("DELETE", &old, Value::Null).await, (404, "there is no such key".to_owned()));
+    let listed = fresh.manage("GET", &office.project("/keys"), Value::Null).await;
+    assert_eq!(listed["keys"][0]["revoked_at"], "2027-01-15T08:00:00Z");
+}
+
+#[tokio::test]
+async fn the_moment_of_the_last_use_appears_and_moves() {
+    let office = Office::open().await;
+    let last_used = async || {
+        office.server.engine.flush_usage().await.expect("storage works");
+        let listed = office.operator.manage("GET", &office.project("/keys"), Value::Null).await;
+        listed["keys"][0]["last_used_at"].clone()
+    };
+    assert_eq!(last_used().await, Value::Null);
+    office.admin.remember("used").await;
+    assert_eq!(last_used().await, "2027-01-15T08:00:00Z");
+    office.server.clock.advance(std::time::Duration::from_secs(90));
+    office.admin.search("used").await;
+    assert_eq!(last_used().await, "2027-01-15T08:01:30Z");
+    assert_eq!(last_used().await, "2027-01-15T08:01:30Z", "looking is not using");
+}
+
+#[tokio::test]
+async fn a_head_makes_lists_and_revokes_keys_of_its_own_people_only() {
+    let office = Office::open().await;
+    let account = office.organization.account;
+    let sales = office.server.department(account, "Sales", None).await;
+    let support = office.server.department(account, "Support", None).await;
+    let spec = |role, department| MemberSpec { role, department: Some(department), ..MemberSpec::default() };
+    let (own, head) = office.hire(spec(Role::Head, sales)).await;
+    let (seller, _) = office.hire(spec(Role::Member, sales)).await;
+    let (boss, _) = office.hire(spec(Role::Admin, sales)).await;
+    let (helper, _) = office.hire(spec(Role::Member, support)).await;
+    let keys = office.project("/keys");
+    let body = |member: &str| json!({"member_id": member, "access": "write"});
+    let listed = head.manage("GET", &keys, Value::Null).await;
+    let mut holders = pluck(&listed["keys"], "member_id");
+    holders.sort_unstable();
+    let mut expected = [own.as_str(), seller.as_str(), boss.as_str()];
+    expected.sort_unstable();
+    assert_eq!(holders, expected);
+    let made = head.manage("POST", &keys, body(&seller)).await;
+    head.manage("DELETE", &format!("/keys/{}", made["key_id"].as_str().expect("an id")), Value::Null).await;
+    let refused = head.refusal("POST", &keys, body(&boss)).await;
+    assert_eq!(refused, (403, "a head may not make keys for admins".to_owned()));
+    assert_eq!(head.refusal("POST", &keys, body(&helper)).await.0, 404);
+    assert_eq!(head.refusal("DELETE", &format!("/keys/{}", office.admin_key), Value::Null).await.0, 404);
+}

@@ -1,0 +1,107 @@
+//! Removed for good means from the disk too.
+
+use std::path::Path;
+
+use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
+use serde_json::{Value, json};
+
+const CANARY: &str = "quetzalcoatlus";
+const CANARY_TEXT: &str = "The Quetzalcoatlus nests behind vault nineteen";
+
+/// The files below a directory whose bytes hold the canary, in any case of letters.
+fn files_with_canary(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("the directory can be read") {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            found.extend(files_with_canary(&path));
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect("a file can be read").to_ascii_lowercase();
+        // The stem is what an index would keep.
+        let has = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+        if has(&CANARY.as_bytes()[..12]) || has(b"vault nineteen") {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+async fn started() -> (TestServer, Organization, Caller, Caller) {
+    let server = TestServer::start().await;
+    let operator = server.operator().await;
+    let organization = server.organization().await;
+    let caller = server.member(&organization, MemberSpec::default()).await;
+    (server, organization, caller, operator)
+}
+
+/// Saves the canary among others, alive or forgotten, with an idempotency key.
+async fn save(caller: &Caller, scope: &str, is_forgotten: bool) -> String {
+    for n in 0..40 {
+        caller.remember(&format!("an ordinary fact, number {n}, about boilers and cellars")).await;
+    }
+    let body = json!({"content": CANARY_TEXT, "scope": scope});
+    let saved = caller.call_with("remember", body, &[("x-idempotency-key", "canary")]).await;
+    let id = saved.structured()["id"].as_str().expect("an id").to_owned();
+    assert_eq!(caller.search(CANARY).await.len(), 1);
+    if is_forgotten {
+        caller.call("forget", json!({"memory_id": id})).await.structured();
+    }
+    id
+}
+
+async fn check(scope: &str, is_forgotten: bool, restarts: bool) {
+    let (mut server, _organization, caller, operator) = started().await;
+    let id = save(&caller, scope, is_forgotten).await;
+    if restarts {
+        // Closing writes snapshots of the indexes, which know words too.
+        server.restart().await;
+    }
+    let (caller, operator) = (server.caller(&caller.key), server.caller(&operator.key));
+    assert!(!files_with_canary(server.data_dir()).is_empty(), "the search finds what is there");
+    operator.manage("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
+    assert!(caller.search_texts(CANARY).await.iter().all(|text| !text.contains("vault")));
+    let compacted = operator.manage("POST", "/compact", Value::Null).await;
+    assert_eq!(compacted, json!({"compacted": true}));
+    assert_eq!(files_with_canary(server.data_dir()), Vec::<String>::new(), "while it runs");
+    assert_eq!(caller.search("boilers").await.len(), 10, "the others are whole");
+    server.stop().await;
+    assert_eq!(files_with_canary(server.data_dir()), Vec::<String>::new(), "after it stopped");
+}
+
+#[tokio::test]
+async fn a_purged_record_is_in_no_byte_of_the_data_directory() {
+    check("shared", false, false).await;
+}
+
+#[tokio::test]
+async fn a_purged_draft_that_was_forgotten_is_in_no_byte_of_the_data_directory() {
+    check("draft", true, false).await;
+}
+
+#[tokio::test]
+async fn a_purged_record_is_in_no_snapshot_of_an_index() {
+    check("shared", false, true).await;
+}
+
+#[tokio::test]
+async fn what_was_forgotten_long_ago_leaves_the_disk_by_itself() {
+    let (mut server, _organization, caller, operator) = started().await;
+    save(&caller, "shared", true).await;
+    server.restart().await;
+    server.clock.advance(std::time::Duration::from_secs(30 * 86_400 + 1));
+    assert_eq!(server.engine.purge_old().await.expect("storage works"), 1);
+    server.caller(&operator.key).manage("POST", "/compact", Value::Null).await;
+    assert_eq!(files_with_canary(server.data_dir()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_repeated_save_does_not_bring_a_purged_record_back() {
+    let (_server, _organization, caller, operator) = started().await;
+    let id = save(&caller, "shared", false).await;
+    operator.manage("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
+    let body = json!({"content": CANARY_TEXT, "scope": "shared"});
+    let again = caller.call_with("remember", body, &[("x-idempotency-key", "canary")]).await;
+    assert_ne!(again.structured()["id"], Value::from(id), "a new record, saved anew on purpose");
+    assert_eq!(again.structured().get("duplicate"), None);
+}

@@ -1,0 +1,151 @@
+//! What a plan allows, under many callers at once: never one more, never one less.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mnemon_core::{Clock, PlanLimits, PlanName, PlanTable, Role, Subscription};
+use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions, ToolAnswer};
+use serde_json::{Value, json};
+
+use crate::errors::reason;
+
+async fn on_limits(limits: PlanLimits) -> (Arc<TestServer>, Organization) {
+    let mut plans = PlanTable::default();
+    *plans.limits_mut(PlanName::Free) = limits;
+    let server = TestServer::start_with(TestServerOptions { plans, ..TestServerOptions::default() }).await;
+    let free = Subscription { plan: Some(PlanName::Free), ..Subscription::default() };
+    let organization = server.organization_on(free).await;
+    (Arc::new(server), organization)
+}
+
+async fn keys(server: &TestServer, organization: &Organization, count: usize) -> Vec<Caller> {
+    let mut callers = Vec::new();
+    for _ in 0..count {
+        callers.push(server.member(organization, MemberSpec::default()).await);
+    }
+    callers
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixty_four_saves_at_once_with_room_for_ten_store_exactly_ten() {
+    const LIMIT: u64 = 40;
+    let (server, organization) = on_limits(PlanLimits { records_max: Some(LIMIT), ..PlanLimits::default() }).await;
+    let callers = keys(&server, &organization, 4).await;
+    for n in 0..LIMIT - 10 {
+        callers[0].remember(&format!("early fact {n}")).await;
+    }
+    let saves: Vec<_> = (0..64)
+        .map(|n: usize| {
+            let caller = callers[n % callers.len()].clone();
+            let workspace = if n % 2 == 0 { "default" } else { "other" };
+            let body = json!({"content": format!("late fact {n}"), "workspace": workspace});
+            tokio::spawn(async move { caller.call("remember", body).await })
+        })
+        .collect();
+    let mut saved = 0;
+    for save in saves {
+        let answer = save.await.expect("the call ends");
+        if answer.is_error() {
+            assert_eq!(answer.text(), "Error executing tool remember: project memory limit exceeded");
+        } else {
+            saved += 1;
+        }
+    }
+    assert_eq!(saved, 10);
+    let admin = server.member(&organization, MemberSpec { role: Role::Admin, ..MemberSpec::default() }).await;
+    let usage = admin.manage("GET", &format!("/projects/{}/usage", organization.project), Value::Null).await;
+    assert_eq!((&usage["records"], &usage["days"][0]["saves"]), (&json!(LIMIT), &json!(LIMIT)));
+}
+
+/// A call that is only counted. `None` when it passed, the reason and the seconds to wait when not.
+fn refusal(answer: &ToolAnswer) -> Option<(String, u64)> {
+    let reason = reason("gateway_call", answer);
+    match answer.result["_meta"]["retry_after_seconds"].as_u64() {
+        Some(seconds) => Some((reason, seconds)),
+        None => {
+            assert_eq!(reason, "integration 's' is not enabled for this project");
+            None
+        }
+    }
+}
+
+/// Lets sixteen callers call side by side, twice each, every seven seconds, and notes when calls passed.
+async fn crowd(server: &Arc<TestServer>, callers: &[Caller], text: &'static str) -> Vec<i64> {
+    let mut passed = Vec::new();
+    for _ in 0..30 {
+        let calls: Vec<_> = (0..16)
+            .map(|n| {
+                let caller = callers[n % callers.len()].clone();
+                tokio::spawn(async move {
+                    let mut passed = 0;
+                    for _ in 0..2 {
+                        let answer = caller.call("gateway_call", json!({"server": "s", "tool": "t"})).await;
+                        match refusal(&answer) {
+                            None => passed += 1,
+                            Some((reason, seconds)) => {
+                                assert_eq!(reason, text);
+                                assert!((1..=60).contains(&seconds), "{seconds}");
+                            }
+                        }
+                    }
+                    passed
+                })
+            })
+            .collect();
+        for call in calls {
+            let count = call.await.expect("the calls end");
+            passed.extend(std::iter::repeat_n(server.clock.now().as_second(), count));
+        }
+        server.clock.advance(Duration::from_secs(7));
+    }
+    passed
+}
+
+/// In every window of sixty seconds that lies within the crowd's time, exactly so many calls passed.
+fn check_windows(passed: &[i64], limit: usize) {
+    let (first, last) = (passed[0], passed[passed.len() - 1]);
+    for start in first..=last - 60 {
+        let count = passed.iter().filter(|at| (start..start + 60).contains(*at)).count();
+        assert!(count <= limit, "{count} passed in the minute from {}", start - first);
+    }
+    for start in passed.iter().filter(|at| **at <= last - 60) {
+        let count = passed.iter().filter(|at| (*start..*start + 60).contains(*at)).count();
+        assert_eq!(count, limit, "in the minute from a call that passed, {} s after the first", start - first);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exactly_as_many_calls_pass_in_any_minute_as_a_project_may_make() {
+    let limits = PlanLimits { project_calls_max: Some(50), ..PlanLimits::default() };
+    let (server, organization) = on_limits(limits).await;
+    let callers = keys(&server, &organization, 16).await;
+    let passed = crowd(&server, &callers, "project call limit exceeded").await;
+    check_windows(&passed, 50);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exactly_as_many_calls_pass_in_any_minute_as_a_connection_may_make() {
+    let limits = PlanLimits { connection_calls_max: Some(40), project_calls_max: Some(1_000), ..PlanLimits::default() };
+    let (server, organization) = on_limits(limits).await;
+    let callers = keys(&server, &organization, 1).await;
+    let passed = crowd(&server, &callers, "MCP rate limit exceeded").await;
+    check_windows(&passed, 40);
+}
+
+#[tokio::test]
+async fn after_the_seconds_that_a_refusal_names_a_call_passes_and_not_before() {
+    let limits = PlanLimits { connection_calls_max: Some(2), project_calls_max: Some(3), ..PlanLimits::default() };
+    let (server, organization) = on_limits(limits).await;
+    let callers = keys(&server, &organization, 2).await;
+    let call = async |n: usize| refusal(&callers[n].call("gateway_call", json!({"server": "s", "tool": "t"})).await);
+    assert_eq!(call(0).await, None);
+    server.clock.advance(Duration::from_millis(10_500));
+    assert_eq!(call(0).await, None);
+    assert_eq!(call(0).await, Some(("MCP rate limit exceeded".to_owned(), 50)), "half a second is a second to wait");
+    assert_eq!(call(1).await, None);
+    assert_eq!(call(1).await, Some(("project call limit exceeded".to_owned(), 50)));
+    server.clock.advance(Duration::from_secs(49));
+    assert_eq!(call(1).await, Some(("project call limit exceeded".to_owned(), 1)));
+    server.clock.advance(Duration::from_secs(1));
+    assert_eq!(call(0).await, None);
+}
