@@ -3,6 +3,7 @@
 //! To add a story: a file here, a line below. `process.rs` starts the service and runs commands in a directory of their
 //! own, without the settings of whoever runs the tests.
 
+mod admin;
 mod config;
 mod doctor;
 mod logs;

@@ -1,0 +1,93 @@
+//! The verbs that run accounts, as the operator and an admin type them.
+
+mod accounts;
+mod errors;
+mod guarding;
+mod house;
+mod isolation;
+mod logs;
+mod people;
+mod records;
+
+use crate::process::Place;
+
+/// Every verb.
+const VERBS: [&str; 48] = [
+    "account",
+    "account create",
+    "account list",
+    "account show",
+    "account suspend",
+    "account resume",
+    "plan",
+    "plan set",
+    "plan show",
+    "project",
+    "project create",
+    "project list",
+    "project show",
+    "project delete",
+    "department",
+    "department create",
+    "department list",
+    "department show",
+    "department change",
+    "department delete",
+    "member",
+    "member create",
+    "member list",
+    "member show",
+    "member change",
+    "member delete",
+    "key",
+    "key create",
+    "key list",
+    "key revoke",
+    "workspace",
+    "workspace list",
+    "workspace delete",
+    "record",
+    "record list",
+    "record forget",
+    "record restore",
+    "record purge",
+    "audit",
+    "usage",
+    "guard",
+    "guard show",
+    "guard set",
+    "guard rejections",
+    "guard release",
+    "compact",
+    "selftest",
+    "selftest isolation",
+];
+
+#[test]
+fn every_verb_explains_itself() {
+    let place = Place::new();
+    for verb in VERBS {
+        let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        let help = place.run(&words);
+        assert_eq!((help.code, help.err.as_str()), (0, ""), "{verb}");
+        let (sentence, rest) = help.out.split_once("\n\n").expect("a sentence stands first");
+        assert!(sentence.len() > 10 && sentence.ends_with(['.', ')']) || sentence.len() > 10, "{verb}: {sentence}");
+        assert!(rest.starts_with(&format!("Usage: mnemon {verb}")), "{verb}: {rest}");
+        assert!(rest.contains("--json"), "{verb}");
+        for flag in rest.lines().map(str::trim_start).filter(|line| line.starts_with("--")) {
+            let explained = flag.split_once("  ").is_some_and(|(_, text)| !text.trim().is_empty());
+            let is_alone = rest.lines().any(|line| line.trim() == flag.trim());
+            assert!(explained || is_alone, "{verb}: {flag}");
+        }
+    }
+}
+
+#[test]
+fn a_noun_without_a_verb_shows_its_verbs() {
+    let place = Place::new();
+    for noun in ["account", "plan", "project", "department", "member", "key", "workspace", "record", "guard"] {
+        let done = place.run(&[noun]);
+        assert_eq!((done.code, done.out.as_str()), (2, ""), "{noun}");
+        assert!(done.err.contains("Commands:") && done.err.contains(&format!("Usage: mnemon {noun}")), "{}", done.err);
+    }
+}

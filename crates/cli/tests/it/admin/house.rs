@@ -1,0 +1,86 @@
+//! A service for the verbs that run accounts, with both credentials of its first start.
+
+use serde_json::Value;
+
+use crate::process::{Done, Place, Service};
+
+pub(crate) struct House {
+    pub(crate) place: Place,
+    pub(crate) service: Service,
+    pub(crate) key: String,
+    pub(crate) token: String,
+}
+
+impl House {
+    pub(crate) fn open() -> Self {
+        Self::open_with(&[])
+    }
+
+    pub(crate) fn open_with(more: &[&str]) -> Self {
+        let place = Place::new();
+        let service = place.serve(&[&["--json"], more].concat());
+        let welcome: Value = serde_json::from_str(&service.welcome).expect("a JSON start prints one object");
+        let secret = |name: &str| welcome[name].as_str().expect("shown at the first start").to_owned();
+        let (key, token) = (secret("key"), secret("operator_token"));
+        Self { place, service, key, token }
+    }
+
+    /// Types a command as the operator.
+    pub(crate) fn operator(&self, arguments: &[&str]) -> Done {
+        self.place.run(&[arguments, &["--url", &self.service.url, "--operator-token", &self.token]].concat())
+    }
+
+    /// Types a command with a key.
+    pub(crate) fn with_key(&self, key: &str, arguments: &[&str]) -> Done {
+        self.place.run(&[arguments, &["--url", &self.service.url, "--key", key]].concat())
+    }
+
+    /// Types a command as the first account's admin.
+    pub(crate) fn admin(&self, arguments: &[&str]) -> Done {
+        self.with_key(&self.key, arguments)
+    }
+
+    /// What the admin's command answers to a program.
+    pub(crate) fn admin_json(&self, arguments: &[&str]) -> Value {
+        let done = self.admin(&[arguments, &["--json"]].concat());
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{arguments:?}: {done:?}");
+        done.json()
+    }
+
+    /// What the operator's command answers to a program.
+    pub(crate) fn operator_json(&self, arguments: &[&str]) -> Value {
+        let done = self.operator(&[arguments, &["--json"]].concat());
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{arguments:?}: {done:?}");
+        done.json()
+    }
+
+    /// The first account's id.
+    pub(crate) fn account(&self) -> String {
+        text(&self.admin_json(&["account", "show"]), "id")
+    }
+
+    /// The first project's id.
+    pub(crate) fn project(&self) -> String {
+        text(&self.admin_json(&["project", "show"]), "id")
+    }
+}
+
+/// A member of an answer that must be text.
+pub(crate) fn text(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}")).to_owned()
+}
+
+/// What a person sees, with ids, moments and keys masked and every gap one space wide.
+pub(crate) fn masked(done: &Done) -> String {
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:?}");
+    let mask = |word: &str| match word {
+        id if id.len() == 36 && id.matches('-').count() == 4 => "<id>".to_owned(),
+        key if key.starts_with("mnm_") && key.len() == 53 => "<key>".to_owned(),
+        hash if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => "<hash>".to_owned(),
+        moment if moment.starts_with("20") && moment.contains('T') && moment.ends_with('Z') => "<time>".to_owned(),
+        day if day.len() == 10 && day.starts_with("20") && day.matches('-').count() == 2 => "<day>".to_owned(),
+        other => other.to_owned(),
+    };
+    let line = |line: &str| line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ");
+    done.out.lines().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,107 @@
+//! `mnemon record`, `workspace`, `usage` and `compact`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::house::{House, masked, text};
+
+fn remember(house: &House, content: &str, more: &[&str]) -> String {
+    text(&house.admin_json(&[&["remember", content], more].concat()), "id")
+}
+
+#[test]
+fn records_are_listed_forgotten_restored_and_purged() {
+    let house = House::open();
+    let first =
+        remember(&house, "The boiler code is 4711", &["--source-id", "wiki/boiler", "--workspace", "cellar & co"]);
+    remember(&house, "Lunch is at noon\nand tea at four", &[]);
+    let table = "ID WORKSPACE SCOPE STATUS CONTENT\n<id> default shared unverified Lunch is at noon\n\
+                 <id> cellar & co shared unverified The boiler code is 4711";
+    assert_eq!(masked(&house.admin(&["record", "list"])), table);
+    let of_source = house.admin_json(&["record", "list", "--source-id", "wiki/boiler"]);
+    assert_eq!(of_source["records"][0]["id"], first.as_str());
+    let of_workspace = house.admin_json(&["record", "list", "--workspace", "cellar & co"]);
+    assert_eq!(of_workspace["records"].as_array().map(Vec::len), Some(1));
+    let page = house.admin(&["record", "list", "--limit", "1"]);
+    let next = page
+        .out
+        .lines()
+        .last()
+        .and_then(|line| line.strip_prefix("There is more, after "))
+        .map(|line| line.trim_end_matches('.'));
+    let rest = house.admin_json(&["record", "list", "--before", next.expect("a page has a next one")]);
+    assert_eq!(rest["records"][0]["id"], first.as_str());
+    assert_eq!(masked(&house.admin(&["record", "forget", &first])), "forgotten true");
+    let forgotten = house.admin_json(&["record", "list", "--forgotten", "--project", &house.project()]);
+    assert_eq!(forgotten["records"][0]["id"], first.as_str());
+    let restored = masked(&house.admin(&["record", "restore", &first]));
+    assert!(restored.contains("content The boiler code is 4711"), "{restored}");
+    let again = house.admin(&["record", "restore", &first]);
+    assert_eq!((again.code, again.err.as_str()), (1, "error: the record is not forgotten\n"));
+    assert_eq!(masked(&house.operator(&["record", "purge", &first])), "purged true");
+    let gone = house.admin(&["record", "restore", &first, "--json"]);
+    assert_eq!((gone.code, gone.err.as_str()), (1, "{\"error\":\"there is no such record\"}\n"));
+}
+
+#[test]
+fn workspaces_are_listed_and_deleted() {
+    let house = House::open();
+    remember(&house, "one", &["--workspace", "a b/c"]);
+    remember(&house, "two", &["--workspace", "a b/c"]);
+    let table = "NAME RECORDS CREATED AT\na b/c 2 <time>";
+    assert_eq!(masked(&house.admin(&["workspace", "list"])), table);
+    assert_eq!(masked(&house.operator(&["workspace", "list", "--project", &house.project()])), table);
+    let deleted = house.admin_json(&["workspace", "delete", "a b/c"]);
+    assert_eq!(deleted, json!({"deleted": true, "records_forgotten": 2}));
+    assert_eq!(house.admin_json(&["workspace", "list"]), json!({"workspaces": []}));
+    let gone = house.admin(&["workspace", "delete", "a b/c"]);
+    assert_eq!((gone.code, gone.err.as_str()), (1, "error: there is no such workspace\n"));
+}
+
+#[test]
+fn usage_is_shown_per_day_and_per_key() {
+    let house = House::open();
+    remember(&house, "eleven byte", &[]);
+    house.admin_json(&["search", "eleven"]);
+    let usage = house.operator_json(&["usage", &house.project(), "--days", "7"]);
+    assert_eq!((&usage["records"], &usage["bytes"]), (&json!(1), &json!(11)));
+    let day = &usage["days"][0];
+    assert_eq!((&day["saves"], &day["searches"], &day["rejections"]), (&json!(1), &json!(1), &json!(0)));
+    let shown = masked(&house.operator(&["usage", &house.project()]));
+    let lines: Vec<&str> = shown.lines().collect();
+    let figures = "CALLS SAVES SEARCHES REJECTIONS BYTES";
+    assert_eq!((lines[0], lines[2], lines[3]), (&*format!("DAY {figures}"), "", &*format!("KEY ID {figures}")));
+    assert!(lines[1].starts_with("<day> ") && lines[1].ends_with(" 1 1 0 11"), "{shown}");
+    assert!(lines[4].starts_with("<id> ") && lines[4].ends_with(" 1 1 0 11"), "{shown}");
+    assert_eq!(lines.last(), Some(&"1 records hold 11 bytes of text."));
+}
+
+fn holds(directory: &Path, canary: &[u8]) -> bool {
+    std::fs::read_dir(directory).expect("the directory can be read").any(|entry| {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            return holds(&path, canary);
+        }
+        let bytes = std::fs::read(path).expect("a file can be read").to_ascii_lowercase();
+        bytes.windows(canary.len()).any(|window| window == canary)
+    })
+}
+
+#[test]
+fn after_a_purge_and_a_compaction_no_byte_of_a_record_is_left_on_disk() {
+    let house = House::open();
+    let canary = b"quetzalcoatl";
+    let id = remember(&house, "the Quetzalcoatlus nests in vault nineteen", &[]);
+    remember(&house, "an ordinary fact", &[]);
+    assert!(holds(&house.place.data_dir(), canary), "the search finds what is there");
+    assert_eq!(house.admin_json(&["record", "purge", &id]), json!({"purged": true}));
+    assert_eq!(masked(&house.operator(&["compact"])), "compacted true");
+    assert!(!holds(&house.place.data_dir(), canary), "while it runs");
+    let log = house.admin_json(&["audit", "--limit", "1"]);
+    assert_eq!(log["audit"][0]["subject"], Value::from(id));
+    let data = house.place.data_dir();
+    assert_eq!(house.service.stop().code, 0);
+    assert!(!holds(&data, canary), "after it stopped");
+    assert!(holds(&data, b"an ordinary fact"));
+}
