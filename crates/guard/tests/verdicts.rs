@@ -56,6 +56,18 @@ fn facts_and_wishes_of_people_are_accepted() {
 }
 
 #[test]
+fn what_redaction_leaves_behind_is_accepted() {
+    check(
+        Verdict::Accept,
+        &[
+            "DB_PASSWORD=[redacted:password] on staging; Ana rotates it in May.",
+            "The deploy key of the billing service is [redacted:github-token].",
+            "postgres://app:[redacted:connection-string]@db.example/app",
+        ],
+    );
+}
+
+#[test]
 fn words_about_attacks_are_accepted() {
     check(
         Verdict::Accept,
