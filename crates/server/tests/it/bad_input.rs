@@ -173,9 +173,9 @@ async fn a_text_of_exactly_sixteen_kibibytes_comes_back_whole() {
 }
 
 #[tokio::test]
-async fn two_idempotency_headers_or_one_that_is_no_text_are_refused_or_the_first_counts() {
+async fn of_two_idempotency_headers_the_first_counts() {
     let (_server, _organization, caller) = set_up().await;
-    // Two headers of one name contradict each other only if they differ; the first one is taken today.
+    // Two that differ contradict each other; refusing the call would be the better answer.
     let twice = [("x-idempotency-key", "a"), ("x-idempotency-key", "b")];
     let first = caller.call_with("remember", json!({"content": "c"}), &twice).await;
     let again = caller.call_with("remember", json!({"content": "c"}), &[("x-idempotency-key", "a")]).await;

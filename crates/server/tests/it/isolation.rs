@@ -15,7 +15,7 @@ const WORDS: [&str; 12] = [
 /// Texts over one small vocabulary, so that every record has words in common with many others.
 fn text(n: usize) -> String {
     let word = |k: usize| WORDS[(n * 7 + k * k * 5 + n / 12 * k) % WORDS.len()];
-    format!("{} {} {} {} note {n}", word(1), word(2), word(3), word(4))
+    format!("The {} of the {} was moved from {} to {} in entry {n}.", word(1), word(2), word(3), word(4))
 }
 
 /// Saves many records through the engine, side by side.
@@ -60,7 +60,7 @@ async fn ten_thousand_records_of_another_project_shift_neither_order_nor_scores(
     let (ana, ben) = (server.new_user().await, server.new_user().await);
     fill(&server, &ana, 150).await;
     let queries =
-        ["deploy release", "payment", "who is the owner of the invoice queue", "note 17", "backup region cache"];
+        ["deploy release", "payment", "who is the owner of the invoice queue", "entry 17", "backup region cache"];
     let mut before = Vec::new();
     for query in queries {
         let answer = ana.call("search", json!({"query": query, "limit": 50})).await;
@@ -71,11 +71,11 @@ async fn ten_thousand_records_of_another_project_shift_neither_order_nor_scores(
     for (query, before) in queries.into_iter().zip(before) {
         assert_eq!(ana.call("search", json!({"query": query, "limit": 50})).await.result, before, "{query}");
     }
-    let own = ben.call("search", json!({"query": "note 9999"})).await;
+    let own = ben.call("search", json!({"query": "entry 9999"})).await;
     assert_eq!(own.structured()["result"][0]["content"], text(9_999));
     assert_ne!(
         own.structured()["project_id"],
-        ana.call("search", json!({"query": "note"})).await.structured()["project_id"]
+        ana.call("search", json!({"query": "entry"})).await.structured()["project_id"]
     );
 }
 

@@ -180,17 +180,18 @@ async fn workspaces_are_apart_and_their_names_are_trimmed() {
 #[tokio::test]
 async fn scope_filters_and_unknown_arguments_are_named() {
     let (_server, caller) = server_and_caller().await;
-    caller.call("remember", json!({"content": "note for all"})).await;
-    caller.call("remember", json!({"content": "note for me", "scope": "draft"})).await;
+    caller.call("remember", json!({"content": "The garden gate is painted green"})).await.structured();
+    let draft = json!({"content": "The garden shed is probably locked", "scope": "draft"});
+    caller.call("remember", draft).await.structured();
     let scopes = async |scope: Value| {
-        let found = find(&caller, json!({"query": "note", "scope": scope})).await;
+        let found = find(&caller, json!({"query": "garden", "scope": scope})).await;
         found.iter().map(|record| record["scope"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(scopes(json!("shared")).await, ["shared"]);
     assert_eq!(scopes(json!(" draft ")).await, ["draft"]);
     assert_eq!(scopes(json!("department")).await, Vec::<String>::new());
     assert_eq!(scopes(Value::Null).await.len(), 2);
-    let answer = caller.call("search", json!({"q": "x", "query": "note", "top_k": 3, "Limit": 1})).await;
+    let answer = caller.call("search", json!({"q": "x", "query": "garden", "top_k": 3, "Limit": 1})).await;
     assert_eq!(answer.structured()["ignored_arguments"], json!(["q", "top_k", "Limit"]));
     let members: Vec<&String> = answer.structured().as_object().expect("an object").keys().collect();
     assert_eq!(members, ["result", "ignored_arguments", "api_version", "tenant_id", "project_id"]);
