@@ -71,7 +71,7 @@ fn every_verb_explains_itself() {
         let help = place.run(&words);
         assert_eq!((help.code, help.err.as_str()), (0, ""), "{verb}");
         let (sentence, rest) = help.out.split_once("\n\n").expect("a sentence stands first");
-        assert!(sentence.len() > 10 && sentence.ends_with(['.', ')']) || sentence.len() > 10, "{verb}: {sentence}");
+        assert!(sentence.len() > 10, "{verb}: {sentence}");
         assert!(rest.starts_with(&format!("Usage: mnemon {verb}")), "{verb}: {rest}");
         assert!(rest.contains("--json"), "{verb}");
         for flag in rest.lines().map(str::trim_start).filter(|line| line.starts_with("--")) {

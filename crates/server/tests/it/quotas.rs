@@ -37,7 +37,7 @@ async fn sixty_four_saves_at_once_with_room_for_ten_store_exactly_ten() {
     let saves: Vec<_> = (0..64)
         .map(|n: usize| {
             let caller = callers[n % callers.len()].clone();
-            let workspace = if n % 2 == 0 { "default" } else { "other" };
+            let workspace = if n.is_multiple_of(2) { "default" } else { "other" };
             let body = json!({"content": format!("late fact {n}"), "workspace": workspace});
             tokio::spawn(async move { caller.call("remember", body).await })
         })
