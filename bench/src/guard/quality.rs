@@ -46,7 +46,7 @@ pub(super) fn cross_validated(data: &Path) -> Result<()> {
 pub(super) fn held_out(data: &Path) -> Result<Vec<Bar>> {
     let samples = load(data, "holdout")?;
     let outcomes = judge(&samples);
-    println!("\n## holdout, as shipped (trained on dev alone)\n");
+    println!("\n## holdout, as shipped (trained on dev and our own templates)\n");
     print_rates(&outcomes);
     let rate = |wanted: &dyn Fn(&Sample) -> bool| tally(&outcomes, wanted).percent();
     let kind = |name: &'static str| move |sample: &Sample| sample.is_malicious() && sample.kind == name;
