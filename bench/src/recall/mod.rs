@@ -1,6 +1,7 @@
 //! `recall`: R@k, MRR@10 and nDCG@10 on labelled sets, for SQLite's FTS5 and for the ranking in its steps.
 
 mod data;
+mod keywords;
 mod metrics;
 mod plot;
 mod rankers;
@@ -11,6 +12,8 @@ use anyhow::Context;
 
 use metrics::Quality;
 use rankers::Ranker;
+
+pub(crate) use rankers::Fts5;
 
 /// How many hits are judged.
 const DEPTH: usize = 50;
@@ -38,15 +41,18 @@ pub(crate) struct Row {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     println!("{:12} {:14} {}", "set", "ranker", Quality::HEADINGS);
-    for set in data::load(&args.data)? {
-        if !args.set.is_empty() && !args.set.contains(&set.name) {
-            continue;
-        }
+    let mut sets = data::load(&args.data)?;
+    sets.retain(|set| args.set.is_empty() || args.set.contains(&set.name));
+    for set in &sets {
         for ranker in Ranker::ALL {
-            let quality = measure(&set, ranker).with_context(|| format!("set {}", set.name))?;
+            let quality = measure(set, ranker).with_context(|| format!("set {}", set.name))?;
             println!("{:12} {:14} {quality}", set.name, ranker.name());
             rows.push(Row { set: set.name.clone(), ranker: ranker.name(), quality });
         }
+    }
+    println!("\n{:12} keyword queries (2 or 3 words of a record) whose first hit has all of them", "set");
+    for set in &sets {
+        println!("{:12} {}", set.name, keywords::measure(set)?);
     }
     if let Some(file) = &args.plot {
         std::fs::write(file, plot::svg(&rows)).with_context(|| format!("cannot write {}", file.display()))?;

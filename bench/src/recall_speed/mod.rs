@@ -1,8 +1,133 @@
-//! `recall-speed`: what a search, a save and a cold start cost, by the size of the workspace.
+//! `recall-speed`: what a search, a save and a cold start cost, by the size of the workspace. Times are CPU time of the
+//! measuring thread, so that a busy machine does not change them much; of a search the quickest of three counts.
+
+mod clock;
+mod texts;
+
+use std::path::PathBuf;
+
+use mnemon_recall::{AudienceNo, Embedding, Model, NewDoc, SearchRequest, WorkspaceIndex};
+
+use crate::recall::Fts5;
+use clock::{Times, cpu_seconds};
+use texts::Texts;
 
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// How many records
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
+    records: Vec<u64>,
+    /// How many queries per size
+    #[arg(long, default_value_t = 1000)]
+    queries: u64,
+    /// Up to how many records SQLite's FTS5 is asked too
+    #[arg(long, default_value_t = 100_000)]
+    fts5_max: u64,
+    /// The pinned sentences the records are made of
+    #[arg(long, default_value = "tools/recall-model/train_sentences.json.gz")]
+    sentences: PathBuf,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<()> {
+/// How many hits are asked for.
+const LIMIT: usize = 10;
+/// How many records are added to measure the cost of one.
+const ADDED: u64 = 500;
+/// FTS5 gets fewer queries: it is that slow.
+const FTS5_QUERIES: u64 = 50;
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let texts = Texts::load(&args.sentences)?;
+    for &records in &args.records {
+        println!("\n{records} records");
+        let index = build(&texts, records);
+        let ours = search(&texts, &index, records, args.queries);
+        let index = cold_start(&texts, index, records)?;
+        add(&texts, index, records);
+        if records <= args.fts5_max {
+            fts5(&texts, records, ours)?;
+        }
+    }
+    Ok(())
+}
+
+fn build(texts: &Texts, records: u64) -> WorkspaceIndex {
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    let started = cpu_seconds();
+    for seq in 0..records {
+        put(&mut index, seq, &texts.record(seq), None);
+    }
+    let seconds = cpu_seconds() - started;
+    println!("  build, vectors computed       {:8.0} records/s", records as f64 / seconds);
+    println!("  size                          {:8.0} B/record", index.size_bytes() as f64 / records as f64);
+    index
+}
+
+fn put(index: &mut WorkspaceIndex, seq: u64, text: &str, embedding: Option<&Embedding>) {
+    index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding });
+}
+
+/// Returns the mean seconds per query.
+fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) -> f64 {
+    let mut times = Times::default();
+    let mut found = 0;
+    for number in 0..queries {
+        let query = texts.query(number, records);
+        let request = SearchRequest { query: &query, limit: LIMIT, visible: &|_| true };
+        found += times.measure_calm(|| index.search(&request)).len();
+    }
+    println!("  search, whole ranking         {times}   ({:.1} hits)", found as f64 / queries as f64);
+    times.mean()
+}
+
+/// Brings the index back from a snapshot, and from the texts with their stored vectors.
+fn cold_start(texts: &Texts, index: WorkspaceIndex, records: u64) -> anyhow::Result<WorkspaceIndex> {
+    let started = cpu_seconds();
+    let snapshot = index.to_snapshot();
+    println!(
+        "  snapshot written in           {:8.1} ms, {:.1} MB",
+        1e3 * (cpu_seconds() - started),
+        snapshot.len() as f64 / 1e6
+    );
+    drop(index);
+    let started = cpu_seconds();
+    let restored = WorkspaceIndex::from_snapshot(Model::shipped(), &snapshot)?;
+    println!("  cold start from snapshot      {:8.1} ms", 1e3 * (cpu_seconds() - started));
+    drop(snapshot);
+    let sample = records.min(20_000);
+    let stored: Vec<(String, Embedding)> =
+        (0..sample).map(|seq| texts.record(seq)).map(|text| (text.clone(), Model::shipped().encode(&text))).collect();
+    let mut scratch = WorkspaceIndex::new(Model::shipped());
+    let started = cpu_seconds();
+    for (seq, (text, embedding)) in (0..).zip(&stored) {
+        put(&mut scratch, seq, text, Some(embedding));
+    }
+    let seconds = (cpu_seconds() - started) * records as f64 / sample as f64;
+    println!("  cold start from scratch       {:8.1} ms (vectors stored; {sample} measured)", 1e3 * seconds);
+    Ok(restored)
+}
+
+fn add(texts: &Texts, mut index: WorkspaceIndex, records: u64) {
+    let mut add_times = Times::default();
+    let mut remove_times = Times::default();
+    for seq in records..records + ADDED {
+        let text = texts.record(seq);
+        add_times.measure(|| put(&mut index, seq, &text, None));
+    }
+    for seq in records..records + ADDED {
+        remove_times.measure(|| index.remove(seq));
+    }
+    println!("  add one (vector computed)     {add_times}");
+    println!("  forget one                    {remove_times}");
+}
+
+fn fts5(texts: &Texts, records: u64, ours: f64) -> anyhow::Result<()> {
+    let all: Vec<String> = (0..records).map(|seq| texts.record(seq)).collect();
+    let table = Fts5::new(all.iter().map(String::as_str))?;
+    let mut times = Times::default();
+    for number in 0..FTS5_QUERIES {
+        let query = texts.query(number, records);
+        times.measure_calm(|| table.search(&query, LIMIT))?;
+    }
+    println!("  FTS5 on the same texts        {times}   {:.0} × ours", times.mean() / ours);
     Ok(())
 }

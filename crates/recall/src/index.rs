@@ -138,7 +138,7 @@ impl WorkspaceIndex {
             let form = lexicon.learn(word);
             match role {
                 Role::Running => words.running.push(form),
-                Role::Whole { .. } | Role::Glyph => words.extra.push(form),
+                Role::Whole { .. } | Role::Aside => words.extra.push(form),
             }
         });
         words

@@ -23,8 +23,9 @@ pub(crate) enum Role {
         /// How many of the running words that follow are its parts.
         parts: u32,
     },
-    /// One character of a script written without spaces, so that a query of a single character finds it.
-    Glyph,
+    /// Found when asked for by itself, but no part of the text that it came from: one character of a script without
+    /// spaces, or the `v13` of `v13.2`.
+    Aside,
 }
 
 /// Calls `emit` for every word of `text`, folded (NFKC, lower case) and in reading order.
@@ -74,7 +75,7 @@ impl<F: FnMut(&str, Role)> Reader<'_, F> {
             self.folded.extend(pair.iter().flat_map(|c| c.to_lowercase()));
             (self.emit)(&self.folded, Role::Running);
         }
-        let role = if run.len() == 1 { Role::Running } else { Role::Glyph };
+        let role = if run.len() == 1 { Role::Running } else { Role::Aside };
         for &character in &run {
             self.folded.clear();
             self.folded.extend(character.to_lowercase());
@@ -96,6 +97,9 @@ impl<F: FnMut(&str, Role)> Reader<'_, F> {
                 }
                 for part in many {
                     self.emit_folded(part, Role::Running);
+                }
+                if let Some(version) = identifiers::version(word) {
+                    self.emit_folded(version, Role::Aside);
                 }
             }
         }
@@ -119,7 +123,7 @@ mod tests {
             seen.push(match role {
                 Role::Running => word.to_owned(),
                 Role::Whole { parts } => format!("{word}={parts}"),
-                Role::Glyph => format!("({word})"),
+                Role::Aside => format!("({word})"),
             });
         });
         assert_eq!(seen.join(" "), expected, "words of {text:?}");
@@ -138,7 +142,7 @@ mod tests {
         check("HTTPServer2", "httpserver2=2 http server2");
         check("snake_case_name", "snake_case_name=3 snake case name");
         check("crates/store/src/lib.rs", "crates store src lib.rs=2 lib rs");
-        check("v1.2", "v1.2=2 1 2");
+        check("v1.2", "v1.2=2 1 2 (v1)");
         check("__init__", "init");
     }
 

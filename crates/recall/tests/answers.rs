@@ -97,3 +97,34 @@ fn unseen_records_are_not_found() {
     assert_eq!(asked(0), [1]);
     assert_eq!(asked(7).len(), 2);
 }
+
+#[test]
+fn the_first_hit_of_keywords_has_all_of_them_as_typed() {
+    let texts = [
+        "table table table tables of results",
+        "the table was moved into the hall",
+        "bond bonds bonding with the team",
+        "a special bond, made for life",
+        "release v13.2 of the server",
+    ];
+    assert_eq!(first(&texts, "table into"), Some(2));
+    assert_eq!(first(&texts, "bond for"), Some(4));
+    assert_eq!(first(&texts, "server v13"), Some(5));
+}
+
+#[test]
+fn meaning_finds_what_words_do_not() {
+    let texts = ["The physician prescribed antibiotics", "Deploys run on friday", "The boiler code is 4711"];
+    assert_eq!(first(&texts, "doctor medicine"), Some(1));
+}
+
+#[test]
+fn an_explanation_names_words_parts_and_who_was_held_back() {
+    let index = index_of(&["the boiler code is 4711", "boiler room", "deploys run on friday"]);
+    let explanation = index.explain(&SearchRequest { query: "boiler code", limit: 10, visible: &|_| true });
+    assert_eq!(explanation.words.iter().map(|word| word.stem.as_str()).collect::<Vec<_>>(), ["boiler", "code"]);
+    assert_eq!(explanation.hits[0].seq, 1);
+    assert_eq!(explanation.hits[0].matched, ["boiler", "code"]);
+    assert!(explanation.hits[0].pairs > 0.0 && explanation.hits[0].all_words_bonus > 0.0);
+    assert_eq!(explanation.held_back.iter().map(|record| record.seq).collect::<Vec<_>>(), [3]);
+}

@@ -7,9 +7,6 @@ use crate::lexicon::FormNo;
 use crate::search::lexical::Matched;
 use crate::search::query::Query;
 
-/// Up to this many words a query is a list of keywords, and its stop words were typed on purpose.
-const KEYWORDS_MAX: usize = 3;
-
 /// Decides from a record's marks whether it has every word of the query.
 pub(crate) struct AllWords {
     /// Per word: either pattern of marks will do. The second one is that of an identifier's parts.
@@ -55,8 +52,7 @@ pub(crate) struct AsTyped {
 
 impl AsTyped {
     pub(crate) fn new(query: &Query) -> Self {
-        let is_keywords = query.typed.len() <= KEYWORDS_MAX;
-        let asked = query.typed.iter().filter(|typed| is_keywords || !typed.is_stop);
+        let asked = query.typed.iter().filter(|typed| query.is_keywords() || !typed.is_stop);
         Self { forms: asked.map(|typed| typed.form).collect() }
     }
 

@@ -121,8 +121,8 @@ impl Ranking<'_> {
             cosine: (candidate.near != NO_VECTOR).then(|| f64::from(candidate.near) / meaning::ONE),
             words_share,
             cosine_share,
-            all_words_bonus: bonus(candidate.has_all_words, self.recipe.all_words),
-            as_typed_bonus: bonus(candidate.has_them_as_typed, self.recipe.as_typed),
+            all_words_bonus: bonus(candidate.has_all_words, self.bonuses.all_words),
+            as_typed_bonus: bonus(candidate.has_them_as_typed, self.bonuses.as_typed),
         }
     }
 

@@ -80,12 +80,16 @@ impl Oracle<'_> {
             terms = self.expand(&scored);
             scored = self.score(&terms, near.as_deref(), meaning, near_scale);
         }
+        let strengths = || scored.iter().map(|found| found.strength);
+        let reach = strengths().fold(f64::MIN, f64::max) - strengths().fold(f64::MAX, f64::min);
+        let at_least = if self.asked.typed.len() <= 3 { reach + 1.0 } else { 0.0 };
+        let bonus = |bonus: f64| if bonus > 0.0 { bonus.max(at_least) } else { 0.0 };
         for found in &mut scored {
             let page = &self.pages[found.page];
             if self.has_all(page) {
-                found.strength += self.recipe.all_words;
+                found.strength += bonus(self.recipe.all_words);
                 if self.has_as_typed(page) {
-                    found.strength += self.recipe.as_typed;
+                    found.strength += bonus(self.recipe.as_typed);
                 }
             }
         }
@@ -272,7 +276,7 @@ fn ask(query: &str) -> Asked {
         let stem = stems.stem(&word).into_owned();
         let scores = all_score || !is_stop_word(&word);
         match role {
-            Role::Glyph => continue,
+            Role::Aside => continue,
             Role::Whole { parts } => {
                 parts_left = parts;
                 asked.words.push((stem.clone(), Vec::new()));

@@ -53,7 +53,7 @@ impl Pairs {
 
     /// What the pairs in one record are worth.
     pub(crate) fn score(&self, index: &WorkspaceIndex, bm25: &Bm25, matched: &Matched) -> u32 {
-        let may_have_one = self.marks.is_empty() || self.marks.iter().any(|&marks| matched.seen & marks == marks);
+        let may_have_one = self.marks.is_empty() || !self.marks.iter().all(|&marks| marks & !matched.seen != 0);
         if !may_have_one {
             return 0;
         }

@@ -8,6 +8,9 @@ use crate::words::{Role, each_word, is_stop_word};
 /// Beyond this many distinct terms a record's matches are counted instead of remembered one by one.
 pub(crate) const MASKED_TERMS_MAX: usize = 32;
 
+/// Up to this many words a query is a list of keywords, and even its stop words were typed on purpose.
+const KEYWORDS_MAX: usize = 3;
+
 /// A parsed query.
 #[derive(Default)]
 pub(crate) struct Query {
@@ -79,8 +82,8 @@ impl Query {
                 *parts_left = parts;
                 self.units.push(Unit { whole: term, parts: SmallVec::new() });
             }
-            // Only a run of one character asks for a character; longer runs ask for their pairs.
-            Role::Glyph => return,
+            // A run of one character asks for it; a longer one asks for its pairs.
+            Role::Aside => return,
             Role::Running if *parts_left > 0 => {
                 *parts_left -= 1;
                 if let Some(unit) = self.units.last_mut() {
@@ -103,6 +106,11 @@ impl Query {
             Some(known) => known.weight += 1.0,
             None => self.terms.push(QueryTerm { stem: stem.into_owned(), term, weight: 1.0 }),
         }
+    }
+
+    /// Whether it is a list of keywords rather than a question.
+    pub(crate) fn is_keywords(&self) -> bool {
+        self.typed.len() <= KEYWORDS_MAX
     }
 
     /// Whether a record's matches are remembered one by one.

@@ -45,6 +45,7 @@ pub(crate) struct Ranking<'a> {
     /// The terms that were scored last: the query's own first, then the lent ones.
     pub(crate) terms: Vec<Weighted>,
     pub(crate) scales: Scales,
+    pub(crate) bonuses: Bonuses,
     /// By slot; empty where signs choose whom to compare.
     nearness: Vec<i32>,
     /// The slots that are near enough to need no word of the query, in order.
@@ -58,6 +59,13 @@ pub(crate) struct Scales {
     pub(crate) near: Scale,
     /// The share of nearness in the strength.
     pub(crate) meaning: f64,
+}
+
+/// What was added for having the words of the query.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Bonuses {
+    pub(crate) all_words: f64,
+    pub(crate) as_typed: f64,
 }
 
 impl Scales {
@@ -92,6 +100,7 @@ impl<'a> Ranking<'a> {
             scales: Scales { words: Scale::default(), near: Scale::default(), meaning },
             near,
             query,
+            bonuses: Bonuses::default(),
             nearness: Vec::new(),
             kindred: Vec::new(),
         })
@@ -214,20 +223,29 @@ impl<'a> Ranking<'a> {
     }
 
     /// Records with all words go first; among them those that have them as typed.
-    fn reward(&self, candidates: &mut [Candidate]) {
-        for candidate in candidates.iter_mut().filter(|candidate| candidate.has_all_words) {
-            candidate.strength += self.recipe.all_words;
-        }
-        self.sort_best(candidates, READ_RECORDS);
-        if self.recipe.as_typed > 0.0 {
+    fn reward(&mut self, candidates: &mut [Candidate]) {
+        self.bonuses = self.bonuses_for(candidates);
+        let complete = candidates.iter_mut().filter(|candidate| candidate.has_all_words);
+        complete.for_each(|candidate| candidate.strength += self.bonuses.all_words);
+        if self.bonuses.as_typed > 0.0 {
+            let read = if self.query.is_keywords() { candidates.len() } else { READ_RECORDS.min(candidates.len()) };
+            self.sort_best(candidates, READ_RECORDS);
             let as_typed = AsTyped::new(&self.query);
-            let read = candidates.len().min(READ_RECORDS);
             for candidate in candidates[..read].iter_mut().filter(|candidate| candidate.has_all_words) {
                 candidate.has_them_as_typed = as_typed.are_in(self.index, candidate.slot);
-                candidate.strength += f64::from(u8::from(candidate.has_them_as_typed)) * self.recipe.as_typed;
+                candidate.strength += f64::from(u8::from(candidate.has_them_as_typed)) * self.bonuses.as_typed;
             }
-            self.sort_best(candidates, READ_RECORDS);
         }
+        self.sort_best(candidates, READ_RECORDS);
+    }
+
+    /// Keywords are a demand, a question is not: to keywords the bonus is large enough that nothing outweighs it.
+    fn bonuses_for(&self, candidates: &[Candidate]) -> Bonuses {
+        let strengths = || candidates.iter().map(|candidate| candidate.strength);
+        let reach = strengths().fold(f64::MIN, f64::max) - strengths().fold(f64::MAX, f64::min);
+        let at_least = if self.query.is_keywords() && !candidates.is_empty() { reach + 1.0 } else { 0.0 };
+        let raise = |bonus: f64| if bonus > 0.0 { bonus.max(at_least) } else { 0.0 };
+        Bonuses { all_words: raise(self.recipe.all_words), as_typed: raise(self.recipe.as_typed) }
     }
 
     /// The best `count`, best first.

@@ -32,6 +32,12 @@ fn without_version_prefix<'a>(piece: &'a str, word: &str) -> &'a str {
     }
 }
 
+/// The `v13` of `v13.2`, which its parts do not have.
+pub(crate) fn version(word: &str) -> Option<&str> {
+    let piece = word.split(|c: char| !is_word_character(c)).next()?;
+    (without_version_prefix(piece, word).len() < piece.len()).then_some(piece)
+}
+
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,0 +1,66 @@
+//! Records and queries of any number, always the same: sentences of the pinned training text, two by two, with names
+//! and numbers as people save them. About as long as the one-sentence facts that assistants extract.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::Context;
+use flate2::read::GzDecoder;
+
+pub(crate) struct Texts {
+    sentences: Vec<String>,
+}
+
+impl Texts {
+    pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        Ok(Self { sentences: serde_json::from_reader(GzDecoder::new(file))? })
+    }
+
+    /// The record with this number.
+    pub(crate) fn record(&self, number: u64) -> String {
+        let mut chance = Chance::new(number);
+        let (first, second) = (self.pick(&mut chance), self.pick(&mut chance));
+        match chance.below(8) {
+            0 => format!("{first}. {second} (ticket {})", chance.below(1_000_000)),
+            1 => format!("{first}; see src/module{}/file{}.rs", chance.below(500), chance.below(2000)),
+            _ => format!("{first}. {second}"),
+        }
+    }
+
+    /// A question: three to eight words of one of the first `records` records, common ones among them.
+    pub(crate) fn query(&self, number: u64, records: u64) -> String {
+        let mut chance = Chance::new(number ^ 0x51_7C_C1_B7);
+        let record = self.record(chance.below(records));
+        let words: Vec<&str> = record.split_whitespace().collect();
+        let wanted = 3 + chance.below(6) as usize;
+        let start = chance.below(words.len() as u64) as usize;
+        let mut query =
+            words[start..].iter().chain(&words[..start]).take(wanted).copied().collect::<Vec<_>>().join(" ");
+        if chance.below(2) == 0 {
+            query.insert_str(0, "what is the ");
+        }
+        query
+    }
+
+    fn pick(&self, chance: &mut Chance) -> &str {
+        &self.sentences[chance.below(self.sentences.len() as u64) as usize]
+    }
+}
+
+/// A small generator with a fixed course (splitmix64).
+struct Chance(u64);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ 0x1234_5678)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
