@@ -182,7 +182,7 @@ pub struct Forget {
     #[arg(long, conflicts_with = "memory_id")]
     pub source_id: Option<String>,
     /// With --source-id: only in this workspace.
-    #[arg(long, requires = "source_id")]
+    #[arg(long)]
     pub workspace: Option<String>,
     #[command(flatten)]
     pub connection: Connection,

@@ -6,10 +6,15 @@ use anyhow::Context;
 use mnemon_server::config::{LogConfig, LogFormat};
 use tracing_subscriber::EnvFilter;
 
+/// Reads the filter; a wrong one is a mistake of the configuration.
+pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
+    EnvFilter::try_new(&config.level)
+        .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))
+}
+
 /// Starts the log as configured.
 pub fn start(config: &LogConfig) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.level)
-        .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))?;
+    let filter = filter(config)?;
     let is_terminal = std::io::stderr().is_terminal();
     let is_json = match config.format {
         LogFormat::Json => true,

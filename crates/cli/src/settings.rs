@@ -6,6 +6,7 @@ use anyhow::Context;
 use mnemon_server::config::{Config, Layers};
 
 use crate::arguments::Settings;
+use crate::logging;
 
 /// The file that is read without being asked for.
 const USUAL_FILE: &str = "mnemon.toml";
@@ -45,5 +46,7 @@ pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
 
 /// The configuration in force, or every mistake in it.
 pub fn load(settings: &Settings) -> anyhow::Result<Config> {
-    Ok(layers(settings)?.finish()?)
+    let config = layers(settings)?.finish()?;
+    logging::filter(&config.log)?;
+    Ok(config)
 }

@@ -2,11 +2,16 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
+
 use crate::arguments::Forget;
 use crate::mcp_client::{McpClient, given};
 use crate::printer::Printer;
 
 pub fn run(forget: &Forget, printer: &Printer) -> anyhow::Result<ExitCode> {
+    if forget.memory_id.is_some() && forget.workspace.is_some() {
+        bail!("--workspace goes with --source-id; a record's id says it all");
+    }
     let client = McpClient::new(&forget.connection)?;
     let arguments = given([
         ("memory_id", forget.memory_id.as_ref()),

@@ -49,8 +49,9 @@ pub(crate) async fn no_such_route() -> Reply {
 
 /// The answer when a handler panicked: the cause goes to the log, not to the caller.
 pub(crate) fn after_panic(cause: Box<dyn Any + Send + 'static>) -> Response {
-    let cause = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    tracing::error!(panic.message = cause.as_deref().unwrap_or("unknown"), "a request handler panicked");
+    let plain = cause.downcast_ref::<&str>().copied();
+    let cause = plain.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown");
+    tracing::error!(panic.message = cause, "a request handler panicked");
     Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause")
         .into_response()
 }
