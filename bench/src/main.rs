@@ -3,7 +3,9 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
+mod faults;
 mod guard;
+mod load;
 mod recall;
 mod recall_speed;
 
@@ -18,8 +20,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Bench {
+    /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
+    Faults(faults::Args),
     /// What the guard catches, what it wrongly rejects, and what a verdict costs
     Guard(guard::Args),
+    /// What a call costs the server, beside a floor that answers a fixed body
+    Load(load::Args),
+    #[command(hide = true)]
+    LoadServer(load::ServerArgs),
     /// How well searches find what they should, on labelled sets
     Recall(recall::Args),
     /// What a search, a save and a cold start cost, by the size of the workspace
@@ -28,7 +36,10 @@ enum Bench {
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
+        Bench::Faults(args) => faults::run(&args),
         Bench::Guard(args) => guard::run(&args),
+        Bench::Load(args) => load::run(&args),
+        Bench::LoadServer(args) => load::run_server(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),
     }

@@ -4,8 +4,11 @@
 mod admin;
 mod caller;
 mod chance;
+pub mod faults;
 mod people;
+pub mod process;
 mod server;
+pub mod wire;
 
 pub use caller::{Answer, Caller, ToolAnswer};
 pub use chance::{CountedIds, TestClock};

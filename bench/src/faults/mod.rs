@@ -1,0 +1,200 @@
+//! What the service survives, shown against the real program. Each fault is a module; `docs/guides/faults.md` says what
+//! each one shows. Kill and power loss live in the testkit, because the tests run a short form of them.
+
+mod ack_order;
+mod corrupt;
+mod disk_full;
+mod fsync;
+mod idle;
+mod inputs;
+mod outcome;
+mod sigterm;
+mod slow;
+mod waits;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use mnemon_testkit::faults::{self, Program, Rounds, missing_for_mounts};
+use tempfile::TempDir;
+
+use outcome::Outcome;
+
+/// Which faults, how often, against which program.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Which fault
+    #[arg(value_enum, default_value_t = Fault::All)]
+    fault: Fault,
+    /// How often [default: as many as the guide promises]
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// The program [default: the one beside the bench, built now if it is not up to date]
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Makes the random moments and places repeatable
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Fault {
+    /// One after the other
+    All,
+    /// kill -9 under load
+    Kill,
+    /// Power loss under load
+    Power,
+    /// A disk whose syncs fail, for a while and for good
+    Fsync,
+    /// A sync lies between the last write and the answer
+    AckOrder,
+    /// A disk that runs full and gets room again
+    DiskFull,
+    /// A damaged database file
+    Corrupt,
+    /// SIGTERM under load
+    Sigterm,
+    /// Huge, deep, repeated and broken requests, and texts that must come back byte for byte
+    Inputs,
+    /// Clients that send or read too slowly
+    Slow,
+    /// Ten thousand idle connections
+    Idle,
+}
+
+impl Fault {
+    const EACH: [Self; 10] = [
+        Self::Kill,
+        Self::Power,
+        Self::Fsync,
+        Self::AckOrder,
+        Self::DiskFull,
+        Self::Corrupt,
+        Self::Sigterm,
+        Self::Inputs,
+        Self::Slow,
+        Self::Idle,
+    ];
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let binary = match &args.binary {
+        Some(binary) => binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?,
+        None => build()?,
+    };
+    let setup = Setup { binary, rounds: args.rounds, seed: args.seed };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let chosen: &[Fault] = if args.fault == Fault::All { &Fault::EACH } else { &[args.fault] };
+    let mut failures = 0;
+    for &fault in chosen {
+        let outcome = runtime.block_on(run_one(fault, &setup));
+        let outcome = outcome.unwrap_or_else(|error| Outcome::failed(fault_name(fault), &format!("{error:#}")));
+        println!("{outcome}");
+        failures += usize::from(!outcome.is_passed());
+    }
+    if failures > 0 {
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
+    match fault {
+        Fault::All => bail!("all is not one fault"),
+        Fault::Kill => kill(setup).await,
+        Fault::Power => power(setup).await,
+        Fault::Fsync => fsync::run(setup).await,
+        Fault::AckOrder => ack_order::run(setup).await,
+        Fault::DiskFull => disk_full::run(setup).await,
+        Fault::Corrupt => corrupt::run(setup).await,
+        Fault::Sigterm => sigterm::run(setup).await,
+        Fault::Inputs => inputs::run(setup).await,
+        Fault::Slow => slow::run(setup).await,
+        Fault::Idle => idle::run(setup).await,
+    }
+}
+
+fn fault_name(fault: Fault) -> &'static str {
+    match fault {
+        Fault::All => "all",
+        Fault::Kill => "kill",
+        Fault::Power => "power",
+        Fault::Fsync => "fsync",
+        Fault::AckOrder => "ack-order",
+        Fault::DiskFull => "disk-full",
+        Fault::Corrupt => "corrupt",
+        Fault::Sigterm => "sigterm",
+        Fault::Inputs => "inputs",
+        Fault::Slow => "slow",
+        Fault::Idle => "idle",
+    }
+}
+
+async fn kill(setup: &Setup) -> Result<Outcome> {
+    let scratch = tempfile::tempdir()?;
+    let report = faults::kill(&setup.binary, scratch.path(), &Rounds::long(setup.rounds(50), setup.seed)).await?;
+    let outcome = Outcome::new("kill", report.rounds).findings(&report.findings);
+    Ok(outcome.must(report.is_passed(), format!("slowest restart {:.2} s", report.restart_max.as_secs_f64())))
+}
+
+async fn power(setup: &Setup) -> Result<Outcome> {
+    if let Some(missing) = missing_for_mounts() {
+        bail!("can't run here: {missing}");
+    }
+    let scratch = tempfile::tempdir()?;
+    let report = faults::power(&setup.binary, scratch.path(), &Rounds::long(setup.rounds(10), setup.seed)).await?;
+    let outcome = Outcome::new("power", report.rounds).findings(&report.findings);
+    let blind = format!("{} blind rounds", report.blind);
+    Ok(outcome
+        .must(report.is_passed(), blind)
+        .fact(format!("slowest restart {:.2} s", report.restart_max.as_secs_f64())))
+}
+
+/// What every fault needs.
+pub(crate) struct Setup {
+    binary: PathBuf,
+    rounds: Option<usize>,
+    seed: u64,
+}
+
+impl Setup {
+    fn rounds(&self, usual: usize) -> usize {
+        self.rounds.unwrap_or(usual)
+    }
+
+    /// The program on an empty data directory of its own.
+    fn program(&self) -> Result<(Program, TempDir)> {
+        let scratch = tempfile::tempdir()?;
+        Ok((Program::new(&self.binary, &scratch.path().join("data"), scratch.path()), scratch))
+    }
+}
+
+/// Builds the program into the directory that the bench lies in, and with the same profile.
+fn build() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let profile_dir = own.parent().context("a program lies in a directory")?;
+    let target_dir = profile_dir.parent().context("a profile's directory lies in the target directory")?;
+    let mut command = Command::new("cargo");
+    command.args(["build", "--quiet", "--package", "mnemon-cli", "--target-dir"]).arg(target_dir);
+    if profile_dir.ends_with("release") {
+        command.arg("--release");
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let status = command.current_dir(workspace).status().context("cargo can't be run; give --binary")?;
+    if !status.success() {
+        bail!("the program could not be built; give --binary");
+    }
+    Ok(profile_dir.join("mnemon"))
+}
+
+/// `strace` before the program, its log in a file.
+fn strace(log: &Path, arguments: &[&str]) -> Result<Vec<std::ffi::OsString>> {
+    if Command::new("strace").arg("-V").output().is_err() {
+        bail!("can't run here: needs strace");
+    }
+    let mut words: Vec<std::ffi::OsString> = vec!["strace".into(), "-f".into(), "-qq".into(), "-o".into(), log.into()];
+    words.extend(arguments.iter().map(Into::into));
+    Ok(words)
+}

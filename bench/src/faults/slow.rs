@@ -1,0 +1,129 @@
+//! Clients that send a byte now and then, and clients that never read their answers: both are shown out in time, and
+//! nobody else waits longer for them.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use mnemon_testkit::faults::Service;
+use mnemon_testkit::process::resident_bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use super::Setup;
+use super::outcome::Outcome;
+use super::waits::{measure, prepare};
+
+const SOCKETS: usize = 5_000;
+const SLOW_READERS: usize = 100;
+const BYTE_EVERY: Duration = Duration::from_secs(10);
+const CLOSED_WITHIN: Duration = Duration::from_secs(15);
+/// Closing thousands of sockets at one moment takes a moment.
+const SLACK: Duration = Duration::from_secs(2);
+const WATCHED_MAX: Duration = Duration::from_secs(40);
+const ACTIVE: usize = 8;
+const MEASURED: Duration = Duration::from_secs(4);
+/// More than the buffers of both ends hold.
+const UNREAD_ANSWERS: usize = 4_000;
+const GROWTH_MAX: u64 = 64 << 20;
+
+pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
+    let (program, _scratch) = setup.program()?;
+    let service = program.start().await?;
+    prepare(&service, 500).await?;
+    let quiet = measure(&service, ACTIVE, MEASURED).await?;
+    let before = resident_bytes(service.pid)?;
+    let sockets = setup.rounds(SOCKETS);
+    let heads = start(sockets, || trickle_head(&service)).await?;
+    let readers = start(SLOW_READERS, || never_read(&service)).await?;
+    let busy = measure(&service, ACTIVE, MEASURED).await?;
+    let growth = resident_bytes(service.pid)?.saturating_sub(before);
+    let (slowest_head, heads_left) = wait_for(heads).await?;
+    let (slowest_reader, readers_left) = wait_for(readers).await?;
+    let limit = CLOSED_WITHIN + SLACK;
+    Ok(Outcome::new("slow", 1)
+        .must(
+            heads_left == 0 && slowest_head <= limit,
+            format!(
+                "{sockets} slow senders: {heads_left} still open, slowest closed after {:.1} s",
+                slowest_head.as_secs_f64()
+            ),
+        )
+        .must(
+            readers_left == 0 && slowest_reader <= limit,
+            format!(
+                "{SLOW_READERS} that never read: {readers_left} still open, slowest closed after {:.1} s",
+                slowest_reader.as_secs_f64()
+            ),
+        )
+        .must(busy.failures == 0, format!("{} of {} other calls failed", busy.failures, busy.calls))
+        .must(busy.is_at_most_twice(&quiet), format!("others' p99 {:.1?} beside {:.1?} before", busy.p99, quiet.p99))
+        .must(growth <= GROWTH_MAX, format!("memory +{} KiB", growth >> 10)))
+}
+
+type Watched = JoinHandle<Option<Duration>>;
+
+async fn start<F: Future<Output = Result<Watched>>>(count: usize, one: impl Fn() -> F) -> Result<Vec<Watched>> {
+    let mut all = Vec::new();
+    for _ in 0..count {
+        all.push(one().await?);
+    }
+    Ok(all)
+}
+
+/// Sends the head of a request byte by byte and tells when the other end hung up.
+async fn trickle_head(service: &Service) -> Result<Watched> {
+    let mut stream = TcpStream::connect(service.address).await?;
+    Ok(tokio::spawn(async move {
+        let began = Instant::now();
+        for byte in b"POST /mcp HTTP/1.1\r\n" {
+            if stream.write_all(&[*byte]).await.is_err() {
+                return Some(began.elapsed());
+            }
+            let mut answer = [0; 256];
+            let heard = tokio::time::timeout(BYTE_EVERY, stream.read(&mut answer)).await;
+            // An answer such as 408 comes before the end; both mean that the sender was shown out.
+            if heard.is_ok() {
+                return Some(began.elapsed());
+            }
+            if began.elapsed() > WATCHED_MAX {
+                break;
+            }
+        }
+        None
+    }))
+}
+
+/// Asks again and again without reading an answer, until the service takes no more; then waits to be hung up on.
+async fn never_read(service: &Service) -> Result<Watched> {
+    let mut stream = TcpStream::connect(service.address).await?;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"note of a writer","workspace":"busy","limit":50}}}"#;
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
+        service.key,
+        body.len()
+    );
+    Ok(tokio::spawn(async move {
+        let mut stuck_since = Instant::now();
+        for _ in 0..UNREAD_ANSWERS {
+            match tokio::time::timeout(WATCHED_MAX, stream.write_all(request.as_bytes())).await {
+                Ok(Ok(())) => stuck_since = Instant::now(),
+                Ok(Err(_)) => return Some(stuck_since.elapsed()),
+                Err(_) => return None,
+            }
+        }
+        None
+    }))
+}
+
+/// The longest time until one was hung up on, and how many were not.
+async fn wait_for(watched: Vec<Watched>) -> Result<(Duration, usize)> {
+    let (mut slowest, mut left) = (Duration::ZERO, 0);
+    for one in watched {
+        match one.await.context("a client panicked")? {
+            Some(after) => slowest = slowest.max(after),
+            None => left += 1,
+        }
+    }
+    Ok((slowest, left))
+}

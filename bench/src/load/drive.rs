@@ -1,0 +1,195 @@
+//! Clients that call as fast as they are answered, and what is seen of it: rates, waits, and the server's processor time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use mnemon_testkit::process::cpu_time;
+use mnemon_testkit::wire::Wire;
+
+use super::server::Started;
+use super::texts::{Chance, Texts};
+
+/// How much longer than asked a phase may take before the server counts as hung.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// What the clients send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Search,
+    Save,
+}
+
+impl Kind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Save => "save",
+        }
+    }
+}
+
+/// Makes the bodies of calls. Each save is a new text; each search looks for one of the stored ones.
+pub(crate) struct Calls {
+    texts: Texts,
+    records: u64,
+    workspace: &'static str,
+    next_save: AtomicU64,
+}
+
+impl Calls {
+    pub(crate) fn new(texts: Texts, records: u64, workspace: &'static str, first_save: u64) -> Self {
+        Self { texts, records, workspace, next_save: AtomicU64::new(first_save) }
+    }
+
+    /// A new text to be saved. The words need no escaping.
+    pub(crate) fn save(&self) -> String {
+        let number = self.next_save.fetch_add(1, Ordering::Relaxed);
+        let (text, workspace) = (self.texts.text(number), self.workspace);
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":"{text}","workspace":"{workspace}"}}}}}}"#
+        )
+    }
+
+    pub(crate) fn search(&self, chance: &mut Chance) -> String {
+        let number = chance.below(self.records as usize) as u64;
+        let (query, workspace) = (self.texts.query(number, chance), self.workspace);
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"search","arguments":{{"query":"{query}","workspace":"{workspace}"}}}}}}"#
+        )
+    }
+
+    fn body(&self, kind: Kind, chance: &mut Chance) -> String {
+        match kind {
+            Kind::Search => self.search(chance),
+            Kind::Save => self.save(),
+        }
+    }
+}
+
+/// One measured stretch of time.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub(crate) struct Phase {
+    pub(crate) calls_per_second: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    /// The server's processor time, user and system, over the calls.
+    pub(crate) cpu_us_per_call: f64,
+    /// The mean size of an answer's body.
+    pub(crate) answer_bytes: f64,
+}
+
+/// When clients stop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Until {
+    Time(Duration),
+    Calls(u64),
+}
+
+/// Lets `clients` call for a while. `is_floor`: the answers mean nothing and are not looked at.
+pub(crate) async fn phase(
+    server: &Started,
+    calls: &Arc<Calls>,
+    kind: Kind,
+    clients: usize,
+    until: Until,
+    is_floor: bool,
+) -> Result<Phase> {
+    let mut wires = Vec::new();
+    for _ in 0..clients {
+        wires.push(Wire::connect(server.address, &server.key).await?);
+    }
+    let cpu_before = cpu_time(server.pid())?;
+    let began = Instant::now();
+    let left = Arc::new(AtomicU64::new(if let Until::Calls(count) = until { count } else { u64::MAX }));
+    let ends = if let Until::Time(time) = until { Some(began + time) } else { None };
+    let running: Vec<_> = wires
+        .into_iter()
+        .enumerate()
+        .map(|(number, wire)| {
+            let client = Client { wire, calls: Arc::clone(calls), kind, is_floor, left: Arc::clone(&left), ends };
+            tokio::spawn(client.run(number as u64))
+        })
+        .collect();
+    let limit = GRACE + if let Until::Time(time) = until { time } else { Duration::from_secs(600) };
+    let all = async {
+        let mut seen = Seen::default();
+        for client in running {
+            seen.add(client.await.context("a client panicked")??);
+        }
+        anyhow::Ok(seen)
+    };
+    let seen = tokio::time::timeout(limit, all).await.context("the server hangs")??;
+    let elapsed = began.elapsed();
+    let cpu = cpu_time(server.pid())?.saturating_sub(cpu_before);
+    seen.into_phase(elapsed, cpu)
+}
+
+struct Client {
+    wire: Wire,
+    calls: Arc<Calls>,
+    kind: Kind,
+    is_floor: bool,
+    left: Arc<AtomicU64>,
+    ends: Option<Instant>,
+}
+
+impl Client {
+    async fn run(mut self, number: u64) -> Result<Seen> {
+        let mut chance = Chance::new(number.wrapping_mul(1_000_003) ^ 17);
+        let mut seen = Seen::default();
+        loop {
+            let is_over = self.ends.is_some_and(|end| Instant::now() >= end)
+                || self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err();
+            if is_over {
+                return Ok(seen);
+            }
+            let body = self.calls.body(self.kind, &mut chance);
+            let began = Instant::now();
+            let answer = self.wire.post(&body).await.context("a call was not answered")?;
+            seen.waits_ns.push(began.elapsed().as_nanos() as u64);
+            seen.answer_bytes += answer.body.len() as u64;
+            if !self.is_floor {
+                ensure_success(answer.status, answer.body)?;
+            }
+        }
+    }
+}
+
+/// The flag stands at the end of an answer, so ten kilobytes need not be read for it.
+fn ensure_success(status: u16, body: &[u8]) -> Result<()> {
+    let end = &body[body.len().saturating_sub(200)..];
+    let is_success = status == 200 && end.windows(15).any(|window| window == br#""isError":false"#);
+    if !is_success {
+        bail!("the service answered {status}: {}", String::from_utf8_lossy(&body[..body.len().min(500)]));
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Seen {
+    waits_ns: Vec<u64>,
+    answer_bytes: u64,
+}
+
+impl Seen {
+    fn add(&mut self, other: Self) {
+        self.waits_ns.extend(other.waits_ns);
+        self.answer_bytes += other.answer_bytes;
+    }
+
+    fn into_phase(mut self, elapsed: Duration, cpu: Duration) -> Result<Phase> {
+        ensure!(!self.waits_ns.is_empty(), "no call was answered");
+        self.waits_ns.sort_unstable();
+        let count = self.waits_ns.len() as f64;
+        let quantile = |q: f64| self.waits_ns[((count * q) as usize).min(self.waits_ns.len() - 1)] as f64 / 1e3;
+        Ok(Phase {
+            calls_per_second: count / elapsed.as_secs_f64(),
+            p50_us: quantile(0.5),
+            p99_us: quantile(0.99),
+            cpu_us_per_call: cpu.as_secs_f64() * 1e6 / count,
+            answer_bytes: self.answer_bytes as f64 / count,
+        })
+    }
+}

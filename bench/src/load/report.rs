@@ -1,0 +1,125 @@
+//! The figures as a table, and the bars they are held against.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::drive::{Kind, Phase};
+
+/// How much more processor time than the floor a search may take.
+const SEARCH_CPU_RATIO_MAX: f64 = 4.0;
+/// Durable saves per second that always are enough; on a slower machine half the floor's rate is.
+const SAVES_PER_SECOND_MIN: f64 = 10_000.0;
+const SAVES_CLIENTS: usize = 64;
+const SEARCH_P50_US_MAX: f64 = 2_000.0;
+
+/// One kind of call from so many clients, beside the floor.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) kind: &'static str,
+    pub(crate) clients: usize,
+    pub(crate) measured: Phase,
+    pub(crate) floor: Phase,
+}
+
+impl Row {
+    fn cpu_ratio(&self) -> f64 {
+        self.measured.cpu_us_per_call / self.floor.cpu_us_per_call
+    }
+
+    fn rate_ratio(&self) -> f64 {
+        self.measured.calls_per_second / self.floor.calls_per_second
+    }
+}
+
+/// Everything that a run found.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) records: u64,
+    pub(crate) cores: usize,
+    pub(crate) rounds: usize,
+    pub(crate) seconds: f64,
+    pub(crate) rows: Vec<Row>,
+    /// Storing the records that are searched, before anything of them is indexed.
+    pub(crate) fill: Phase,
+    pub(crate) resident_bytes_filled: u64,
+    pub(crate) resident_bytes_end: u64,
+    pub(crate) resident_bytes_floor: u64,
+}
+
+/// A promise, and whether it was kept.
+pub(crate) struct Bar {
+    pub(crate) text: String,
+    pub(crate) is_met: bool,
+}
+
+impl Report {
+    pub(crate) fn bars(&self) -> Vec<Bar> {
+        let searches = || self.rows.iter().filter(|row| row.kind == Kind::Search.name());
+        let saves = self.rows.iter().filter(|row| row.kind == Kind::Save.name() && row.clients == SAVES_CLIENTS);
+        let dearest = searches().max_by(|one, other| one.cpu_ratio().total_cmp(&other.cpu_ratio()));
+        let quickest = searches().min_by_key(|row| row.clients);
+        let bars = dearest.map(search_cpu).into_iter().chain(saves.map(save_rate)).chain(quickest.map(search_wait));
+        bars.collect()
+    }
+}
+
+fn search_cpu(row: &Row) -> Bar {
+    let ratio = row.cpu_ratio();
+    let text = format!(
+        "a search costs {ratio:.2} x the floor's processor time at {} clients, the dearest (bar: <= {SEARCH_CPU_RATIO_MAX} x)",
+        row.clients
+    );
+    Bar { text, is_met: ratio <= SEARCH_CPU_RATIO_MAX }
+}
+
+fn save_rate(row: &Row) -> Bar {
+    let wanted = SAVES_PER_SECOND_MIN.min(row.floor.calls_per_second / 2.0);
+    let found = row.measured.calls_per_second;
+    let text = format!("{found:.0} durable saves/s from {SAVES_CLIENTS} clients (bar: >= {wanted:.0})");
+    Bar { text, is_met: found >= wanted }
+}
+
+fn search_wait(row: &Row) -> Bar {
+    let found = row.measured.p50_us;
+    let text = format!(
+        "half of all searches answer within {found:.0} µs at {} clients (bar: < {SEARCH_P50_US_MAX:.0} µs)",
+        row.clients
+    );
+    Bar { text, is_met: found < SEARCH_P50_US_MAX }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { records, cores, rounds, seconds, .. } = self;
+        writeln!(f, "{records} records, {cores} cores, medians of {rounds} x {seconds} s\n")?;
+        writeln!(
+            f,
+            "{:8}{:>8}{:>10}{:>10}{:>10}{:>11}{:>9} |{:>11}{:>11} |{:>7}{:>7}",
+            "", "clients", "calls/s", "p50 µs", "p99 µs", "CPU µs", "bytes", "floor /s", "floor CPU", "rate", "CPU"
+        )?;
+        for row in &self.rows {
+            let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes } = row.measured;
+            writeln!(
+                f,
+                "{:8}{:>8}{calls_per_second:>10.0}{p50_us:>10.0}{p99_us:>10.0}{cpu_us_per_call:>10.1}{answer_bytes:>9.0} \
+                 |{:>10.0}{:>11.1} |{:>6.2}x{:>6.2}x",
+                row.kind,
+                row.clients,
+                row.floor.calls_per_second,
+                row.floor.cpu_us_per_call,
+                row.rate_ratio(),
+                row.cpu_ratio(),
+            )?;
+        }
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        writeln!(
+            f,
+            "\nstored at {:.0}/s; resident {:.1} MiB once stored, {:.1} MiB at the end, the floor {:.1} MiB",
+            self.fill.calls_per_second,
+            mib(self.resident_bytes_filled),
+            mib(self.resident_bytes_end),
+            mib(self.resident_bytes_floor),
+        )
+    }
+}

@@ -1,0 +1,130 @@
+//! The servers that are measured, each in a process of its own: the service itself on embedded storage, and the floor,
+//! which is the same program with the same layers and the same loop but answers a fixed body.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use bytes::Bytes;
+use mnemon_core::{PlanTable, REQUEST_BYTES_MAX};
+use mnemon_engine::{Engine, EngineConfig, SystemClock, SystemIds};
+use mnemon_server::config::ServerConfig;
+use mnemon_server::{App, router, with_layers};
+use mnemon_store::sqlite::SqliteStore;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+const INDEX_BYTES_MAX: usize = 512 << 20;
+
+/// What to serve; the bench starts itself with these.
+#[derive(clap::Args)]
+pub(crate) struct ServerArgs {
+    /// The service, with its data here
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+    /// The floor, with answers of this size
+    #[arg(long, default_value_t = 0)]
+    floor_bytes: usize,
+}
+
+/// Serves until standard input ends: a server must not outlive the bench that started it.
+pub(crate) fn run(args: &ServerArgs) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (routes, key) = match &args.data_dir {
+            Some(dir) => service(dir, address).await?,
+            None => (floor(args.floor_bytes), String::new()),
+        };
+        let mut stdout = std::io::stdout();
+        writeln!(stdout, "{}", json!({"address": address.to_string(), "key": key}))?;
+        stdout.flush()?;
+        mnemon_server::serve(listener, routes, end_of_input()).await?;
+        Ok(())
+    })
+}
+
+async fn service(dir: &Path, address: SocketAddr) -> Result<(Router, String)> {
+    let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX };
+    let store = Arc::new(SqliteStore::open(dir)?);
+    let engine = Arc::new(Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config));
+    let first = engine.first_start().await?.context("the data directory is not empty")?;
+    let server = ServerConfig {
+        service_name: "Mnemon".to_owned(),
+        listen: address,
+        base_url: None,
+        allowed_origins: Vec::new(),
+    };
+    let app = App::new(engine, &server, &format!("http://{address}"));
+    Ok((router(app), first.key.expose().clone()))
+}
+
+fn floor(body_bytes: usize) -> Router {
+    let answer = Bytes::from(vec![b'x'; body_bytes]);
+    with_layers(Router::new().route("/mcp", post(fixed)).with_state(answer))
+}
+
+async fn fixed(State(answer): State<Bytes>, body: Body) -> Response {
+    // Read as the service reads it; what it says does not matter here.
+    let _ = to_bytes(body, REQUEST_BYTES_MAX).await;
+    let mut response = Response::new(Body::from(answer));
+    let headers = response.headers_mut();
+    headers.insert("content-type", http::HeaderValue::from_static("application/json"));
+    headers.insert("cache-control", http::HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn end_of_input() {
+    let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    let _ = ended.await;
+}
+
+/// A server that was started.
+pub(crate) struct Started {
+    pub(crate) address: SocketAddr,
+    pub(crate) key: String,
+    child: Child,
+}
+
+impl Started {
+    pub(crate) fn service(dir: &Path) -> Result<Self> {
+        Self::start(&["--data-dir".to_owned(), dir.display().to_string()])
+    }
+
+    pub(crate) fn floor(body_bytes: usize) -> Result<Self> {
+        Self::start(&["--floor-bytes".to_owned(), body_bytes.to_string()])
+    }
+
+    fn start(args: &[String]) -> Result<Self> {
+        let program = std::env::current_exe()?;
+        let mut command = Command::new(program);
+        command.arg("load-server").args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("the bench can't start itself")?;
+        let stdout = child.stdout.take().context("standard output was asked for")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let ready: Value = serde_json::from_str(&line).context("the server did not start")?;
+        let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
+        Ok(Self { address: text("address").parse()?, key: text("key"), child })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

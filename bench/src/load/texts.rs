@@ -1,0 +1,151 @@
+//! Short texts as teams note them, from word lists of our own. The same seed gives the same texts, and words follow Zipf's
+//! law as in real notes: few are everywhere, most are rare.
+
+/// What notes talk about most, most frequent first.
+const COMMON: &str = "the to and of for in a is on with we from use by after before when at are that it every only not \
+    until team service build release customer test server data weekly project meeting report budget design review \
+    deploy branch invoice office office-hours contract database payment screen user account search cache queue backup \
+    region cluster latency storage network printer garden kitchen travel hotel flight train ticket calendar monday \
+    tuesday wednesday thursday friday morning evening afternoon spring summer autumn winter january february march \
+    april june july august september october november december red green blue yellow black white small large fast slow \
+    early late open closed shared private internal external weekly monthly daily yearly first second third last next \
+    previous prefers likes wants needs keeps moves starts stops runs costs takes gives holds writes reads sends \
+    receives plans checks agrees decides changes replaces removes adds measures watches signs pays orders ships \
+    returns repairs paints cleans cooks bakes visits calls meets teaches learns answers asks";
+
+/// People and places.
+const NAMES: &str = "ana ben carla dmitri elena farid grace hana igor julia kenji lena marco nadia omar priya quentin \
+    rosa stefan tariq ulla viktor wanda xenia yusuf zoe lisbon oslo kyoto quito nairobi tallinn porto graz bergen \
+    leipzig turin lyon utrecht aarhus malmo vilnius zagreb";
+
+const ONSETS: [&str; 20] =
+    ["b", "br", "d", "dr", "f", "fl", "g", "gr", "h", "k", "kl", "l", "m", "n", "p", "pr", "r", "s", "st", "t"];
+const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ai", "ea", "ou"];
+const CODAS: [&str; 12] = ["", "n", "r", "l", "s", "t", "m", "ck", "nd", "rt", "ss", "x"];
+
+/// How many different words there are.
+const VOCABULARY: usize = 12_000;
+const WORDS_MIN: usize = 8;
+const WORDS_MAX: usize = 32;
+const QUERY_WORDS_MIN: usize = 3;
+const QUERY_WORDS_MAX: usize = 6;
+
+/// Repeatable chance: the SplitMix64 sequence.
+#[derive(Debug, Clone)]
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// A source of texts and of queries that fit them.
+pub(crate) struct Texts {
+    words: Vec<String>,
+    /// Up to which share of all words the first n come.
+    cumulative: Vec<f64>,
+    seed: u64,
+}
+
+impl Texts {
+    pub(crate) fn new(seed: u64) -> Self {
+        let words = vocabulary();
+        let mut sum = 0.0;
+        let mut cumulative: Vec<f64> = Vec::with_capacity(words.len());
+        for rank in 0..words.len() {
+            sum += 1.0 / (rank as f64 + 2.7);
+            cumulative.push(sum);
+        }
+        for share in &mut cumulative {
+            *share /= sum;
+        }
+        Self { words, cumulative, seed }
+    }
+
+    /// The text of this number, the same every time.
+    pub(crate) fn text(&self, number: u64) -> String {
+        let mut chance = self.chance(number);
+        let count = WORDS_MIN + chance.below(WORDS_MAX - WORDS_MIN);
+        let mut text = String::with_capacity(count * 7);
+        for place in 0..count {
+            if place > 0 {
+                text.push(' ');
+            }
+            text.push_str(self.word(&mut chance));
+        }
+        // Numbers are part of most notes, and this one makes the text differ from every other.
+        text.push_str(&format!(" item {number}"));
+        text
+    }
+
+    /// A query that the text of this number answers: some of its words, in their order.
+    pub(crate) fn query(&self, number: u64, chance: &mut Chance) -> String {
+        let text = self.text(number);
+        let words: Vec<&str> = text.split(' ').collect();
+        let count = QUERY_WORDS_MIN + chance.below(QUERY_WORDS_MAX - QUERY_WORDS_MIN + 1);
+        // The last two words are the number, which nobody would look for.
+        let first = chance.below(words.len() - 2 - count);
+        words[first..first + count].join(" ")
+    }
+
+    fn chance(&self, number: u64) -> Chance {
+        Chance::new(self.seed ^ number.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    fn word(&self, chance: &mut Chance) -> &str {
+        let share = chance.unit();
+        let rank = self.cumulative.partition_point(|&upto| upto < share);
+        &self.words[rank.min(self.words.len() - 1)]
+    }
+}
+
+fn vocabulary() -> Vec<String> {
+    let mut words: Vec<String> = COMMON.split_whitespace().chain(NAMES.split_whitespace()).map(str::to_owned).collect();
+    let mut chance = Chance::new(7);
+    while words.len() < VOCABULARY {
+        let mut word = String::new();
+        for _ in 0..2 + chance.below(2) {
+            word.push_str(ONSETS[chance.below(ONSETS.len())]);
+            word.push_str(VOWELS[chance.below(VOWELS.len())]);
+            word.push_str(CODAS[chance.below(CODAS.len())]);
+        }
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_repeat_by_seed_and_queries_are_parts_of_them() {
+        let (texts, again) = (Texts::new(1), Texts::new(1));
+        let mut chance = Chance::new(3);
+        for number in 0..500 {
+            let text = texts.text(number);
+            assert_eq!(text, again.text(number));
+            assert!(text.contains(&texts.query(number, &mut chance)));
+        }
+        assert_ne!(texts.text(1), texts.text(2));
+        assert_ne!(texts.text(1), Texts::new(2).text(1));
+    }
+}

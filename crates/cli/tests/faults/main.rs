@@ -1,0 +1,25 @@
+//! The short forms of two fault runs against the real program. The long ones, and the other faults, are in the bench:
+//! `docs/guides/faults.md`.
+
+use std::path::Path;
+
+use mnemon_testkit::faults::{Rounds, kill, power};
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_mnemon"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_survives_kill_9() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = kill(program(), scratch.path(), &Rounds::short(5, 1)).await.unwrap();
+    assert!(report.is_passed(), "{report:?}");
+}
+
+/// Needs root, to mount a disk of its own; without, it fails and says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_survives_power_loss() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = power(program(), scratch.path(), &Rounds::short(2, 1)).await.unwrap();
+    assert!(report.is_passed(), "{report:?}");
+}

@@ -1,0 +1,59 @@
+//! Faults that the service must survive, brought about from outside against the real program: kill -9 and power loss.
+//! The tests run a short form, the bench a long one and more kinds of fault.
+//!
+//! Writers save and forget and note each thing they were told in a [`Story`]; after the fault, and a new start, the
+//! service is held against the stories.
+
+mod kill;
+mod mounts;
+mod power;
+mod service;
+mod story;
+mod writers;
+
+pub use kill::{KillReport, kill};
+pub use mounts::{Mounted, make_ext4, missing_for_mounts};
+pub use power::{PowerReport, power};
+pub use service::{Program, Service, Signal};
+pub use story::{Findings, Story, check_all};
+pub use writers::{Writers, WritersSpec};
+
+use std::ops::Range;
+use std::time::Duration;
+
+/// How long a fault scenario goes on.
+#[derive(Debug, Clone)]
+pub struct Rounds {
+    /// How often.
+    pub count: usize,
+    /// When the fault comes, at a random moment of this range.
+    pub fault_after: Range<Duration>,
+    /// Makes the random moments repeatable.
+    pub seed: u64,
+}
+
+impl Rounds {
+    /// As the long form has it: between 0.2 and 3 seconds.
+    pub const fn long(count: usize, seed: u64) -> Self {
+        Self { count, fault_after: Duration::from_millis(200)..Duration::from_secs(3), seed }
+    }
+
+    /// For tests: the fault comes within a second.
+    pub const fn short(count: usize, seed: u64) -> Self {
+        Self { count, fault_after: Duration::from_millis(200)..Duration::from_secs(1), seed }
+    }
+
+    fn moment(&self, round: usize) -> Duration {
+        let span = (self.fault_after.end - self.fault_after.start).as_micros().max(1) as u64;
+        let drawn = scramble(self.seed ^ (round as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % span;
+        self.fault_after.start + Duration::from_micros(drawn)
+    }
+}
+
+/// Spreads a number over all of its bits, repeatably.
+pub(crate) const fn scramble(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,181 @@
+//! The real program as a process: started, signalled, killed, started again.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::wire::Wire;
+
+/// How long a start may take at most, under a tracer and on a busy machine.
+const START_MAX: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// How to start the service.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The binary `mnemon`.
+    pub binary: PathBuf,
+    /// Its data.
+    pub data_dir: PathBuf,
+    /// Where its ready file and its log go; apart from the data, whose disk may be full.
+    pub scratch: PathBuf,
+    /// A program that runs it, with arguments: `strace …`.
+    pub under: Vec<OsString>,
+    /// The key from an earlier start on the same data.
+    pub key: Option<String>,
+}
+
+/// A running service. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Service {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The key made by the first start on these data.
+    pub key: String,
+    /// The process itself, not the program that runs it.
+    pub pid: u32,
+    child: Child,
+    log: PathBuf,
+}
+
+/// The signals that are sent.
+#[derive(Debug, Clone, Copy)]
+pub enum Signal {
+    /// End in good order.
+    Terminate,
+    /// Stand still.
+    Stop,
+    /// Go on.
+    Continue,
+    /// End at once.
+    Kill,
+}
+
+impl Program {
+    /// The program on these data.
+    pub fn new(binary: &Path, data_dir: &Path, scratch: &Path) -> Self {
+        Self {
+            binary: binary.to_owned(),
+            data_dir: data_dir.to_owned(),
+            scratch: scratch.to_owned(),
+            under: Vec::new(),
+            key: None,
+        }
+    }
+
+    /// Starts it and waits until it listens. Fails with the end of its log if it ends before.
+    pub async fn start(&self) -> Result<Service> {
+        let (ready, log) = (self.scratch.join("ready.json"), self.scratch.join("service.log"));
+        let _ = std::fs::remove_file(&ready);
+        let mut child = self.command(&ready, &log)?.spawn().context("the program can't be started")?;
+        let began = Instant::now();
+        while !ready.exists() {
+            if let Some(status) = child.try_wait()? {
+                bail!("the service ended with {status} instead of starting:\n{}", tail(&log));
+            }
+            if began.elapsed() > START_MAX {
+                let _ = child.kill();
+                bail!("the service did not start within {START_MAX:?}:\n{}", tail(&log));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let told: Value = serde_json::from_str(&std::fs::read_to_string(&ready)?)?;
+        let key = told["key"].as_str().map(str::to_owned).or_else(|| self.key.clone());
+        let pid = if self.under.is_empty() { child.id() } else { first_child(child.id())? };
+        Ok(Service {
+            address: told["address"].as_str().context("a ready file has the address")?.parse()?,
+            key: key.context("the service told no key, and none is known")?,
+            pid,
+            child,
+            log,
+        })
+    }
+
+    fn command(&self, ready: &Path, log: &Path) -> Result<Command> {
+        let mut words = self.under.clone();
+        words.push(self.binary.clone().into());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg("serve");
+        command.arg("--data-dir").arg(&self.data_dir).args(["--listen", "127.0.0.1:0"]).arg("--ready-file").arg(ready);
+        // Neither the settings of who runs this nor a file that lies about may change what is tested.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MNEMON_")) {
+            command.env_remove(name);
+        }
+        command.current_dir(&self.scratch).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(File::options().create(true).append(true).open(log)?);
+        Ok(command)
+    }
+}
+
+impl Service {
+    /// A connection with the service's key.
+    pub async fn connect(&self) -> Result<Wire> {
+        Ok(Wire::connect(self.address, &self.key).await?)
+    }
+
+    /// Sends a signal to the service itself.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let name = match signal {
+            Signal::Terminate => "-TERM",
+            Signal::Stop => "-STOP",
+            Signal::Continue => "-CONT",
+            Signal::Kill => "-KILL",
+        };
+        let status = Command::new("kill").args([name, &self.pid.to_string()]).status()?;
+        if status.success() { Ok(()) } else { bail!("the signal {name} could not be sent") }
+    }
+
+    /// Kills it with no chance to tidy up, and waits until it is gone.
+    pub fn kill(mut self) -> Result<()> {
+        self.signal(Signal::Kill)?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn wait(&mut self, at_most: Duration) -> Result<ExitStatus> {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if began.elapsed() > at_most {
+                bail!("the service did not end within {at_most:?}");
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// What it wrote to its log, earlier starts with the same scratch directory included.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            // A tracer that is killed lets the traced program live, so the program goes first.
+            let _ = self.signal(Signal::Kill);
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn first_child(pid: u32) -> Result<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    children.split_whitespace().next().context("the tracer has no child")?.parse().context("a process id is a number")
+}
+
+fn tail(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(5)..].join("\n")
+}
