@@ -188,11 +188,17 @@ impl Model {
 
     fn unit_score(&self, anatomy: &Anatomy<Weighed<'_>>, unit: Range<usize>, rules: &Rules) -> f32 {
         let sums = anatomy.sentences[unit].iter().fold(Sums::default(), |sums, sentence| sums.plus(&sentence.sums));
-        let letters = sums.letters as f32 * self.letter_scale * gram_value(sums.letter_count);
-        let words = sums.words as f32 * self.word_scale * gram_value(sums.word_count);
+        let letters = sums.letters as f32 * self.letter_scale * gram_value(sums.letter_count.max(LETTERS_MIN));
+        let words = sums.words as f32 * self.word_scale * gram_value(sums.word_count.max(WORDS_MIN));
         letters + words + RULE_VALUE * rules.slots().map(|slot| self.rules[slot]).sum::<f32>()
     }
 }
+
+/// A unit of fewer grams is weighed as if it had this many: a name or a key of two words is too little to tell an order
+/// by its letters, and the one gram that some attack happens to share must not decide. Rules speak as loud as ever.
+const LETTERS_MIN: usize = 90;
+/// Four words, with their pairs and triples; the same for words.
+const WORDS_MIN: usize = 9;
 
 /// How much one gram counts in a unit of `count` grams: together they have length one.
 pub(crate) fn gram_value(count: usize) -> f32 {
