@@ -1,6 +1,7 @@
 //! The loop that accepts connections, and the way it ends.
 
 use std::io;
+use std::pin::Pin;
 use std::time::Duration;
 
 use axum::Router;
@@ -8,10 +9,14 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutStream;
 
 /// How long a connection may take to send the head of a request, the pause before it included.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a connection may take nothing of an answer. Whoever asks and never reads would hold some four megabytes of
+/// the kernel's buffers, and an answer here, for as long as it likes.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long running requests may take to finish once the service is told to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after a failed accept: out of file descriptors, trying again at once would only burn the processor.
@@ -33,7 +38,7 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD_TIMEOUT)
-                    .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+                    .serve_connection(TokioIo::new(impatient(stream)), TowerToHyperService::new(router.clone()));
                 let watched = graceful.watch(connection);
                 tokio::spawn(async move {
                     if let Err(error) = watched.await {
@@ -52,4 +57,11 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
         tracing::warn!(drain.timeout_s = DRAIN_TIMEOUT.as_secs(), "some requests did not finish in time");
     }
     Ok(())
+}
+
+/// The stream, with an end to how long it waits for the other side to read.
+fn impatient(stream: TcpStream) -> Pin<Box<TimeoutStream<TcpStream>>> {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(WRITE_TIMEOUT));
+    Box::pin(stream)
 }
