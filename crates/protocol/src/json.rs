@@ -1,10 +1,15 @@
-//! JSON as we accept it: bounded in depth, without repeated keys. A repeated key means that two readers of the same
+//! JSON as we accept it: bounded in depth and in the number of values, without repeated keys. A repeated key means that two readers of the same
 //! bytes may see two different requests, so it is an error and not a matter of taste.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+
+/// How many values one request may have, members and items of every level together. A value of two bytes takes some
+/// eighty once it is read, so a megabyte of them took forty; with this bound it is five.
+pub const VALUES_MAX: usize = 65_536;
 
 /// Why bytes are not JSON that we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,19 +21,21 @@ pub fn parse(bytes: &[u8], depth_max: usize) -> Result<Value, InvalidJson> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| InvalidJson(format!("the body is not valid UTF-8 (byte {} is wrong)", error.valid_up_to())))?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = Strict { depth_left: depth_max, depth_max }.deserialize(&mut deserializer);
+    let values_left = Cell::new(VALUES_MAX);
+    let read = Strict { depth_left: depth_max, depth_max, values_left: &values_left }.deserialize(&mut deserializer);
     let value = read.map_err(|error| InvalidJson(error.to_string()))?;
     deserializer.end().map_err(|error| InvalidJson(error.to_string()))?;
     Ok(value)
 }
 
 #[derive(Clone, Copy)]
-struct Strict {
+struct Strict<'a> {
     depth_left: usize,
     depth_max: usize,
+    values_left: &'a Cell<usize>,
 }
 
-impl Strict {
+impl Strict<'_> {
     fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
         let depth_left = self
             .depth_left
@@ -36,17 +43,24 @@ impl Strict {
             .ok_or_else(|| E::custom(format!("the JSON nests deeper than {} levels", self.depth_max)))?;
         Ok(Self { depth_left, ..self })
     }
+
+    fn count<E: serde::de::Error>(self) -> Result<(), E> {
+        let left = self.values_left.get().checked_sub(1);
+        self.values_left.set(left.ok_or_else(|| E::custom(format!("the JSON has more than {VALUES_MAX} values")))?);
+        Ok(())
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.count()?;
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,6 +132,15 @@ mod tests {
         let error = parse(nested(65).as_bytes(), 64).unwrap_err().to_string();
         assert!(error.starts_with("the JSON nests deeper than 64 levels"), "{error}");
         assert!(parse(nested(500_000).as_bytes(), 64).is_err());
+    }
+
+    #[test]
+    fn values_are_bounded_at_the_limit_and_not_before() {
+        // The list itself is a value too.
+        let list = |items: usize| format!("[{}1]", "1,".repeat(items - 1));
+        assert!(parse(list(VALUES_MAX - 1).as_bytes(), 64).is_ok());
+        let error = parse(list(VALUES_MAX).as_bytes(), 64).unwrap_err().to_string();
+        assert!(error.starts_with("the JSON has more than 65536 values"), "{error}");
     }
 
     #[test]
