@@ -10,7 +10,7 @@ pub enum StoreError {
     #[error("storage is full")]
     Full,
     /// What is stored makes no sense.
-    #[error("stored data is broken: table {table}, column {column}, row {row}")]
+    #[error("stored data is broken: table {table}, column {column}, row {row}; stop the service and restore a backup")]
     Broken {
         /// The table.
         table: &'static str,

@@ -192,6 +192,7 @@ mod tests {
         assert_eq!(cells.time(0, "created_at"), Err(expected("created_at")));
         assert_eq!(cells.bytes::<16>(1, "id"), Err(expected("id")));
         assert_eq!(cells.count(2, "seq"), Err(expected("seq")));
-        assert_eq!(expected("seq").to_string(), "stored data is broken: table record, column seq, row p/7");
+        let text = "stored data is broken: table record, column seq, row p/7; stop the service and restore a backup";
+        assert_eq!(expected("seq").to_string(), text);
     }
 }
