@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use mnemon_core::CONTENT_BYTES_MAX;
 use mnemon_testkit::faults::Service;
-use mnemon_testkit::process::resident_bytes;
+use mnemon_testkit::process::{resident_bytes, resident_peak_bytes};
 use mnemon_testkit::wire::{CallFailed, Wire};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,6 +15,7 @@ use tokio::net::TcpStream;
 
 use super::Setup;
 use super::outcome::Outcome;
+use crate::load::Texts;
 
 const HUGE_BYTES: usize = 100 << 20;
 const GROWTH_MAX: u64 = 16 << 20;
@@ -37,6 +39,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     wire.call("search", &json!({"query": "record"})).await.map_err(|failed| said(&failed))?;
     let before = resident_bytes(service.pid)?;
     let (mut accepted, mut peak) = (Vec::new(), before);
+    let mut dearest = "";
     let kinds = bad_requests();
     for _ in 0..rounds {
         for bad in &kinds {
@@ -44,7 +47,10 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
             if !(400..500).contains(&status) {
                 accepted.push(format!("{}: {status}", bad.name));
             }
-            peak = peak.max(resident_bytes(service.pid)?);
+            let resident = resident_peak_bytes(service.pid)?;
+            if resident > peak {
+                (peak, dearest) = (resident, bad.name);
+            }
         }
     }
     let texts = strange_texts(&mut wire).await?;
@@ -55,7 +61,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     Ok(Outcome::new("inputs", rounds)
         .must(accepted.is_empty(), format!("{} kinds refused with 4xx{}", kinds.len(), exceptions(&accepted)))
         .must(smuggled == 0, format!("{smuggled} stored"))
-        .must(growth <= GROWTH_MAX, format!("memory +{} KiB", growth >> 10))
+        .must(growth <= GROWTH_MAX, format!("memory at most +{} KiB, last raised by: {dearest}", growth >> 10))
         .must(panics == 0, format!("{panics} panics"))
         .must(texts.changed.is_empty(), format!("changed on their way: {:?}", texts.changed))
         .must(texts.same > 0, format!("{} strange texts came back, {:?} were refused", texts.same, texts.refused)))
@@ -94,6 +100,8 @@ fn bad_requests() -> Vec<Bad> {
         Bad { name: "huge", headers: String::new(), body: vec![b'['; 1 << 20], times: HUGE_BYTES >> 20 },
         bad("deep", "[".repeat(900_000).into_bytes()),
         bad("many keys", (keys + "}").into_bytes()),
+        bad("many numbers", format!("[{}1]", "1,".repeat(500_000)).into_bytes()),
+        bad("many objects", format!("[{}{{}}]", "{\"a\":1},".repeat(125_000)).into_bytes()),
         gzip,
         bad("repeated key", call("text").replace("\"id\":1", "\"id\":1,\"id\":2").into_bytes()),
         bad("invalid UTF-8", invalid),
@@ -135,15 +143,32 @@ async fn send(service: &Service, bad: &Bad) -> Result<u16> {
 }
 
 #[derive(Default)]
-struct Texts {
+struct Seen {
     same: usize,
     /// The guard may refuse what hides words; it must not change them.
     refused: Vec<&'static str>,
     changed: Vec<&'static str>,
 }
 
+/// A text of exactly as many bytes as a record may have.
+fn longest() -> String {
+    let texts = Texts::new(1);
+    let mut text = String::from("zqlongest");
+    for number in 0_u64.. {
+        let next = texts.text(number);
+        if text.len() + 1 + next.len() > CONTENT_BYTES_MAX {
+            break;
+        }
+        text.push(' ');
+        text.push_str(&next);
+    }
+    text.push_str(&" ".repeat(CONTENT_BYTES_MAX - 1 - text.len()));
+    text.push('.');
+    text
+}
+
 /// Saves texts that are easily damaged, and searches for them.
-async fn strange_texts(wire: &mut Wire) -> Result<Texts> {
+async fn strange_texts(wire: &mut Wire) -> Result<Seen> {
     let texts = [
         ("quotes", "zqquotes says \"yes\" \\ no / maybe \u{8}\u{c}\n\r\t".to_owned()),
         ("controls", "zqcontrols \u{1}\u{1f}\u{7f}\u{85}".to_owned()),
@@ -153,9 +178,9 @@ async fn strange_texts(wire: &mut Wire) -> Result<Texts> {
         ("combining", "zqcombining e\u{301} \u{e9} a\u{30a}\u{327} ﬁ".to_owned()),
         ("planes", "zqplanes \u{10ffff} \u{fffd} \u{ffff} 𝔘𝔫𝔦".to_owned()),
         ("scripts", "zqscripts שלום عليكم 你好 こんにちは สวัสดี".to_owned()),
-        ("longest", format!("zqlongest {}", "word ".repeat(3_274))),
+        ("longest", longest()),
     ];
-    let mut seen = Texts::default();
+    let mut seen = Seen::default();
     for (name, text) in texts {
         let saved = match wire.call("remember", &json!({"content": text})).await {
             Ok(saved) => saved,

@@ -145,11 +145,22 @@ async fn power(setup: &Setup) -> Result<Outcome> {
     }
     let scratch = tempfile::tempdir()?;
     let report = faults::power(&setup.binary, scratch.path(), &Rounds::long(setup.rounds(10), setup.seed)).await?;
-    let outcome = Outcome::new("power", report.rounds).findings(&report.findings);
-    let blind = format!("{} blind rounds", report.blind);
-    Ok(outcome
-        .must(report.is_passed(), blind)
-        .fact(format!("slowest restart {:.2} s", report.restart_max.as_secs_f64())))
+    Ok(Outcome::new("power", report.rounds)
+        .findings(&report.findings)
+        .must(report.is_passed(), format!("{} blind rounds", report.blind))
+        .fact(format!("slowest restart {:.2} s", report.restart_max.as_secs_f64()))
+        .must(is_missing_sync_seen(setup).await?, "a missing sync would be seen".to_owned()))
+}
+
+/// The control: once more, with every sync turned into nothing. If that loses nothing either, the recipe proves nothing.
+async fn is_missing_sync_seen(setup: &Setup) -> Result<bool> {
+    let scratch = tempfile::tempdir()?;
+    let inject = ["-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:retval=0"];
+    let under = strace(&scratch.path().join("trace"), &inject)?;
+    let rounds = Rounds::short(1, setup.seed);
+    let report = faults::power_under(&under, &setup.binary, scratch.path(), &rounds).await;
+    // A database that can't be opened any more is a loss that nobody could miss.
+    Ok(report.map_or(true, |report| !report.findings.is_clean()))
 }
 
 /// What every fault needs.

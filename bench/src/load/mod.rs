@@ -21,8 +21,7 @@ use drive::{Calls, Kind, Phase, Until, phase};
 use report::{Report, Row};
 use server::Started;
 pub(crate) use server::{ServerArgs, run as run_server};
-pub(crate) use texts::Chance;
-use texts::Texts;
+pub(crate) use texts::{Chance, Texts};
 
 const SEED: u64 = 20_270_115;
 /// The workspace that is searched, and the one that grows while saves are measured.

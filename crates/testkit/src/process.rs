@@ -17,8 +17,17 @@ pub fn cpu_time(pid: u32) -> io::Result<Duration> {
 
 /// Resident memory of a process in bytes.
 pub fn resident_bytes(pid: u32) -> io::Result<u64> {
+    memory_bytes(pid, "VmRSS:")
+}
+
+/// The most that a process ever had resident, in bytes.
+pub fn resident_peak_bytes(pid: u32) -> io::Result<u64> {
+    memory_bytes(pid, "VmHWM:")
+}
+
+fn memory_bytes(pid: u32, name: &str) -> io::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|digits| digits.trim().parse::<u64>().ok());
     kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("the process has ended"))
 }

@@ -13,7 +13,7 @@ mod writers;
 
 pub use kill::{KillReport, kill};
 pub use mounts::{Mounted, make_ext4, missing_for_mounts};
-pub use power::{PowerReport, power};
+pub use power::{PowerReport, power, power_under};
 pub use service::{Program, Service, Signal};
 pub use story::{Findings, Story, check_all};
 pub use writers::{Writers, WritersSpec};

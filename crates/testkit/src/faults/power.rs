@@ -4,6 +4,7 @@
 //! kill -9 can't show a missing sync, because the kernel still writes what a killed process left. That this recipe can
 //! is shown in every round by a file that was written without a sync: it must not have arrived in the copy.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -43,10 +44,16 @@ impl PowerReport {
 
 /// Runs the rounds with everything in `scratch`. Each goes on with the disk that the one before left.
 pub async fn power(binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<PowerReport> {
+    power_under(&[], binary, scratch, rounds).await
+}
+
+/// The same with a program that runs the service, such as one that takes its syncs away.
+pub async fn power_under(under: &[OsString], binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<PowerReport> {
     if let Some(missing) = missing_for_mounts() {
         bail!("{missing}");
     }
-    let mut machine = Machine { binary: binary.to_owned(), scratch: scratch.to_owned(), disks: 0, key: None };
+    let (binary, scratch) = (binary.to_owned(), scratch.to_owned());
+    let mut machine = Machine { under: under.to_vec(), binary, scratch, disks: 0, key: None };
     let mut disk = machine.first_disk()?;
     let mut service = machine.start(&disk).await?;
     let mut report = PowerReport::default();
@@ -92,6 +99,7 @@ impl Disk {
 }
 
 struct Machine {
+    under: Vec<OsString>,
     binary: PathBuf,
     scratch: PathBuf,
     disks: usize,
@@ -125,6 +133,7 @@ impl Machine {
     async fn start(&mut self, disk: &Disk) -> Result<Service> {
         let mut program = Program::new(&self.binary, &disk.mounted.path.join("data"), &self.scratch);
         program.key.clone_from(&self.key);
+        program.under.clone_from(&self.under);
         let service = program.start().await?;
         self.key = Some(service.key.clone());
         Ok(service)

@@ -65,7 +65,7 @@ async fn write(mut story: Story, mut wire: Wire, stop: Arc<AtomicBool>, number: 
     let mut drawn = number;
     while !stop.load(Ordering::Relaxed) {
         drawn = scramble(drawn);
-        let outcome = if drawn % FORGET_ONE_OF == 0 && !living.is_empty() {
+        let outcome = if drawn.is_multiple_of(FORGET_ONE_OF) && !living.is_empty() {
             let id = living.swap_remove((drawn >> 8) as usize % living.len());
             story.forget(&mut wire, &id).await
         } else {
