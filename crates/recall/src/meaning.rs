@@ -114,14 +114,19 @@ impl Vectors {
     /// A part of the visible slots that is fair and depends on nothing but the records' `seq`.
     pub(crate) fn sample(records: &Records, seen: &Seen<'_>) -> Vec<u32> {
         let halvings = (seen.records / SAMPLED_RECORDS).max(1).ilog2();
+        let bound = u32::MAX >> halvings;
+        // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
+        let is_drawn = |seq: u64| (seq as u32).wrapping_mul(0x9E37_79B1) <= bound;
         let mut sample = Vec::with_capacity(4 * SAMPLED_RECORDS as usize);
-        for (slot, &seq) in (0..).zip(records.seqs()) {
-            // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
-            let spread = (seq as u32).wrapping_mul(0x9E37_79B1);
-            if spread.leading_zeros() >= halvings && seen.contains(slot) {
-                sample.push(slot);
-            }
-        }
+        rarely(
+            records.seqs(),
+            |&seq| is_drawn(seq),
+            |slot| {
+                if seen.contains(slot) {
+                    sample.push(slot);
+                }
+            },
+        );
         sample
     }
 
@@ -161,6 +166,18 @@ impl Vectors {
         let unit = f64::from(self.scales[at]) * SUM_ONE;
         for (sum, &step) in self.sums.iter_mut().zip(&self.steps[at * DIMENSIONS..]) {
             *sum += sign * (f64::from(step) * unit).round() as i64;
+        }
+    }
+}
+
+/// Calls `found` with the place of every item that is `wanted`. Made for a long way with few finds: it looks at a group
+/// of items at once, which the compiler does without a branch for each.
+fn rarely<T>(items: &[T], wanted: impl Fn(&T) -> bool, mut found: impl FnMut(u32)) {
+    const GROUP: usize = 32;
+    for (group, items) in items.chunks(GROUP).enumerate() {
+        if items.iter().fold(false, |any, item| any | wanted(item)) {
+            let start = (group * GROUP) as u32;
+            (start..).zip(items).filter(|(_, item)| wanted(item)).for_each(|(place, _)| found(place));
         }
     }
 }

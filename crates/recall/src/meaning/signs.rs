@@ -1,20 +1,25 @@
 //! One bit per component: above or below the general mean. Vectors that agree in many signs are near each other, and
-//! counting bits is eight times less to read than the bytes. Good enough to choose whom to compare, never to rank.
+//! counting bits is sixteen times less to read than the bytes. Good enough to choose whom to compare, never to rank.
 
+use super::rarely;
 use crate::model::Model;
 use crate::records::Seen;
 
-/// The signs of 256 components.
-pub(crate) type Signs = [u64; 4];
+/// The signs of the first 128 components.
+pub(crate) type Signs = [u64; SIGNS / 64];
 
-/// Distances are 0 to 256; the last two share a place.
-const DISTANCES: usize = 256;
+/// How many components take part. The model's are sorted by how much they vary, so the first half tells most, and at a
+/// million records reading the signs is what a search waits for.
+const SIGNS: usize = 128;
+
+/// Distances are 0 to 128.
+const DISTANCES: usize = SIGNS + 1;
 
 /// The signs of a vector of length one, seen from the model's mean. That mean never moves; the workspace's own does
 /// with every record, and the signs would have to follow.
 pub(crate) fn of(components: impl Iterator<Item = f32>, model: &Model) -> Signs {
     let mut signs = Signs::default();
-    for (at, (component, &mean)) in components.zip(model.mean()).enumerate() {
+    for (at, (component, &mean)) in components.zip(model.mean()).take(SIGNS).enumerate() {
         signs[at / 64] |= u64::from(component > mean) << (at % 64);
     }
     signs
@@ -25,8 +30,11 @@ pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: us
     let mut distances = vec![0_u8; signs.len()];
     measure(signs, query, &mut distances);
     let mut records_at = [0_usize; DISTANCES];
-    for (slot, &distance) in (0..).zip(&distances) {
-        records_at[usize::from(distance)] += usize::from(seen.contains(slot));
+    if seen.is_everyone {
+        distances.iter().for_each(|&distance| records_at[usize::from(distance)] += 1);
+    } else {
+        let visible = (0..).zip(&distances).filter(|&(slot, _)| seen.contains(slot));
+        visible.for_each(|(_, &distance)| records_at[usize::from(distance)] += 1);
     }
     let mut within = 0;
     let reach = records_at.iter().position(|&records| {
@@ -34,8 +42,17 @@ pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: us
         within >= count
     });
     let reach = reach.unwrap_or(DISTANCES - 1) as u8;
-    let near = (0..).zip(&distances).filter(|&(slot, &distance)| distance <= reach && seen.contains(slot));
-    near.map(|(slot, _)| slot).collect()
+    let mut near = Vec::with_capacity(2 * count);
+    rarely(
+        &distances,
+        |&distance| distance <= reach,
+        |slot| {
+            if seen.contains(slot) {
+                near.push(slot);
+            }
+        },
+    );
+    near
 }
 
 fn measure(signs: &[Signs], query: &Signs, out: &mut [u8]) {
@@ -69,6 +86,6 @@ fn measure_popcnt(signs: &[Signs], query: &Signs, out: &mut [u8]) {
 fn measure_any(signs: &[Signs], query: &Signs, out: &mut [u8]) {
     for (signs, out) in signs.iter().zip(out) {
         let differing: u32 = signs.iter().zip(query).map(|(a, b)| (a ^ b).count_ones()).sum();
-        *out = differing.min(255) as u8;
+        *out = differing as u8;
     }
 }
