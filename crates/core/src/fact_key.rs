@@ -1,7 +1,7 @@
 //! Short keys that name a fact: given by the caller, or made from the content.
 
-use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_nul};
 use crate::RecordId;
+use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_nul};
 
 /// How a record's fact key came to be. Only given keys take part in conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]

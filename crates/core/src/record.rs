@@ -2,7 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::{Audience, DepartmentId, FactKey, MemberId, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use crate::{
+    Audience, DepartmentId, FactKey, MemberId, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+};
 
 /// Who may see a record, as the caller says it. [`Audience`] is the same with names filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

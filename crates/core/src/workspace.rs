@@ -21,7 +21,8 @@ impl WorkspaceName {
     /// Trims and checks a name.
     pub fn parse(name: &str) -> Result<Self, InvalidWorkspaceName> {
         let name = name.trim();
-        let is_valid = !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && !name.chars().any(char::is_control);
+        let is_valid =
+            !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && !name.chars().any(char::is_control);
         if is_valid { Ok(Self(name.to_owned())) } else { Err(InvalidWorkspaceName) }
     }
 
