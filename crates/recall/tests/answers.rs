@@ -128,3 +128,9 @@ fn an_explanation_names_words_parts_and_who_was_held_back() {
     assert!(explanation.hits[0].pairs > 0.0 && explanation.hits[0].all_words_bonus > 0.0);
     assert_eq!(explanation.held_back.iter().map(|record| record.seq).collect::<Vec<_>>(), [3]);
 }
+
+#[test]
+fn an_index_may_be_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<WorkspaceIndex>();
+}

@@ -1,7 +1,8 @@
 //! Words of the query that stand near each other in a record too: "boiler code" is more than "boiler" and "code".
 //!
 //! Pairs have no postings: they would be twice as many as the words. A record that has two words of the query is read
-//! instead. A pair weighs as much as its two words together; its true frequency was tried and ranks no better.
+//! instead. So the frequency of a pair is unknown; it weighs as much as its two words together, which ranked better
+//! than the rarer or the commoner of them alone.
 
 use smallvec::SmallVec;
 
