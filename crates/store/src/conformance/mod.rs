@@ -1,6 +1,6 @@
 //! The stories that every engine has to pass, unchanged. An engine's test file names its constructor once:
 //!
-//! ```ignore
+//! ```text
 //! mnemon_store::conformance!(|| Box::pin(make_engine()));
 //! ```
 //!
