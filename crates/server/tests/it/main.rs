@@ -12,6 +12,7 @@ mod forget;
 mod freshness;
 mod fuzz;
 mod guard_modes;
+mod guarded;
 mod idempotency;
 mod isolation;
 mod limits;
