@@ -11,6 +11,10 @@ mod recall_speed;
 
 use clap::{Parser, Subcommand};
 
+/// As in the binary `mnemon`: what is measured here is what runs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(name = "mnemon-bench", about = "Measures what Mnemon promises")]
 struct Cli {

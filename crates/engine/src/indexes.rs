@@ -4,7 +4,7 @@
 //! Freshness is one number. A call knows how far the project's log had come when it began; an index knows up to where
 //! it has followed the log; if that is less, the tail of the log is read and applied before anything is ranked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -20,6 +20,10 @@ use crate::snapshots;
 const TAIL_ROWS: usize = 2_000;
 /// From so many records on, applying them is long enough to be moved off the threads that serve requests.
 const INLINE_ROWS: usize = 64;
+
+/// How many saved records may wait for the ones before them. Saves that commit together are told so in any order; one
+/// whose turn has not come is left for the one before it, for the next search, or, if so many wait, for the log.
+const PARKED_MAX: usize = 256;
 
 type Key = (ProjectId, WorkspaceName);
 
@@ -55,6 +59,15 @@ struct State {
     audiences: Audiences,
     /// Every audience that something was ever saved for, forgotten records included.
     ever: Vec<Audience>,
+    /// Saved records that come after something the index does not have yet, by their place in the log.
+    parked: BTreeMap<u64, Parked>,
+}
+
+/// A saved record whose turn has not come.
+struct Parked {
+    audience: Audience,
+    content: String,
+    embedding: Embedding,
 }
 
 /// Numbers for audiences: the ranking filters by number and never learns who people are.
@@ -81,6 +94,16 @@ pub(crate) struct Saved<'a> {
     pub(crate) audience: Audience,
     pub(crate) content: &'a str,
     pub(crate) embedding: &'a Embedding,
+}
+
+/// What became of a record that was offered to an index.
+enum Offered {
+    /// It is in.
+    Added,
+    /// It waits for its turn.
+    Parked,
+    /// Too many wait already.
+    Refused,
 }
 
 impl Indexes {
@@ -124,12 +147,15 @@ impl Indexes {
         let key = (project, name.clone());
         let resident = self.held.lock().slots.get(&key).cloned();
         let Some(slot) = resident.filter(|slot| slot.workspace == saved.workspace_no) else { return Ok(()) };
-        if slot.add_next(&saved) {
-            self.recount(&key, &slot);
-            self.snapshot_if_due(&key, &slot);
-            return Ok(());
+        match slot.add_or_park(&saved) {
+            Offered::Added => {
+                self.recount(&key, &slot);
+                self.snapshot_if_due(&key, &slot);
+                Ok(())
+            }
+            Offered::Parked => Ok(()),
+            Offered::Refused => self.follow(&key, &slot, saved.seq).await.map(|_| ()),
         }
-        self.follow(&key, &slot, saved.seq).await.map(|_| ())
     }
 
     /// Applies the log up to `seq` at least. `false` when this life of the workspace has ended.
@@ -138,14 +164,15 @@ impl Indexes {
             return Ok(true);
         }
         let _turn = slot.following.lock().await;
+        slot.add_parked();
         while slot.applied() < seq {
             let tail = self.store.tail(key.0, slot.workspace, slot.applied(), TAIL_ROWS).await?;
             if !tail.is_active {
                 return Ok(false);
             }
             slot.apply(tail).await;
-            self.recount(key, slot);
         }
+        self.recount(key, slot);
         self.snapshot_if_due(key, slot);
         Ok(true)
     }
@@ -208,8 +235,12 @@ impl Indexes {
 
 impl Slot {
     fn new(workspace: Workspace, model: &'static Model) -> Self {
-        let state =
-            State { index: WorkspaceIndex::new(model), audiences: Audiences::default(), ever: workspace.audiences };
+        let state = State {
+            index: WorkspaceIndex::new(model),
+            audiences: Audiences::default(),
+            ever: workspace.audiences,
+            parked: BTreeMap::new(),
+        };
         Self {
             workspace: workspace.no,
             applied: AtomicU64::new(0),
@@ -266,19 +297,33 @@ impl Slot {
         state.index.search(&SearchRequest { query, limit, visible: &visible })
     }
 
-    /// Adds the record that comes right after what the index has. `false` when the index is not that far.
-    fn add_next(&self, saved: &Saved<'_>) -> bool {
+    /// Adds the record if it comes right after what the index has, and with it what waited for it. Otherwise it waits
+    /// itself: whoever searches makes sure first that nothing is missing.
+    fn add_or_park(&self, saved: &Saved<'_>) -> Offered {
         let mut state = self.state.write();
         let applied = self.applied().0;
         if applied >= saved.seq.0 {
-            return true;
+            return Offered::Added;
         }
-        if applied + 1 != saved.seq.0 {
-            return false;
+        if applied + 1 == saved.seq.0 {
+            state.add(saved.seq, saved.audience, saved.content, Some(saved.embedding));
+            let applied = state.add_parked(saved.seq.0);
+            self.applied.store(applied, Ordering::Release);
+            return Offered::Added;
         }
-        state.add(saved.seq, saved.audience, saved.content, Some(saved.embedding));
-        self.applied.store(saved.seq.0, Ordering::Release);
-        true
+        if state.parked.len() >= PARKED_MAX {
+            return Offered::Refused;
+        }
+        let (content, embedding) = (saved.content.to_owned(), saved.embedding.clone());
+        state.parked.insert(saved.seq.0, Parked { audience: saved.audience, content, embedding });
+        Offered::Parked
+    }
+
+    /// Adds what waits and whose turn has come.
+    fn add_parked(&self) {
+        let mut state = self.state.write();
+        let applied = state.add_parked(self.applied().0);
+        self.applied.store(applied, Ordering::Release);
     }
 
     async fn apply(self: &Arc<Self>, tail: Tail) {
@@ -301,7 +346,8 @@ impl Slot {
             }
         }
         state.ever = tail.audiences;
-        self.applied.store(tail.upto.0, Ordering::Release);
+        let applied = state.add_parked(tail.upto.0);
+        self.applied.store(applied, Ordering::Release);
     }
 }
 
@@ -310,6 +356,19 @@ impl State {
     fn visible_to(&self, viewer: &Viewer, scope: Option<Scope>) -> Vec<bool> {
         let is_visible = |audience: &Audience| viewer.sees(audience) && scope.is_none_or(|s| audience.scope() == s);
         self.audiences.by_number.iter().map(is_visible).collect()
+    }
+
+    /// Adds the waiting records that come right after `applied`, one after the other, and answers how far the index has
+    /// come. What it had already from the log is dropped: the log knows better what became of it.
+    fn add_parked(&mut self, mut applied: u64) -> u64 {
+        while let Some(first) = self.parked.first_entry().filter(|first| *first.key() <= applied + 1) {
+            let (seq, parked) = first.remove_entry();
+            if seq == applied + 1 {
+                self.add(Seq(seq), parked.audience, &parked.content, Some(&parked.embedding));
+                applied = seq;
+            }
+        }
+        applied
     }
 
     fn add_present(&mut self, present: &Present) {

@@ -10,10 +10,11 @@ pub(crate) const RECORDS_MIN: usize = 2_000;
 const MAGIC: &[u8; 4] = b"MNS1";
 const AUDIENCE_BYTES: usize = 17;
 
-/// How many changes are worth a new snapshot: a quarter of the workspace, so that writing stays a small part of the work.
+/// How many changes are worth a new snapshot: half of the workspace, so that writing stays a small part of the work and a
+/// start reads at most half of a workspace from the log.
 pub(crate) fn is_due(records: usize, snapshot: Seq, applied: Seq) -> bool {
     let changes = applied.0.saturating_sub(snapshot.0);
-    records >= RECORDS_MIN && changes >= (records as u64 / 4).max(RECORDS_MIN as u64)
+    records >= RECORDS_MIN && changes >= (records as u64 / 2).max(RECORDS_MIN as u64)
 }
 
 /// The bytes of an index and of the audiences that its numbers stand for.
@@ -88,7 +89,7 @@ mod tests {
         assert!(is_due(2_000, Seq(0), Seq(2_000)));
         assert!(!is_due(2_100, Seq(2_000), Seq(2_100)));
         assert!(is_due(100_000, Seq(0), Seq(100_000)));
-        assert!(!is_due(100_000, Seq(100_000), Seq(120_000)));
-        assert!(is_due(100_000, Seq(100_000), Seq(125_000)));
+        assert!(!is_due(100_000, Seq(100_000), Seq(149_999)));
+        assert!(is_due(100_000, Seq(100_000), Seq(150_000)));
     }
 }

@@ -14,26 +14,67 @@ const CONTINUES: &str = "##";
 
 /// The pieces and their numbers.
 pub(crate) struct Vocabulary {
-    starts: FxHashMap<Box<str>, u32>,
-    continuations: FxHashMap<Box<str>, u32>,
+    starts: Pieces,
+    continuations: Pieces,
     len: usize,
-    /// The longest piece in bytes: no longer prefix needs to be looked up.
-    piece_bytes_max: usize,
+}
+
+/// Pieces that stand at the same place of a word.
+struct Pieces {
+    numbers: FxHashMap<Box<str>, u32>,
+    /// The longest piece in bytes by the bytes it begins with: no longer prefix needs to be looked up.
+    bytes_max: Box<[u8]>,
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self { numbers: FxHashMap::default(), bytes_max: vec![0; 1 << 16].into() }
+    }
+}
+
+impl Pieces {
+    fn insert(&mut self, piece: &str, number: u32) {
+        // A length that does not fit makes every prefix be looked up, which is slow and right.
+        let length = u8::try_from(piece.len()).unwrap_or(u8::MAX);
+        let longest = &mut self.bytes_max[beginning(piece)];
+        *longest = (*longest).max(length);
+        self.numbers.insert(piece.into(), number);
+    }
+
+    /// The longest piece that the text begins with, and its length.
+    fn longest_match(&self, text: &str) -> Option<(u32, usize)> {
+        // A piece of one byte has a beginning of its own.
+        let longest = usize::from(self.bytes_max[beginning(text)]).max(1);
+        let longest = if longest == usize::from(u8::MAX) { text.len() } else { longest };
+        let mut end = text.floor_char_boundary(longest);
+        while end > 0 {
+            if let Some(&piece) = self.numbers.get(&text[..end]) {
+                return Some((piece, end));
+            }
+            end = text.floor_char_boundary(end - 1);
+        }
+        None
+    }
+}
+
+/// The first two bytes as a number; a text of one byte counts as if a zero followed.
+fn beginning(text: &str) -> usize {
+    let at = |place: usize| usize::from(text.as_bytes().get(place).copied().unwrap_or(0));
+    at(0) << 8 | at(1)
 }
 
 impl Vocabulary {
     pub(crate) fn new(lines: Cow<'static, str>) -> Self {
-        let (mut starts, mut continuations) = (FxHashMap::default(), FxHashMap::default());
-        let (mut len, mut piece_bytes_max) = (0, 0);
+        let (mut starts, mut continuations) = (Pieces::default(), Pieces::default());
+        let mut len = 0;
         for (number, piece) in (0_u32..).zip(lines.lines()) {
             match piece.strip_prefix(CONTINUES) {
-                Some(rest) if !rest.is_empty() => continuations.insert(rest.into(), number),
-                _ => starts.insert(piece.into(), number),
-            };
-            piece_bytes_max = piece_bytes_max.max(piece.len());
+                Some(rest) if !rest.is_empty() => continuations.insert(rest, number),
+                _ => starts.insert(piece, number),
+            }
             len += 1;
         }
-        Self { starts, continuations, len, piece_bytes_max }
+        Self { starts, continuations, len }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -65,24 +106,13 @@ impl Vocabulary {
         let mut rest = word;
         while !rest.is_empty() {
             let known = if rest.len() == word.len() { &self.starts } else { &self.continuations };
-            let Some((piece, length)) = self.longest_match(known, rest) else {
+            let Some((piece, length)) = known.longest_match(rest) else {
                 pieces.truncate(before);
                 return;
             };
             pieces.push(piece);
             rest = &rest[length..];
         }
-    }
-
-    fn longest_match(&self, known: &FxHashMap<Box<str>, u32>, text: &str) -> Option<(u32, usize)> {
-        let mut end = text.floor_char_boundary(self.piece_bytes_max);
-        while end > 0 {
-            if let Some(&piece) = known.get(&text[..end]) {
-                return Some((piece, end));
-            }
-            end = text.floor_char_boundary(end - 1);
-        }
-        None
     }
 }
 

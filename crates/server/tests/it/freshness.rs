@@ -48,6 +48,33 @@ async fn ten_thousand_saves_by_sixteen_callers_are_each_found_by_the_next_search
     assert_eq!(server.log_position(&organization).await, SAVES as u64);
 }
 
+/// Saves into a searched workspace wait in memory while something before them, here a save into another workspace, is not
+/// in its index yet. However many they are, the next search has them all, and what was forgotten meanwhile is not among them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn saves_after_a_gap_are_all_found_by_the_next_search() {
+    for count in [1, 255, 256, 257, 600] {
+        let server = TestServer::start().await;
+        let organization = server.organization().await;
+        let caller = server.member(&organization, Default::default()).await;
+        assert!(save_and_find(&server, &caller, "searched", 0).await);
+        call(&server, &caller, "remember", &json!({"content": "elsewhere", "workspace": "other"})).await;
+        let mut ids = Vec::new();
+        for n in 1..=count {
+            let save = json!({"content": format!("{} noted", marker(n)), "workspace": "searched"});
+            let saved = call(&server, &caller, "remember", &save).await;
+            ids.push(saved["structuredContent"]["id"].clone());
+        }
+        let forgotten = count / 2;
+        call(&server, &caller, "forget", &json!({"memory_id": ids[forgotten]})).await;
+        for n in [0, forgotten, count - 1] {
+            let search = json!({"query": marker(n + 1), "limit": 1, "workspace": "searched"});
+            let found = call(&server, &caller, "search", &search).await;
+            let is_found = found["structuredContent"]["result"][0]["id"] == ids[n];
+            assert_eq!(is_found, n != forgotten, "record {n} of {count}");
+        }
+    }
+}
+
 /// Saves a marked record and looks for it with the very next call.
 async fn save_and_find(server: &TestServer, caller: &Caller, workspace: &str, n: usize) -> bool {
     let marker = marker(n);
