@@ -8,9 +8,11 @@ pub mod faults;
 mod people;
 pub mod process;
 mod server;
+mod web;
 pub mod wire;
 
 pub use caller::{Answer, Caller, ToolAnswer};
 pub use chance::{CountedIds, TestClock};
 pub use people::{MemberSpec, Organization};
 pub use server::{TestServer, TestServerOptions};
+pub use web::{Page, Web};
