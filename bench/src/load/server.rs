@@ -16,6 +16,7 @@ use axum::routing::post;
 use bytes::Bytes;
 use mnemon_core::{PlanTable, REQUEST_BYTES_MAX};
 use mnemon_engine::{Engine, EngineConfig, SystemClock, SystemIds};
+use mnemon_gateway::Outgoing;
 use mnemon_server::config::ServerConfig;
 use mnemon_server::{App, router, with_layers};
 use mnemon_store::sqlite::SqliteStore;
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
 }
 
 async fn service(dir: &Path, address: SocketAddr) -> Result<(Router, String)> {
-    let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX };
+    let config =
+        EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing: Outgoing::default() };
     let store = Arc::new(SqliteStore::open(dir)?);
     let engine = Arc::new(Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config));
     let first = engine.first_start().await?.context("the data directory is not empty")?;
@@ -63,6 +65,7 @@ async fn service(dir: &Path, address: SocketAddr) -> Result<(Router, String)> {
         listen: address,
         base_url: None,
         allowed_origins: Vec::new(),
+        trusted_proxies: Vec::new(),
     };
     let app = App::new(engine, &server, &format!("http://{address}"));
     Ok((router(app), first.key.expose().clone()))

@@ -23,6 +23,8 @@ pub enum CredentialKind {
     ApiKey,
     /// `mno_`: an OAuth access token, which stands for one API key.
     OauthToken,
+    /// `mnc_`: a code that is exchanged for an OAuth access token, once.
+    OauthCode,
     /// `mnp_`: the operator's token.
     Operator,
 }
@@ -33,13 +35,15 @@ impl CredentialKind {
         match self {
             Self::ApiKey => "mnm_",
             Self::OauthToken => "mno_",
+            Self::OauthCode => "mnc_",
             Self::Operator => "mnp_",
         }
     }
 
     /// The kind that a text claims to be.
     pub fn of(token: &str) -> Option<Self> {
-        [Self::ApiKey, Self::OauthToken, Self::Operator].into_iter().find(|kind| token.starts_with(kind.prefix()))
+        let all = [Self::ApiKey, Self::OauthToken, Self::OauthCode, Self::Operator];
+        all.into_iter().find(|kind| token.starts_with(kind.prefix()))
     }
 }
 

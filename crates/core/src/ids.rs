@@ -54,6 +54,8 @@ id_types! {
     AccountId;
     /// One row of the audit log.
     AuditId;
+    /// One client's access by OAuth: a token, not the secret itself.
+    ConnectionId;
     /// One department in an account's tree.
     DepartmentId;
     /// One API key; not the secret itself.

@@ -6,6 +6,7 @@
 mod accounts;
 mod audit;
 mod checks;
+mod connections;
 mod departments;
 mod explaining;
 mod guarding;

@@ -1,8 +1,9 @@
 //! From a presented credential to a [`CallContext`], or to one refusal that is the same for every cause.
 
 use mnemon_core::{CredentialHash, CredentialKind, SubscriptionState, Timestamp, is_well_formed};
-use mnemon_store::{Credential, StoreError};
+use mnemon_store::{Credential, Grant, Presented, StoreError};
 
+use crate::oauth::Issuer;
 use crate::{CallContext, Connection, Engine};
 
 /// Why nobody was let in.
@@ -17,23 +18,44 @@ pub enum NotAuthenticated {
 }
 
 impl Engine {
-    /// Finds out who calls. Work and time are the same for a malformed key as for a wrong one: both are looked up.
-    pub async fn authenticate(&self, token: &str) -> Result<CallContext, NotAuthenticated> {
+    /// Finds out who calls with an API key. Work and time are the same for a malformed key as for a wrong one: both are
+    /// looked up.
+    pub async fn authenticate(&self, key: &str) -> Result<CallContext, NotAuthenticated> {
+        let found = self.store.find_credential(&CredentialHash::of(key)).await?;
+        let is_well_formed = is_well_formed(CredentialKind::ApiKey, key);
+        self.accept(found.filter(|_| is_well_formed), Connection::Key, self.clock.now())
+    }
+
+    /// Finds out who calls with an API key or with a token that this issuer gave.
+    pub async fn authenticate_bearer(&self, token: &str, issuer: &Issuer) -> Result<CallContext, NotAuthenticated> {
+        if CredentialKind::of(token) != Some(CredentialKind::OauthToken) {
+            return self.authenticate(token).await;
+        }
         let now = self.clock.now();
-        let found = self.store.find_credential(&CredentialHash::of(token)).await?;
-        let is_well_formed = is_well_formed(CredentialKind::ApiKey, token);
-        let presented = found.filter(|_| is_well_formed).ok_or(NotAuthenticated::Rejected)?;
+        let hash = CredentialHash::of(token);
+        let grant = self.store.find_grant(&hash).await?;
+        // Without a grant the look for a key is made in vain, so that every refusal costs the same.
+        let key_hash = grant.as_ref().map_or(hash, |grant| grant.key_hash);
+        let found = self.store.find_credential(&key_hash).await?;
+        let is_alive =
+            |grant: &Grant| !grant.is_revoked && now < grant.expires_at && grant.resource == issuer.resource();
+        let is_well_formed = is_well_formed(CredentialKind::OauthToken, token);
+        let grant = grant.filter(|grant| is_well_formed && is_alive(grant)).ok_or(NotAuthenticated::Rejected)?;
+        self.accept(found, Connection::Oauth(grant.id), now)
+    }
+
+    fn accept(
+        &self,
+        found: Option<Presented>,
+        connection: Connection,
+        now: Timestamp,
+    ) -> Result<CallContext, NotAuthenticated> {
+        let presented = found.ok_or(NotAuthenticated::Rejected)?;
         let subscription = presented.credential.subscription.state(now);
         if !is_accepted(&presented.credential, subscription, now) {
             return Err(NotAuthenticated::Rejected);
         }
-        Ok(CallContext {
-            credential: presented.credential,
-            connection: Connection::Key,
-            now,
-            seq: presented.seq,
-            subscription,
-        })
+        Ok(CallContext { credential: presented.credential, connection, now, seq: presented.seq, subscription })
     }
 }
 

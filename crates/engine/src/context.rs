@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{ProjectId, Seq, SubscriptionState, Timestamp, Viewer};
+use mnemon_core::{ConnectionId, ProjectId, Seq, SubscriptionState, Timestamp, Viewer};
 use mnemon_store::{Actor, AuditEntry, Credential};
+use uuid::Uuid;
 
 use crate::Engine;
 
@@ -13,11 +14,11 @@ pub enum Connection {
     /// With an API key.
     Key,
     /// With an OAuth token, which stands for a key: the memory tools alone, and no internal fields in answers.
-    Oauth,
+    Oauth(ConnectionId),
 }
 
 /// One call: its credential, its moment, and how far the project's log had come when it began. Born in
-/// [`Engine::authenticate`] and nowhere else.
+/// [`Engine::authenticate`] and its sister for tokens, and nowhere else.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// Everything that follows from the credential.
@@ -36,6 +37,14 @@ impl CallContext {
     /// The project whose memory the call works on.
     pub fn project(&self) -> ProjectId {
         self.credential.project
+    }
+
+    /// What calls are counted by: one credential, key or token.
+    pub fn connection_id(&self) -> Uuid {
+        match self.connection {
+            Connection::Key => self.credential.key.uuid(),
+            Connection::Oauth(id) => id.uuid(),
+        }
     }
 
     /// The caller as a reader.

@@ -15,6 +15,7 @@ mod freshness;
 mod gateway_call;
 mod idempotency;
 mod indexes;
+pub mod oauth;
 mod rate;
 mod remember;
 mod search;
@@ -26,6 +27,7 @@ mod validate;
 use std::sync::Arc;
 
 use mnemon_core::{Clock, CredentialHash, IdSource, PlanTable, Secret};
+use mnemon_gateway::Outgoing;
 use mnemon_guard::Guard;
 use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
@@ -46,6 +48,7 @@ pub use validate::{Validate, Validated};
 pub use mnemon_recall::{ExplainedWord, Explanation};
 
 use indexes::Indexes;
+use oauth::OauthMemory;
 use rate::RateLimiter;
 use usage::UsageCounter;
 
@@ -56,6 +59,8 @@ pub struct EngineConfig {
     pub plans: PlanTable,
     /// How much memory all search indexes together may take.
     pub index_bytes_max: usize,
+    /// The way to addresses that others choose.
+    pub outgoing: Outgoing,
 }
 
 /// The service without its doors.
@@ -69,6 +74,8 @@ pub struct Engine {
     indexes: Indexes,
     rates: RateLimiter,
     usage: UsageCounter,
+    outgoing: Outgoing,
+    oauth: OauthMemory,
     /// The operator's token from the configuration; the one made on the first start is in the store.
     operator_token: Option<CredentialHash>,
 }
@@ -88,6 +95,8 @@ impl Engine {
             indexes,
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
+            outgoing: config.outgoing,
+            oauth: OauthMemory::default(),
             operator_token: None,
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use mnemon_core::{KeyId, PlanLimits, ProjectId, Timestamp};
+use mnemon_core::{PlanLimits, ProjectId, Timestamp};
 use parking_lot::Mutex;
+use uuid::Uuid;
 
 use crate::CallError;
 
@@ -20,7 +21,7 @@ pub(crate) struct RateLimiter {
 
 #[derive(Debug, Default)]
 struct Windows {
-    connections: HashMap<KeyId, Window>,
+    connections: HashMap<Uuid, Window>,
     projects: HashMap<ProjectId, Window>,
     passed_since_sweep: u32,
 }
@@ -52,7 +53,7 @@ impl RateLimiter {
     /// Lets a call through and counts it, or says why not.
     pub(crate) fn pass(
         &self,
-        connection: KeyId,
+        connection: Uuid,
         project: ProjectId,
         limits: &PlanLimits,
         now: Timestamp,
@@ -88,7 +89,7 @@ impl<K: Eq + Hash> WaitFor<K> for HashMap<K, Window> {
 }
 
 impl Windows {
-    fn count(&mut self, connection: KeyId, project: ProjectId, now: i64) {
+    fn count(&mut self, connection: Uuid, project: ProjectId, now: i64) {
         self.connections.entry(connection).or_default().0.push_back(now);
         self.projects.entry(project).or_default().0.push_back(now);
         self.passed_since_sweep += 1;
@@ -119,8 +120,8 @@ mod tests {
         Timestamp::from_microsecond(1_000_000_000_000_000 + micros).unwrap()
     }
 
-    fn key(n: u8) -> KeyId {
-        KeyId::from_bytes([n; 16])
+    fn key(n: u8) -> Uuid {
+        Uuid::from_bytes([n; 16])
     }
 
     const PROJECT: ProjectId = ProjectId::from_bytes([9; 16]);
@@ -164,7 +165,7 @@ mod tests {
     fn idle_windows_are_given_back() {
         let limiter = RateLimiter::default();
         for n in 0..SWEEP_EVERY {
-            let id = KeyId::from_bytes(u128::from(n).to_be_bytes());
+            let id = Uuid::from_u128(u128::from(n));
             limiter.pass(id, PROJECT, &limits(1, u32::MAX), at(i64::from(n) * 1_000_000)).unwrap();
         }
         assert!(limiter.windows.lock().connections.len() <= 60);

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use mnemon_core::{KeyId, ProjectId, Timestamp};
+use mnemon_core::{ConnectionId, KeyId, ProjectId, Timestamp};
 use mnemon_store::{Day, StoreError, Usage};
 use parking_lot::Mutex;
 
-use crate::{CallContext, Engine};
+use crate::{CallContext, Connection, Engine};
 
 const DAY_SECONDS: i64 = 86_400;
 
@@ -24,6 +24,8 @@ pub(crate) enum Counted {
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounter {
     rows: Mutex<HashMap<(ProjectId, KeyId, Day), Usage>>,
+    /// When connections by OAuth were last used.
+    connections: Mutex<HashMap<ConnectionId, Timestamp>>,
 }
 
 /// The day of a moment.
@@ -33,6 +35,9 @@ pub(crate) fn day_of(at: Timestamp) -> Day {
 
 impl UsageCounter {
     pub(crate) fn count(&self, ctx: &CallContext, what: Counted) {
+        if let Connection::Oauth(id) = ctx.connection {
+            self.connections.lock().insert(id, ctx.now);
+        }
         let (project, key, day) = (ctx.project(), ctx.credential.key, day_of(ctx.now));
         let mut rows = self.rows.lock();
         let row = rows.entry((project, key, day)).or_insert_with(|| Usage {
@@ -85,6 +90,11 @@ impl UsageCounter {
 impl Engine {
     /// Writes the figures counted so far. When storage is away they are kept for the next try.
     pub async fn flush_usage(&self) -> Result<(), StoreError> {
+        // Lost when storage is away: the next use says it again.
+        let connections: Vec<_> = self.usage.connections.lock().drain().collect();
+        if !connections.is_empty() {
+            self.store.note_connections(connections).await?;
+        }
         let rows = self.usage.take();
         if rows.is_empty() {
             return Ok(());

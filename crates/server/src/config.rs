@@ -3,6 +3,7 @@
 
 mod environment;
 mod layers;
+mod network;
 mod sections;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use mnemon_core::{PlanTable, Secret};
 
 pub use environment::{ENVIRONMENT, Variable};
 pub use layers::{Layers, Mistakes};
+pub use network::Network;
 pub use sections::{LogFormat, machine_memory_bytes};
 
 /// The defaults, with a comment for every setting.
@@ -29,6 +31,8 @@ pub struct Config {
     pub log: LogConfig,
     /// What each plan allows.
     pub plans: PlanTable,
+    /// Calls to addresses that others choose.
+    pub outgoing: OutgoingSettings,
     /// The operator's token, where it is handed in instead of made on the first start.
     pub operator_token: Option<Secret<String>>,
 }
@@ -44,6 +48,17 @@ pub struct ServerConfig {
     pub base_url: Option<String>,
     /// Web pages that may call from a browser.
     pub allowed_origins: Vec<String>,
+    /// Whose word about a caller's address is taken.
+    pub trusted_proxies: Vec<Network>,
+}
+
+/// Calls to addresses that others choose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutgoingSettings {
+    /// Hosts that may lie anywhere and speak plain HTTP.
+    pub allowed_hosts: Vec<String>,
+    /// Certificates to trust beside the usual ones, as a PEM file.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// Where records rest.

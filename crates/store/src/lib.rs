@@ -5,13 +5,15 @@
 //! restore takes the project's next `seq` inside the writing transaction, so that commit order equals seq order and
 //! "everything after S" never misses a row.
 //!
-//! To add an act: 1. the trait in `traits.rs` and its values in `values.rs`, or both in `administration.rs`, 2. `sqlite/`,
+//! To add an act: 1. the trait in `traits.rs` and its values in `values.rs`, or both in a file of
+//! their own such as `administration.rs` or `oauth.rs`, 2. `sqlite/`,
 //! in the file of the same name, 3. a story in `conformance/`, which every engine runs unchanged.
 
 mod administration;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod error;
+mod oauth;
 pub mod sqlite;
 mod traits;
 mod values;
@@ -21,6 +23,7 @@ pub use administration::{
     WorkspaceRow,
 };
 pub use error::StoreError;
+pub use oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
 pub use values::{
     Actor, AuditEntry, Brief, Change, Credential, Idempotency, Insert, Inserted, NewKey, Present, Presented, Replay,

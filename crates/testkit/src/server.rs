@@ -7,7 +7,8 @@ use axum::Router;
 use http_body_util::BodyExt;
 use mnemon_core::PlanTable;
 use mnemon_engine::{Engine, EngineConfig};
-use mnemon_server::config::ServerConfig;
+use mnemon_gateway::Outgoing;
+use mnemon_server::config::{Network, ServerConfig};
 use mnemon_server::{App, router, serve};
 use mnemon_store::Store;
 use mnemon_store::sqlite::SqliteStore;
@@ -28,11 +29,21 @@ pub struct TestServerOptions {
     pub index_bytes_max: usize,
     /// Web pages that may call.
     pub allowed_origins: Vec<String>,
+    /// The way to addresses that others choose.
+    pub outgoing: Outgoing,
+    /// Whose word about a caller's address is taken.
+    pub trusted_proxies: Vec<Network>,
 }
 
 impl Default for TestServerOptions {
     fn default() -> Self {
-        Self { plans: PlanTable::default(), index_bytes_max: 256 << 20, allowed_origins: Vec::new() }
+        Self {
+            plans: PlanTable::default(),
+            index_bytes_max: 256 << 20,
+            allowed_origins: Vec::new(),
+            outgoing: Outgoing::default(),
+            trusted_proxies: Vec::new(),
+        }
     }
 }
 
@@ -137,7 +148,11 @@ impl TestServer {
 impl Running {
     async fn start(data: &Path, options: &TestServerOptions, clock: &Arc<TestClock>, ids: &Arc<CountedIds>) -> Self {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).expect("the store opens"));
-        let config = EngineConfig { plans: options.plans.clone(), index_bytes_max: options.index_bytes_max };
+        let config = EngineConfig {
+            plans: options.plans.clone(),
+            index_bytes_max: options.index_bytes_max,
+            outgoing: options.outgoing.clone(),
+        };
         let (clock, ids) = (Arc::clone(clock), Arc::clone(ids));
         let engine = Arc::new(Engine::new(Arc::clone(&store), clock, ids, config));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -148,6 +163,7 @@ impl Running {
             listen: address,
             base_url: None,
             allowed_origins: options.allowed_origins.clone(),
+            trusted_proxies: options.trusted_proxies.clone(),
         };
         let router = router(App::new(Arc::clone(&engine), &server_config, &url));
         let (stop, stopped) = oneshot::channel();

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
-use mnemon_server::config::Config;
+use mnemon_gateway::{Outgoing, OutgoingConfig};
+use mnemon_server::config::{Config, OutgoingSettings};
 use mnemon_server::{App, router};
 use mnemon_store::sqlite::SqliteStore;
 use serde_json::json;
@@ -34,7 +35,11 @@ pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
 async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let data_dir = &config.storage.data_dir;
     let store = SqliteStore::open(data_dir).with_context(|| format!("can't use {}", data_dir.display()))?;
-    let engine_config = EngineConfig { plans: config.plans.clone(), index_bytes_max: config.recall.memory_bytes };
+    let engine_config = EngineConfig {
+        plans: config.plans.clone(),
+        index_bytes_max: config.recall.memory_bytes,
+        outgoing: outgoing(&config.outgoing)?,
+    };
     let mut engine = Engine::new(Arc::new(store), Arc::new(SystemClock), Arc::new(SystemIds), engine_config);
     if let Some(token) = &config.operator_token {
         engine = engine.with_operator_token(token);
@@ -60,6 +65,15 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     engine.close().await;
     tracing::info!("stopped");
     Ok(served?)
+}
+
+fn outgoing(config: &OutgoingSettings) -> anyhow::Result<Outgoing> {
+    let mut outgoing = OutgoingConfig { allowed_hosts: config.allowed_hosts.clone(), trusted: Vec::new() };
+    if let Some(path) = &config.ca_file {
+        let pem = std::fs::read(path).with_context(|| format!("can't read outgoing.ca_file {}", path.display()))?;
+        outgoing.trust_pem(&pem).map_err(|problem| anyhow!("outgoing.ca_file {}: {problem}", path.display()))?;
+    }
+    Ok(Outgoing::new(&outgoing)?)
 }
 
 async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {

@@ -95,7 +95,7 @@ impl Engine {
 }
 
 /// Refuses plain members before anything is looked up, so that they learn nothing of what exists.
-fn need_role(ctx: &AdminContext) -> Result<(), AdminError> {
+pub(super) fn need_role(ctx: &AdminContext) -> Result<(), AdminError> {
     match &ctx.authority {
         Authority::Member(credential) if credential.role == Role::Member => {
             Err(AdminError::Forbidden("this needs the key of a member with the role admin or head"))

@@ -15,9 +15,12 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_LISTEN", setting: "server.listen" },
     Variable { name: "MNEMON_BASE_URL", setting: "server.base_url" },
     Variable { name: "MNEMON_ALLOWED_ORIGINS", setting: "server.allowed_origins" },
+    Variable { name: "MNEMON_TRUSTED_PROXIES", setting: "server.trusted_proxies" },
     Variable { name: "MNEMON_DATA_DIR", setting: "storage.data_dir" },
     Variable { name: "MNEMON_OPERATOR_TOKEN", setting: "admin.operator_token" },
     Variable { name: "MNEMON_RECALL_MEMORY_BYTES", setting: "recall.memory_bytes" },
+    Variable { name: "MNEMON_OUTGOING_ALLOWED_HOSTS", setting: "outgoing.allowed_hosts" },
+    Variable { name: "MNEMON_OUTGOING_CA_FILE", setting: "outgoing.ca_file" },
     Variable { name: "MNEMON_LOG_LEVEL", setting: "log.level" },
     Variable { name: "MNEMON_LOG_FORMAT", setting: "log.format" },
 ];

@@ -3,7 +3,7 @@
 use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
-use super::{Config, LogConfig, RecallConfig, ServerConfig, StorageConfig};
+use super::{Config, LogConfig, Network, OutgoingSettings, RecallConfig, ServerConfig, StorageConfig};
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,9 @@ impl<'a> Reader<'a> {
         let recall = RecallConfig { memory_bytes: self.memory_bytes() };
         let log = self.log();
         let plans = self.plans();
+        let outgoing = self.outgoing();
         let operator_token = self.operator_token();
-        Some(Config { server: server?, storage, recall, log: log?, plans, operator_token })
+        Some(Config { server: server?, storage, recall, log: log?, plans, outgoing, operator_token })
     }
 
     fn server(&mut self) -> Option<ServerConfig> {
@@ -60,12 +61,35 @@ impl<'a> Reader<'a> {
             self.mistake(&format!("server.base_url must begin with http:// or https://, not '{url}'"));
         }
         let allowed_origins = self.strings("server.allowed_origins");
-        for origin in allowed_origins.iter().filter(|origin| !is_web_address(origin)) {
+        for origin in allowed_origins.iter().filter(|origin| *origin != "*" && !is_web_address(origin)) {
             self.mistake(&format!(
                 "server.allowed_origins must hold origins such as https://app.example.com, not '{origin}'"
             ));
         }
-        Some(ServerConfig { service_name, listen: parsed?, base_url, allowed_origins })
+        let trusted_proxies = self.networks("server.trusted_proxies");
+        Some(ServerConfig { service_name, listen: parsed?, base_url, allowed_origins, trusted_proxies })
+    }
+
+    fn networks(&mut self, path: &str) -> Vec<Network> {
+        let texts = self.strings(path);
+        let wrong = texts.iter().filter(|text| Network::parse(text).is_none());
+        let wrong: Vec<String> = wrong
+            .map(|text| format!("{path} must hold addresses or networks such as 10.0.0.0/8, not '{text}'"))
+            .collect();
+        self.mistakes.extend(wrong);
+        texts.iter().filter_map(|text| Network::parse(text)).collect()
+    }
+
+    fn outgoing(&mut self) -> OutgoingSettings {
+        let allowed_hosts = self.strings("outgoing.allowed_hosts");
+        let is_host = |text: &&String| !text.is_empty() && !text.contains(['/', '@', ' ']);
+        for host in allowed_hosts.iter().filter(|text| !is_host(text)) {
+            self.mistake(&format!(
+                "outgoing.allowed_hosts must hold hosts such as mcp.internal or 10.0.0.7, not '{host}'"
+            ));
+        }
+        let ca_file = Some(self.string("outgoing.ca_file")).filter(|path| !path.is_empty()).map(Into::into);
+        OutgoingSettings { allowed_hosts, ca_file }
     }
 
     fn log(&mut self) -> Option<LogConfig> {

@@ -14,6 +14,7 @@ mod leaving;
 mod listing;
 mod log;
 mod model;
+mod oauth;
 mod people;
 mod purging;
 mod records;
@@ -29,6 +30,7 @@ pub use leaving::*;
 pub use listing::*;
 pub use log::*;
 pub use model::*;
+pub use oauth::*;
 pub use people::*;
 pub use purging::*;
 pub use records::*;
@@ -106,6 +108,15 @@ macro_rules! conformance {
             a_snapshot_does_not_bring_back_what_was_purged
             compacting_changes_nothing_to_be_seen
             strangers_run_nothing
+            a_client_comes_back_and_is_replaced
+            a_code_makes_one_connection
+            a_code_used_wrongly_is_used_up
+            a_code_used_twice_ends_what_it_gave
+            a_code_used_at_once_by_many_leaves_nothing
+            a_connection_ends_at_once
+            a_code_dies_with_its_key
+            connections_are_listed_with_their_last_use
+            ended_connections_and_unused_clients_go
         );
     };
     (@each $make:expr; $($story:ident)*) => {$(

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mnemon_core::{CredentialHash, ProjectId, Seq};
 use parking_lot::RwLock;
 
-use crate::{Credential, Presented};
+use crate::{Credential, Grant, Presented};
 
 /// How many credentials are kept. At about half a kilobyte each this is 16 MB.
 const CREDENTIALS_MAX: usize = 32_768;
@@ -55,6 +55,8 @@ struct Known {
     /// Counts the changes. Who read storage before a change must not put what it read here after it.
     generation: u64,
     entries: HashMap<CredentialHash, (Arc<Credential>, Arc<AtomicU64>)>,
+    /// The connections by OAuth, each of which leads to one of the above.
+    grants: HashMap<CredentialHash, Grant>,
 }
 
 impl KnownCredentials {
@@ -81,9 +83,27 @@ impl KnownCredentials {
         known.entries.insert(hash, (credential, seq));
     }
 
+    /// The connection, or the generation to hand to [`Self::keep_grant`] after reading it from storage.
+    pub(super) fn find_grant(&self, hash: &CredentialHash) -> Result<Grant, u64> {
+        let known = self.inner.read();
+        known.grants.get(hash).cloned().ok_or(known.generation)
+    }
+
+    pub(super) fn keep_grant(&self, hash: CredentialHash, grant: Grant, generation: u64) {
+        let mut known = self.inner.write();
+        if known.generation != generation {
+            return;
+        }
+        if known.grants.len() >= CREDENTIALS_MAX {
+            known.grants.clear();
+        }
+        known.grants.insert(hash, grant);
+    }
+
     pub(super) fn forget_all(&self) {
         let mut known = self.inner.write();
         known.generation += 1;
         known.entries.clear();
+        known.grants.clear();
     }
 }

@@ -11,8 +11,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { no: 1, name: "first_tables", sql: include_str!("../../migrations/sqlite/0001_first_tables.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { no: 1, name: "first_tables", sql: include_str!("../../migrations/sqlite/0001_first_tables.sql") },
+    Migration { no: 2, name: "oauth", sql: include_str!("../../migrations/sqlite/0002_oauth.sql") },
+];
 
 /// Applies what is missing. Each step is its own transaction together with the note that it was applied, so a kill at
 /// any moment leaves whole steps, and the next start goes on from there.
@@ -93,17 +95,21 @@ mod tests {
     #[test]
     fn a_migration_cut_off_at_any_statement_is_completed_by_the_next_start() {
         let path = std::env::temp_dir().join(format!("mnemon-migrate-{}.db", std::process::id()));
-        let steps: Vec<&str> = MIGRATIONS[0].sql.split_inclusive(';').collect();
-        for done in 0..steps.len() {
-            let _ = std::fs::remove_file(&path);
-            let cut_off = Connection::open(&path).unwrap();
-            cut_off.execute_batch("BEGIN IMMEDIATE").unwrap();
-            cut_off.execute_batch(&steps[..done].concat()).unwrap();
-            drop(cut_off);
-            let mut conn = Connection::open(&path).unwrap();
-            migrate(&mut conn).unwrap();
-            migrate(&mut conn).unwrap();
-            assert_eq!(newest_applied(&conn), Ok(1));
+        for (before, cut) in MIGRATIONS.iter().enumerate() {
+            // A semicolon inside a comment ends no statement: SQLite takes the rest as a comment of the next one.
+            let steps: Vec<&str> = cut.sql.split_inclusive(";\n").collect();
+            for done in 0..steps.len() {
+                let _ = std::fs::remove_file(&path);
+                let mut cut_off = Connection::open(&path).unwrap();
+                migrate_with(&mut cut_off, &MIGRATIONS[..before]).unwrap();
+                cut_off.execute_batch("BEGIN IMMEDIATE").unwrap();
+                cut_off.execute_batch(&steps[..done].concat()).unwrap();
+                drop(cut_off);
+                let mut conn = Connection::open(&path).unwrap();
+                migrate(&mut conn).unwrap();
+                migrate(&mut conn).unwrap();
+                assert_eq!(newest_applied(&conn), Ok(MIGRATIONS.len() as i64));
+            }
         }
         std::fs::remove_file(&path).unwrap();
     }
@@ -124,8 +130,11 @@ mod tests {
         migrate(&mut conn).unwrap();
         conn.execute("INSERT INTO migration (no, name) VALUES (99, 'later')", []).unwrap();
         let error = migrate(&mut conn).unwrap_err().to_string();
-        let expected = "storage failed: the database has schema 99, and this program knows schemas up to 1: it was written by \
-                        a newer mnemon; start that one, or restore a backup made before the upgrade";
+        let newest = MIGRATIONS.len();
+        let expected = format!(
+            "storage failed: the database has schema 99, and this program knows schemas up to {newest}: it was written by \
+             a newer mnemon; start that one, or restore a backup made before the upgrade"
+        );
         assert_eq!(error, expected);
     }
 }

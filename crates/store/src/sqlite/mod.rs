@@ -26,6 +26,7 @@ mod listing;
 mod log;
 mod memory;
 mod migrate;
+mod oauth;
 mod people;
 mod projects;
 mod purging;

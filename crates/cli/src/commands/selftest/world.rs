@@ -8,6 +8,7 @@ use mnemon_core::{
 };
 use mnemon_engine::admin::{AdminContext, NewDepartment, NewKeyRequest, NewMember};
 use mnemon_engine::{CallContext, Engine, EngineConfig, SystemIds};
+use mnemon_gateway::Outgoing;
 use mnemon_store::sqlite::SqliteStore;
 
 use super::chance::{Chance, MovedClock};
@@ -44,7 +45,8 @@ impl World {
         let name = SystemIds.uuid(clock.now()).simple().to_string();
         let folder = std::env::temp_dir().join(format!("mnemon-selftest-{name}"));
         let store = Arc::new(SqliteStore::open(&folder)?);
-        let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: 64 << 20 };
+        let config =
+            EngineConfig { plans: PlanTable::default(), index_bytes_max: 64 << 20, outgoing: Outgoing::default() };
         let engine = Engine::new(store, clock.clone(), Arc::new(SystemIds), config);
         let token = engine.first_operator_token().await?.expect("a new store has no operator yet");
         let operator = engine.authenticate_admin(token.expose()).await?;

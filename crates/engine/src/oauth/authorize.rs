@@ -1,0 +1,252 @@
+//! A client asks, a person agrees by pasting a key, and the client gets a code.
+
+use std::net::IpAddr;
+
+use mnemon_core::{CredentialHash, CredentialKind, make_token};
+use mnemon_store::{NewCode, OauthClient, StoreError};
+
+use super::{CODE_LIFE, ClientError, Issuer, redirects};
+use crate::{Engine, NotAuthenticated};
+
+const STATE_CHARS_MAX: usize = 4_096;
+/// SHA-256 in base64url, without padding.
+const CHALLENGE_CHARS: usize = 43;
+
+/// What a client asks for, as it came. Each thing comes once or not at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuthorizationRequest {
+    /// Who asks.
+    pub client_id: Option<String>,
+    /// Where the answer goes.
+    pub redirect_uri: Option<String>,
+    /// What kind of answer.
+    pub response_type: Option<String>,
+    /// How the code will be proven.
+    pub code_challenge: Option<String>,
+    /// By which method.
+    pub code_challenge_method: Option<String>,
+    /// What is asked for.
+    pub scope: Option<String>,
+    /// Comes back as it is.
+    pub state: Option<String>,
+    /// What shall be opened.
+    pub resource: Option<String>,
+    /// What came more than once.
+    pub repeated: Option<&'static str>,
+}
+
+/// Where an answer goes, and what it takes along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Return {
+    /// The client's own address, as it was registered.
+    pub redirect_uri: String,
+    /// The client's state.
+    pub state: Option<String>,
+}
+
+/// A request in order: what a person is asked to agree to.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Who asks.
+    pub client: OauthClient,
+    /// Where the answer goes.
+    pub back: Return,
+    /// The host that it goes to.
+    pub host: String,
+    /// Whether that is the person's own machine.
+    pub is_loopback: bool,
+    challenge: String,
+}
+
+/// An error that the client is told, at its own address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturnedError {
+    /// Where it goes.
+    pub back: Return,
+    /// The word of the protocol.
+    pub code: &'static str,
+    /// What is wrong, for whoever writes the client.
+    pub description: &'static str,
+}
+
+/// Why nobody is asked to agree.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuthorizeError {
+    /// It is unsafe to send anybody anywhere: the person is told here.
+    #[error("{0}")]
+    Shown(&'static str),
+    /// The client is not known.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The client is told.
+    #[error("{}", .0.description)]
+    Returned(ReturnedError),
+}
+
+/// Why a pasted key led to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// It is not accepted.
+    #[error("the key was not accepted")]
+    WrongKey,
+    /// Too many wrong ones came from this address.
+    #[error("too many wrong keys; try again in {retry_after_seconds} s")]
+    TooMany {
+        /// When one more may be tried.
+        retry_after_seconds: u64,
+    },
+    /// It could not be found out.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Engine {
+    /// Judges what a client asks for.
+    pub async fn check_authorization(
+        &self,
+        issuer: &Issuer,
+        request: AuthorizationRequest,
+        caller: IpAddr,
+    ) -> Result<Asked, AuthorizeError> {
+        // First who asks and where the answer goes. Until both are known to belong together nothing is sent there.
+        if let Some("client_id" | "redirect_uri") = request.repeated {
+            return Err(AuthorizeError::Shown("the request names its client or its redirect_uri twice"));
+        }
+        let id = request.client_id.as_deref().ok_or(AuthorizeError::Shown("the request names no client_id"))?;
+        let client = self.find_client(id, caller).await?;
+        let uri = request.redirect_uri.clone();
+        let uri = uri.ok_or(AuthorizeError::Shown("the request names no redirect_uri to return to"))?;
+        let foreign = AuthorizeError::Shown("the address to return to is not one that this client has registered");
+        let redirect = redirects::parse(&uri).map_err(|_| foreign.clone())?;
+        if !redirects::is_registered(&uri, &client.redirect_uris) {
+            return Err(foreign);
+        }
+        let state_is_long = request.state.as_ref().is_some_and(|state| state.len() > STATE_CHARS_MAX);
+        let state = request.state.clone().filter(|_| !state_is_long);
+        let back = Return { redirect_uri: uri, state };
+        let checked = if state_is_long { Err(STATE_TOO_LONG) } else { check_rest(issuer, &request) };
+        match checked {
+            Ok(challenge) => {
+                Ok(Asked { client, back, host: redirect.host, is_loopback: redirect.is_loopback, challenge })
+            }
+            Err((code, description)) => Err(AuthorizeError::Returned(ReturnedError { back, code, description })),
+        }
+    }
+
+    /// The person agreed with this key: makes the code that the client exchanges for a token.
+    pub async fn grant(&self, issuer: &Issuer, asked: &Asked, key: &str, caller: IpAddr) -> Result<String, GrantError> {
+        let now = self.clock.now();
+        let counted = self.oauth.wrong_keys.count(caller, now);
+        counted.map_err(|retry_after_seconds| GrantError::TooMany { retry_after_seconds })?;
+        // People copy keys with the white space around them.
+        let authenticated = self.authenticate(key.trim()).await;
+        if !matches!(authenticated, Err(NotAuthenticated::Rejected)) {
+            self.oauth.wrong_keys.forgive(caller);
+        }
+        let ctx = authenticated.map_err(|error| match error {
+            NotAuthenticated::Rejected => GrantError::WrongKey,
+            NotAuthenticated::Store(error) => GrantError::Store(error),
+        })?;
+        let code = make_token(CredentialKind::OauthCode, &self.ids.secret());
+        let new = NewCode {
+            hash: CredentialHash::of(code.expose()),
+            client: asked.client.id.clone(),
+            client_name: asked.client.name.clone(),
+            redirect_uri: asked.back.redirect_uri.clone(),
+            challenge: asked.challenge.clone(),
+            resource: issuer.resource().to_owned(),
+            key: ctx.credential.key,
+            created_at: now,
+            expires_at: now + CODE_LIFE,
+        };
+        self.store.insert_code(new).await?;
+        Ok(asked.back.location(issuer, &[("code", code.expose())]))
+    }
+}
+
+type Wrong = (&'static str, &'static str);
+
+const STATE_TOO_LONG: Wrong = ("invalid_request", "state has at most 4096 characters");
+
+/// Everything that the client itself is told about.
+fn check_rest(issuer: &Issuer, request: &AuthorizationRequest) -> Result<String, Wrong> {
+    if request.repeated.is_some() {
+        return Err(("invalid_request", "a parameter was given more than once"));
+    }
+    match request.response_type.as_deref() {
+        Some("code") => {}
+        None => return Err(("invalid_request", "response_type is missing; it must be code")),
+        Some(_) => return Err(("unsupported_response_type", "response_type must be code")),
+    }
+    let challenge = request.code_challenge.clone();
+    let challenge = challenge.ok_or(("invalid_request", "code_challenge is missing; PKCE with S256 is required"))?;
+    if request.code_challenge_method.as_deref() != Some("S256") {
+        return Err(("invalid_request", "code_challenge_method must be S256"));
+    }
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if challenge.len() != CHALLENGE_CHARS || !challenge.bytes().all(is_base64url) {
+        return Err((
+            "invalid_request",
+            "code_challenge must be the SHA-256 of the verifier in base64url, 43 characters",
+        ));
+    }
+    // Other scopes are not refused, and not given: the token says what it is for.
+    let is_scope = |text: &str| text.bytes().all(|byte| matches!(byte, b' ' | 0x21 | 0x23..=0x5b | 0x5d..=0x7e));
+    if !request.scope.as_deref().is_none_or(is_scope) {
+        return Err(("invalid_scope", "scope must be words of visible ASCII characters; the one scope here is mcp"));
+    }
+    if !request.resource.as_deref().is_none_or(|resource| issuer.is_meant_by(resource)) {
+        return Err(("invalid_target", "resource must be the address of this service's MCP endpoint"));
+    }
+    Ok(challenge)
+}
+
+impl Return {
+    /// The client's address with an answer, the state and our name on it.
+    pub fn location(&self, issuer: &Issuer, answer: &[(&str, &str)]) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(answer);
+        if let Some(state) = &self.state {
+            query.append_pair("state", state);
+        }
+        query.append_pair("iss", issuer.base_url());
+        let mark = if self.redirect_uri.contains('?') { '&' } else { '?' };
+        format!("{}{mark}{}", self.redirect_uri, query.finish())
+    }
+}
+
+impl ReturnedError {
+    /// The client's address with the error on it.
+    pub fn location(&self, issuer: &Issuer) -> String {
+        self.back.location(issuer, &[("error", self.code), ("error_description", self.description)])
+    }
+}
+
+impl Asked {
+    /// The client's address with the person's refusal on it.
+    pub fn refused(&self, issuer: &Issuer) -> String {
+        let answer = [("error", "access_denied"), ("error_description", "the person did not agree")];
+        self.back.location(issuer, &answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_joins_what_the_address_has_already() {
+        let issuer = Issuer::new("https://memory.example");
+        let location = |uri: &str, state: Option<&str>| {
+            let back = Return { redirect_uri: uri.to_owned(), state: state.map(str::to_owned) };
+            back.location(&issuer, &[("code", "c")])
+        };
+        let iss = "iss=https%3A%2F%2Fmemory.example";
+        assert_eq!(location("https://a.b/x", None), format!("https://a.b/x?code=c&{iss}"));
+        assert_eq!(location("https://a.b/x?y=z", Some("s")), format!("https://a.b/x?y=z&code=c&state=s&{iss}"));
+        assert_eq!(
+            location("https://a.b/x", Some("a b&code=evil\r\n#é")),
+            format!("https://a.b/x?code=c&state=a+b%26code%3Devil%0D%0A%23%C3%A9&{iss}")
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! How often an address did something in the last 60 seconds.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
+
+use mnemon_core::Timestamp;
+use parking_lot::Mutex;
+
+const WINDOW_MICROS: i64 = 60_000_000;
+/// More addresses than that are looked through for idle ones.
+const ADDRESSES_MAX: usize = 10_000;
+
+/// A bound on what one address may do in a minute.
+#[derive(Debug)]
+pub struct PerAddress {
+    count_max: usize,
+    windows: Mutex<HashMap<IpAddr, VecDeque<i64>>>,
+}
+
+impl PerAddress {
+    /// So many in a minute.
+    pub fn new(count_max: usize) -> Self {
+        Self { count_max, windows: Mutex::default() }
+    }
+
+    /// Counts one, or says in how many seconds there is room for it. It is counted before it is done: otherwise a hundred
+    /// at the same moment would all find room.
+    pub fn count(&self, address: IpAddr, now: Timestamp) -> Result<(), u64> {
+        let now = now.as_microsecond();
+        let mut windows = self.windows.lock();
+        if windows.len() > ADDRESSES_MAX {
+            windows.retain(|_, moments| moments.back().is_some_and(|at| now - at < WINDOW_MICROS));
+        }
+        let moments = windows.entry(household(address)).or_default();
+        while moments.front().is_some_and(|at| now - at >= WINDOW_MICROS) {
+            moments.pop_front();
+        }
+        match moments.front() {
+            Some(oldest) if moments.len() >= self.count_max => {
+                Err(u64::try_from(oldest + WINDOW_MICROS - now).unwrap_or(0).div_ceil(1_000_000).max(1))
+            }
+            _ => {
+                moments.push_back(now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes back the last one counted: it was none after all.
+    pub fn forgive(&self, address: IpAddr) {
+        if let Some(moments) = self.windows.lock().get_mut(&household(address)) {
+            moments.pop_back();
+        }
+    }
+}
+
+/// Whom an address stands for: of IPv6 everybody has at least 2^64.
+fn household(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_microsecond(1_000_000_000_000_000 + micros).unwrap()
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_limit_passes_and_the_next_waits_until_the_first_is_a_minute_old() {
+        let bound = PerAddress::new(2);
+        let one = address("192.0.2.1");
+        assert_eq!(bound.count(one, at(0)), Ok(()));
+        assert_eq!(bound.count(one, at(10_000_000)), Ok(()));
+        assert_eq!(bound.count(one, at(10_000_001)), Err(50));
+        assert_eq!(bound.count(one, at(59_999_999)), Err(1));
+        assert_eq!(bound.count(one, at(60_000_000)), Ok(()));
+        assert_eq!(bound.count(address("192.0.2.2"), at(10_000_001)), Ok(()), "others do not wait");
+    }
+
+    #[test]
+    fn what_was_none_does_not_count() {
+        let bound = PerAddress::new(1);
+        let one = address("192.0.2.1");
+        for micros in 0..5 {
+            assert_eq!(bound.count(one, at(micros)), Ok(()));
+            bound.forgive(one);
+        }
+    }
+
+    #[test]
+    fn an_address_of_ipv6_stands_for_its_network_and_a_mapped_one_for_itself() {
+        let bound = PerAddress::new(1);
+        assert_eq!(bound.count(address("2001:db8::1"), at(0)), Ok(()));
+        assert_eq!(bound.count(address("2001:db8::ffff:1"), at(0)), Err(60));
+        assert_eq!(bound.count(address("2001:db8:0:1::1"), at(0)), Ok(()));
+        assert_eq!(bound.count(address("192.0.2.1"), at(0)), Ok(()));
+        assert_eq!(bound.count(address("::ffff:192.0.2.1"), at(0)), Err(60));
+    }
+
+    #[test]
+    fn idle_addresses_are_given_back() {
+        let bound = PerAddress::new(1);
+        for n in 0..ADDRESSES_MAX as u32 + 2 {
+            let _ = bound.count(IpAddr::V4(n.into()), at(i64::from(n) * 1_000_000));
+        }
+        assert!(bound.windows.lock().len() <= 61);
+    }
+}
