@@ -17,6 +17,7 @@ mod model;
 mod oauth;
 mod people;
 mod purging;
+mod reading;
 mod records;
 mod running;
 mod sources;
@@ -33,6 +34,7 @@ pub use model::*;
 pub use oauth::*;
 pub use people::*;
 pub use purging::*;
+pub use reading::*;
 pub use records::*;
 pub use running::*;
 pub use sources::*;
@@ -46,6 +48,8 @@ macro_rules! conformance {
             a_saved_record_comes_back_whole
             odd_texts_come_back_byte_for_byte
             load_keeps_the_order_and_leaves_out_what_is_not_there
+            a_record_read_before_shows_every_change
+            known_and_unknown_records_come_in_the_order_asked_for
             concurrent_saves_take_consecutive_places
             a_duplicate_is_equal_in_five_things
             a_duplicate_brings_given_values_up_to_date

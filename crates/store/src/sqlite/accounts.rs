@@ -8,6 +8,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
+use super::known_records::Touched;
 use super::rows::{Cells, integer, micros, micros_opt};
 use crate::{Accounts, Actor, AuditEntry, NewKey, StoreError};
 
@@ -86,7 +87,11 @@ impl Accounts for SqliteStore {
     }
 
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
-        self.writer.write(move |tx| insert_audit(tx.conn, &audit, 1)).await
+        let act = move |tx: &mut Tx<'_>| {
+            tx.touch_records(Touched::Nothing);
+            insert_audit(tx.conn, &audit, 1)
+        };
+        self.writer.write(act).await
     }
 
     async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {

@@ -9,6 +9,7 @@ use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::error::no_such_project;
+use super::known_records::Touched;
 use super::memory::Memory;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use crate::StoreError;
@@ -29,6 +30,10 @@ pub(super) struct Projects {
     changed: Vec<ProjectId>,
     has_new_people: bool,
     has_purged: bool,
+    /// What the act that runs now has said of the records it changes.
+    touched: Option<Touched>,
+    /// What all acts of the batch may have changed.
+    touched_records: Vec<Touched>,
     entries: usize,
 }
 
@@ -178,6 +183,12 @@ impl Tx<'_> {
         self.projects.has_purged = true;
     }
 
+    /// Says which records this act may have changed. An act that says nothing is taken to have changed all of them: not
+    /// only a record's own row shows in it, but also its author's name and its workspace's end.
+    pub(super) fn touch_records(&mut self, touched: Touched) {
+        self.projects.touched = Some(touched);
+    }
+
     /// Says that this act changed what credentials follow from.
     pub(super) fn touch_people(&mut self) {
         self.projects.has_new_people = true;
@@ -208,6 +219,14 @@ impl Projects {
         std::mem::take(&mut self.has_purged)
     }
 
+    /// Takes down what the act that just ran may have changed.
+    pub(super) fn end_act(&mut self) {
+        let touched = self.touched.take().unwrap_or(Touched::Everything);
+        if touched != Touched::Nothing && !self.touched_records.contains(&touched) {
+            self.touched_records.push(touched);
+        }
+    }
+
     /// Tells the readers what was committed. Comes after the commit and before the first answer.
     pub(super) fn publish(&mut self, memory: &Memory) {
         for id in self.changed.drain(..) {
@@ -215,6 +234,9 @@ impl Projects {
                 state.is_changed = false;
                 memory.seqs.raise(id, Seq(state.seq));
             }
+        }
+        for touched in self.touched_records.drain(..) {
+            memory.records.forget(touched);
         }
         if std::mem::take(&mut self.has_new_people) {
             memory.credentials.forget_all();

@@ -6,6 +6,7 @@ use rusqlite::params;
 use super::batch::Tx;
 use super::bodies::{Bodies, Stored};
 use super::checksum;
+use super::known_records::Touched;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use crate::{Idempotency, Insert, Inserted, Replay, StoreError};
@@ -15,6 +16,7 @@ const OUTDATED_MAX: i64 = 4;
 
 pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
     let record = &insert.record;
+    tx.touch_records(Touched::Nothing);
     tx.check_author(record.project, record.author)?;
     if let Some(key) = &insert.idempotency
         && let Some(earlier) = find_earlier(tx, record, key)?
@@ -99,6 +101,7 @@ fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Rec
     bring_up_to_date(&mut fresh.valid_until, &given.valid_until);
     if fresh != stored.record {
         fresh.updated_at = given.created_at;
+        tx.touch_records(Touched::Project(given.project));
         update_given_values(tx, given, &stored, &fresh)?;
     }
     if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {

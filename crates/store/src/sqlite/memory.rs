@@ -1,5 +1,6 @@
-//! What is kept in memory because this process alone writes the file: how far each log has come, and who calls.
-//! Both are changed after a commit and before its acts are answered, so nobody can know more than they say.
+//! What is kept in memory because this process alone writes the file: how far each log has come, who calls, and the
+//! records that were read lately (`known_records.rs`). All are changed after a commit and before its acts are answered, so
+//! nobody can know more than they say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mnemon_core::{CredentialHash, ProjectId, Seq};
 use parking_lot::RwLock;
 
+use super::known_records::KnownRecords;
 use crate::{Credential, Grant, Presented};
 
 /// How many credentials are kept. At about half a kilobyte each this is 16 MB.
@@ -17,6 +19,7 @@ const CREDENTIALS_MAX: usize = 32_768;
 pub(super) struct Memory {
     pub(super) seqs: LastSeqs,
     pub(super) credentials: KnownCredentials,
+    pub(super) records: KnownRecords,
 }
 
 /// The last acknowledged seq of every project that was asked for or written to: some 60 bytes each, never dropped.

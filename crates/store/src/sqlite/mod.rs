@@ -21,6 +21,7 @@ mod files;
 mod guarding;
 mod insert;
 mod keys;
+mod known_records;
 mod leaving;
 mod listing;
 mod log;
@@ -47,6 +48,7 @@ use async_trait::async_trait;
 
 use self::batch::Tx;
 use self::files::Files;
+use self::known_records::Touched;
 use self::memory::Memory;
 use self::readers::Readers;
 use self::writer::Writer;
@@ -93,6 +95,7 @@ fn beat(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO heartbeat (id, beats) VALUES (1, 1)
         ON CONFLICT (id) DO UPDATE SET beats = beats + 1";
+    tx.touch_records(Touched::Nothing);
     tx.conn.prepare_cached(UPSERT)?.execute([])?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, Row, params};
@@ -9,6 +11,7 @@ use super::accounts::insert_audit;
 use super::batch::Tx;
 use super::bodies::{Bodies, find_seq};
 use super::insert::insert;
+use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
 use crate::{AuditEntry, Brief, Insert, Inserted, Records, StoreError};
 
@@ -38,6 +41,7 @@ impl Records for SqliteStore {
         let act = move |tx: &mut Tx<'_>| {
             let values = (project.to_bytes(), member.to_bytes(), &key, &answer);
             tx.conn.prepare_cached(UPDATE)?.execute(values)?;
+            tx.touch_records(Touched::Nothing);
             Ok(())
         };
         self.writer.write(act).await
@@ -45,7 +49,7 @@ impl Records for SqliteStore {
 
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
         if seqs.len() <= SHORT_READ_MAX {
-            return self.readers.read_at_once(|conn| load(conn, project, seqs));
+            return self.load_known(project, seqs);
         }
         let seqs = seqs.to_vec();
         self.readers.read_long(move |conn| load(conn, project, &seqs)).await
@@ -116,6 +120,26 @@ impl Records for SqliteStore {
     ) -> Result<Option<u64>, StoreError> {
         let name = name.clone();
         self.writer.write(move |tx| delete_workspace(tx, project, &name, &audit)).await
+    }
+}
+
+impl SqliteStore {
+    /// Takes what is known from memory and the rest from the file.
+    fn load_known(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
+        let (known, generation) = self.memory.records.find(project, seqs);
+        let missing: Vec<Seq> =
+            seqs.iter().zip(&known).filter(|(_, record)| record.is_none()).map(|(seq, _)| *seq).collect();
+        let mut read = Vec::new();
+        if !missing.is_empty() {
+            read = self.readers.read_at_once(|conn| load(conn, project, &missing))?.into_iter().map(Arc::new).collect();
+            self.memory.records.keep(project, &read, generation);
+        }
+        let mut read = read.into_iter().peekable();
+        let in_order = seqs.iter().zip(known).filter_map(|(seq, known)| {
+            let record = known.or_else(|| read.next_if(|record| record.seq == *seq))?;
+            Some(Arc::unwrap_or_clone(record))
+        });
+        Ok(in_order.collect())
     }
 }
 
@@ -193,6 +217,7 @@ fn read_brief(row: &Row<'_>, project: ProjectId) -> Result<Brief, StoreError> {
 fn forget(tx: &mut Tx<'_>, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, StoreError> {
     const UPDATE: &str = "UPDATE record SET forgotten_at = ?3 WHERE project_id = ?1 AND seq = ?2";
     let mut forgotten = Vec::new();
+    tx.touch_records(Touched::Project(project));
     for seq in seqs {
         let Some((id, no)) = find_living_place(tx.conn, project, *seq)? else { continue };
         tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(audit.at)))?;
@@ -237,6 +262,7 @@ fn restore(
 ) -> Result<Option<Record>, StoreError> {
     const UPDATE: &str = "UPDATE record SET forgotten_at = NULL WHERE project_id = ?1 AND seq = ?2";
     let Some((seq, no)) = find_forgotten_place(tx.conn, project, id, forgotten_since)? else { return Ok(None) };
+    tx.touch_records(Touched::Project(project));
     let live_records = tx.project(project)?.live_records;
     if records_max.is_some_and(|max| live_records >= max) {
         return Ok(None);
@@ -275,6 +301,7 @@ fn delete_workspace(
 ) -> Result<Option<u64>, StoreError> {
     const UPDATE: &str = "UPDATE workspace SET deleted_at = ?3 WHERE project_id = ?1 AND no = ?2";
     let Some(no) = tx.find_workspace(project, name)? else { return Ok(None) };
+    tx.touch_records(Touched::Project(project));
     let count = count_living(tx.conn, project, no)?;
     tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(no.0), micros(audit.at)))?;
     tx.drop_workspace(project, name)?;

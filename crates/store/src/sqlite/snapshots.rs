@@ -4,13 +4,14 @@ use mnemon_core::{ProjectId, Seq, WorkspaceNo};
 use rusqlite::{Connection, params};
 
 use super::batch::Tx;
+use super::known_records::Touched;
 use super::rows::{Cells, integer};
 use crate::{Snapshot, StoreError};
 
 /// Keeps a snapshot of an active workspace unless a newer one is there.
 ///
 /// One that was taken before a purge and arrives after it is dropped: it holds the very text that was to be gone.
-pub(super) fn save_snapshot(tx: &Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Result<(), StoreError> {
+pub(super) fn save_snapshot(tx: &mut Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
         SELECT w.project_id, w.no, ?3, ?4
@@ -22,6 +23,7 @@ pub(super) fn save_snapshot(tx: &Tx<'_>, project: ProjectId, snapshot: &Snapshot
         ON CONFLICT (project_id, workspace_no) DO UPDATE
         SET seq = excluded.seq, bytes = excluded.bytes
         WHERE excluded.seq >= seq";
+    tx.touch_records(Touched::Nothing);
     // Overwriting the old bytes would double the writing, of megabytes. They hold words at most, and compacting takes
     // them away.
     tx.conn.execute_batch("PRAGMA secure_delete = FAST")?;

@@ -5,6 +5,7 @@ use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::known_records::Touched;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use crate::{SourcePart, Sources, StoreError};
 
@@ -32,6 +33,7 @@ impl Sources for SqliteStore {
     ) -> Result<Seq, StoreError> {
         let (source_id, hash) = (source_id.to_owned(), hash.to_owned());
         let act = move |tx: &mut super::batch::Tx<'_>| {
+            tx.touch_records(Touched::Nothing);
             let seq = tx.take_seq(project)?;
             confirm(tx.conn, project, &source_id, &hash, seq, at)?;
             Ok(seq)

@@ -4,11 +4,12 @@ use mnemon_core::{KeyId, ProjectId};
 use rusqlite::{Connection, Row, params};
 
 use super::batch::Tx;
+use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
 use crate::{Day, StoreError, Usage};
 
 /// Adds to the figures of keys that belong to their project; others leave nothing.
-pub(super) fn add_usage(tx: &Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
+pub(super) fn add_usage(tx: &mut Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at)
         SELECT project_id, ?2, id, ?4, ?5, ?6, ?7, ?8, ?9
@@ -18,6 +19,7 @@ pub(super) fn add_usage(tx: &Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
         SET calls = calls + excluded.calls, saves = saves + excluded.saves, searches = searches + excluded.searches,
             rejections = rejections + excluded.rejections, bytes = bytes + excluded.bytes,
             last_used_at = MAX(last_used_at, excluded.last_used_at)";
+    tx.touch_records(Touched::Nothing);
     for row in rows {
         tx.conn.prepare_cached(UPSERT)?.execute(params![
             row.project.to_bytes(),

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::batch::{Projects, Tx};
 use super::error::closed;
 use super::files::{Files, check_whole};
+use super::known_records::Touched;
 use super::memory::Memory;
 use super::migrate::migrate;
 use super::wal::{checkpoint_all, empty_wal, rewrite};
@@ -259,6 +260,8 @@ impl Desk {
         tracing::error!("the database failed, and nothing is written until it was reopened and checked: {error}");
         self.conn = None;
         self.projects = Projects::default();
+        // Whether the last batch was written is unknown.
+        self.memory.records.forget(Touched::Everything);
         self.lost_at = Some(Instant::now());
     }
 
@@ -367,6 +370,7 @@ fn run(conn: &Connection, projects: &mut Projects, jobs: &mut [Box<dyn Job>]) ->
         // An act that panics is a bug of ours, and still no reason to leave everybody else without storage.
         catch_unwind(AssertUnwindSafe(|| job.run(&mut tx)))
             .unwrap_or_else(|_| Err(StoreError::Failed("an act panicked".to_owned())))?;
+        projects.end_act();
     }
     projects.flush(conn)?;
     conn.prepare_cached("COMMIT")?.execute([])?;
