@@ -143,6 +143,16 @@ mod tests {
         assert!(error.starts_with("the JSON has more than 65536 values"), "{error}");
     }
 
+    /// Found by fuzzing: without exact reading, a number came back with another last digit.
+    #[test]
+    fn a_number_is_read_as_it_was_written() {
+        for number in ["5.999999999999998e+225", "0.87", "1.7976931348623157e308", "-1e-7", "123456789012345678"] {
+            let read = parse(number.as_bytes(), 64).unwrap();
+            assert_eq!(read.as_f64(), number.parse::<f64>().ok(), "{number}");
+            assert_eq!(parse(read.to_string().as_bytes(), 64).unwrap(), read, "{number}");
+        }
+    }
+
     #[test]
     fn repeated_keys_broken_texts_and_rests_are_refused() {
         for bad in [
