@@ -10,10 +10,13 @@
 //! in the file of the same name, 3. a story in `conformance/`, which every engine runs unchanged.
 
 mod administration;
+mod checksum;
 #[cfg(feature = "testing")]
 pub mod conformance;
+mod encoding;
 mod error;
 mod oauth;
+pub mod postgres;
 pub mod sqlite;
 mod traits;
 mod values;

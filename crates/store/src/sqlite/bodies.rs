@@ -5,9 +5,8 @@ use mnemon_core::{
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::checksum;
 use super::rows::{Cells, integer};
-use crate::StoreError;
+use crate::{StoreError, checksum};
 
 /// A record as it lies in storage, alive or not.
 pub(super) struct Stored {

@@ -5,11 +5,10 @@ use rusqlite::params;
 
 use super::batch::Tx;
 use super::bodies::{Bodies, Stored};
-use super::checksum;
 use super::known_records::Touched;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
-use crate::{Idempotency, Insert, Inserted, Replay, StoreError};
+use crate::{Idempotency, Insert, Inserted, Replay, StoreError, checksum};
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
 const OUTDATED_MAX: i64 = 4;

@@ -6,11 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::accounts::insert_audit;
 use super::batch::Tx;
 use super::bodies::{Bodies, Stored};
-use super::checksum;
 use super::projects::list_projects;
 use super::records::insert_change;
 use super::rows::{AudienceBytes, Cells, integer, micros};
-use crate::{AuditEntry, MemberDeleted, StoreError};
+use crate::{AuditEntry, MemberDeleted, StoreError, checksum};
 
 pub(super) fn delete_member(
     tx: &mut Tx<'_>,

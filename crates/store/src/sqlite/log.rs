@@ -8,10 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::SqliteStore;
 use super::batch::find_living;
-use super::checksum;
 use super::error::no_such_project;
 use super::rows::{Cells, integer};
-use crate::{Change, Log, Present, StoreError, Tail, Workspace};
+use crate::{Change, Log, Present, StoreError, Tail, Workspace, checksum};
 
 /// A tail of at most this many places is read where it is asked for; see [`super::readers::Readers::read`].
 const SHORT_TAIL_MAX: u64 = 64;

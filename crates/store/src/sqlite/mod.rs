@@ -12,7 +12,6 @@ mod accounts;
 mod administration;
 mod batch;
 mod bodies;
-mod checksum;
 mod credentials;
 mod error;
 #[cfg(all(test, feature = "testing"))]

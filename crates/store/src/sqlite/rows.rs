@@ -1,10 +1,12 @@
 //! From rows to values and back. What can't be read is named by table, column and row, and never guessed.
 
-use mnemon_core::{Audience, ContentHash, DepartmentId, MemberId, Timestamp, WorkspaceName};
+use mnemon_core::{Audience, ContentHash, Timestamp, WorkspaceName};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use crate::StoreError;
+use crate::encoding::audience_from_bytes;
+pub(super) use crate::encoding::{AudienceBytes, integer, micros, micros_opt};
 
 /// One row being read, with its name in case that something in it makes no sense.
 pub(super) struct Cells<'a, K> {
@@ -116,71 +118,9 @@ impl<'a, K: Fn() -> String> Cells<'a, K> {
     }
 }
 
-/// An audience as storage keeps it: at most a kind and an id, without an allocation.
-pub(super) struct AudienceBytes {
-    bytes: [u8; 17],
-    len: usize,
-}
-
-impl AudienceBytes {
-    pub(super) fn of(audience: Audience) -> Self {
-        let (kind, id) = match audience {
-            Audience::Shared => return Self { bytes: [0; 17], len: 1 },
-            Audience::Department(department) => (1, department.to_bytes()),
-            Audience::Author(author) => (2, author.to_bytes()),
-        };
-        let mut bytes = [kind; 17];
-        bytes[1..].copy_from_slice(&id);
-        Self { bytes, len: 17 }
-    }
-
-    pub(super) fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-}
-
-fn audience_from_bytes(bytes: &[u8]) -> Option<Audience> {
-    let (kind, id) = bytes.split_first()?;
-    match (kind, id.len()) {
-        (0, 0) => Some(Audience::Shared),
-        (1, 16) => Some(Audience::Department(DepartmentId::from_bytes(id.try_into().ok()?))),
-        (2, 16) => Some(Audience::Author(MemberId::from_bytes(id.try_into().ok()?))),
-        _ => None,
-    }
-}
-
-/// A count as SQLite holds it. No log grows past 2^63.
-pub(super) fn integer(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A moment as SQLite holds it.
-pub(super) fn micros(at: Timestamp) -> i64 {
-    at.as_microsecond()
-}
-
-/// A moment that may be absent.
-pub(super) fn micros_opt(at: Option<Timestamp>) -> Option<i64> {
-    at.map(micros)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn audiences_come_back_and_nonsense_does_not() {
-        for audience in [
-            Audience::Shared,
-            Audience::Department(DepartmentId::from_bytes([7; 16])),
-            Audience::Author(MemberId::from_bytes([0; 16])),
-        ] {
-            assert_eq!(audience_from_bytes(AudienceBytes::of(audience).as_slice()), Some(audience));
-        }
-        for nonsense in [&[][..], &[0, 0], &[1], &[3; 17], &[1; 16], &[2; 18]] {
-            assert_eq!(audience_from_bytes(nonsense), None, "{nonsense:?}");
-        }
-    }
 
     #[test]
     fn a_broken_cell_is_named() {

@@ -1,5 +1,5 @@
-//! A checksum in every record. SQLite does not notice a flipped bit inside of a text, and a wrong record is worse than
-//! an error.
+//! A checksum in every record, the same in every engine. SQLite does not notice a flipped bit inside of a text, nor does
+//! PostgreSQL as it comes, and a wrong record is worse than an error.
 //!
 //! It is two CRC-32 in one number, because readers come for different parts: an answer shows a record without its
 //! embedding, an index takes text and embedding and nothing else. Left out is only when the record was forgotten.
@@ -7,25 +7,25 @@
 use crc32fast::Hasher;
 use mnemon_core::{Audience, DepartmentId, NewRecord, ProjectId, Record, Seq, WorkspaceNo};
 
-use super::rows::{AudienceBytes, micros, micros_opt};
+use crate::encoding::{AudienceBytes, micros, micros_opt};
 
 /// The number that is stored with a record.
-pub(super) fn join(shown: u32, indexed: u32) -> i64 {
+pub(crate) fn join(shown: u32, indexed: u32) -> i64 {
     i64::from_be_bytes(((u64::from(shown) << 32) | u64::from(indexed)).to_be_bytes())
 }
 
 /// The half that guards what answers show.
-pub(super) fn shown_half(checksum: i64) -> u32 {
+pub(crate) fn shown_half(checksum: i64) -> u32 {
     (checksum >> 32) as u32
 }
 
 /// The half that guards what indexes are built of.
-pub(super) fn indexed_half(checksum: i64) -> u32 {
+pub(crate) fn indexed_half(checksum: i64) -> u32 {
     checksum as u32
 }
 
 /// Over a record that is about to be stored.
-pub(super) fn of_new(record: &NewRecord, seq: Seq, no: WorkspaceNo) -> i64 {
+pub(crate) fn of_new(record: &NewRecord, seq: Seq, no: WorkspaceNo) -> i64 {
     let mut sum = Sum::new(record.project, seq);
     sum.place(&record.id.to_bytes(), no, record.audience);
     sum.people(&record.author.to_bytes(), record.department);
@@ -38,7 +38,7 @@ pub(super) fn of_new(record: &NewRecord, seq: Seq, no: WorkspaceNo) -> i64 {
 }
 
 /// Over what an answer shows of a stored record.
-pub(super) fn of_shown(project: ProjectId, record: &Record, department: Option<DepartmentId>) -> u32 {
+pub(crate) fn of_shown(project: ProjectId, record: &Record, department: Option<DepartmentId>) -> u32 {
     let mut sum = Sum::new(project, record.seq);
     sum.place(&record.id.to_bytes(), record.workspace_no, record.audience);
     sum.people(&record.author.to_bytes(), department);
@@ -51,7 +51,7 @@ pub(super) fn of_shown(project: ProjectId, record: &Record, department: Option<D
 }
 
 /// Over what an index is built of.
-pub(super) fn of_indexed(project: ProjectId, seq: Seq, audience: Audience, content: &str, embedding: &[u8]) -> u32 {
+pub(crate) fn of_indexed(project: ProjectId, seq: Seq, audience: Audience, content: &str, embedding: &[u8]) -> u32 {
     let mut sum = Sum::new(project, seq);
     sum.bytes(AudienceBytes::of(audience).as_slice());
     sum.text(content);

@@ -1,0 +1,318 @@
+-- Why: the first tables. Whatever a tenant owns is keyed by that tenant first, so its rows lie together and no statement
+-- can wander into another's.
+--
+-- The tables and columns are SQLite's. Times are microseconds since 1970. An audience is one byte and, where it names
+-- somebody, 16 more: 0 everybody of the project, 1 a department, 2 an author. Texts sort by their bytes (COLLATE "C"), so
+-- that both engines list alike whatever the database's language is.
+--
+-- Row-level security is the second wall, behind the `WHERE project_id = ...` of every statement. A transaction says whose
+-- rows it is about (`mnemon.project`, `mnemon.account`, and the two that are looked up before the tenant is known,
+-- `mnemon.credential` and `mnemon.key`); what says nothing sees nothing. FORCE holds the owner of the tables to it too.
+-- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory.
+--
+-- `mnemon_app` is the role that the service works as. It owns nothing. Another name can be configured and is put in here.
+
+CREATE TABLE account (
+    id UUID NOT NULL PRIMARY KEY,
+    plan TEXT COLLATE "C",
+    paid_until BIGINT,
+    is_suspended BOOLEAN NOT NULL,
+    created_at BIGINT NOT NULL,
+    guard_mode TEXT COLLATE "C",
+    name TEXT COLLATE "C" NOT NULL
+);
+
+ALTER TABLE account ENABLE ROW LEVEL SECURITY;
+ALTER TABLE account FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account USING (id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY upkeep ON account FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
+GRANT SELECT, INSERT, UPDATE, DELETE ON account TO mnemon_app;
+
+-- The one row of whoever runs the service.
+CREATE TABLE operator_token (
+    id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+    hash BYTEA NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON operator_token TO mnemon_app;
+
+CREATE TABLE department (
+    account_id UUID NOT NULL REFERENCES account (id),
+    id UUID NOT NULL,
+    parent_id UUID,
+    name TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (account_id, id),
+    FOREIGN KEY (account_id, parent_id) REFERENCES department (account_id, id)
+);
+
+ALTER TABLE department ENABLE ROW LEVEL SECURITY;
+ALTER TABLE department FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON department USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON department TO mnemon_app;
+
+CREATE TABLE member (
+    account_id UUID NOT NULL REFERENCES account (id),
+    id UUID NOT NULL,
+    department_id UUID,
+    role TEXT COLLATE "C" NOT NULL,
+    access_until BIGINT,
+    created_at BIGINT NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (account_id, id),
+    FOREIGN KEY (account_id, department_id) REFERENCES department (account_id, id)
+);
+
+ALTER TABLE member ENABLE ROW LEVEL SECURITY;
+ALTER TABLE member FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON member USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON member TO mnemon_app;
+
+-- `seq` is how far the project's log has come: whoever writes holds this row, so commit order equals seq order.
+-- `live_records` counts the records that are alive in living workspaces.
+CREATE TABLE project (
+    id UUID NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL REFERENCES account (id),
+    seq BIGINT NOT NULL,
+    live_records BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    deleted_at BIGINT,
+    name TEXT COLLATE "C" NOT NULL
+);
+
+-- Every save changes a project's row: room on its page keeps that from touching the indexes.
+ALTER TABLE project SET (fillfactor = 50);
+
+CREATE INDEX project_account ON project (account_id, created_at);
+
+ALTER TABLE project ENABLE ROW LEVEL SECURITY;
+ALTER TABLE project FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON project USING (
+    id = NULLIF(current_setting('mnemon.project', true), '')::uuid
+    OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY upkeep ON project FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
+GRANT SELECT, INSERT, UPDATE, DELETE ON project TO mnemon_app;
+
+-- The one table that is looked up before the tenant is known. A key is made for a member of its project's account, and
+-- outlives that member, revoked: so no foreign key leads to the member.
+CREATE TABLE api_key (
+    id UUID NOT NULL PRIMARY KEY,
+    hash BYTEA NOT NULL UNIQUE,
+    project_id UUID NOT NULL REFERENCES project (id),
+    account_id UUID NOT NULL,
+    member_id UUID NOT NULL,
+    access TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT,
+    created_at BIGINT NOT NULL,
+    revoked_at BIGINT,
+    last_used_at BIGINT,
+    label TEXT COLLATE "C"
+);
+
+CREATE INDEX api_key_project ON api_key (project_id, created_at);
+
+ALTER TABLE api_key ENABLE ROW LEVEL SECURITY;
+ALTER TABLE api_key FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON api_key USING (
+    project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid
+    OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY presented ON api_key FOR SELECT USING (
+    hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
+    OR id = NULLIF(current_setting('mnemon.key', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON api_key TO mnemon_app;
+
+-- `no` names one life of a workspace: the seq of the save that brought it into being. Deleting one ends that life by this
+-- row alone, however many records it has: they are dead because their workspace is, and each keeps what it was.
+CREATE TABLE workspace (
+    project_id UUID NOT NULL,
+    no BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    deleted_at BIGINT,
+    name TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (project_id, no)
+);
+
+CREATE UNIQUE INDEX workspace_living ON workspace (project_id, name) WHERE deleted_at IS NULL;
+
+ALTER TABLE workspace ENABLE ROW LEVEL SECURITY;
+ALTER TABLE workspace FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON workspace USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON workspace TO mnemon_app;
+
+CREATE TABLE workspace_audience (
+    project_id UUID NOT NULL,
+    workspace_no BIGINT NOT NULL,
+    audience BYTEA NOT NULL,
+    PRIMARY KEY (project_id, workspace_no, audience)
+);
+
+ALTER TABLE workspace_audience ENABLE ROW LEVEL SECURITY;
+ALTER TABLE workspace_audience FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON workspace_audience USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON workspace_audience TO mnemon_app;
+
+-- `checksum` is two CRC-32: over what answers show, and over what indexes are built of.
+CREATE TABLE record (
+    project_id UUID NOT NULL,
+    seq BIGINT NOT NULL,
+    id UUID NOT NULL,
+    workspace_no BIGINT NOT NULL,
+    audience BYTEA NOT NULL,
+    author_id UUID NOT NULL,
+    department_id UUID,
+    content_hash BYTEA NOT NULL,
+    checksum BIGINT NOT NULL,
+    is_key_given BOOLEAN NOT NULL,
+    confidence DOUBLE PRECISION,
+    valid_until BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    forgotten_at BIGINT,
+    fact_key TEXT COLLATE "C" NOT NULL,
+    source TEXT COLLATE "C",
+    source_id TEXT COLLATE "C",
+    source_hash TEXT COLLATE "C",
+    source_revision TEXT COLLATE "C",
+    content TEXT COLLATE "C" NOT NULL,
+    embedding BYTEA NOT NULL,
+    PRIMARY KEY (project_id, seq)
+);
+
+CREATE UNIQUE INDEX record_id ON record (project_id, id);
+CREATE INDEX record_duplicate ON record (project_id, workspace_no, content_hash) WHERE forgotten_at IS NULL;
+CREATE INDEX record_workspace ON record (project_id, workspace_no, seq) WHERE forgotten_at IS NULL;
+CREATE INDEX record_source ON record (project_id, source_id, seq) WHERE source_id IS NOT NULL AND forgotten_at IS NULL;
+CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key) WHERE is_key_given AND forgotten_at IS NULL;
+-- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
+CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
+
+ALTER TABLE record ENABLE ROW LEVEL SECURITY;
+ALTER TABLE record FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON record TO mnemon_app;
+
+-- What happened to records after they were saved, in the same numbers as the saves: `visibility` when others than before
+-- may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.
+CREATE TABLE change (
+    project_id UUID NOT NULL,
+    seq BIGINT NOT NULL,
+    workspace_no BIGINT NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('forget', 'restore', 'visibility', 'purge', 'workspace.delete')),
+    record_seq BIGINT,
+    at BIGINT NOT NULL,
+    PRIMARY KEY (project_id, workspace_no, seq)
+);
+
+ALTER TABLE change ENABLE ROW LEVEL SECURITY;
+ALTER TABLE change FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON change USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON change TO mnemon_app;
+
+CREATE TABLE source (
+    project_id UUID NOT NULL,
+    source_id TEXT COLLATE "C" NOT NULL,
+    audience BYTEA NOT NULL,
+    known_seq BIGINT NOT NULL,
+    confirmed_seq BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    known_hash TEXT COLLATE "C",
+    confirmed_hash TEXT COLLATE "C",
+    PRIMARY KEY (project_id, source_id, audience)
+);
+
+ALTER TABLE source ENABLE ROW LEVEL SECURITY;
+ALTER TABLE source FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON source USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON source TO mnemon_app;
+
+-- Keys are apart per member. `answer` is what the first call was answered, without any record text.
+CREATE TABLE idempotency (
+    project_id UUID NOT NULL,
+    member_id UUID NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    arguments_hash BYTEA NOT NULL,
+    record_seq BIGINT NOT NULL,
+    was_duplicate BOOLEAN NOT NULL,
+    created_at BIGINT NOT NULL,
+    answer TEXT COLLATE "C",
+    PRIMARY KEY (project_id, member_id, key)
+);
+
+CREATE INDEX idempotency_age ON idempotency (project_id, created_at);
+
+ALTER TABLE idempotency ENABLE ROW LEVEL SECURITY;
+ALTER TABLE idempotency FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON idempotency USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO mnemon_app;
+
+CREATE TABLE audit (
+    account_id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    id UUID NOT NULL,
+    project_id UUID,
+    actor TEXT COLLATE "C" NOT NULL CHECK (actor IN ('member', 'operator', 'service')),
+    member_id UUID,
+    affected BIGINT NOT NULL,
+    action TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (account_id, at, id)
+);
+
+ALTER TABLE audit ENABLE ROW LEVEL SECURITY;
+ALTER TABLE audit FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON audit USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON audit TO mnemon_app;
+
+-- A workspace's index as bytes, with the place of the log it stands for. Derived: any row may be dropped at any time.
+CREATE TABLE snapshot (
+    project_id UUID NOT NULL,
+    workspace_no BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    bytes BYTEA NOT NULL,
+    PRIMARY KEY (project_id, workspace_no)
+);
+
+ALTER TABLE snapshot ENABLE ROW LEVEL SECURITY;
+ALTER TABLE snapshot FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON snapshot USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON snapshot TO mnemon_app;
+
+-- What each key did on each day, counted from 1970-01-01.
+CREATE TABLE usage (
+    project_id UUID NOT NULL,
+    day INTEGER NOT NULL,
+    key_id UUID NOT NULL,
+    calls BIGINT NOT NULL,
+    saves BIGINT NOT NULL,
+    searches BIGINT NOT NULL,
+    rejections BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    last_used_at BIGINT NOT NULL,
+    PRIMARY KEY (project_id, day, key_id)
+);
+
+ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON usage USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON usage TO mnemon_app;
+
+-- The hashes of texts that may pass the guard because somebody has looked at them.
+CREATE TABLE guard_release (
+    project_id UUID NOT NULL,
+    hash BYTEA NOT NULL,
+    released_at BIGINT NOT NULL,
+    PRIMARY KEY (project_id, hash)
+);
+
+ALTER TABLE guard_release ENABLE ROW LEVEL SECURITY;
+ALTER TABLE guard_release FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON guard_release USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON guard_release TO mnemon_app;
+
+-- One row that is written to find out whether writing works.
+CREATE TABLE heartbeat (
+    id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+    beats BIGINT NOT NULL
+);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON heartbeat TO mnemon_app;

@@ -1,0 +1,203 @@
+//! The way to the server: its address, TLS, and the pool of connections.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use super::error::{Fault, closed, describe};
+use super::tls;
+use crate::StoreError;
+
+/// How the service meets its PostgreSQL.
+#[derive(Debug, Clone)]
+pub struct PostgresConfig {
+    /// The address, as `postgres://user:password@host:port/database?sslmode=verify-full`.
+    pub url: String,
+    /// The role that the service works as. It owns nothing; the user of the address owns the tables.
+    pub role: String,
+    /// How many connections this node may hold.
+    pub connections_max: usize,
+    /// How many saves are stored together; 1 stores each by itself.
+    pub batch_max: usize,
+}
+
+impl PostgresConfig {
+    /// The usual way to a database.
+    pub fn new(url: &str) -> Self {
+        Self { url: url.to_owned(), role: "mnemon_app".to_owned(), connections_max: 16, batch_max: 512 }
+    }
+}
+
+/// How long a caller waits for a free connection, and for a new one to be made. Together with [`LOCK_TIMEOUT`] it stays
+/// below two seconds: a caller is told that storage is away rather than left to wait.
+const POOL_WAIT_MAX: Duration = Duration::from_millis(900);
+/// How long a statement waits for somebody else's lock.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(900);
+/// How long a statement may run.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What every transaction is told when it begins, as `set_config` takes it.
+pub(super) struct Limits {
+    pub(super) role: String,
+    pub(super) statement_timeout_ms: String,
+    pub(super) lock_timeout_ms: String,
+}
+
+/// The connections of this node.
+pub(super) struct Pool {
+    inner: deadpool_postgres::Pool,
+    limits: Limits,
+}
+
+impl Pool {
+    pub(super) fn new(config: &PostgresConfig) -> Result<Self, StoreError> {
+        let (server, tls) = parse(&config.url)?;
+        check_role(&config.role)?;
+        let manager = Manager::from_config(server, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let inner = deadpool_postgres::Pool::builder(manager)
+            .max_size(config.connections_max.max(2))
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(POOL_WAIT_MAX))
+            .create_timeout(Some(POOL_WAIT_MAX))
+            .recycle_timeout(Some(POOL_WAIT_MAX))
+            .build()
+            .map_err(|error| StoreError::Failed(format!("the pool of connections can't be made: {error}")))?;
+        let limits = Limits {
+            role: config.role.clone(),
+            statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
+            lock_timeout_ms: LOCK_TIMEOUT.as_millis().to_string(),
+        };
+        Ok(Self { inner, limits })
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(super) async fn get(&self) -> Result<Object, Fault> {
+        if self.inner.is_closed() {
+            return Err(closed().into());
+        }
+        Ok(self.inner.get().await?)
+    }
+
+    pub(super) fn close(&self) {
+        self.inner.close();
+    }
+}
+
+/// A connection outside of the pool, as the user of the address: for migrations and upkeep of the tables themselves.
+pub(super) async fn connect_as_owner(config: &PostgresConfig) -> Result<tokio_postgres::Client, StoreError> {
+    let (server, tls) = parse(&config.url)?;
+    let away = |error: tokio_postgres::Error| match error.as_db_error() {
+        // A wrong password or database does not mend itself.
+        Some(refusal) => StoreError::Failed(format!("PostgreSQL refuses the connection: {}", refusal.message())),
+        None => StoreError::Away(format!("can't connect to PostgreSQL ({})", describe(&error))),
+    };
+    let (client, connection) = server.connect(tls).await.map_err(away)?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::warn!("a connection to PostgreSQL ended: {}", describe(&error));
+        }
+    });
+    Ok(client)
+}
+
+/// Reads an address. TLS is asked for as libpq does it: `disable`, `prefer` (the default) and `require` encrypt without
+/// looking at the certificate, `verify-full` checks it, against `sslrootcert` or the public authorities.
+fn parse(url: &str) -> Result<(Config, tls::Connector), StoreError> {
+    let wrong = |why: String| StoreError::Failed(format!("the database's address is wrong: {why}"));
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(wrong("it must begin with postgres://".to_owned()));
+    }
+    let (plain, mode, roots) = split_tls(url);
+    let mut config: Config = plain.parse().map_err(|error: tokio_postgres::Error| wrong(describe(&error)))?;
+    let (ssl_mode, check) = match mode.as_deref() {
+        Some("disable") => (SslMode::Disable, false),
+        None | Some("prefer") => (SslMode::Prefer, false),
+        Some("require") => (SslMode::Require, false),
+        Some("verify-full") => (SslMode::Require, true),
+        Some(other) => {
+            return Err(wrong(format!("sslmode must be disable, prefer, require or verify-full, not '{other}'")));
+        }
+    };
+    // What stays on this machine, in a socket with permissions of its own, needs no certificate.
+    let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+    config.ssl_mode(if is_local { SslMode::Disable } else { ssl_mode });
+    if config.get_application_name().is_none() {
+        config.application_name("mnemon");
+    }
+    config.connect_timeout(POOL_WAIT_MAX);
+    config.keepalives_idle(Duration::from_secs(30));
+    let tls = tls::client_config(check, roots.as_deref()).map_err(wrong)?;
+    Ok((config, tls::Connector::new(tls)))
+}
+
+/// Takes `sslmode` and `sslrootcert` out of an address: the library below knows less of them than people expect.
+fn split_tls(url: &str) -> (String, Option<String>, Option<String>) {
+    let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
+    let (mut mode, mut roots, mut rest) = (None, None, Vec::new());
+    for part in query.split('&') {
+        match part.split_once('=') {
+            Some(("sslmode", value)) => mode = Some(value.to_owned()),
+            Some(("sslrootcert", value)) => roots = Some(value.replace("%2F", "/").replace("%2f", "/")),
+            _ => rest.push(part),
+        }
+    }
+    let plain = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+    (plain, mode, roots)
+}
+
+/// A role's name stands in migrations as it is, so it may hold nothing that would need quoting.
+fn check_role(role: &str) -> Result<(), StoreError> {
+    let is_plain = role.len() <= 63
+        && role.bytes().next().is_some_and(|first| first.is_ascii_lowercase() || first == b'_')
+        && role.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let wrong = || format!("the database role must be 1 to 63 small letters, digits and underscores, not '{role}'");
+    if is_plain { Ok(()) } else { Err(StoreError::Failed(wrong())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_says_how_to_use_tls() {
+        let check = |query: &str, expected: Result<SslMode, &str>| {
+            let parsed = parse(&format!("postgres://me@db.example.com/mnemon{query}"));
+            match (parsed, expected) {
+                (Ok((config, _)), Ok(mode)) => assert_eq!(config.get_ssl_mode(), mode, "{query}"),
+                (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+                (parsed, _) => panic!("{query}: {:?}", parsed.map(|(config, _)| config)),
+            }
+        };
+        check("", Ok(SslMode::Prefer));
+        check("?sslmode=disable", Ok(SslMode::Disable));
+        check("?sslmode=require&application_name=x", Ok(SslMode::Require));
+        check("?sslmode=verify-full", Ok(SslMode::Require));
+        check("?sslmode=maybe", Err("sslmode must be disable, prefer, require or verify-full, not 'maybe'"));
+        check("?sslmode=verify-full&sslrootcert=%2Fnowhere.pem", Err("can't read /nowhere.pem"));
+        check("?nonsense=1", Err("the database's address is wrong"));
+    }
+
+    #[test]
+    fn an_address_of_something_else_is_refused() {
+        let error = parse("mysql://me@host/db").err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "storage failed: the database's address is wrong: it must begin with postgres://"
+        );
+    }
+
+    #[test]
+    fn a_role_needs_no_quoting() {
+        for good in ["mnemon_app", "_a1", &"a".repeat(63)] {
+            assert_eq!(check_role(good), Ok(()));
+        }
+        for bad in ["", "1a", "Mnemon", "a-b", "a\"b", &"a".repeat(64)] {
+            assert!(check_role(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Finding out who calls. Nothing is kept between two calls: another node may have changed it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mnemon_core::{
+    Access, AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, PlanName, ProjectId, Role, Seq,
+    Subscription, Viewer,
+};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::error::{Again, Fault};
+use super::rows::Cells;
+use super::transaction::{Tenant, Tx, ask};
+use crate::{Credential, Credentials, Presented, StoreError};
+
+#[async_trait]
+impl Credentials for PostgresStore {
+    async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError> {
+        let found = match self.load(hash).await {
+            Err(Fault { again: Again::Lost, .. }) => self.load(hash).await,
+            found => found,
+        };
+        found.map_err(|fault| fault.error)
+    }
+}
+
+impl PostgresStore {
+    /// The credential and how far its project's log has come, as of one moment, by one way to the server and back.
+    ///
+    /// Whoever has the secret may see its key's row; that row opens its project and its account, and those the rest.
+    async fn load(&self, hash: &CredentialHash) -> Result<Option<Presented>, Fault> {
+        const OPEN: &str = "
+            SELECT set_config('mnemon.project', k.project_id::text, true),
+                set_config('mnemon.account', k.account_id::text, true)
+            FROM api_key k
+            WHERE k.hash = $1";
+        const SELECT: &str = "
+            SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
+                p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
+                m.name, m.role, m.access_until, m.department_id, d.name,
+                CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
+                    SELECT t.id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
+                CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
+                    SELECT t.parent_id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END
+            FROM api_key k
+            JOIN project p ON p.id = k.project_id
+            JOIN account a ON a.id = k.account_id
+            JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
+            LEFT JOIN department d ON d.account_id = m.account_id AND d.id = m.department_id
+            WHERE k.hash = $1";
+        let bytes = hash.as_bytes().as_slice();
+        let tx = Tx::read_latest(&self.pool, Tenant::credential(hash)).await?;
+        let answers = tx.finish(vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
+        let row = answers.get(1).and_then(|rows| rows.first());
+        Ok(row.map(read).transpose()?)
+    }
+}
+
+fn read(row: &Row) -> Result<Presented, StoreError> {
+    let key = KeyId::new(Cells::new(row, "api_key", String::new).uuid(0, "id")?);
+    let key_cells = Cells::new(row, "api_key", || key.to_string());
+    let account = AccountId::new(key_cells.uuid(5, "account_id")?);
+    let member = MemberId::new(key_cells.uuid(6, "member_id")?);
+    let project = ProjectId::new(key_cells.uuid(4, "project_id")?);
+    let project_cells = Cells::new(row, "project", || project.to_string());
+    let account_cells = Cells::new(row, "account", || account.to_string());
+    let member_cells = Cells::new(row, "member", || member.to_string());
+    let role = member_cells.word(13, "role", Role::parse)?;
+    let department = member_cells.uuid_opt(15, "department_id")?.map(DepartmentId::new);
+    let credential = Credential {
+        key,
+        access: key_cells.word(1, "access", Access::parse)?,
+        expires_at: key_cells.time_opt(2, "expires_at")?,
+        // The keys of a deleted project open nothing, without a write to each of them.
+        is_revoked: key_cells.flag(3, "revoked_at")? || project_cells.flag(8, "deleted_at")?,
+        project,
+        account,
+        subscription: Subscription {
+            plan: account_cells.word_opt(9, "plan", PlanName::parse)?,
+            paid_until: account_cells.time_opt(10, "paid_until")?,
+            is_suspended: account_cells.flag(11, "is_suspended")?,
+        },
+        member,
+        member_name: member_cells.text(12, "name")?,
+        role,
+        access_until: member_cells.time_opt(14, "access_until")?,
+        department,
+        department_name: member_cells.text_opt(16, "name")?,
+        viewer: Viewer::new(member, role, department, &read_tree(row, account)?),
+    };
+    Ok(Presented { credential: Arc::new(credential), seq: Seq(project_cells.count(7, "seq")?) })
+}
+
+fn read_tree(row: &Row, account: AccountId) -> Result<DepartmentTree, StoreError> {
+    let cells = Cells::new(row, "department", || account.to_string());
+    let ids = cells.uuids(17, "id")?.into_iter().map(DepartmentId::new);
+    let parents = cells.uuid_opts(18, "parent_id")?.into_iter().map(|parent| parent.map(DepartmentId::new));
+    Ok(DepartmentTree::new(ids.zip(parents)))
+}

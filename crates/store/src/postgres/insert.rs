@@ -1,0 +1,171 @@
+//! The save of one record that may meet an earlier one: idempotency key, duplicate, limit, record, in this order. The
+//! project is locked. What meets nothing goes the short way, together with others, in `batch.rs`.
+
+use mnemon_core::{ContentHash, NewRecord, Record, Seq, WorkspaceNo};
+use tokio_postgres::types::ToSql;
+
+use super::bodies::{self, Stored};
+use super::error::Fault;
+use super::new_rows::NewRows;
+use super::project::Locked;
+use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
+use super::sources::note_known_hash;
+use super::transaction::Tx;
+use crate::{Idempotency, Insert, Inserted, Replay, StoreError, checksum};
+
+/// Saves one record. Its author is known to be there.
+pub(super) async fn insert(
+    tx: &Tx,
+    project: &mut Locked,
+    insert: &Insert,
+    content_hash: ContentHash,
+) -> Result<Inserted, Fault> {
+    let record = &insert.record;
+    if let Some(key) = &insert.idempotency
+        && let Some(earlier) = find_earlier(tx, record, key).await?
+    {
+        return Ok(earlier);
+    }
+    let workspace = find_living(tx, record).await?;
+    if let Some(no) = workspace
+        && let Some(seq) = find_duplicate(tx, record, no, content_hash).await?
+    {
+        let existing = refresh_duplicate(tx, project, record, seq).await?;
+        note_key(tx, insert, seq, true).await?;
+        return Ok(Inserted::Duplicate(Box::new(existing)));
+    }
+    if insert.records_max.is_some_and(|max| project.live_records >= max) {
+        return Ok(Inserted::LimitReached);
+    }
+    let mut rows = NewRows::of(project.id);
+    let (seq, workspace_no) = rows.add(project, workspace, insert, content_hash);
+    tx.flight(rows.asks()).await?;
+    note_key(tx, insert, seq, false).await?;
+    Ok(Inserted::New { seq, workspace_no })
+}
+
+/// What an earlier use of the key led to, if it still counts.
+async fn find_earlier(tx: &Tx, record: &NewRecord, key: &Idempotency) -> Result<Option<Inserted>, Fault> {
+    const SELECT: &str = "
+        SELECT arguments_hash, record_seq, was_duplicate, answer
+        FROM idempotency
+        WHERE project_id = $1 AND member_id = $2 AND key = $3 AND created_at >= $4";
+    let project = record.project;
+    let values: [&(dyn ToSql + Sync); 4] = [&project.uuid(), &key.member.uuid(), &key.key, &micros(key.valid_since)];
+    let Some(row) = tx.row(SELECT, &values).await? else { return Ok(None) };
+    let cells = Cells::new(&row, "idempotency", || format!("{project}/{}/{}", key.member, key.key));
+    if cells.bytes(0, "arguments_hash")? != key.arguments_hash {
+        return Ok(Some(Inserted::KeyReused));
+    }
+    let seq = Seq(cells.count(1, "record_seq")?);
+    let was_duplicate = cells.flag(2, "was_duplicate")?;
+    let answer = cells.text_opt(3, "answer")?;
+    let record = bodies::find(tx, project, seq).await?.map(|stored| stored.record);
+    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, answer }))))
+}
+
+async fn find_living(tx: &Tx, record: &NewRecord) -> Result<Option<WorkspaceNo>, Fault> {
+    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
+    let row = tx.row(SELECT, &[&record.project.uuid(), &record.workspace.as_str()]).await?;
+    let read =
+        |row| Cells::new(&row, "workspace", || format!("{}/{}", record.project, record.workspace)).count(0, "no");
+    Ok(row.map(read).transpose()?.map(WorkspaceNo))
+}
+
+/// The oldest living record that this one would only repeat.
+async fn find_duplicate(
+    tx: &Tx,
+    record: &NewRecord,
+    no: WorkspaceNo,
+    content_hash: ContentHash,
+) -> Result<Option<Seq>, Fault> {
+    const SELECT: &str = "
+        SELECT seq
+        FROM record
+        WHERE project_id = $1 AND workspace_no = $2 AND content_hash = $3 AND forgotten_at IS NULL
+            AND audience = $4 AND source IS NOT DISTINCT FROM $5 AND source_id IS NOT DISTINCT FROM $6 AND content = $7
+        ORDER BY seq
+        LIMIT 1";
+    let audience = AudienceBytes::of(record.audience);
+    let (hash, audience) = (content_hash.as_bytes().as_slice(), audience.as_slice());
+    let values: [&(dyn ToSql + Sync); 7] =
+        [&record.project.uuid(), &integer(no.0), &hash, &audience, &record.source, &record.source_id, &record.content];
+    let row = tx.row(SELECT, &values).await?;
+    let read = |row| Cells::new(&row, "record", || record.project.to_string()).count(0, "seq");
+    Ok(row.map(read).transpose()?.map(Seq))
+}
+
+/// Brings the values that the save gave up to date in the record that is there already. One that says nothing new writes
+/// nothing, but for the sighting of its source.
+async fn refresh_duplicate(tx: &Tx, project: &mut Locked, given: &NewRecord, seq: Seq) -> Result<Record, Fault> {
+    let stored = bodies::find(tx, given.project, seq).await?;
+    let stored = stored.ok_or_else(|| missing(given, seq))?;
+    let mut fresh = stored.record.clone();
+    bring_up_to_date(&mut fresh.source_hash, &given.source_hash);
+    bring_up_to_date(&mut fresh.source_revision, &given.source_revision);
+    bring_up_to_date(&mut fresh.confidence, &given.confidence);
+    bring_up_to_date(&mut fresh.valid_until, &given.valid_until);
+    if fresh != stored.record {
+        fresh.updated_at = given.created_at;
+        update_given_values(tx, given, &stored, &fresh).await?;
+    }
+    if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
+        let seen_at = project.take_seq();
+        note_known_hash(tx, given.project, source_id, given.audience, hash, seen_at, given.created_at).await?;
+    }
+    Ok(fresh)
+}
+
+fn bring_up_to_date<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
+    if given.is_some() {
+        value.clone_from(given);
+    }
+}
+
+async fn update_given_values(tx: &Tx, given: &NewRecord, stored: &Stored, fresh: &Record) -> Result<(), Fault> {
+    const UPDATE: &str = "
+        UPDATE record
+        SET source_hash = $3, source_revision = $4, confidence = $5, valid_until = $6, updated_at = $7, checksum = $8
+        WHERE project_id = $1 AND seq = $2";
+    let shown = checksum::of_shown(given.project, fresh, stored.department);
+    let values: [&(dyn ToSql + Sync); 8] = [
+        &given.project.uuid(),
+        &integer(fresh.seq.0),
+        &fresh.source_hash,
+        &fresh.source_revision,
+        &fresh.confidence,
+        &micros_opt(fresh.valid_until),
+        &micros(fresh.updated_at),
+        &checksum::join(shown, checksum::indexed_half(stored.checksum)),
+    ];
+    tx.rows(UPDATE, &values).await?;
+    Ok(())
+}
+
+/// Remembers the key of this save, in the place of an outdated use of it.
+async fn note_key(tx: &Tx, insert: &Insert, seq: Seq, was_duplicate: bool) -> Result<(), Fault> {
+    const UPSERT: &str = "
+        INSERT INTO idempotency
+            (project_id, member_id, key, arguments_hash, record_seq, was_duplicate, created_at, answer)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, NULL)
+        ON CONFLICT (project_id, member_id, key) DO UPDATE
+        SET arguments_hash = excluded.arguments_hash, record_seq = excluded.record_seq,
+            was_duplicate = excluded.was_duplicate, created_at = excluded.created_at, answer = NULL";
+    let Some(key) = &insert.idempotency else { return Ok(()) };
+    let arguments_hash = key.arguments_hash.as_slice();
+    let values: [&(dyn ToSql + Sync); 7] = [
+        &insert.record.project.uuid(),
+        &key.member.uuid(),
+        &key.key,
+        &arguments_hash,
+        &integer(seq.0),
+        &was_duplicate,
+        &micros(insert.record.created_at),
+    ];
+    tx.rows(UPSERT, &values).await?;
+    Ok(())
+}
+
+fn missing(record: &NewRecord, seq: Seq) -> StoreError {
+    StoreError::Broken { table: "record", column: "seq", row: format!("{}/{seq}", record.project) }
+}

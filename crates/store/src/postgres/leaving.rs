@@ -1,0 +1,260 @@
+//! How a member leaves: its keys end, and what it saved becomes the heir's, all at once.
+
+use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceNo};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::PostgresStore;
+use super::accounts::insert_audit;
+use super::bodies::{BY_SEQ, Stored};
+use super::error::Fault;
+use super::people::lock_account;
+use super::project::{self, Locked};
+use super::projects::list_in_lock_order;
+use super::rows::{AudienceBytes, Cells, integer, micros, places};
+use super::transaction::{Tenant, Tx, ask};
+use crate::{AuditEntry, MemberDeleted, StoreError, checksum};
+
+/// How many records are handed over by one statement.
+const PIECE: usize = 500;
+
+/// A locked project, and the places of what the member owns in it.
+struct Owned {
+    project: Locked,
+    seqs: Vec<Seq>,
+}
+
+impl PostgresStore {
+    pub(super) async fn end_member(
+        &self,
+        account: AccountId,
+        id: MemberId,
+        heir: Option<MemberId>,
+        audit: &AuditEntry,
+    ) -> Result<MemberDeleted, Fault> {
+        const DELETE: &str = "DELETE FROM member WHERE account_id = $1 AND id = $2";
+        let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
+        lock_account(&tx, account).await?;
+        let is_heir_absent = match heir {
+            Some(heir) => heir == id || !has_member(&tx, account, heir).await?,
+            None => false,
+        };
+        if is_heir_absent || !has_member(&tx, account, id).await? {
+            return Ok(MemberDeleted::Absent);
+        }
+        let mut owned = Vec::new();
+        for project in list_in_lock_order(&tx, account).await? {
+            owned.extend(list_owned(&tx, account, project, id).await?);
+        }
+        let records = owned.iter().map(|owned| owned.seqs.len() as u64).sum();
+        if heir.is_none() && records > 0 {
+            return Ok(MemberDeleted::NeedsHeir { records });
+        }
+        for Owned { project, seqs } in &mut owned {
+            let tenant = Tenant::project_of(project.id, account);
+            tx.flight(vec![tenant.turn()]).await?;
+            if let Some(heir) = heir {
+                hand_over(&tx, project, seqs, id, heir, audit.at).await?;
+            }
+            move_audience(&tx, project.id, id, heir).await?;
+            move_sources(&tx, project.id, id, heir).await?;
+            drop_idempotency(&tx, project.id, id).await?;
+            tx.flight(vec![project.flush()]).await?;
+        }
+        let keys = revoke_keys(&tx, account, id, audit.at).await?;
+        tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
+        insert_audit(&tx, audit, records).await?;
+        tx.commit().await?;
+        Ok(MemberDeleted::Done { keys, records })
+    }
+}
+
+async fn has_member(tx: &Tx, account: AccountId, id: MemberId) -> Result<bool, Fault> {
+    const SELECT: &str = "SELECT 1 FROM member WHERE account_id = $1 AND id = $2";
+    Ok(tx.row(SELECT, &[&account.uuid(), &id.uuid()]).await?.is_some())
+}
+
+/// Locks a project, unless it ended meanwhile, and finds the records of a member in it that may still be read, or restored.
+/// Looks through the whole project: an index by author would cost every save, and members leave rarely.
+async fn list_owned(tx: &Tx, account: AccountId, project: ProjectId, member: MemberId) -> Result<Option<Owned>, Fault> {
+    const SELECT: &str = "
+        SELECT r.seq
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND (r.author_id = $2 OR r.audience = $3) AND w.deleted_at IS NULL
+        ORDER BY r.seq";
+    let tenant = Tenant::project_of(project, account);
+    let audience = AudienceBytes::of(Audience::Author(member));
+    let (id, member, audience) = (project.uuid(), member.uuid(), audience.as_slice());
+    let asks = vec![tenant.turn(), ask(project::LOCK, &[&id]), ask(SELECT, &[&id, &member, &audience])];
+    let answers = tx.flight(asks).await?;
+    let [_, locked, rows] = answers.as_slice() else { return Ok(None) };
+    let Some(locked) = project::read(locked.first(), project)? else { return Ok(None) };
+    let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
+    let seqs = rows.iter().map(read).collect::<Result<_, StoreError>>()?;
+    Ok(Some(Owned { project: locked, seqs }))
+}
+
+async fn hand_over(
+    tx: &Tx,
+    project: &mut Locked,
+    seqs: &[Seq],
+    from: MemberId,
+    to: MemberId,
+    at: Timestamp,
+) -> Result<(), Fault> {
+    const EMBEDDINGS: &str = "SELECT seq, embedding FROM record WHERE project_id = $1 AND seq = ANY($2) ORDER BY seq";
+    for piece in seqs.chunks(PIECE) {
+        let (id, piece) = (project.id.uuid(), places(piece));
+        let answers = tx.flight(vec![ask(BY_SEQ, &[&id, &piece]), ask(EMBEDDINGS, &[&id, &piece])]).await?;
+        let [bodies, embeddings] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
+        let mut stored =
+            bodies.iter().map(|row| Stored::read(row, project.id)).collect::<Result<Vec<_>, StoreError>>()?;
+        stored.sort_unstable_by_key(|stored| stored.record.seq);
+        let mut fresh = Vec::with_capacity(stored.len());
+        for (stored, embedding) in stored.iter().zip(embeddings) {
+            fresh.push(Fresh::of(project.id, stored, embedding, from, to)?);
+        }
+        update_owners(tx, project.id, &fresh).await?;
+        let drafts: Vec<_> =
+            fresh.iter().filter(|fresh| fresh.is_draft).map(|fresh| (fresh.no, Some(fresh.seq))).collect();
+        if !drafts.is_empty() {
+            project.insert_changes(tx, &drafts, "visibility", at).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What a record becomes with its new owner.
+struct Fresh {
+    seq: Seq,
+    no: WorkspaceNo,
+    author: Uuid,
+    audience: Vec<u8>,
+    checksum: i64,
+    is_draft: bool,
+}
+
+impl Fresh {
+    fn of(
+        project: ProjectId,
+        stored: &Stored,
+        embedding: &Row,
+        from: MemberId,
+        to: MemberId,
+    ) -> Result<Self, StoreError> {
+        let old = &stored.record;
+        let mut record = old.clone();
+        record.author = to;
+        let is_draft = record.audience == Audience::Author(from);
+        if is_draft {
+            record.audience = Audience::Author(to);
+        }
+        let shown = checksum::of_shown(project, &record, stored.department);
+        let indexed = indexed_sum(project, stored, &record, embedding)?;
+        Ok(Self {
+            seq: old.seq,
+            no: old.workspace_no,
+            author: to.uuid(),
+            audience: AudienceBytes::of(record.audience).as_slice().to_vec(),
+            checksum: checksum::join(shown, indexed),
+            is_draft,
+        })
+    }
+}
+
+/// The checksum over what indexes are built of, for the new audience. The old one has to fit first: a damaged record must
+/// not come out of this with a checksum that says it is whole.
+fn indexed_sum(project: ProjectId, stored: &Stored, fresh: &Record, row: &Row) -> Result<u32, StoreError> {
+    let (old, seq) = (&stored.record, fresh.seq);
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    if cells.count(0, "seq")? != seq.0 {
+        return Err(cells.broken("seq"));
+    }
+    let embedding = cells.blob(1, "embedding")?;
+    let sum = |audience| checksum::of_indexed(project, seq, audience, &old.content, embedding);
+    if sum(old.audience) == checksum::indexed_half(stored.checksum) {
+        Ok(sum(fresh.audience))
+    } else {
+        Err(cells.broken("checksum"))
+    }
+}
+
+async fn update_owners(tx: &Tx, project: ProjectId, fresh: &[Fresh]) -> Result<(), Fault> {
+    const UPDATE: &str = "
+        UPDATE record r
+        SET author_id = g.author_id, audience = g.audience, checksum = g.checksum
+        FROM unnest($2::bigint[], $3::uuid[], $4::bytea[], $5::bigint[]) AS g (seq, author_id, audience, checksum)
+        WHERE r.project_id = $1 AND r.seq = g.seq";
+    let seqs: Vec<i64> = fresh.iter().map(|fresh| integer(fresh.seq.0)).collect();
+    let authors: Vec<Uuid> = fresh.iter().map(|fresh| fresh.author).collect();
+    let audiences: Vec<&[u8]> = fresh.iter().map(|fresh| fresh.audience.as_slice()).collect();
+    let checksums: Vec<i64> = fresh.iter().map(|fresh| fresh.checksum).collect();
+    tx.rows(UPDATE, &[&project.uuid(), &seqs, &authors, &audiences, &checksums]).await?;
+    Ok(())
+}
+
+/// Every workspace that knew the member's drafts knows the heir's instead.
+async fn move_audience(tx: &Tx, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
+    const INSERT: &str = "
+        INSERT INTO workspace_audience (project_id, workspace_no, audience)
+        SELECT project_id, workspace_no, $3
+        FROM workspace_audience
+        WHERE project_id = $1 AND audience = $2
+        ON CONFLICT DO NOTHING";
+    const DELETE: &str = "DELETE FROM workspace_audience WHERE project_id = $1 AND audience = $2";
+    move_rows(tx, project, from, to, INSERT, DELETE).await
+}
+
+/// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
+async fn move_sources(tx: &Tx, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
+    const UPSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash)
+        SELECT project_id, source_id, $3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash
+        FROM source
+        WHERE project_id = $1 AND audience = $2
+        ON CONFLICT (project_id, source_id, audience) DO UPDATE
+        SET known_seq = GREATEST(source.known_seq, excluded.known_seq),
+            confirmed_seq = GREATEST(source.confirmed_seq, excluded.confirmed_seq),
+            updated_at = GREATEST(source.updated_at, excluded.updated_at),
+            known_hash =
+                CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_hash ELSE source.known_hash END,
+            confirmed_hash = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_hash
+                ELSE source.confirmed_hash END";
+    const DELETE: &str = "DELETE FROM source WHERE project_id = $1 AND audience = $2";
+    move_rows(tx, project, from, to, UPSERT, DELETE).await
+}
+
+async fn move_rows(
+    tx: &Tx,
+    project: ProjectId,
+    from: MemberId,
+    to: Option<MemberId>,
+    copy: &'static str,
+    delete: &'static str,
+) -> Result<(), Fault> {
+    let old = AudienceBytes::of(Audience::Author(from));
+    let (project, old) = (project.uuid(), old.as_slice());
+    if let Some(to) = to {
+        let new = AudienceBytes::of(Audience::Author(to));
+        tx.rows(copy, &[&project, &old, &new.as_slice()]).await?;
+    }
+    tx.rows(delete, &[&project, &old]).await?;
+    Ok(())
+}
+
+async fn drop_idempotency(tx: &Tx, project: ProjectId, member: MemberId) -> Result<(), Fault> {
+    const DELETE: &str = "DELETE FROM idempotency WHERE project_id = $1 AND member_id = $2";
+    tx.rows(DELETE, &[&project.uuid(), &member.uuid()]).await?;
+    Ok(())
+}
+
+async fn revoke_keys(tx: &Tx, account: AccountId, member: MemberId, at: Timestamp) -> Result<u64, Fault> {
+    const UPDATE: &str = "
+        UPDATE api_key
+        SET revoked_at = $3
+        WHERE account_id = $1 AND member_id = $2 AND revoked_at IS NULL
+        RETURNING 1";
+    tx.count(UPDATE, &[&account.uuid(), &member.uuid(), &micros(at)]).await
+}

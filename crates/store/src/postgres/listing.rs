@@ -1,0 +1,141 @@
+//! What a project holds, for those who run it: workspaces, records, sizes.
+
+use std::collections::HashMap;
+
+use mnemon_core::{Audience, ProjectId, RecordId, Seq, WorkspaceName, WorkspaceNo};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::bodies::{BY_ID, BY_SEQ, Stored};
+use super::error::Fault;
+use super::log::read_audiences;
+use super::rows::{Cells, integer, places};
+use super::transaction::{Tenant, Tx, ask};
+use crate::{Listed, RecordFilter, Size, StoreError, WorkspaceRow};
+
+impl PostgresStore {
+    pub(super) async fn load_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
+        const SELECT: &str = "
+            SELECT w.no, w.name, w.created_at, ARRAY(
+                SELECT a.audience
+                FROM workspace_audience a
+                WHERE a.project_id = w.project_id AND a.workspace_no = w.no
+                ORDER BY a.audience)
+            FROM workspace w
+            WHERE w.project_id = $1 AND w.deleted_at IS NULL
+            ORDER BY w.name";
+        const COUNT: &str = "
+            SELECT workspace_no, audience, COUNT(*)
+            FROM record
+            WHERE project_id = $1 AND forgotten_at IS NULL
+            GROUP BY workspace_no, audience
+            ORDER BY workspace_no, audience";
+        let id = project.uuid();
+        let tx = Tx::read(&self.pool, Tenant::project(project)).await?;
+        let answers = tx.finish(vec![ask(SELECT, &[&id]), ask(COUNT, &[&id])]).await?;
+        let [workspaces, counts] = answers.as_slice() else {
+            return Err(Fault::away("PostgreSQL left an answer out"));
+        };
+        let mut living = read_counts(counts, project)?;
+        let read = |row| {
+            let cells = Cells::new(row, "workspace", || project.to_string());
+            let no = WorkspaceNo(cells.count(0, "no")?);
+            Ok(WorkspaceRow {
+                no,
+                name: cells.workspace_name(1, "name")?,
+                created_at: cells.time(2, "created_at")?,
+                audiences: read_audiences(row, 3, project, no)?,
+                living: living.remove(&no).unwrap_or_default(),
+            })
+        };
+        workspaces.iter().map(read).collect()
+    }
+
+    pub(super) async fn load_records(
+        &self,
+        project: ProjectId,
+        filter: &RecordFilter,
+        before: Option<Seq>,
+        rows_max: usize,
+    ) -> Result<Vec<Listed>, Fault> {
+        let tx = Tx::read(&self.pool, Tenant::project_and_people(project)).await?;
+        let seqs = list_places(&tx, project, filter, before, rows_max).await?;
+        let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
+        let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
+        let mut found = rows.iter().map(|row| Stored::read(row, project)).collect::<Result<Vec<_>, _>>()?;
+        found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.record.seq));
+        Ok(found.into_iter().map(to_listed).collect())
+    }
+
+    pub(super) async fn load_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
+        let rows = self.ask(Tenant::project_and_people(project), BY_ID, &[&project.uuid(), &id.uuid()]).await?;
+        let stored = rows.first().map(|row| Stored::read(row, project)).transpose()?;
+        Ok(stored.filter(|stored| stored.is_within_reach).map(to_listed))
+    }
+
+    /// Looks through the whole project, but detoasts no text: its length stands before it.
+    pub(super) async fn load_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.audience, COUNT(*), SUM(octet_length(r.content))::bigint
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            GROUP BY r.audience
+            ORDER BY r.audience";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?;
+        let read = |row| {
+            let cells = Cells::new(row, "record", || project.to_string());
+            let (records, bytes) = (cells.count(1, "seq")?, cells.count(2, "content")?);
+            Ok(Size { audience: cells.audience(0, "audience")?, records, bytes })
+        };
+        rows.iter().map(read).collect()
+    }
+}
+
+fn read_counts(rows: &[Row], project: ProjectId) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
+    let mut counts: HashMap<_, Vec<_>> = HashMap::new();
+    for row in rows {
+        let cells = Cells::new(row, "record", || project.to_string());
+        let no = WorkspaceNo(cells.count(0, "workspace_no")?);
+        counts.entry(no).or_default().push((cells.audience(1, "audience")?, cells.count(2, "seq")?));
+    }
+    Ok(counts)
+}
+
+/// The places of the records, newest first, by the index that leads to them straight.
+async fn list_places(
+    tx: &Tx,
+    project: ProjectId,
+    filter: &RecordFilter,
+    before: Option<Seq>,
+    rows_max: usize,
+) -> Result<Vec<Seq>, Fault> {
+    const FORGOTTEN: &str = "
+        SELECT r.seq
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NOT NULL AND w.deleted_at IS NULL
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
+        ORDER BY r.seq DESC
+        LIMIT $3";
+    const LIVING: &str = "
+        SELECT r.seq
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
+        ORDER BY r.seq DESC
+        LIMIT $3";
+    let select = if filter.is_forgotten { FORGOTTEN } else { LIVING };
+    let before = before.map_or(i64::MAX, |seq| integer(seq.0));
+    let name = filter.workspace.as_ref().map(WorkspaceName::as_str);
+    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+        [&project.uuid(), &before, &integer(rows_max as u64), &name, &filter.source_id];
+    let rows = tx.rows(select, &values).await?;
+    let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
+    rows.iter().map(read).collect()
+}
+
+fn to_listed(stored: Stored) -> Listed {
+    Listed { record: stored.record, forgotten_at: stored.forgotten_at }
+}

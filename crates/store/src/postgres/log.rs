@@ -1,0 +1,168 @@
+//! Reading a project's change log.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::error::{Again, Fault, no_such_project};
+use super::rows::{Cells, integer};
+use super::transaction::{Tenant, Tx, ask};
+use crate::encoding::audience_from_bytes;
+use crate::{Change, Log, Present, StoreError, Tail, Workspace, checksum};
+
+#[async_trait]
+impl Log for PostgresStore {
+    async fn find_workspace(&self, project: ProjectId, name: &WorkspaceName) -> Result<Option<Workspace>, StoreError> {
+        const SELECT: &str = "
+            SELECT w.no, ARRAY(
+                SELECT a.audience
+                FROM workspace_audience a
+                WHERE a.project_id = w.project_id AND a.workspace_no = w.no
+                ORDER BY a.audience)
+            FROM workspace w
+            WHERE w.project_id = $1 AND w.name = $2 AND w.deleted_at IS NULL";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &name.as_str()]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let no = WorkspaceNo(Cells::new(row, "workspace", || format!("{project}/{name}")).count(0, "no")?);
+        Ok(Some(Workspace { no, audiences: read_audiences(row, 1, project, no)? }))
+    }
+
+    async fn tail(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+        after: Seq,
+        rows_max: usize,
+    ) -> Result<Tail, StoreError> {
+        let read = || self.load_tail(project, workspace, after, rows_max.max(1));
+        match read().await {
+            Err(Fault { again: Again::Lost, .. }) => read().await,
+            tail => tail,
+        }
+        .map_err(|fault| fault.error)
+    }
+
+    async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError> {
+        let rows = self.ask(Tenant::project(project), SEQ, &[&project.uuid()]).await?;
+        rows.first().map(|row| read_seq(row, project)).transpose()
+    }
+}
+
+const SEQ: &str = "SELECT seq FROM project WHERE id = $1";
+
+fn read_seq(row: &Row, project: ProjectId) -> Result<Seq, StoreError> {
+    Ok(Seq(Cells::new(row, "project", || project.to_string()).count(0, "seq")?))
+}
+
+/// The audiences of an array column.
+pub(super) fn read_audiences(
+    row: &Row,
+    at: usize,
+    project: ProjectId,
+    no: WorkspaceNo,
+) -> Result<Vec<Audience>, StoreError> {
+    let broken =
+        || StoreError::Broken { table: "workspace_audience", column: "audience", row: format!("{project}/{}", no.0) };
+    let audiences: Vec<&[u8]> = row.try_get(at).map_err(|_| broken())?;
+    audiences.into_iter().map(|bytes| audience_from_bytes(bytes).ok_or_else(broken)).collect()
+}
+
+impl PostgresStore {
+    async fn load_tail(&self, project: ProjectId, no: WorkspaceNo, after: Seq, rows_max: usize) -> Result<Tail, Fault> {
+        const ACTIVE: &str = "
+            SELECT ARRAY(
+                SELECT a.audience
+                FROM workspace_audience a
+                WHERE a.project_id = w.project_id AND a.workspace_no = w.no
+                ORDER BY a.audience)
+            FROM workspace w
+            WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL";
+        // Where living records were saved. Forgotten ones need no mention: who knew them learns it from the change.
+        const SAVES: &str = "
+            SELECT seq, seq, audience, content, embedding, checksum
+            FROM record
+            WHERE project_id = $1 AND workspace_no = $2 AND seq > $3 AND forgotten_at IS NULL
+            ORDER BY seq
+            LIMIT $4";
+        const CHANGES: &str = "
+            SELECT c.seq, c.record_seq, r.audience, r.content, r.embedding, r.checksum
+            FROM change c
+            LEFT JOIN record r ON r.project_id = c.project_id AND r.seq = c.record_seq
+                AND r.workspace_no = c.workspace_no AND r.forgotten_at IS NULL
+            WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3
+            ORDER BY c.seq
+            LIMIT $4";
+        let (id, workspace, from, rows) = (project.uuid(), integer(no.0), integer(after.0), integer(rows_max as u64));
+        let tx = Tx::read(&self.pool, Tenant::project(project)).await?;
+        let asks = vec![
+            ask(SEQ, &[&id]),
+            ask(ACTIVE, &[&id, &workspace]),
+            ask(SAVES, &[&id, &workspace, &from, &rows]),
+            ask(CHANGES, &[&id, &workspace, &from, &rows]),
+        ];
+        let answers = tx.finish(asks).await?;
+        let [end, active, saves, changes] = answers.as_slice() else {
+            return Err(Fault::away("PostgreSQL left an answer out"));
+        };
+        let end = end.first().map(|row| read_seq(row, project)).transpose()?;
+        let end = end.ok_or_else(|| no_such_project(project))?;
+        let Some(active) = active.first() else {
+            let (audiences, changes) = (Vec::new(), Vec::new());
+            return Ok(Tail { upto: end, is_end: true, is_active: false, audiences, changes });
+        };
+        let audiences = read_audiences(active, 0, project, no)?;
+        let mut piece = Vec::with_capacity(saves.len() + changes.len());
+        for row in saves.iter().chain(changes) {
+            piece.push(Place::read(row, project)?);
+        }
+        piece.sort_unstable_by_key(|place| (place.at, place.record));
+        let is_cut = piece.len() >= rows_max;
+        piece.truncate(rows_max);
+        // Where the piece was cut, it contains everything up to its last place; otherwise everything there is.
+        let upto = if is_cut { piece.last().map_or(end, |place| place.at) } else { end };
+        let changes = read_touched(&piece, project)?;
+        Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes })
+    }
+}
+
+/// A place of the log, and the record that was touched there, as it is now.
+struct Place<'a> {
+    at: Seq,
+    record: Option<Seq>,
+    row: &'a Row,
+}
+
+impl<'a> Place<'a> {
+    fn read(row: &'a Row, project: ProjectId) -> Result<Self, StoreError> {
+        let cells = Cells::new(row, "change", || project.to_string());
+        Ok(Self { at: Seq(cells.count(0, "seq")?), record: cells.count_opt(1, "record_seq")?.map(Seq), row })
+    }
+}
+
+/// Each touched record once.
+fn read_touched(piece: &[Place<'_>], project: ProjectId) -> Result<Vec<Change>, StoreError> {
+    let touched: BTreeMap<Seq, &Row> = piece.iter().filter_map(|place| Some((place.record?, place.row))).collect();
+    touched.into_iter().map(|(seq, row)| read_change(row, project, seq)).collect()
+}
+
+fn read_change(row: &Row, project: ProjectId, seq: Seq) -> Result<Change, StoreError> {
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    if cells.blob_opt(2, "audience")?.is_none() {
+        return Ok(Change::Absent(seq));
+    }
+    let present = Present {
+        seq,
+        audience: cells.audience(2, "audience")?,
+        content: cells.text(3, "content")?,
+        embedding: cells.blob(4, "embedding")?.to_vec(),
+    };
+    let sum = checksum::of_indexed(project, seq, present.audience, &present.content, &present.embedding);
+    if sum == checksum::indexed_half(cells.integer(5, "checksum")?) {
+        Ok(Change::Present(present))
+    } else {
+        Err(cells.broken("checksum"))
+    }
+}

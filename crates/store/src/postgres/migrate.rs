@@ -1,0 +1,162 @@
+//! Brings a database to the schema that this program knows, one numbered step at a time, however many nodes start
+//! together; and makes sure that the walls stand before anything is served.
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::connect::{PostgresConfig, connect_as_owner};
+use super::error::Fault;
+use crate::StoreError;
+
+/// A step: its number, its name and its statements. An applied one never changes.
+struct Migration {
+    no: i64,
+    name: &'static str,
+    sql: &'static str,
+}
+
+const MIGRATIONS: &[Migration] =
+    &[Migration { no: 1, name: "first_tables", sql: include_str!("../../migrations/postgres/0001_first_tables.sql") }];
+
+/// The role as the migrations spell it.
+const ROLE_IN_FILES: &str = "mnemon_app";
+
+/// A number that changes with the schema: what was prepared for another one is of no use.
+pub(super) fn fingerprint() -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    MIGRATIONS.iter().for_each(|migration| hasher.update(migration.sql.as_bytes()));
+    hasher.finalize()
+}
+
+/// Applies what is missing. Each step is its own transaction together with the note that it was applied. Whoever applies
+/// one holds the table of notes: nodes that start together wait there, and find it done.
+pub(super) async fn migrate(config: &PostgresConfig) -> Result<(), StoreError> {
+    let mut client = connect_as_owner(config).await?;
+    migrate_as_owner(&mut client, &config.role).await.map_err(|fault| fault.error)
+}
+
+async fn migrate_as_owner(client: &mut Client, role: &str) -> Result<(), Fault> {
+    make_role(client, role).await?;
+    let known = MIGRATIONS.last().map_or(0, |newest| newest.no);
+    let applied = newest_applied(client).await?;
+    if applied > known {
+        return Err(StoreError::Failed(format!(
+            "the database has schema {applied}, and this program knows schemas up to {known}: it was written by a newer \
+             mnemon; start that one, or restore a backup made before the upgrade"
+        ))
+        .into());
+    }
+    for migration in MIGRATIONS.iter().filter(|migration| migration.no > applied) {
+        if apply(client, migration, role).await? {
+            tracing::info!(migration.no, migration.name, "applied migration {} ({})", migration.no, migration.name);
+        }
+    }
+    check_walls(client, role).await
+}
+
+/// Makes the role that the service works as, if it is missing, and lets the owner become it.
+async fn make_role(client: &Client, role: &str) -> Result<(), Fault> {
+    const IS_MEMBER: &str = "
+        SELECT pg_has_role(current_user, r.oid, 'MEMBER'), current_user::text
+        FROM pg_roles r
+        WHERE r.rolname = $1";
+    if let Some(row) = client.query_opt(IS_MEMBER, &[&role]).await?
+        && row.get(0)
+    {
+        return Ok(());
+    }
+    // The name needs no quoting (`connect.rs`), and no statement of this kind takes values.
+    let made = client.batch_execute(&format!("CREATE ROLE {role} NOLOGIN")).await;
+    let is_there = |error: &tokio_postgres::Error| matches!(error.code(), Some(code) if *code == SqlState::DUPLICATE_OBJECT || *code == SqlState::UNIQUE_VIOLATION);
+    let granted = match made {
+        Err(error) if !is_there(&error) => Err(error),
+        _ => client.batch_execute(&format!("GRANT {role} TO CURRENT_USER")).await,
+    };
+    match granted {
+        Ok(()) => Ok(()),
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Err(StoreError::Failed(format!(
+            "the database has no role '{role}' that this user may work as, and the user may not make it; have an \
+             administrator run: CREATE ROLE {role} NOLOGIN; GRANT {role} TO <the user of the address>;"
+        ))
+        .into()),
+        // Two nodes that start together grant the same at once, and one of them is told so.
+        Err(error) if client.query_one(IS_MEMBER, &[&role]).await?.get(0) => {
+            tracing::debug!("another node made the role: {error}");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn newest_applied(client: &Client) -> Result<i64, Fault> {
+    const HAS_TABLE: &str = "SELECT to_regclass('migration') IS NOT NULL";
+    const NEWEST: &str = "SELECT COALESCE(MAX(no), 0) FROM migration";
+    let has_table: bool = client.query_one(HAS_TABLE, &[]).await?.get(0);
+    if has_table { Ok(client.query_one(NEWEST, &[]).await?.get(0)) } else { Ok(0) }
+}
+
+/// Applies one step unless another node did meanwhile.
+async fn apply(client: &mut Client, migration: &Migration, role: &str) -> Result<bool, Fault> {
+    const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (no BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
+    const NOTE: &str = "INSERT INTO migration (no, name) VALUES ($1, $2)";
+    const IS_APPLIED: &str = "SELECT EXISTS (SELECT 1 FROM migration WHERE no = $1)";
+    // Two that make the table at once: one is told that the name or its type is taken.
+    if let Err(error) = client.batch_execute(TABLE).await {
+        let is_taken = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
+        if !error.code().is_some_and(|code| is_taken.contains(code)) {
+            return Err(error.into());
+        }
+    }
+    let step = client.transaction().await?;
+    step.batch_execute("LOCK TABLE migration IN ACCESS EXCLUSIVE MODE").await?;
+    if step.query_one(IS_APPLIED, &[&migration.no]).await?.get(0) {
+        return Ok(false);
+    }
+    step.batch_execute(&migration.sql.replace(ROLE_IN_FILES, role)).await?;
+    step.batch_execute(&format!("GRANT SELECT ON migration TO {role}")).await?;
+    step.execute(NOTE, &[&migration.no, &migration.name]).await?;
+    step.commit().await?;
+    Ok(true)
+}
+
+/// Refuses to serve where a wall is missing: a role that may bypass row-level security, or a table of a tenant where it
+/// does not hold.
+async fn check_walls(client: &Client, role: &str) -> Result<(), Fault> {
+    const MAY_BYPASS: &str = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1";
+    if client.query_one(MAY_BYPASS, &[&role]).await?.get(0) {
+        return Err(StoreError::Failed(format!(
+            "the database role '{role}' may bypass row-level security, which keeps tenants apart; run: \
+             ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS;"
+        ))
+        .into());
+    }
+    let open = list_open_tables(client, role).await?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    let tables = open.join(", ");
+    Err(StoreError::Failed(format!(
+        "row-level security does not hold for the database role '{role}' on: {tables}; run ALTER TABLE ... FORCE ROW LEVEL \
+         SECURITY, and let another role own these tables"
+    ))
+    .into())
+}
+
+/// The tables of tenants that the role may read without the wall: not forced, without a policy, or its own.
+async fn list_open_tables(client: &Client, role: &str) -> Result<Vec<String>, Fault> {
+    const SELECT: &str = "
+        SELECT c.relname::text
+        FROM pg_class c
+        WHERE c.relkind IN ('r', 'p')
+            AND c.relnamespace = (SELECT m.relnamespace FROM pg_class m WHERE m.oid = 'migration'::regclass)
+            AND has_table_privilege($1::name, c.oid, 'SELECT')
+            AND (c.relname IN ('account', 'project') OR EXISTS (
+                SELECT 1
+                FROM pg_attribute a
+                WHERE a.attrelid = c.oid AND a.attname IN ('account_id', 'project_id') AND NOT a.attisdropped))
+            AND (NOT c.relrowsecurity OR NOT c.relforcerowsecurity OR pg_get_userbyid(c.relowner) = $1::name
+                OR NOT EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid))
+        ORDER BY c.relname";
+    let rows = client.query(SELECT, &[&role]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}

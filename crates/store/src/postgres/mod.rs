@@ -1,0 +1,191 @@
+//! PostgreSQL behind the traits: many nodes, one database, nothing kept in memory that another node could change.
+//!
+//! A project's row is its lock: whoever writes into a project holds it first, so commit order equals seq order, and the
+//! memory limit, duplicates and idempotency keys are decided by one at a time. Where several projects are written to at
+//! once they are locked in the order of their ids. Saves that wait together are stored together (`writer.rs`, `batch.rs`).
+//!
+//! Two walls keep tenants apart. Every statement names its project or account; and every transaction works as a role that
+//! owns nothing and says whose rows it is about, so that row-level security shows it no others (`transaction.rs`).
+//!
+//! No extension, no NOTIFY, no advisory lock and no GIN index: the same schema can be spread by project over many servers.
+//!
+//! To write the twin of a SQLite table and its acts:
+//! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`, texts
+//!    `TEXT COLLATE "C"`, the rest `BYTEA`. A table with a `project_id` or `account_id` gets `ENABLE` and `FORCE ROW LEVEL
+//!    SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`. The same text
+//!    goes into `schema/postgres.sql`, and the file into the list in `migrate.rs`.
+//! 2. The file of the same name in here. A read is `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or
+//!    `Tx::read` for a consistent view by several. A write is `self.attempt(|| async { .. })` around `Tx::write`, the acts
+//!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a place
+//!    in the log begins with [`project::lock`] and ends with [`project::Locked::flush`].
+//! 3. Rows are read by `Cells` (`rows.rs`), as in SQLite; ids by `KeyId::new(cells.uuid(0, "id")?)`.
+
+mod accounts;
+mod administration;
+mod batch;
+mod bodies;
+mod connect;
+mod credentials;
+mod error;
+mod guarding;
+mod insert;
+mod keys;
+mod leaving;
+mod listing;
+mod log;
+mod migrate;
+mod new_rows;
+mod oauth;
+mod people;
+mod project;
+mod projects;
+mod purging;
+mod records;
+mod rows;
+mod snapshots;
+mod sources;
+mod tls;
+mod transaction;
+mod usage;
+mod writer;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use self::connect::Pool;
+pub use self::connect::PostgresConfig;
+use self::error::{Again, Fault};
+use self::transaction::{Tenant, Tx, ask};
+use self::writer::Writer;
+use crate::{Store, StoreError};
+
+/// How often an act is done again that the server rolled back for the sake of another.
+const ATTEMPTS_MAX: u32 = 8;
+/// How long [`Store::check`] waits before it says that storage does not work.
+const CHECK_MAX: Duration = Duration::from_secs(2);
+
+/// A database that many nodes share.
+pub struct PostgresStore {
+    pool: Arc<Pool>,
+    writer: Writer,
+    config: PostgresConfig,
+}
+
+impl PostgresStore {
+    /// Connects, brings the schema up to date and makes sure that the walls stand.
+    pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
+        migrate::migrate(&config).await?;
+        let pool = Arc::new(Pool::new(&config)?);
+        let writer = Writer::start(&pool, config.batch_max);
+        let store = Self { pool, writer, config };
+        store.check_durability().await?;
+        Ok(store)
+    }
+
+    /// A number that changes with the schema: a test's prepared database carries it in its name.
+    pub fn schema_fingerprint() -> u32 {
+        migrate::fingerprint()
+    }
+
+    /// An answer means that a record is durable: a server that forgets what it acknowledged is refused.
+    async fn check_durability(&self) -> Result<(), StoreError> {
+        const SELECT: &str = "SELECT current_setting('synchronous_commit'), current_setting('fsync')";
+        let rows = self.ask(Tenant::nobody(), SELECT, &[]).await?;
+        let Some(row) = rows.first() else { return Ok(()) };
+        if row.get::<_, &str>(0) == "off" {
+            return Err(StoreError::Failed(
+                "PostgreSQL has synchronous_commit = off, which loses acknowledged records in a crash; set it to on"
+                    .to_owned(),
+            ));
+        }
+        if row.get::<_, &str>(1) == "off" {
+            tracing::warn!("PostgreSQL has fsync = off: a power loss may destroy everything");
+        }
+        Ok(())
+    }
+
+    /// One statement that reads: one way to the server and back.
+    async fn ask(
+        &self,
+        tenant: Tenant,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        let read = || async {
+            let tx = Tx::read(&self.pool, tenant.clone()).await?;
+            Ok(tx.finish(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
+        };
+        // Reading twice changes nothing, so a connection that was lost on the way costs a caller nothing either.
+        match read().await {
+            Err(Fault { again: Again::Lost, .. }) => read().await,
+            rows => rows,
+        }
+        .map_err(|fault: Fault| fault.error)
+    }
+
+    /// Does an act, and does it again where the server rolled it back for the sake of another, or where the connection
+    /// was lost before anything could be stored.
+    async fn attempt<T, F>(&self, act: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        attempt(act).await
+    }
+}
+
+/// As [`PostgresStore::attempt`].
+async fn attempt<T, F>(act: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, Fault>>,
+{
+    let mut lost = false;
+    let mut count = 0;
+    loop {
+        count += 1;
+        let fault = match act().await {
+            Ok(answer) => return Ok(answer),
+            Err(fault) => fault,
+        };
+        let may_go_on = match fault.again {
+            Again::No => false,
+            Again::RolledBack => count < ATTEMPTS_MAX,
+            Again::Lost => !std::mem::replace(&mut lost, true),
+        };
+        if !may_go_on {
+            return Err(fault.error);
+        }
+        tracing::debug!("an act is done again: {}", fault.error);
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn check(&self) -> Result<(), StoreError> {
+        let beat = tokio::time::timeout(CHECK_MAX, self.beat()).await;
+        beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL did no write within {CHECK_MAX:?}"))))
+    }
+
+    async fn close(&self) {
+        self.writer.close().await;
+        self.pool.close();
+    }
+}
+
+impl PostgresStore {
+    /// A write that changes nothing anybody sees: only writing shows whether writing works.
+    async fn beat(&self) -> Result<(), StoreError> {
+        const UPSERT: &str = "
+            INSERT INTO heartbeat (id, beats) VALUES (1, 1)
+            ON CONFLICT (id) DO UPDATE SET beats = heartbeat.beats + 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
+            tx.finish(vec![ask(UPSERT, &[])]).await.map(|_| ())
+        })
+        .await
+    }
+}

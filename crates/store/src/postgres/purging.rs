@@ -1,0 +1,242 @@
+//! Removing records for good.
+//!
+//! PostgreSQL keeps the bytes of a removed row until vacuum lets its room be written again, and in its log until that is
+//! recycled; rewriting the tables takes the former away at once.
+
+use std::collections::BTreeSet;
+
+use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::accounts::insert_audit;
+use super::connect::connect_as_owner;
+use super::error::Fault;
+use super::project::{self, Locked};
+use super::rows::{Cells, integer, micros};
+use super::snapshots;
+use super::transaction::{Ask, Tenant, Tx, ask};
+use crate::{AuditEntry, StoreError};
+
+/// How many projects are looked at in one flight.
+const PROJECTS_AT_ONCE: usize = 64;
+
+impl PostgresStore {
+    /// Removes one record, alive or not.
+    pub(super) async fn purge_record(
+        &self,
+        project: ProjectId,
+        id: RecordId,
+        audit: &AuditEntry,
+    ) -> Result<bool, Fault> {
+        const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
+        const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
+        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(false) };
+        let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
+        let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
+        let deletes =
+            vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(snapshots::DELETE, &[&uuid, &no])];
+        tx.flight(deletes).await?;
+        locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
+        if place.is_alive {
+            locked.live_records = locked.live_records.saturating_sub(1);
+        }
+        insert_audit(&tx, audit, 1).await?;
+        tx.finish(vec![locked.flush()]).await?;
+        Ok(true)
+    }
+
+    /// Removes what ended before a moment, project by project, at most so many records. Upkeep is the one act that belongs
+    /// to no tenant: it sees which projects there are, and turns to each.
+    pub(super) async fn purge_ended(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
+        const PROJECTS: &str = "SELECT id FROM project ORDER BY id";
+        let rows = self.ask(Tenant::for_upkeep(), PROJECTS, &[]).await?;
+        let projects: Vec<ProjectId> = rows.iter().map(|row| ProjectId::new(row.get(0))).collect();
+        let mut left = rows_max.max(1) as u64;
+        let mut purged = 0;
+        for some in projects.chunks(PROJECTS_AT_ONCE) {
+            let doomed = self.attempt(|| self.list_doomed(some, before)).await?;
+            for project in doomed {
+                let count = self.attempt(|| self.purge_project(project, before, left)).await?;
+                purged += count;
+                left -= count;
+                if left == 0 {
+                    return Ok(purged);
+                }
+            }
+        }
+        Ok(purged)
+    }
+
+    /// Those of the projects that have something to be removed.
+    async fn list_doomed(&self, projects: &[ProjectId], before: Timestamp) -> Result<Vec<ProjectId>, Fault> {
+        const SELECT: &str = "
+            SELECT 1
+            WHERE EXISTS (
+                    SELECT 1 FROM record r
+                    WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL AND r.forgotten_at < $2)
+                OR EXISTS (SELECT 1 FROM workspace w WHERE w.project_id = $1 AND w.deleted_at < $2)
+                OR EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at < $2 AND (
+                    EXISTS (SELECT 1 FROM source s WHERE s.project_id = $1)
+                    OR EXISTS (SELECT 1 FROM idempotency i WHERE i.project_id = $1)
+                    OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = $1)))";
+        let tx = Tx::read(&self.pool, Tenant::nobody()).await?;
+        let tenants: Vec<Tenant> = projects.iter().map(|project| Tenant::project(*project)).collect();
+        let ids: Vec<_> = projects.iter().map(|project| project.uuid()).collect();
+        let before = micros(before);
+        let mut asks = Vec::with_capacity(projects.len() * 2);
+        for (tenant, id) in tenants.iter().zip(&ids) {
+            asks.push(tenant.turn());
+            asks.push(ask(SELECT, &[id, &before]));
+        }
+        let answers = tx.finish(asks).await?;
+        let is_doomed = |(project, answers): (&ProjectId, &[Vec<Row>])| (!answers[1].is_empty()).then_some(*project);
+        Ok(projects.iter().zip(answers.chunks_exact(2)).filter_map(is_doomed).collect())
+    }
+
+    async fn purge_project(&self, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
+        // Ended projects too: nobody else writes into those.
+        const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
+        let tx = Tx::write(&self.pool, Tenant::project(id)).await?;
+        let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
+        let Some(mut locked) = project::read(row.as_ref(), id)? else { return Ok(0) };
+        let is_over = row.is_some_and(|row| row.get::<_, Option<bool>>(2) == Some(true));
+        let (count, touched) = remove_records(&tx, id, before, rows_max).await?;
+        for no in &touched {
+            note_purge(&tx, &mut locked, *no, before).await?;
+        }
+        if !touched.is_empty() {
+            remove_keys(&tx, id, before).await?;
+        }
+        if count < rows_max {
+            remove_workspaces(&tx, id, before).await?;
+            if is_over {
+                remove_leftovers(&tx, id).await?;
+            }
+        }
+        tx.finish(vec![locked.flush()]).await?;
+        Ok(count)
+    }
+
+    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile is told that storage is away.
+    pub(super) async fn rewrite(&self) -> Result<(), StoreError> {
+        let client = connect_as_owner(&self.config).await?;
+        let failed = |error: tokio_postgres::Error| Fault::from(error).error;
+        client.batch_execute("SET lock_timeout = '30s'").await.map_err(failed)?;
+        for table in ["record", "change", "source", "idempotency", "snapshot", "workspace", "workspace_audience"] {
+            client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+struct Place {
+    seq: Seq,
+    no: WorkspaceNo,
+    is_alive: bool,
+}
+
+async fn find_place(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<Place>, Fault> {
+    const SELECT: &str = "
+        SELECT r.seq, r.workspace_no, r.forgotten_at IS NULL AND w.deleted_at IS NULL
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.id = $2";
+    let Some(row) = tx.row(SELECT, &[&project.uuid(), &id.uuid()]).await? else { return Ok(None) };
+    let cells = Cells::new(&row, "record", || format!("{project}/{id}"));
+    Ok(Some(Place {
+        seq: Seq(cells.count(0, "seq")?),
+        no: WorkspaceNo(cells.count(1, "workspace_no")?),
+        is_alive: cells.flag(2, "forgotten_at")?,
+    }))
+}
+
+/// Removes at most so many of the records that ended, and tells of which workspaces they were.
+async fn remove_records(
+    tx: &Tx,
+    project: ProjectId,
+    before: Timestamp,
+    rows_max: u64,
+) -> Result<(u64, BTreeSet<WorkspaceNo>), Fault> {
+    const DELETE: &str = "
+        DELETE FROM record
+        WHERE project_id = $1 AND seq IN (
+            SELECT r.seq
+            FROM record r
+            WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL AND r.forgotten_at < $2
+            UNION
+            SELECT r.seq
+            FROM workspace w
+            JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no
+            WHERE w.project_id = $1 AND w.deleted_at < $2
+            LIMIT $3)
+        RETURNING workspace_no";
+    let rows = tx.rows(DELETE, &[&project.uuid(), &micros(before), &integer(rows_max)]).await?;
+    let read = |row| Ok(WorkspaceNo(Cells::new(row, "record", || project.to_string()).count(0, "workspace_no")?));
+    Ok((rows.len() as u64, rows.iter().map(read).collect::<Result<_, StoreError>>()?))
+}
+
+/// Drops the snapshot of a workspace and notes that one taken earlier must not come in later. The records themselves need
+/// no place in the log: every index learned that they are gone when they were forgotten. No clock comes in here, so the
+/// line carries the bound instead of the moment.
+async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
+    const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
+    let (id, number) = (project.id.uuid(), integer(no.0));
+    let answers = tx.flight(vec![ask(snapshots::DELETE, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
+    if answers.last().is_some_and(|rows| !rows.is_empty()) {
+        project.insert_change(tx, no, "purge", None, before).await?;
+    }
+    Ok(())
+}
+
+/// Removes idempotency keys that led to a record which is gone. They were used before their record was forgotten.
+async fn remove_keys(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(), Fault> {
+    const DELETE: &str = "
+        DELETE FROM idempotency i
+        WHERE i.project_id = $1 AND i.created_at < $2 AND NOT EXISTS (
+            SELECT 1
+            FROM record r
+            WHERE r.project_id = $1 AND r.seq = i.record_seq)";
+    tx.rows(DELETE, &[&project.uuid(), &micros(before)]).await?;
+    Ok(())
+}
+
+/// Removes what is left of the ended workspaces that have no records.
+async fn remove_workspaces(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(), Fault> {
+    const EMPTY: &str = "
+        SELECT w.no
+        FROM workspace w
+        WHERE w.project_id = $1 AND w.deleted_at < $2 AND NOT EXISTS (
+            SELECT 1
+            FROM record r
+            WHERE r.project_id = $1 AND r.workspace_no = w.no)";
+    const DELETES: [&str; 4] = [
+        "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = ANY($2)",
+        "DELETE FROM change WHERE project_id = $1 AND workspace_no = ANY($2)",
+        "DELETE FROM workspace_audience WHERE project_id = $1 AND workspace_no = ANY($2)",
+        "DELETE FROM workspace WHERE project_id = $1 AND no = ANY($2)",
+    ];
+    let rows = tx.rows(EMPTY, &[&project.uuid(), &micros(before)]).await?;
+    let numbers: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    let id = project.uuid();
+    let deletes: Vec<Ask<'_>> = DELETES.iter().map(|delete| ask(delete, &[&id, &numbers])).collect();
+    tx.flight(deletes).await?;
+    Ok(())
+}
+
+/// Removes what an ended project knew beside records. Its figures and its audit log stay.
+async fn remove_leftovers(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
+    const DELETES: [&str; 3] = [
+        "DELETE FROM source WHERE project_id = $1",
+        "DELETE FROM idempotency WHERE project_id = $1",
+        "DELETE FROM guard_release WHERE project_id = $1",
+    ];
+    let id = project.uuid();
+    tx.flight(DELETES.iter().map(|delete| ask(delete, &[&id])).collect()).await?;
+    Ok(())
+}

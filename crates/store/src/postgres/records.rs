@@ -1,0 +1,243 @@
+//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::accounts::insert_audit;
+use super::bodies::{self, BY_ID, BY_SEQ, Stored};
+use super::error::Fault;
+use super::project;
+use super::rows::{Cells, integer, micros, places};
+use super::transaction::{Tenant, Tx, ask};
+use crate::{AuditEntry, Brief, Insert, Inserted, Records, StoreError};
+
+#[async_trait]
+impl Records for PostgresStore {
+    async fn insert(&self, given: Insert) -> Result<Inserted, StoreError> {
+        let content_hash = ContentHash::of(&given.record.content);
+        self.writer.insert(given, content_hash).await
+    }
+
+    async fn save_answer(
+        &self,
+        project: ProjectId,
+        member: MemberId,
+        key: &str,
+        answer: String,
+    ) -> Result<(), StoreError> {
+        const UPDATE: &str = "
+            UPDATE idempotency
+            SET answer = $4
+            WHERE project_id = $1 AND member_id = $2 AND key = $3 AND answer IS NULL";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project(project)).await?;
+            tx.finish(vec![ask(UPDATE, &[&project.uuid(), &member.uuid(), &key, &answer])]).await.map(|_| ())
+        })
+        .await
+    }
+
+    async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
+        if seqs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tenant = Tenant::project_and_people(project);
+        let rows = self.ask(tenant, BY_SEQ, &[&project.uuid(), &places(seqs)]).await?;
+        let mut found = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            let stored = Stored::read(row, project)?;
+            if stored.is_alive() {
+                found.insert(stored.record.seq, stored.record);
+            }
+        }
+        // A place that is asked for twice is answered twice.
+        Ok(seqs.iter().filter_map(|seq| found.get(seq).cloned()).collect())
+    }
+
+    async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
+        let rows = self.ask(Tenant::project_and_people(project), BY_ID, &[&project.uuid(), &id.uuid()]).await?;
+        let stored = rows.first().map(|row| Stored::read(row, project)).transpose()?;
+        Ok(stored.filter(Stored::is_alive).map(|stored| stored.record))
+    }
+
+    async fn list_by_source(
+        &self,
+        project: ProjectId,
+        source_id: &str,
+        workspace: Option<&WorkspaceName>,
+    ) -> Result<Vec<Brief>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
+                r.source_hash, r.valid_until
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.source_id = $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+                AND ($3::text IS NULL OR w.name = $3)
+            ORDER BY r.seq";
+        let name = workspace.map(WorkspaceName::as_str);
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &source_id, &name]).await?;
+        rows.iter().map(|row| read_brief(row, project)).collect()
+    }
+
+    async fn list_by_fact_key(
+        &self,
+        project: ProjectId,
+        keys: &[(WorkspaceNo, &str)],
+    ) -> Result<Vec<Brief>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
+                r.source_hash, r.valid_until
+            FROM (SELECT DISTINCT workspace_no, fact_key FROM unnest($2::bigint[], $3::text[]) AS t (workspace_no, fact_key))
+                AS g
+            JOIN record r ON r.project_id = $1 AND r.workspace_no = g.workspace_no AND r.fact_key = g.fact_key
+                AND r.is_key_given AND r.forgotten_at IS NULL
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
+            ORDER BY r.seq";
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let workspaces: Vec<i64> = keys.iter().map(|(no, _)| integer(no.0)).collect();
+        let words: Vec<&str> = keys.iter().map(|(_, key)| *key).collect();
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &workspaces, &words]).await?;
+        rows.iter().map(|row| read_brief(row, project)).collect()
+    }
+
+    async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
+        self.attempt(|| self.forget_once(project, seqs, &audit)).await
+    }
+
+    async fn restore(
+        &self,
+        project: ProjectId,
+        id: RecordId,
+        forgotten_since: Timestamp,
+        records_max: Option<u64>,
+        audit: AuditEntry,
+    ) -> Result<Option<Record>, StoreError> {
+        self.attempt(|| self.restore_once(project, id, forgotten_since, records_max, &audit)).await
+    }
+
+    async fn delete_workspace(
+        &self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        audit: AuditEntry,
+    ) -> Result<Option<u64>, StoreError> {
+        self.attempt(|| self.end_workspace(project, name, &audit)).await
+    }
+}
+
+fn read_brief(row: &Row, project: ProjectId) -> Result<Brief, StoreError> {
+    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    let given_fact_key = if cells.flag(4, "is_key_given")? { Some(cells.text(5, "fact_key")?) } else { None };
+    Ok(Brief {
+        id: RecordId::new(cells.uuid(1, "id")?),
+        seq,
+        workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
+        audience: cells.audience(3, "audience")?,
+        given_fact_key,
+        content_hash: cells.content_hash(6, "content_hash")?,
+        source_id: cells.text_opt(7, "source_id")?,
+        source_hash: cells.text_opt(8, "source_hash")?,
+        valid_until: cells.time_opt(9, "valid_until")?,
+    })
+}
+
+impl PostgresStore {
+    async fn forget_once(&self, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, Fault> {
+        const UPDATE: &str = "
+            UPDATE record r
+            SET forgotten_at = $3
+            FROM workspace w
+            WHERE r.project_id = $1 AND r.seq = ANY($2) AND r.forgotten_at IS NULL
+                AND w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
+            RETURNING r.seq, r.id, r.workspace_no";
+        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+        // Nothing is alive in a project that is gone.
+        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(Vec::new()) };
+        let rows = tx.rows(UPDATE, &[&project.uuid(), &places(seqs), &micros(audit.at)]).await?;
+        let mut forgotten = rows.iter().map(|row| read_place(row, project)).collect::<Result<Vec<_>, _>>()?;
+        if forgotten.is_empty() {
+            return Ok(Vec::new());
+        }
+        forgotten.sort_unstable();
+        let touched: Vec<_> = forgotten.iter().map(|(seq, no, _)| (*no, Some(*seq))).collect();
+        locked.insert_changes(&tx, &touched, "forget", audit.at).await?;
+        let count = forgotten.len() as u64;
+        locked.live_records = locked.live_records.saturating_sub(count);
+        insert_audit(&tx, audit, count).await?;
+        tx.finish(vec![locked.flush()]).await?;
+        Ok(forgotten.into_iter().map(|(_, _, id)| id).collect())
+    }
+
+    async fn restore_once(
+        &self,
+        project: ProjectId,
+        id: RecordId,
+        forgotten_since: Timestamp,
+        records_max: Option<u64>,
+        audit: &AuditEntry,
+    ) -> Result<Option<Record>, Fault> {
+        const UPDATE: &str = "UPDATE record SET forgotten_at = NULL WHERE project_id = $1 AND seq = $2";
+        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(None) };
+        let found = bodies::find_by_id(&tx, project, id).await?;
+        let is_restorable = |stored: &Stored| {
+            stored.is_within_reach && stored.forgotten_at.is_some_and(|forgotten_at| forgotten_at >= forgotten_since)
+        };
+        let Some(stored) = found.filter(is_restorable) else { return Ok(None) };
+        if records_max.is_some_and(|max| locked.live_records >= max) {
+            return Ok(None);
+        }
+        let record = stored.record;
+        tx.rows(UPDATE, &[&project.uuid(), &integer(record.seq.0)]).await?;
+        locked.insert_change(&tx, record.workspace_no, "restore", Some(record.seq), audit.at).await?;
+        locked.live_records += 1;
+        insert_audit(&tx, audit, 1).await?;
+        tx.finish(vec![locked.flush()]).await?;
+        Ok(Some(record))
+    }
+
+    async fn end_workspace(
+        &self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        audit: &AuditEntry,
+    ) -> Result<Option<u64>, Fault> {
+        const UPDATE: &str = "
+            UPDATE workspace
+            SET deleted_at = $3
+            WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL
+            RETURNING no";
+        const COUNT: &str = "
+            SELECT COUNT(*)
+            FROM record
+            WHERE project_id = $1 AND workspace_no = $2 AND forgotten_at IS NULL";
+        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+        let mut locked = project::read(row.as_ref(), project)?.ok_or_else(|| super::error::no_such_project(project))?;
+        let ended = tx.row(UPDATE, &[&project.uuid(), &name.as_str(), &micros(audit.at)]).await?;
+        let Some(row) = ended else { return Ok(None) };
+        let no = WorkspaceNo(Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?);
+        let rows = tx.rows(COUNT, &[&project.uuid(), &integer(no.0)]).await?;
+        let counted = rows.first().map(|row| Cells::new(row, "record", || project.to_string()).count(0, "seq"));
+        let count = counted.transpose()?.unwrap_or(0);
+        locked.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
+        locked.live_records = locked.live_records.saturating_sub(count);
+        insert_audit(&tx, audit, count).await?;
+        tx.finish(vec![locked.flush()]).await?;
+        Ok(Some(count))
+    }
+}
+
+fn read_place(row: &Row, project: ProjectId) -> Result<(Seq, WorkspaceNo, RecordId), StoreError> {
+    let cells = Cells::new(row, "record", || project.to_string());
+    let (seq, no) = (Seq(cells.count(0, "seq")?), WorkspaceNo(cells.count(2, "workspace_no")?));
+    Ok((seq, no, RecordId::new(cells.uuid(1, "id")?)))
+}

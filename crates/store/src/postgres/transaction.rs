@@ -1,0 +1,323 @@
+//! One transaction, and whose rows it is about.
+//!
+//! Nothing is sent by itself: beginning, saying whose rows are meant, and the first statements go out together, and so do
+//! the last statements and the commit. Asking a handful of things then costs one way to the server and back, however far
+//! away it is.
+//!
+//! Every transaction works as the service's own role, which owns nothing, and says whose rows it is about; row-level
+//! security shows it no others. Both end with the transaction, so a connection carries nothing from one caller to the
+//! next, and a pooler may hand it to anybody in between.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use deadpool_postgres::Object;
+use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, ProjectId};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
+
+use super::connect::Pool;
+use super::error::Fault;
+
+/// How long one flight of statements may take, network included, before its connection is given up. The server's own
+/// limits (`connect.rs`) are shorter: this is for a server that no longer answers at all.
+const FLIGHT_MAX: Duration = Duration::from_secs(40);
+
+/// Whose rows a transaction may touch. Nobody's, unless said otherwise.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tenant {
+    project: String,
+    account: String,
+    credential: String,
+    key: String,
+    pass: &'static str,
+    /// Whether the account of the project is opened too, by the project's own row.
+    has_people: bool,
+}
+
+impl Tenant {
+    /// One project's memory.
+    pub(super) fn project(id: ProjectId) -> Self {
+        Self { project: id.to_string(), ..Self::default() }
+    }
+
+    /// One project's memory, and the people of its account.
+    pub(super) fn project_and_people(id: ProjectId) -> Self {
+        Self { has_people: true, ..Self::project(id) }
+    }
+
+    /// One account: its people, its projects, its keys and its audit log, and no memory.
+    pub(super) fn account(id: AccountId) -> Self {
+        Self { account: id.to_string(), ..Self::default() }
+    }
+
+    /// One project's memory, by an act that the account's audit log notes.
+    pub(super) fn project_of(project: ProjectId, account: AccountId) -> Self {
+        Self { project: project.to_string(), account: account.to_string(), ..Self::default() }
+    }
+
+    /// One key, for whoever has its secret.
+    pub(super) fn credential(hash: &CredentialHash) -> Self {
+        let credential = hash.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { credential, ..Self::default() }
+    }
+
+    /// One key, for whoever knows its id.
+    pub(super) fn key(id: KeyId) -> Self {
+        Self { key: id.to_string(), ..Self::default() }
+    }
+
+    /// One connection, for whoever knows its id.
+    pub(super) fn connection(id: ConnectionId) -> Self {
+        Self { key: id.to_string(), ..Self::default() }
+    }
+
+    /// What belongs to no tenant: the operator's token, the heartbeat.
+    pub(super) fn nobody() -> Self {
+        Self::default()
+    }
+
+    /// The lists of all accounts and projects, for upkeep and for the operator. It opens no memory.
+    pub(super) fn for_upkeep() -> Self {
+        Self { pass: "upkeep", ..Self::default() }
+    }
+
+    /// Turns a transaction to another tenant.
+    pub(super) fn turn(&self) -> Ask<'_> {
+        const TURN: &str = "
+            SELECT set_config('mnemon.project', $1, true), set_config('mnemon.account', $2, true)";
+        ask(TURN, &[&self.project, &self.account])
+    }
+}
+
+/// Opens the account of the transaction's project, by the project's own row.
+const OPEN_PEOPLE: &str = "
+    SELECT set_config('mnemon.account', p.account_id::text, true)
+    FROM project p
+    WHERE p.id = NULLIF(current_setting('mnemon.project', true), '')::uuid";
+
+/// A statement with its values.
+pub(super) struct Ask<'a> {
+    sql: &'static str,
+    values: Vec<&'a (dyn ToSql + Sync)>,
+}
+
+/// A statement with its values.
+pub(super) fn ask<'a>(sql: &'static str, values: &[&'a (dyn ToSql + Sync)]) -> Ask<'a> {
+    Ask { sql, values: values.to_vec() }
+}
+
+/// Opens the account of the project that the transaction was turned to.
+pub(super) fn open_people() -> Ask<'static> {
+    ask(OPEN_PEOPLE, &[])
+}
+
+/// A transaction. Left without [`Tx::commit`] or [`Tx::finish`] it is rolled back, out of the caller's way.
+pub(super) struct Tx {
+    client: Option<Object>,
+    pool: Arc<Pool>,
+    begin: &'static str,
+    is_writing: bool,
+    tenant: Tenant,
+    is_begun: AtomicBool,
+    is_broken: AtomicBool,
+}
+
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
+
+impl Tx {
+    /// To read one consistent view, however many statements it takes.
+    pub(super) async fn read(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
+        Self::new(pool, tenant, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", false).await
+    }
+
+    /// To read what is newest, statement by statement, where one decides what the next may see.
+    pub(super) async fn read_latest(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
+        Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", false).await
+    }
+
+    /// To write. Every statement sees what was committed before it began; whoever needs more locks the project's row first.
+    pub(super) async fn write(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
+        Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", true).await
+    }
+
+    async fn new(pool: &Arc<Pool>, tenant: Tenant, begin: &'static str, is_writing: bool) -> Result<Self, Fault> {
+        let client = Some(pool.get().await?);
+        let (is_begun, is_broken) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { client, pool: Arc::clone(pool), begin, is_writing, tenant, is_begun, is_broken })
+    }
+
+    /// One statement's rows.
+    pub(super) async fn rows(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
+        Ok(self.flight(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
+    }
+
+    /// One statement's only row.
+    pub(super) async fn row(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Option<Row>, Fault> {
+        Ok(self.rows(sql, values).await?.into_iter().next())
+    }
+
+    /// How many rows a statement with `RETURNING` touched.
+    pub(super) async fn count(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<u64, Fault> {
+        Ok(self.rows(sql, values).await?.len() as u64)
+    }
+
+    /// Many statements, sent at once and done one after the other. The first failure is the answer.
+    pub(super) async fn flight(&self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+        self.send(asks, None).await
+    }
+
+    /// Commits.
+    pub(super) async fn commit(self) -> Result<(), Fault> {
+        self.finish(Vec::new()).await.map(|_| ())
+    }
+
+    /// The last statements and the commit, sent at once. When one of them fails nothing is stored.
+    pub(super) async fn finish(mut self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+        let is_nothing = asks.is_empty() && !self.is_begun.load(Ordering::Acquire);
+        if is_nothing {
+            self.client = None;
+            return Ok(Vec::new());
+        }
+        let answers = self.send(asks, Some("COMMIT")).await;
+        if answers.is_ok() {
+            self.client = None;
+        }
+        if self.is_writing { answers.map_err(Fault::while_committing) } else { answers }
+    }
+
+    async fn send(&self, asks: Vec<Ask<'_>>, last: Option<&'static str>) -> Result<Vec<Vec<Row>>, Fault> {
+        let sent = tokio::time::timeout(FLIGHT_MAX, self.send_all(asks, last)).await;
+        sent.unwrap_or_else(|_| {
+            self.is_broken.store(true, Ordering::Release);
+            Err(Fault::away("PostgreSQL does not answer"))
+        })
+    }
+
+    async fn send_all(&self, mut asks: Vec<Ask<'_>>, last: Option<&'static str>) -> Result<Vec<Vec<Row>>, Fault> {
+        let client = self.client.as_ref().expect("a transaction has its connection until it ends");
+        let is_first = !self.is_begun.swap(true, Ordering::AcqRel);
+        let own = usize::from(is_first && self.tenant.has_people);
+        if own > 0 {
+            asks.insert(0, open_people());
+        }
+        // It looks at no table, so preparing it waits for nobody's lock.
+        let enter = if is_first { Some(client.prepare_cached(ENTER).await?) } else { None };
+        let begin = async {
+            match &enter {
+                Some(enter) => self.begin(client, enter).await,
+                None => Ok(()),
+            }
+        };
+        // In this order: what is prepared for the first time waits for locks, within the limits that beginning sets.
+        let (begun, answers) = tokio::join!(biased; begin, send_asks(client, &asks, last));
+        begun?;
+        let answers = answers?;
+        Ok(answers.into_iter().skip(own).take(asks.len() - own).collect())
+    }
+
+    /// Begins, takes the service's role on, and says whose rows are meant. Sends all of it before it waits for anything.
+    async fn begin(&self, client: &Object, enter: &Statement) -> Result<(), Fault> {
+        let (limits, tenant) = (self.pool.limits(), &self.tenant);
+        let values: [&(dyn ToSql + Sync); 8] = [
+            &limits.role,
+            &limits.statement_timeout_ms,
+            &limits.lock_timeout_ms,
+            &tenant.project,
+            &tenant.account,
+            &tenant.credential,
+            &tenant.key,
+            &tenant.pass,
+        ];
+        let begin = Box::pin(async { client.batch_execute(self.begin).await.map(|()| Vec::new()) });
+        let enter = Box::pin(client.query(enter, &values));
+        InOrder::new(vec![begin, enter]).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(())
+    }
+}
+
+const ENTER: &str = "
+    SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
+        set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
+        set_config('mnemon.account', $5, true), set_config('mnemon.credential', $6, true),
+        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true)";
+
+/// Sends statements, and what ends the transaction where it ends, in this order and without waiting in between.
+async fn send_asks(client: &Object, asks: &[Ask<'_>], last: Option<&str>) -> Result<Vec<Vec<Row>>, Fault> {
+    // All are prepared before the first is sent: preparing waits for the server, and would let later ones overtake.
+    let mut statements = Vec::with_capacity(asks.len());
+    for ask in asks {
+        statements.push(client.prepare_cached(ask.sql).await?);
+    }
+    let mut answers: Vec<Answer<'_>> = Vec::with_capacity(asks.len() + 1);
+    for (ask, statement) in asks.iter().zip(&statements) {
+        answers.push(Box::pin(client.query(statement, &ask.values)));
+    }
+    if let Some(last) = last {
+        answers.push(Box::pin(async move { client.batch_execute(last).await.map(|()| Vec::new()) }));
+    }
+    Ok(InOrder::new(answers).await.into_iter().collect::<Result<Vec<_>, _>>()?)
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        if self.is_broken.load(Ordering::Acquire) {
+            drop(Object::take(client));
+            return;
+        }
+        if !self.is_begun.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            drop(Object::take(client));
+            return;
+        };
+        // The connection goes back to the pool only when the server has let go of the transaction.
+        runtime.spawn(async move {
+            let rolled_back = tokio::time::timeout(FLIGHT_MAX, client.batch_execute("ROLLBACK")).await;
+            if !matches!(rolled_back, Ok(Ok(()))) {
+                drop(Object::take(client));
+            }
+        });
+    }
+}
+
+/// All of the futures, polled in their order: each sends its message when it is first polled, and the messages have to
+/// leave in this order.
+struct InOrder<'a> {
+    waiting: Vec<Option<Answer<'a>>>,
+    done: Vec<Option<Result<Vec<Row>, tokio_postgres::Error>>>,
+}
+
+impl<'a> InOrder<'a> {
+    fn new(futures: Vec<Answer<'a>>) -> Self {
+        let done = futures.iter().map(|_| None).collect();
+        Self { waiting: futures.into_iter().map(Some).collect(), done }
+    }
+}
+
+impl Future for InOrder<'_> {
+    type Output = Vec<Result<Vec<Row>, tokio_postgres::Error>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        for (slot, done) in this.waiting.iter_mut().zip(&mut this.done) {
+            if let Some(future) = slot
+                && let Poll::Ready(answer) = future.as_mut().poll(context)
+            {
+                *done = Some(answer);
+                *slot = None;
+            }
+        }
+        if this.waiting.iter().all(Option::is_none) {
+            Poll::Ready(this.done.iter_mut().filter_map(Option::take).collect())
+        } else {
+            Poll::Pending
+        }
+    }
+}

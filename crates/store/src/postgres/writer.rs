@@ -1,0 +1,148 @@
+//! Where saves wait for each other: what comes in while a batch is being stored becomes the next one.
+//!
+//! A save for itself costs two ways to the server and a sync of its log; so do five hundred of them together. There are a
+//! few lanes, and a project always takes the same: a project that somebody else keeps locked holds up its lane alone.
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use mnemon_core::{ContentHash, MemberId, ProjectId};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::attempt;
+use super::batch::{self, Save};
+use super::connect::Pool;
+use super::error::closed;
+use crate::{Insert, Inserted, StoreError};
+
+/// How many batches a node stores at the same time.
+const LANES: usize = 4;
+/// How many saves may wait in a lane. More callers than that wait for a place, holding nothing but themselves.
+const QUEUE_MAX: usize = 1_024;
+
+type Reply = oneshot::Sender<Result<Inserted, StoreError>>;
+
+struct Job {
+    save: Save,
+    reply: Reply,
+}
+
+/// The ways to the lanes. None after the end.
+pub(super) struct Writer {
+    lanes: Mutex<Option<Vec<mpsc::Sender<Job>>>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Writer {
+    pub(super) fn start(pool: &Arc<Pool>, batch_max: usize) -> Self {
+        let (mut lanes, mut tasks) = (Vec::new(), Vec::new());
+        for _ in 0..LANES {
+            let (sender, waiting) = mpsc::channel(QUEUE_MAX);
+            lanes.push(sender);
+            tasks.push(tokio::spawn(serve(Arc::clone(pool), waiting, batch_max.max(1))));
+        }
+        Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks) }
+    }
+
+    /// Has a record saved and waits until it is durable.
+    pub(super) async fn insert(&self, insert: Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
+        let lane = lane_of(insert.record.project);
+        let lane = self.lanes.lock().as_ref().map(|lanes| lanes[lane].clone()).ok_or_else(closed)?;
+        let (reply, answer) = oneshot::channel();
+        lane.send(Job { save: Save { insert, content_hash }, reply }).await.map_err(|_| closed())?;
+        drop(lane);
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Stores what is still waiting and lets no more in.
+    pub(super) async fn close(&self) {
+        drop(self.lanes.lock().take());
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        for task in tasks {
+            let _ = task.await;
+        }
+    }
+}
+
+fn lane_of(project: ProjectId) -> usize {
+    let mut hasher = DefaultHasher::new();
+    project.hash(&mut hasher);
+    (hasher.finish() % LANES as u64) as usize
+}
+
+async fn serve(pool: Arc<Pool>, mut waiting: mpsc::Receiver<Job>, batch_max: usize) {
+    let mut held: VecDeque<Job> = VecDeque::new();
+    loop {
+        if held.is_empty() {
+            match waiting.recv().await {
+                Some(job) => held.push_back(job),
+                None => return,
+            }
+        }
+        while let Ok(job) = waiting.try_recv() {
+            held.push_back(job);
+            if held.len() >= batch_max {
+                break;
+            }
+        }
+        let jobs = take_batch(&mut held, batch_max);
+        store(&pool, jobs).await;
+    }
+}
+
+/// Two saves with the same of these could meet each other: they don't go into one batch.
+#[derive(PartialEq, Eq, Hash)]
+enum Meeting {
+    Content(ProjectId, String, ContentHash),
+    Key(ProjectId, MemberId, String),
+}
+
+fn meetings(insert: &Insert, content_hash: ContentHash) -> impl Iterator<Item = Meeting> {
+    let record = &insert.record;
+    let content = Meeting::Content(record.project, record.workspace.as_str().to_owned(), content_hash);
+    let key = insert.idempotency.as_ref().map(|key| Meeting::Key(record.project, key.member, key.key.clone()));
+    std::iter::once(content).chain(key)
+}
+
+/// Takes the saves that can be stored together, the first in any case. What would meet one of them stays for the next batch.
+fn take_batch(held: &mut VecDeque<Job>, batch_max: usize) -> Vec<Job> {
+    let (mut jobs, mut left, mut taken) = (Vec::new(), VecDeque::new(), HashSet::new());
+    while let Some(job) = held.pop_front() {
+        let own: Vec<Meeting> = meetings(&job.save.insert, job.save.content_hash).collect();
+        if jobs.len() < batch_max && !own.iter().any(|meeting| taken.contains(meeting)) {
+            jobs.push(job);
+        } else {
+            left.push_back(job);
+        }
+        // Those that stay keep their turn too: a later one must not overtake an earlier one that it would meet.
+        taken.extend(own);
+    }
+    *held = left;
+    jobs
+}
+
+/// Stores the jobs together if that works, and otherwise one by one, so that a bad one fails alone.
+async fn store(pool: &Arc<Pool>, jobs: Vec<Job>) {
+    let saves: Vec<&Save> = jobs.iter().map(|job| &job.save).collect();
+    let outcomes = match attempt(|| batch::store(pool, &saves)).await {
+        Ok(outcomes) => outcomes,
+        Err(error) if jobs.len() == 1 || matches!(error, StoreError::Away(_) | StoreError::Full) => {
+            jobs.iter().map(|_| Err(error.clone())).collect()
+        }
+        Err(_) => {
+            let mut outcomes = Vec::with_capacity(jobs.len());
+            for save in &saves {
+                let alone = attempt(|| batch::store(pool, std::slice::from_ref(save))).await;
+                outcomes.push(alone.and_then(|mut outcome| outcome.pop().unwrap_or_else(|| Err(closed()))));
+            }
+            outcomes
+        }
+    };
+    for (job, outcome) in jobs.into_iter().zip(outcomes) {
+        // Who stopped waiting needs no answer; the save stands all the same.
+        let _ = job.reply.send(outcome);
+    }
+}

@@ -1,0 +1,26 @@
+//! PostgreSQL: the stories, the walls, the schema, many nodes, a server that goes away.
+
+mod away;
+mod nodes;
+mod schema;
+mod stories;
+mod walls;
+
+use mnemon_scratch_postgres::Database;
+use mnemon_store::postgres::{PostgresConfig, PostgresStore};
+
+/// A copy of a database that has the schema already.
+fn database() -> Database {
+    let name = format!("schema_{:08x}", PostgresStore::schema_fingerprint());
+    let migrate = |url: &str| {
+        let open = PostgresStore::open(PostgresConfig::new(url));
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| runtime.block_on(open)).expect("an empty database opens");
+    };
+    Database::prepared(&name, migrate).expect("PostgreSQL is installed")
+}
+
+/// One more node on a database.
+async fn node(url: &str) -> PostgresStore {
+    PostgresStore::open(PostgresConfig::new(url)).await.expect("the database opens")
+}

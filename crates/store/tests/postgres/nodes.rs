@@ -1,0 +1,128 @@
+//! Many nodes on one database: each sees what the others did, and none can slip past a decision of another.
+
+use std::sync::Arc;
+
+use mnemon_core::{ProjectId, Seq};
+use mnemon_store::conformance::{House, at, audit};
+use mnemon_store::{Idempotency, Insert, Inserted, Store};
+
+use crate::{database, node};
+
+const NODES: usize = 3;
+
+/// The same house, seen from several nodes.
+async fn nodes(url: &str) -> Vec<House> {
+    let mut stores: Vec<Arc<dyn Store>> = Vec::new();
+    for _ in 0..NODES {
+        stores.push(Arc::new(node(url).await));
+    }
+    let house = House::build(&stores[0]).await;
+    stores.into_iter().map(|store| House { store, ..house.clone() }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_on_one_node_is_read_on_the_next() {
+    let database = database();
+    let nodes = nodes(&database.url).await;
+    for n in 0..60 {
+        let seq = nodes[n % NODES].save_text(&format!("fact {n}")).await;
+        let other = &nodes[(n + 1) % NODES];
+        let presented = other.store.find_credential(&other.key_hash).await.unwrap().unwrap();
+        assert_eq!(presented.seq, seq, "the next request anywhere knows how far the log has come");
+        assert_eq!(other.load(seq).await.map(|record| record.content), Some(format!("fact {n}")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_is_seen_by_the_next_request_on_every_node() {
+    let database = database();
+    let nodes = nodes(&database.url).await;
+    for n in 0..20 {
+        let key = nodes[n % NODES].add_key(nodes[0].ana).await;
+        for node in &nodes {
+            assert!(!node.store.find_credential(&key.hash).await.unwrap().unwrap().credential.is_revoked);
+        }
+        let line = audit(nodes[0].account, 30, "key.revoke");
+        assert_eq!(nodes[n % NODES].store.revoke_key(key.id, at(30), line).await, Ok(true));
+        for node in &nodes {
+            assert!(node.store.find_credential(&key.hash).await.unwrap().unwrap().credential.is_revoked);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_saves_of_all_nodes_take_consecutive_places_and_keep_the_limit() {
+    const LIMIT: u64 = 100;
+    let database = database();
+    let nodes = nodes(&database.url).await;
+    let mut callers = Vec::new();
+    for n in 0..150 {
+        let house = nodes[n % NODES].clone();
+        callers.push(tokio::spawn(async move {
+            let record = house.record(&format!("fact {n}"));
+            let insert = Insert { record, records_max: Some(LIMIT), idempotency: None };
+            house.store.insert(insert).await.unwrap()
+        }));
+    }
+    let mut seqs = Vec::new();
+    for caller in callers {
+        match caller.await.unwrap() {
+            Inserted::New { seq, .. } => seqs.push(seq),
+            other => assert_eq!(other, Inserted::LimitReached),
+        }
+    }
+    seqs.sort_unstable();
+    assert_eq!(seqs, (1..=LIMIT).map(Seq).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_used_on_all_nodes_at_once_stores_one_record() {
+    let database = database();
+    let nodes = nodes(&database.url).await;
+    for round in 0..10 {
+        let mut callers = Vec::new();
+        for n in 0..12 {
+            let house = nodes[n % NODES].clone();
+            callers.push(tokio::spawn(async move {
+                let key = Idempotency {
+                    member: house.ana,
+                    key: format!("key {round}"),
+                    arguments_hash: [7; 32],
+                    valid_since: at(0),
+                };
+                house.insert_with_key(house.record(&format!("fact {round}")), key).await
+            }));
+        }
+        let mut new = 0;
+        for caller in callers {
+            match caller.await.unwrap() {
+                Inserted::New { .. } => new += 1,
+                other => assert!(matches!(other, Inserted::Replayed(_)), "{other:?}"),
+            }
+        }
+        assert_eq!(new, 1);
+    }
+}
+
+/// Batches of several projects, locked by all nodes at once, in every order that callers come in.
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_write_to_the_same_projects_do_not_stand_in_each_others_way() {
+    let database = database();
+    let nodes = nodes(&database.url).await;
+    let mut projects: Vec<ProjectId> = vec![nodes[0].project];
+    for _ in 0..7 {
+        projects.push(nodes[0].add_project().await);
+    }
+    let mut callers = Vec::new();
+    for n in 0..240 {
+        let house = House { project: projects[(n * 5) % projects.len()], ..nodes[n % NODES].clone() };
+        callers.push(tokio::spawn(async move { house.save_text(&format!("fact {n}")).await }));
+    }
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    for project in projects {
+        let house = House { project, ..nodes[0].clone() };
+        assert_eq!(house.last_seq().await, Seq(30));
+    }
+}

@@ -1,0 +1,15 @@
+//! PostgreSQL runs the stories.
+
+use std::sync::Arc;
+
+use mnemon_store::conformance::Engine;
+
+use crate::{database, node};
+
+async fn make() -> Engine {
+    let database = database();
+    let store = node(&database.url).await;
+    Engine { store: Arc::new(store), ground: Box::new(database) }
+}
+
+mnemon_store::conformance!(|| Box::pin(make()));
