@@ -15,8 +15,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { no: 1, name: "first_tables", sql: include_str!("../../migrations/postgres/0001_first_tables.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { no: 1, name: "first_tables", sql: include_str!("../../migrations/postgres/0001_first_tables.sql") },
+    Migration { no: 2, name: "oauth", sql: include_str!("../../migrations/postgres/0002_oauth.sql") },
+];
 
 /// The role as the migrations spell it.
 const ROLE_IN_FILES: &str = "mnemon_app";
