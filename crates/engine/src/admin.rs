@@ -25,6 +25,7 @@ use mnemon_core::{
 };
 use mnemon_store::{Actor, AuditEntry, Credential, StoreError};
 
+use crate::usage::Counted;
 use crate::{Engine, NotAuthenticated};
 
 pub use audit::AuditLine;
@@ -146,6 +147,7 @@ impl Engine {
             return self.authenticate_operator(token).await;
         }
         let ctx = self.authenticate(token).await?;
+        self.usage.count(&ctx, Counted::Administration);
         Ok(AdminContext { authority: Authority::Member(ctx.credential), now: ctx.now })
     }
 

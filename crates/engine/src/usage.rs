@@ -18,6 +18,8 @@ pub(crate) enum Counted {
     Save { bytes: usize },
     Search,
     Rejection,
+    /// An act of administration: it moves the last use and no figure.
+    Administration,
 }
 
 /// The figures not yet written.
@@ -60,6 +62,7 @@ impl UsageCounter {
             }
             Counted::Search => row.searches += 1,
             Counted::Rejection => row.rejections += 1,
+            Counted::Administration => {}
         }
     }
 

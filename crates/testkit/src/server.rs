@@ -64,6 +64,14 @@ pub struct TestServer {
     running: Running,
 }
 
+/// A client for plain HTTP. The service's own client brings its cryptography along; one that is made without asks for a
+/// default, even where it never speaks TLS.
+fn plain_client() -> reqwest::Client {
+    // Another test of this process may have said so already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
 /// One life of the service.
 struct Running {
     url: String,
@@ -91,7 +99,7 @@ impl TestServer {
             store: Arc::clone(&running.store),
             clock,
             ids,
-            client: reqwest::Client::new(),
+            client: plain_client(),
             data,
             options,
             running,
