@@ -6,6 +6,7 @@
 mod faults;
 mod guard;
 mod load;
+mod postgres;
 mod recall;
 mod recall_speed;
 
@@ -32,6 +33,8 @@ enum Bench {
     Load(load::Args),
     #[command(hide = true)]
     LoadServer(load::ServerArgs),
+    /// What PostgreSQL carries: batched saves, several nodes, fresh searches, beside its own full-text search
+    Postgres(postgres::Args),
     /// How well searches find what they should, on labelled sets
     Recall(recall::Args),
     /// What a search, a save and a cold start cost, by the size of the workspace
@@ -44,6 +47,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Guard(args) => guard::run(&args),
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),
+        Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),
     }

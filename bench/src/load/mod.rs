@@ -17,10 +17,9 @@ use anyhow::{Result, bail};
 use mnemon_testkit::process::resident_bytes;
 use mnemon_testkit::wire::Wire;
 
-use drive::{Calls, Kind, Phase, Until, phase};
+pub(crate) use drive::{Calls, Kind, Phase, Until, phase};
 use report::{Report, Row};
-use server::Started;
-pub(crate) use server::{ServerArgs, run as run_server};
+pub(crate) use server::{ServerArgs, Started, run as run_server};
 pub(crate) use texts::{Chance, Texts};
 
 const SEED: u64 = 20_270_115;
@@ -163,7 +162,7 @@ impl Phase {
 }
 
 /// One line that says what happens now, on a terminal alone.
-fn progress(text: &str) {
+pub(crate) fn progress(text: &str) {
     let mut stderr = std::io::stderr();
     if stderr.is_terminal() {
         let _ = write!(stderr, "\r\u{1b}[2K{text} ");

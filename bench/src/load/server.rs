@@ -19,6 +19,8 @@ use mnemon_engine::{Engine, EngineConfig, SystemClock, SystemIds};
 use mnemon_gateway::Outgoing;
 use mnemon_server::config::ServerConfig;
 use mnemon_server::{App, router, with_layers};
+use mnemon_store::Store;
+use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -31,6 +33,12 @@ pub(crate) struct ServerArgs {
     /// The service, with its data here
     #[arg(long)]
     data_dir: Option<PathBuf>,
+    /// The service on this PostgreSQL database
+    #[arg(long, conflicts_with = "data_dir")]
+    database: Option<String>,
+    /// How many saves PostgreSQL stores together
+    #[arg(long, default_value_t = 512)]
+    batch_max: usize,
     /// The floor, with answers of this size
     #[arg(long, default_value_t = 0)]
     floor_bytes: usize,
@@ -42,9 +50,13 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (routes, key) = match &args.data_dir {
-            Some(dir) => service(dir, address).await?,
-            None => (floor(args.floor_bytes), String::new()),
+        let (routes, key) = match (&args.data_dir, &args.database) {
+            (Some(dir), _) => service(Arc::new(SqliteStore::open(dir)?), address).await?,
+            (None, Some(url)) => {
+                let config = PostgresConfig { batch_max: args.batch_max, ..PostgresConfig::new(url) };
+                service(Arc::new(PostgresStore::open(config).await?), address).await?
+            }
+            (None, None) => (floor(args.floor_bytes), String::new()),
         };
         let mut stdout = std::io::stdout();
         writeln!(stdout, "{}", json!({"address": address.to_string(), "key": key}))?;
@@ -54,12 +66,12 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
     })
 }
 
-async fn service(dir: &Path, address: SocketAddr) -> Result<(Router, String)> {
+/// The service, and the key that its first start made; later nodes of a database have none to tell.
+async fn service(store: Arc<dyn Store>, address: SocketAddr) -> Result<(Router, String)> {
     let config =
         EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing: Outgoing::default() };
-    let store = Arc::new(SqliteStore::open(dir)?);
     let engine = Arc::new(Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config));
-    let first = engine.first_start().await?.context("the data directory is not empty")?;
+    let first = engine.first_start().await?;
     let server = ServerConfig {
         service_name: "Mnemon".to_owned(),
         listen: address,
@@ -68,7 +80,7 @@ async fn service(dir: &Path, address: SocketAddr) -> Result<(Router, String)> {
         trusted_proxies: Vec::new(),
     };
     let app = App::new(engine, &server, &format!("http://{address}"));
-    Ok((router(app), first.key.expose().clone()))
+    Ok((router(app), first.map(|first| first.key.expose().clone()).unwrap_or_default()))
 }
 
 fn floor(body_bytes: usize) -> Router {
@@ -101,6 +113,16 @@ pub(crate) struct Started {
 impl Started {
     pub(crate) fn service(dir: &Path) -> Result<Self> {
         Self::start(&["--data-dir".to_owned(), dir.display().to_string()])
+    }
+
+    /// A node on a database. The first one makes the key, the others are told it.
+    pub(crate) fn node(url: &str, batch_max: usize, key: Option<&str>) -> Result<Self> {
+        let args = ["--database".to_owned(), url.to_owned(), "--batch-max".to_owned(), batch_max.to_string()];
+        let mut node = Self::start(&args)?;
+        if let Some(key) = key {
+            node.key = key.to_owned();
+        }
+        Ok(node)
     }
 
     pub(crate) fn floor(body_bytes: usize) -> Result<Self> {

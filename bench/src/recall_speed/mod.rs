@@ -2,7 +2,7 @@
 //! measuring thread, so that a busy machine does not change them much; of a search the quickest of three counts.
 
 mod clock;
-mod texts;
+pub(crate) mod texts;
 
 use std::path::PathBuf;
 

@@ -55,6 +55,8 @@ pub enum Command {
     Guard(Guard),
     /// Rewrite storage without its free space (operator).
     Compact(Compact),
+    /// Move everything from one storage to another: from a data directory to PostgreSQL, or back.
+    Migrate(Migrate),
     /// Look at the configuration.
     Config(ConfigArguments),
     /// Check that everything is wired up, and say what is not.
@@ -186,6 +188,16 @@ pub struct Forget {
     pub workspace: Option<String>,
     #[command(flatten)]
     pub connection: Connection,
+}
+
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// Where everything is: sqlite:DIRECTORY, or postgres://… . No service may run on it meanwhile.
+    #[arg(long, value_name = "STORAGE")]
+    pub from: String,
+    /// Where it goes: an empty one, or the one that an interrupted move has begun to fill.
+    #[arg(long, value_name = "STORAGE")]
+    pub to: String,
 }
 
 #[derive(Debug, Args)]

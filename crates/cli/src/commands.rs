@@ -4,6 +4,7 @@ pub mod admin;
 pub mod config;
 pub mod doctor;
 pub mod forget;
+pub mod migrate;
 pub mod reference;
 pub mod remember;
 pub mod search;

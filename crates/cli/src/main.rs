@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Remember(remember) => commands::remember::run(&remember, &printer),
         Command::Search(search) => commands::search::run(&search, &printer),
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
+        Command::Migrate(migrate) => commands::migrate::run(&migrate, &printer),
         Command::Config(config) => commands::config::run(&config, &printer),
         Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),
         Command::Selftest(selftest) => commands::selftest::run(&selftest, &printer),

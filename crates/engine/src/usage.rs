@@ -15,7 +15,9 @@ const DAY_SECONDS: i64 = 86_400;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Counted {
     Call,
-    Save { bytes: usize },
+    Save {
+        bytes: usize,
+    },
     Search,
     Rejection,
     /// An act of administration: it moves the last use and no figure.

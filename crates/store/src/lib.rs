@@ -19,6 +19,7 @@ mod oauth;
 pub mod postgres;
 pub mod sqlite;
 mod traits;
+mod transfer;
 mod values;
 
 pub use administration::{
@@ -28,6 +29,7 @@ pub use administration::{
 pub use error::StoreError;
 pub use oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
+pub use transfer::{Moved, Progress, Step, StorageEnd, move_everything};
 pub use values::{
     Actor, AuditEntry, Brief, Change, Credential, Idempotency, Insert, Inserted, NewKey, Present, Presented, Replay,
     SourcePart, Tail, Workspace,

@@ -46,6 +46,7 @@ mod snapshots;
 mod sources;
 mod tls;
 mod transaction;
+mod transfer;
 mod usage;
 mod writer;
 
@@ -61,6 +62,7 @@ use self::connect::Pool;
 pub use self::connect::PostgresConfig;
 use self::error::{Again, Fault};
 use self::transaction::{Tenant, Tx, ask};
+pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
 use crate::{Store, StoreError};
 
@@ -80,6 +82,7 @@ impl PostgresStore {
     /// Connects, brings the schema up to date and makes sure that the walls stand.
     pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
         migrate::migrate(&config).await?;
+        transfer::check_finished(&config).await?;
         let pool = Arc::new(Pool::new(&config)?);
         let writer = Writer::start(&pool, config.batch_max);
         let store = Self { pool, writer, config };

@@ -35,6 +35,7 @@ mod records;
 mod rows;
 mod snapshots;
 mod sources;
+mod transfer;
 mod usage;
 mod wal;
 mod writer;
@@ -50,6 +51,7 @@ use self::files::Files;
 use self::known_records::Touched;
 use self::memory::Memory;
 use self::readers::Readers;
+pub(crate) use self::transfer::SqliteSide;
 use self::writer::Writer;
 use crate::{Store, StoreError};
 

@@ -22,6 +22,7 @@ use super::files::{Files, check_whole};
 use super::known_records::Touched;
 use super::memory::Memory;
 use super::migrate::migrate;
+use super::transfer::check_finished;
 use super::wal::{checkpoint_all, empty_wal, rewrite};
 use crate::StoreError;
 
@@ -100,6 +101,7 @@ impl Writer {
         let mut conn = desk.open()?;
         check_whole(&conn)?;
         migrate(&mut conn)?;
+        check_finished(&conn)?;
         desk.conn = Some(conn);
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let work = move || {

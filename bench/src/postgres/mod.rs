@@ -1,0 +1,138 @@
+//! What the service does on PostgreSQL: saves stored together against one by one, searches on one, two and three nodes,
+//! what asking for freshness adds to a search, and the same searches by PostgreSQL's own full-text search.
+//!
+//! The server is a durable one (fsync on) on this machine, started for the run; nodes are processes of their own. All of
+//! them and the clients share the processors, so rates do not add up over nodes on a small machine.
+
+mod freshness;
+mod text_search;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use mnemon_scratch_postgres::{Cluster, ClusterOptions};
+use mnemon_testkit::wire::Wire;
+
+use crate::load::{Calls, Chance, Kind, Phase, Started, Texts, Until, phase, progress};
+
+const SEED: u64 = 20_270_116;
+/// How many clients fill the workspace that is searched.
+const FILLERS: usize = 32;
+/// How many saves are stored together by default.
+const BATCH_MAX: usize = 512;
+/// How much quicker than PostgreSQL's own search the ranking has to be.
+const TEXT_SEARCH_RATIO_MIN: f64 = 20.0;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many records the searched workspace has
+    #[arg(long, default_value_t = 10_000)]
+    records: u64,
+    /// How many clients save at once, one measurement each
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 32, 128])]
+    clients: Vec<usize>,
+    /// How many nodes are searched, one measurement each
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3])]
+    nodes: Vec<usize>,
+    /// How long each measurement takes
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// How many queries are compared with PostgreSQL's own search
+    #[arg(long, default_value_t = 200)]
+    queries: u64,
+    /// The pinned sentences that those records are made of
+    #[arg(long, default_value = "tools/recall-model/train_sentences.json.gz")]
+    sentences: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let cluster = Cluster::start(ClusterOptions { is_durable: true, ..ClusterOptions::default() })?;
+    runtime.block_on(saves(args, &cluster))?;
+    runtime.block_on(searches(args, &cluster))?;
+    runtime.block_on(freshness::measure(&cluster, args.seconds))?;
+    let ratio = runtime.block_on(text_search::compare(&cluster, &args.sentences, args.records, args.queries))?;
+    let is_met = ratio >= TEXT_SEARCH_RATIO_MIN;
+    let verdict = if is_met { "PASS" } else { "FAIL" };
+    println!("\n{verdict} PostgreSQL's own search takes {ratio:.1} x as long (bar: >= {TEXT_SEARCH_RATIO_MIN} x)");
+    if !is_met {
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+/// Durable saves, stored together and one by one, each kind in a database of its own.
+async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
+    println!("saves on one node        clients   saves/s    p50 µs    p99 µs   node CPU µs");
+    for (name, batch_max) in [("stored together", BATCH_MAX), ("one by one", 1)] {
+        let database = format!("saves_{batch_max}");
+        cluster.sql("postgres", &format!("CREATE DATABASE {database}"))?;
+        let node = Started::node(&cluster.url(&database), batch_max, None)?;
+        let calls = Arc::new(Calls::new(Texts::new(SEED), 1, "growing", 0));
+        // From its first search on a workspace is indexed, and each save pays for that too.
+        let mut wire = Wire::connect(node.address, &node.key).await?;
+        wire.post(&calls.save()).await?;
+        wire.post(&calls.search(&mut Chance::new(1))).await?;
+        for &clients in &args.clients {
+            progress(&format!("saves {name}, {clients} clients"));
+            let until = Until::Time(Duration::from_secs_f64(args.seconds));
+            let seen = phase(&node, &calls, Kind::Save, clients, until, false).await?;
+            println!("{}", row(name, clients, &seen));
+        }
+    }
+    Ok(())
+}
+
+/// Searches on so many nodes of one database, with as many clients on each.
+async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
+    const CLIENTS: usize = 12;
+    cluster.sql("postgres", "CREATE DATABASE searches")?;
+    let url = cluster.url("searches");
+    let first = Started::node(&url, BATCH_MAX, None)?;
+    let calls = Arc::new(Calls::new(Texts::new(SEED), args.records, "searched", 0));
+    progress(&format!("storing {} records", args.records));
+    phase(&first, &calls, Kind::Save, FILLERS, Until::Calls(args.records), false).await?;
+    let key = first.key.clone();
+    let mut nodes = vec![first];
+    println!("\nsearches of {} records   nodes  searches/s    p50 µs    p99 µs   node CPU µs", args.records);
+    for &count in &args.nodes {
+        while nodes.len() < count {
+            nodes.push(Started::node(&url, BATCH_MAX, Some(&key))?);
+        }
+        for node in &nodes[..count] {
+            phase(node, &calls, Kind::Search, 1, Until::Calls(100), false).await?;
+        }
+        progress(&format!("searches on {count} nodes"));
+        let until = Until::Time(Duration::from_secs_f64(args.seconds));
+        let clients = CLIENTS.div_ceil(count);
+        let mut seen = Vec::new();
+        let running = nodes[..count].iter().map(|node| phase(node, &calls, Kind::Search, clients, until, false));
+        for phase in futures_util::future::join_all(running).await {
+            seen.push(phase?);
+        }
+        println!("{}", row("", count, &joined(&seen)));
+    }
+    Ok(())
+}
+
+/// The rates of several nodes together; of waits the worst node's, of processor time the mean.
+fn joined(phases: &[Phase]) -> Phase {
+    let sum = |figure: fn(&Phase) -> f64| phases.iter().map(figure).sum::<f64>();
+    let most = |figure: fn(&Phase) -> f64| phases.iter().map(figure).fold(0.0, f64::max);
+    Phase {
+        calls_per_second: sum(|phase| phase.calls_per_second),
+        p50_us: most(|phase| phase.p50_us),
+        p99_us: most(|phase| phase.p99_us),
+        cpu_us_per_call: sum(|phase| phase.cpu_us_per_call) / phases.len() as f64,
+        answer_bytes: sum(|phase| phase.answer_bytes) / phases.len() as f64,
+    }
+}
+
+fn row(name: &str, count: usize, seen: &Phase) -> String {
+    format!(
+        "  {name:<22} {count:>7} {:>9.0} {:>9.0} {:>9.0} {:>13.1}",
+        seen.calls_per_second, seen.p50_us, seen.p99_us, seen.cpu_us_per_call
+    )
+}

@@ -1,0 +1,87 @@
+//! The same searches by PostgreSQL's own means: `tsvector`, a GIN index, `ts_rank_cd`. Words of a query are joined by OR, as
+//! the ranking does it, and the ten best are asked for without their texts.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+use mnemon_recall::{AudienceNo, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_scratch_postgres::Cluster;
+
+use crate::load::progress;
+use crate::recall_speed::texts::Texts;
+
+const LIMIT: usize = 10;
+/// Of each search the quickest of so many counts, on both sides: neighbours on the machine slow things down, never up.
+const ROUNDS: usize = 3;
+
+const TABLE: &str = "
+    CREATE TABLE note (
+        project_id INTEGER NOT NULL,
+        id BIGINT NOT NULL,
+        words TSVECTOR NOT NULL,
+        PRIMARY KEY (project_id, id)
+    )";
+const INSERT: &str = "
+    INSERT INTO note (project_id, id, words)
+    SELECT 1, t.id, to_tsvector('english', t.content)
+    FROM unnest($1::bigint[], $2::text[]) AS t (id, content)";
+const SEARCH: &str = "
+    SELECT id
+    FROM note, to_tsquery('english', $1) AS query
+    WHERE project_id = 1 AND words @@ query
+    ORDER BY ts_rank_cd(words, query) DESC, id DESC
+    LIMIT 10";
+
+/// How many times as long PostgreSQL takes, in the mean.
+pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, queries: u64) -> Result<f64> {
+    progress("PostgreSQL's own search: storing");
+    let texts = Texts::load(sentences)?;
+    let all: Vec<String> = (0..records).map(|number| texts.record(number)).collect();
+    cluster.sql("postgres", "CREATE DATABASE text_search")?;
+    let (client, connection) = tokio_postgres::connect(&cluster.url("text_search"), tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    client.batch_execute(TABLE).await?;
+    for (piece, texts) in all.chunks(1_000).enumerate() {
+        let ids: Vec<i64> = (0..texts.len()).map(|at| (piece * 1_000 + at) as i64).collect();
+        client.execute(INSERT, &[&ids, &texts.to_vec()]).await?;
+    }
+    client.batch_execute("CREATE INDEX note_words ON note USING GIN (words); VACUUM ANALYZE note;").await?;
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    for (seq, text) in (1..).zip(&all) {
+        index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding: None });
+    }
+    progress("PostgreSQL's own search: searching");
+    let search = client.prepare(SEARCH).await?;
+    let (mut theirs, mut ours, mut theirs_found, mut ours_found) = (0.0, 0.0, 0, 0);
+    for number in 0..queries {
+        let query = texts.query(number, records);
+        let (mut their_best, mut our_best) = (f64::INFINITY, f64::INFINITY);
+        let words = joined_by_or(&query);
+        for round in 0..ROUNDS {
+            let began = Instant::now();
+            let rows = client.query(&search, &[&words]).await?;
+            their_best = their_best.min(began.elapsed().as_secs_f64());
+            let began = Instant::now();
+            let hits = index.search(&SearchRequest { query: &query, limit: LIMIT, visible: &|_| true });
+            our_best = our_best.min(began.elapsed().as_secs_f64());
+            if round == 0 {
+                theirs_found += rows.len();
+                ours_found += hits.len();
+            }
+        }
+        theirs += their_best;
+        ours += our_best;
+    }
+    let mean = |seconds: f64| 1e6 * seconds / queries as f64;
+    println!("\n{records} records, {queries} queries, the ten best        mean µs   found");
+    println!("  tsvector, GIN, ts_rank_cd                   {:>9.0} {theirs_found:>7}", mean(theirs));
+    println!("  Mnemon's index, the whole ranking           {:>9.0} {ours_found:>7}", mean(ours));
+    Ok(theirs / ours)
+}
+
+/// The words of a query as `to_tsquery` takes them.
+fn joined_by_or(query: &str) -> String {
+    let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" | ")
+}

@@ -1,0 +1,223 @@
+//! A data directory as one end of a transfer. It is taken for the time of it: no service runs on it meanwhile.
+
+use std::fs::File;
+use std::path::Path;
+
+use async_trait::async_trait;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+
+use super::files::Files;
+use super::migrate::migrate;
+use super::rows::integer;
+use crate::StoreError;
+use crate::transfer::{Cell, LEFT_BEHIND, NOTES_TABLE, Note, Row, Side, Table, Tenant, unfinished};
+
+/// The open file, and its lock.
+pub(crate) struct SqliteSide {
+    conn: Connection,
+    _lock: File,
+}
+
+impl SqliteSide {
+    /// Takes a data directory that has to be there.
+    pub(crate) fn open_source(dir: &Path) -> Result<Self, StoreError> {
+        if !dir.join("mnemon.db").is_file() {
+            return Err(StoreError::Failed(format!("there is no mnemon.db in {}", dir.display())));
+        }
+        Self::open_target(dir)
+    }
+
+    /// Takes a data directory, made if it is missing, and brings its schema up to date.
+    pub(crate) fn open_target(dir: &Path) -> Result<Self, StoreError> {
+        let (files, lock) = Files::take(dir)?;
+        let mut conn = files.open_writer()?;
+        migrate(&mut conn)?;
+        Ok(Self { conn, _lock: lock })
+    }
+
+    fn ids(&self, sql: &'static str, of: &[[u8; 16]]) -> Result<Vec<[u8; 16]>, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let ids = statement.query_map(params_from_iter(of.iter()), |row| row.get(0))?;
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
+    fn names(&self, sql: &str, table: &str) -> Result<Vec<String>, StoreError> {
+        let mut statement = self.conn.prepare(sql)?;
+        let names = statement.query_map([table], |row| row.get(0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
+    /// Rows of a tenant by the order of the key.
+    fn select(
+        &self,
+        table: &Table,
+        tenant: Tenant,
+        after: Option<&Row>,
+        order: &str,
+        rows_max: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut conditions = Vec::new();
+        let mut values = Vec::new();
+        if let (Some(column), Tenant::Account(id) | Tenant::Project(id)) = (table.scope_column(), tenant) {
+            conditions.push(format!("{} = ?", quoted(column)));
+            values.push(Value::Blob(id.to_vec()));
+        }
+        let key: Vec<String> = table.key_columns().into_iter().map(quoted).collect();
+        if let Some(row) = after {
+            let marks = vec!["?"; key.len()].join(", ");
+            conditions.push(format!("({}) > ({marks})", key.join(", ")));
+            values.extend(table.key_of(row).into_iter().map(value));
+        }
+        let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
+        let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
+        let order: Vec<String> = key.iter().map(|column| format!("{column} {order}")).collect();
+        let sql = format!(
+            "SELECT {} FROM {}{filter} ORDER BY {} LIMIT {}",
+            columns.join(", "),
+            quoted(&table.name),
+            order.join(", "),
+            integer(rows_max as u64),
+        );
+        let mut statement = self.conn.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        let mut read = Vec::new();
+        while let Some(row) = rows.next()? {
+            let cells = (0..table.columns.len()).map(|at| cell(table, row.get_ref(at)?));
+            read.push(cells.collect::<Result<Row, StoreError>>()?);
+        }
+        Ok(read)
+    }
+}
+
+#[async_trait]
+impl Side for SqliteSide {
+    async fn tables(&mut self) -> Result<Vec<Table>, StoreError> {
+        const TABLES: &str =
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND ?1 = ''";
+        const COLUMNS: &str = "SELECT name FROM pragma_table_info(?1)";
+        const KEY: &str = "SELECT name FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk";
+        const REFERENCES: &str = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(?1)";
+        let names = self.names(TABLES, "")?;
+        let moved = names.into_iter().filter(|name| !LEFT_BEHIND.contains(&name.as_str()));
+        let table = |name: String| {
+            let (columns, key) = (self.names(COLUMNS, &name)?, self.names(KEY, &name)?);
+            Ok(Table::new(&name, columns, &key, self.names(REFERENCES, &name)?))
+        };
+        moved.map(table).collect()
+    }
+
+    async fn accounts(&mut self) -> Result<Vec<[u8; 16]>, StoreError> {
+        self.ids("SELECT id FROM account ORDER BY id", &[])
+    }
+
+    async fn projects(&mut self, account: [u8; 16]) -> Result<Vec<[u8; 16]>, StoreError> {
+        self.ids("SELECT id FROM project WHERE account_id = ?1 ORDER BY id", &[account])
+    }
+
+    async fn read(
+        &mut self,
+        table: &Table,
+        tenant: Tenant,
+        after: Option<&Row>,
+        rows_max: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.select(table, tenant, after, "ASC", rows_max)
+    }
+
+    async fn count(&mut self, table: &Table) -> Result<Option<u64>, StoreError> {
+        let sql = format!("SELECT COUNT(*) FROM {}", quoted(&table.name));
+        let count: i64 = self.conn.query_row(&sql, [], |row| row.get(0))?;
+        Ok(u64::try_from(count).ok())
+    }
+
+    async fn begun(&mut self) -> Result<Option<String>, StoreError> {
+        if !is_unfinished(&self.conn)? {
+            return Ok(None);
+        }
+        let sql = format!("SELECT source FROM {NOTES_TABLE} WHERE tenant = '' AND name = ''");
+        Ok(Some(self.conn.query_row(&sql, [], |row| row.get(0)).optional()?.unwrap_or_default()))
+    }
+
+    async fn begin(&mut self, source: &str) -> Result<(), StoreError> {
+        let step = self.conn.transaction()?;
+        step.execute_batch(&format!(
+            "CREATE TABLE {NOTES_TABLE} (tenant TEXT NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,
+                is_done INTEGER NOT NULL, source TEXT NOT NULL, PRIMARY KEY (tenant, name)) STRICT, WITHOUT ROWID"
+        ))?;
+        step.execute(&format!("INSERT INTO {NOTES_TABLE} VALUES ('', '', 0, 0, ?1)"), [source])?;
+        Ok(step.commit()?)
+    }
+
+    async fn note(&mut self, table: &Table, tenant: Tenant) -> Result<Note, StoreError> {
+        let sql = format!("SELECT rows, is_done FROM {NOTES_TABLE} WHERE tenant = ?1 AND name = ?2");
+        let found: Option<(i64, bool)> =
+            self.conn.query_row(&sql, (tenant.name(), &table.name), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (rows, is_done) = found.unwrap_or_default();
+        Ok(Note { rows: u64::try_from(rows).unwrap_or(0), is_done })
+    }
+
+    async fn write(&mut self, table: &Table, tenant: Tenant, rows: &[Row], note: Note) -> Result<(), StoreError> {
+        let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
+        let marks = vec!["?"; columns.len()].join(", ");
+        let insert = format!("INSERT INTO {} ({}) VALUES ({marks})", quoted(&table.name), columns.join(", "));
+        let step = self.conn.transaction()?;
+        {
+            let mut statement = step.prepare_cached(&insert)?;
+            for row in rows {
+                statement.execute(params_from_iter(row.iter().map(value)))?;
+            }
+        }
+        step.execute(
+            &format!("INSERT OR REPLACE INTO {NOTES_TABLE} VALUES (?1, ?2, ?3, ?4, '')"),
+            (tenant.name(), &table.name, integer(note.rows), note.is_done),
+        )?;
+        Ok(step.commit()?)
+    }
+
+    async fn last(&mut self, table: &Table, tenant: Tenant) -> Result<Option<Row>, StoreError> {
+        Ok(self.select(table, tenant, None, "DESC", 1)?.pop())
+    }
+
+    async fn finish(&mut self) -> Result<(), StoreError> {
+        Ok(self.conn.execute_batch(&format!("DROP TABLE {NOTES_TABLE}"))?)
+    }
+}
+
+/// Refuses a file that a transfer has not filled yet.
+pub(super) fn check_finished(conn: &Connection) -> Result<(), StoreError> {
+    if is_unfinished(conn)? { Err(unfinished()) } else { Ok(()) }
+}
+
+/// Whether a transfer into this file was begun and not finished.
+fn is_unfinished(conn: &Connection) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    Ok(conn.query_row(SELECT, [NOTES_TABLE], |_| Ok(())).optional()?.is_some())
+}
+
+/// Names come from the schema itself; some are words of SQL.
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+fn value(cell: &Cell) -> Value {
+    match cell {
+        Cell::Null => Value::Null,
+        Cell::Integer(number) => Value::Integer(*number),
+        Cell::Real(number) => Value::Real(*number),
+        Cell::Text(text) => Value::Text(text.clone()),
+        Cell::Bytes(bytes) => Value::Blob(bytes.clone()),
+    }
+}
+
+fn cell(table: &Table, value: ValueRef<'_>) -> Result<Cell, StoreError> {
+    Ok(match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8(text.to_vec()).map_err(|_| {
+            StoreError::Failed(format!("table {} holds a text that is no UTF-8: restore a backup first", table.name))
+        })?),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+    })
+}
