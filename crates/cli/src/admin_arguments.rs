@@ -280,6 +280,30 @@ pub enum KeyCommand {
     },
 }
 
+/// Run connections by OAuth.
+#[derive(Debug, Args)]
+pub struct Connections {
+    #[command(subcommand)]
+    pub command: ConnectionCommand,
+    #[command(flatten)]
+    pub connection: AdminConnection,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConnectionCommand {
+    /// List the web clients that were connected to a project with its keys, and when each was last used.
+    List {
+        /// The project; your key's own when left out.
+        #[arg(long)]
+        project: Option<String>,
+    },
+    /// End a connection from the next request on. Its key stays.
+    Revoke {
+        /// Its id.
+        connection_id: String,
+    },
+}
+
 #[derive(Debug, Args)]
 pub struct Workspace {
     /// The project; your key's own when left out.

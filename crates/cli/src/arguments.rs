@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use crate::admin_arguments::{
-    Account, AccountCommand, AdminConnection, Audit, Compact, Department, DepartmentCommand, Guard, GuardCommand, Key,
-    KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project, ProjectCommand, Record, RecordCommand, Usage,
-    Workspace, WorkspaceCommand,
+    Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, Department,
+    DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project,
+    ProjectCommand, Record, RecordCommand, Usage, Workspace, WorkspaceCommand,
 };
 
 /// Memory for AI assistants: save facts, decisions and notes, and find them again with their source and status.
@@ -43,6 +43,8 @@ pub enum Command {
     Member(Member),
     /// Run API keys.
     Key(Key),
+    /// See and end the connections of web clients.
+    Connection(Connections),
     /// Run workspaces.
     Workspace(Workspace),
     /// Look at records, restore them, remove them for good.

@@ -6,6 +6,7 @@
 mod authorize;
 mod clients;
 mod document;
+mod form;
 mod per_address;
 mod redirects;
 mod revoke;
@@ -21,6 +22,7 @@ use crate::Engine;
 
 pub use authorize::{Asked, AuthorizationRequest, AuthorizeError, GrantError, Return, ReturnedError};
 pub use clients::{ClientError, Registration};
+pub use form::{FORM_LIFE, FormError};
 pub use per_address::PerAddress;
 pub use token::{Issued, TokenError, TokenRequest};
 

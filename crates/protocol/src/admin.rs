@@ -228,6 +228,31 @@ pub struct KeyJson {
     pub created_at: String,
 }
 
+/// A connection by OAuth, without its secret.
+#[derive(Debug, Serialize)]
+pub struct ConnectionJson {
+    /// Its id.
+    pub connection_id: String,
+    /// The project it opens.
+    pub project_id: String,
+    /// The member it acts for.
+    pub member_id: String,
+    /// The key it stands for.
+    pub key_id: String,
+    /// The client it was given to.
+    pub client_id: String,
+    /// What that client calls itself.
+    pub client_name: Option<String>,
+    /// When it was made.
+    pub created_at: String,
+    /// When it ends.
+    pub expires_at: String,
+    /// When it was ended.
+    pub revoked_at: Option<String>,
+    /// When it was last used.
+    pub last_used_at: Option<String>,
+}
+
 /// A workspace.
 #[derive(Debug, Serialize)]
 pub struct WorkspaceJson {

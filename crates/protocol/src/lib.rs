@@ -8,6 +8,7 @@ pub mod json;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod memory;
+pub mod oauth;
 pub mod result;
 pub mod tools;
 

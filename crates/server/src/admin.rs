@@ -3,6 +3,7 @@
 //! To add a route: a row in [`routes`], a handler in the file of its resource, a row in the access table of the tests.
 
 mod accounts;
+mod connections;
 mod departments;
 mod error;
 mod extract;
@@ -63,6 +64,8 @@ fn routes() -> Vec<Route> {
         route("POST", "/projects/{project}/keys", post(keys::create)),
         route("GET", "/projects/{project}/keys", get(keys::list)),
         route("DELETE", "/keys/{key}", delete(keys::revoke)),
+        route("GET", "/projects/{project}/connections", get(connections::list)),
+        route("DELETE", "/connections/{connection}", delete(connections::revoke)),
         route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
         route("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
         route("GET", "/projects/{project}/records", get(records::list)),

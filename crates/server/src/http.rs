@@ -3,24 +3,31 @@
 
 mod auth;
 mod body;
+pub(crate) mod cors;
+mod form;
 pub(crate) mod health;
 mod listen;
 mod origin;
+mod peer;
 pub(crate) mod reply;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::extract::Request;
 use mnemon_engine::Engine;
+use mnemon_engine::oauth::Issuer;
 
 pub use listen::serve;
 pub(crate) use {
     auth::{admin_context, authenticate},
     body::{NoBody, read_body},
+    form::Fields,
     origin::Origins,
     reply::Reply,
 };
 
-use crate::config::ServerConfig;
+use crate::config::{Network, ServerConfig};
 
 /// What every request can reach.
 #[derive(Clone)]
@@ -29,8 +36,9 @@ pub struct App(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) engine: Arc<Engine>,
     pub(crate) origins: Origins,
-    /// The service's address as the outside knows it, without a slash at the end.
-    pub(crate) base_url: String,
+    /// The service as the outside knows it.
+    pub(crate) issuer: Issuer,
+    trusted_proxies: Vec<Network>,
     /// What the service calls itself.
     pub(crate) service_name: String,
 }
@@ -38,8 +46,16 @@ pub(crate) struct Shared {
 impl App {
     /// Puts the doors in front of an engine.
     pub fn new(engine: Arc<Engine>, config: &ServerConfig, base_url: &str) -> Self {
-        let base_url = base_url.trim_end_matches('/').to_owned();
-        let origins = Origins::new(&base_url, &config.allowed_origins);
-        Self(Arc::new(Shared { engine, origins, base_url, service_name: config.service_name.clone() }))
+        let issuer = Issuer::new(base_url);
+        let origins = Origins::new(issuer.base_url(), &config.allowed_origins);
+        let trusted_proxies = config.trusted_proxies.clone();
+        Self(Arc::new(Shared { engine, origins, issuer, trusted_proxies, service_name: config.service_name.clone() }))
+    }
+}
+
+impl Shared {
+    /// Who calls, as an address.
+    pub(crate) fn caller(&self, request: &Request) -> IpAddr {
+        peer::caller_address(request.extensions(), request.headers(), &self.trusted_proxies)
     }
 }

@@ -7,6 +7,7 @@ mod admin;
 pub mod config;
 mod http;
 mod mcp;
+mod oauth;
 mod record_json;
 mod router;
 

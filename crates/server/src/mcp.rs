@@ -11,7 +11,7 @@ mod tools;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING};
+use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use mnemon_core::JSON_DEPTH_MAX;
 use mnemon_engine::CallContext;
@@ -19,7 +19,7 @@ use mnemon_protocol::json;
 use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
 use serde_json::Value;
 
-use crate::http::{App, Reply, Shared, authenticate, read_body};
+use crate::http::{App, Reply, Shared, authenticate, cors, read_body};
 use era::Era;
 use refusal::WireError;
 
@@ -37,13 +37,24 @@ pub(crate) struct Call<'a> {
     pub(crate) id: &'a RequestId,
 }
 
-/// `POST /mcp`.
+/// `POST /mcp`, from programs and from pages that may call.
 pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Response {
     let app = &*app.0;
     if !app.origins.allow(request.headers()) {
         let message = "this Origin may not call; add it to server.allowed_origins";
         return Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message).into_response();
     }
+    let origin = request.headers().get(ORIGIN).cloned();
+    let mut response = if cors::is_preflight(request.method(), request.headers()) {
+        cors::preflight()
+    } else {
+        serve(app, request).await
+    };
+    cors::let_read(&mut response, origin);
+    response
+}
+
+async fn serve(app: &Shared, request: Request) -> Response {
     let ctx = match authenticate(app, request.headers()).await {
         Ok(ctx) => ctx,
         Err(refusal) => return *refusal,

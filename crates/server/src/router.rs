@@ -5,13 +5,14 @@ use axum::routing::{any, get};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::http::{App, health, reply};
-use crate::{admin, mcp};
+use crate::{admin, mcp, oauth};
 
 /// All routes.
 pub fn router(app: App) -> Router {
     let routes = Router::new()
         .route("/mcp", any(mcp::endpoint))
         .nest(admin::PREFIX, admin::router())
+        .merge(oauth::router())
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .fallback(reply::no_such_route)

@@ -5,6 +5,7 @@ mod admin;
 mod caller;
 mod chance;
 pub mod faults;
+pub mod oauth;
 mod people;
 pub mod process;
 mod server;

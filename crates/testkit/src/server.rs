@@ -33,6 +33,8 @@ pub struct TestServerOptions {
     pub outgoing: Outgoing,
     /// Whose word about a caller's address is taken.
     pub trusted_proxies: Vec<Network>,
+    /// The address under which the outside reaches the service; the one listened on when left out.
+    pub base_url: Option<String>,
 }
 
 impl Default for TestServerOptions {
@@ -43,6 +45,7 @@ impl Default for TestServerOptions {
             allowed_origins: Vec::new(),
             outgoing: Outgoing::default(),
             trusted_proxies: Vec::new(),
+            base_url: None,
         }
     }
 }
@@ -60,7 +63,8 @@ pub struct TestServer {
     pub(crate) store: Arc<dyn Store>,
     client: reqwest::Client,
     data: TempDir,
-    options: TestServerOptions,
+    /// What it was started with; a change shows after a restart.
+    pub options: TestServerOptions,
     running: Running,
 }
 
@@ -173,7 +177,8 @@ impl Running {
             allowed_origins: options.allowed_origins.clone(),
             trusted_proxies: options.trusted_proxies.clone(),
         };
-        let router = router(App::new(Arc::clone(&engine), &server_config, &url));
+        let base_url = options.base_url.as_deref().unwrap_or(&url);
+        let router = router(App::new(Arc::clone(&engine), &server_config, base_url));
         let (stop, stopped) = oneshot::channel();
         let routes = router.clone();
         let task = tokio::spawn(async move {

@@ -12,6 +12,7 @@ from .report import Broken, expect, expect_equal, one_line
 
 ANSWER_SECONDS_MAX = 60
 API_VERSION = "1.0"
+INTERNAL = ("tenant_id", "project_id", "api_version")
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,13 @@ class Client:
     sends_unknown_tools: bool = True
     # mcp-remote meets a rejected key with an OAuth login in a browser, which belongs to other tests.
     reports_a_rejected_key: bool = True
+    # Connected by the client's own OAuth code: four tools, and no word about whose memory it is.
+    by_oauth: bool = False
 
 
 class Conversation:
     def __init__(self, client: Client, url: str, key: str, env: dict[str, str]) -> None:
+        self.by_oauth = client.by_oauth
         self.stderr = tempfile.TemporaryFile("w+")
         command = [*client.command, url, key, *client.mode]
         self.process = subprocess.Popen(
@@ -82,6 +86,7 @@ class Conversation:
     def list_tools(self) -> list[dict]:
         answer = self.ask({"op": "list"})
         expect("tools" in answer, f"no list of tools: {answer.get('failure')}")
+        self.expect_discreet(answer)
         return answer["tools"]
 
     def call(self, tool: str, arguments: dict) -> dict:
@@ -94,6 +99,8 @@ class Conversation:
         structured = result.get("structuredContent")
         expect(isinstance(structured, dict), f"{tool} returned no structuredContent")
         expect_equal(json.loads(text_of(result)), structured, f"the JSON in the text of {tool}")
+        if self.by_oauth:
+            return structured
         expect_equal(structured.get("api_version"), API_VERSION, f"api_version of {tool}")
         for identity in ("tenant_id", "project_id"):
             expect(bool(structured.get(identity)), f"{tool} returned no {identity}")
@@ -109,8 +116,17 @@ class Conversation:
         answer = self.call(tool, arguments)
         expect("result" in answer, f"{tool} gave no result: {json.dumps(answer)}")
         result = answer["result"]
+        self.expect_discreet(answer)
+        if self.by_oauth:
+            return result
         expect_equal((result.get("_meta") or {}).get("api_version"), API_VERSION, f"_meta.api_version of {tool}")
         return result
+
+    def expect_discreet(self, answer: dict) -> None:
+        """Who came in by OAuth is told nothing internal, in no field and in no text."""
+        if self.by_oauth:
+            said = json.dumps(answer)
+            expect_equal([field for field in INTERNAL if field in said], [], "the internal fields in an answer")
 
 
 def text_of(result: dict) -> str:

@@ -12,13 +12,16 @@ STOP_SECONDS_MAX = 15
 
 
 class Server:
-    def __init__(self, binary: pathlib.Path, home: pathlib.Path, origins: list[str]) -> None:
+    def __init__(
+        self, binary: pathlib.Path, home: pathlib.Path, origins: list[str], more_env: dict[str, str] | None = None
+    ) -> None:
         ready_file = home / "ready.json"
         self.log_path = home / "server.log"
         command = [binary, "serve", "--data-dir", home / "data", "--listen", "127.0.0.1:0", "--ready-file", ready_file]
         command += [f"--allow-origin={origin}" for origin in origins]
         # Settings of the person who runs the tests must not leak in, neither by environment nor by a file in the folder.
         env = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}
+        env |= more_env or {}
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=home, env=env)
         try:

@@ -23,6 +23,7 @@ pub fn run(command: &Command, printer: &Printer) -> Option<anyhow::Result<ExitCo
         Command::Department(arguments) => people::department(arguments, printer),
         Command::Member(arguments) => people::member(arguments, printer),
         Command::Key(arguments) => people::key(arguments, printer),
+        Command::Connection(arguments) => people::connection(arguments, printer),
         Command::Project(arguments) => projects::project(arguments, printer),
         Command::Workspace(arguments) => projects::workspace(arguments, printer),
         Command::Usage(arguments) => projects::usage(arguments, printer),

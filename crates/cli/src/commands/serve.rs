@@ -121,6 +121,9 @@ async fn housekeeping(engine: Arc<Engine>) {
             tracing::warn!(%error, "usage figures could not be written; they are kept for the next try");
         }
         if count % FLUSHES_PER_PURGE == 0 {
+            if let Err(error) = engine.purge_oauth().await {
+                tracing::warn!(%error, "ended connections could not be removed; the next try is in an hour");
+            }
             match engine.purge_old().await {
                 Ok(0) => {}
                 Ok(purged) => tracing::info!(purged, "records forgotten more than 30 days ago were removed for good"),

@@ -1,6 +1,7 @@
 //! The verbs that run accounts, as the operator and an admin type them.
 
 mod accounts;
+mod connections;
 mod errors;
 mod guarding;
 mod house;
@@ -12,7 +13,7 @@ mod records;
 use crate::process::Place;
 
 /// Every verb.
-const VERBS: [&str; 48] = [
+const VERBS: [&str; 51] = [
     "account",
     "account create",
     "account list",
@@ -43,6 +44,9 @@ const VERBS: [&str; 48] = [
     "key create",
     "key list",
     "key revoke",
+    "connection",
+    "connection list",
+    "connection revoke",
     "workspace",
     "workspace list",
     "workspace delete",
@@ -85,7 +89,9 @@ fn every_verb_explains_itself() {
 #[test]
 fn a_noun_without_a_verb_shows_its_verbs() {
     let place = Place::new();
-    for noun in ["account", "plan", "project", "department", "member", "key", "workspace", "record", "guard"] {
+    for noun in
+        ["account", "plan", "project", "department", "member", "key", "connection", "workspace", "record", "guard"]
+    {
         let done = place.run(&[noun]);
         assert_eq!((done.code, done.out.as_str()), (2, ""), "{noun}");
         assert!(done.err.contains("Commands:") && done.err.contains(&format!("Usage: mnemon {noun}")), "{}", done.err);

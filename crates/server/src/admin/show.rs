@@ -4,10 +4,10 @@ use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Timestamp};
 use mnemon_engine::admin::{AuditLine, Explained, KeyUsage, Rejection, ShownRecord, ShownWorkspace, UsageReport};
 use mnemon_protocol::admin::{
-    AccountJson, AuditJson, DepartmentJson, FiguresJson, KeyJson, ListedRecordJson, MemberJson, ProjectJson,
-    RejectionJson, UsageJson, WorkspaceJson,
+    AccountJson, AuditJson, ConnectionJson, DepartmentJson, FiguresJson, KeyJson, ListedRecordJson, MemberJson,
+    ProjectJson, RejectionJson, UsageJson, WorkspaceJson,
 };
-use mnemon_store::{Actor, Day, KeyRow};
+use mnemon_store::{Actor, ConnectionRow, Day, KeyRow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -67,6 +67,21 @@ pub(crate) fn project(project: &Project) -> ProjectJson {
         account_id: project.account.to_string(),
         name: project.name.clone(),
         created_at: project.created_at.to_string(),
+    }
+}
+
+pub(crate) fn connection(row: &ConnectionRow) -> ConnectionJson {
+    ConnectionJson {
+        connection_id: row.id.to_string(),
+        project_id: row.project.to_string(),
+        member_id: row.member.to_string(),
+        key_id: row.key.to_string(),
+        client_id: row.client.clone(),
+        client_name: row.client_name.clone(),
+        created_at: row.created_at.to_string(),
+        expires_at: row.expires_at.to_string(),
+        revoked_at: time(row.revoked_at),
+        last_used_at: time(row.last_used_at),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Reply, Shared};
 pub(crate) async fn authenticate(app: &Shared, headers: &HeaderMap) -> Result<CallContext, Box<Response>> {
     let presented = bearer(headers);
     // A request without a usable header is looked up as well, so that every refusal costs the same.
-    match app.engine.authenticate(presented.unwrap_or_default()).await {
+    match app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer).await {
         Ok(ctx) => Ok(ctx),
         Err(NotAuthenticated::Rejected) => Err(Box::new(refusal(app, headers.contains_key(AUTHORIZATION)))),
         Err(NotAuthenticated::Store(error)) => {
@@ -51,8 +51,9 @@ fn refusal(app: &Shared, was_presented: bool) -> Response {
     let description = "the API key was not accepted. Check that it was copied whole, without spaces, and that it was \
                        not revoked; the header is exactly: Authorization: Bearer mnm_...";
     let body = json!({"error": "invalid_token", "error_description": description}).to_string();
+    let base_url = app.issuer.base_url();
     let mut challenge =
-        format!(r#"Bearer resource_metadata="{}/.well-known/oauth-protected-resource/mcp", scope="mcp""#, app.base_url);
+        format!(r#"Bearer resource_metadata="{base_url}/.well-known/oauth-protected-resource/mcp", scope="mcp""#);
     if was_presented {
         challenge.push_str(r#", error="invalid_token""#);
     }

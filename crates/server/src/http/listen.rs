@@ -1,16 +1,24 @@
 //! The loop that accepts connections, and the way it ends.
 
+use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Response;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
+use tower::{Service, ServiceExt};
+
+use super::peer::Peer;
 
 /// How long a connection may take to send the head of a request, the pause before it included.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -32,13 +40,13 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
             () = &mut shutdown => break,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 // Answers are small and written at once; waiting to fill a packet would only add latency.
                 let _ = stream.set_nodelay(true);
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD_TIMEOUT)
-                    .serve_connection(TokioIo::new(impatient(stream)), TowerToHyperService::new(router.clone()));
+                    .serve_connection(TokioIo::new(impatient(stream)), TowerToHyperService::new(named(&router, peer)));
                 let watched = graceful.watch(connection);
                 tokio::spawn(async move {
                     if let Err(error) = watched.await {
@@ -57,6 +65,17 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
         tracing::warn!(drain.timeout_s = DRAIN_TIMEOUT.as_secs(), "some requests did not finish in time");
     }
     Ok(())
+}
+
+/// The routes, told who is at the other end.
+fn named(
+    router: &Router,
+    peer: SocketAddr,
+) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + use<> {
+    router.clone().map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request
+    })
 }
 
 /// The stream, with an end to how long it waits for the other side to read.

@@ -1,29 +1,34 @@
 //! Which browser pages may call: ours and the configured ones. Programs send no `Origin` and pass.
 
-use http::HeaderMap;
 use http::header::ORIGIN;
+use http::{HeaderMap, HeaderValue};
 
 const LOOPBACK_HOSTS: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// The allowed origins.
 #[derive(Debug)]
-pub(crate) struct Origins(Vec<String>);
+pub(crate) struct Origins {
+    own: Vec<String>,
+    configured: Vec<String>,
+    allows_all: bool,
+}
 
 impl Origins {
     pub(crate) fn new(base_url: &str, configured: &[String]) -> Self {
-        let mut allowed: Vec<String> =
-            configured.iter().map(|origin| origin.trim_end_matches('/').to_owned()).collect();
-        let own = origin_of(base_url);
+        let configured: Vec<String> = configured.iter().map(|origin| origin.trim_end_matches('/').to_owned()).collect();
+        let allows_all = configured.iter().any(|origin| origin == "*");
+        let of_base = origin_of(base_url);
+        let mut own = Vec::new();
         // A service on loopback is reached by any of its names, all of them this machine and this port.
         for host in LOOPBACK_HOSTS {
             for other in LOOPBACK_HOSTS {
-                if let Some(port) = own.strip_prefix(&format!("http://{host}:")) {
-                    allowed.push(format!("http://{other}:{port}"));
+                if let Some(port) = of_base.strip_prefix(&format!("http://{host}:")) {
+                    own.push(format!("http://{other}:{port}"));
                 }
             }
         }
-        allowed.push(own);
-        Self(allowed)
+        own.push(of_base);
+        Self { own, configured, allows_all }
     }
 
     /// Whether a request may come in by its `Origin`.
@@ -31,10 +36,19 @@ impl Origins {
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => true,
-            (Some(origin), None) => self.0.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
+            (Some(origin), None) => self.allows_all || self.is_own(origin) || is_among(&self.configured, origin),
             (Some(_), Some(_)) => false,
         }
     }
+
+    /// Whether an `Origin` is the service's own.
+    pub(crate) fn is_own(&self, origin: &HeaderValue) -> bool {
+        is_among(&self.own, origin)
+    }
+}
+
+fn is_among(allowed: &[String], origin: &HeaderValue) -> bool {
+    allowed.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes())
 }
 
 /// Scheme, host and port of a URL.
@@ -68,6 +82,17 @@ mod tests {
         check(Some("http://evil.example.com"), false);
         check(Some("null"), false);
         check(Some(""), false);
+    }
+
+    #[test]
+    fn a_star_lets_every_single_origin_pass() {
+        let origins = Origins::new("https://memory.example.com", &["*".to_owned()]);
+        let mut headers = HeaderMap::new();
+        headers.insert(ORIGIN, "https://anything.example".parse().unwrap());
+        assert!(origins.allow(&headers));
+        assert!(!origins.is_own(&headers[ORIGIN]));
+        headers.append(ORIGIN, "https://another.example".parse().unwrap());
+        assert!(!origins.allow(&headers), "two are none");
     }
 
     #[test]

@@ -20,25 +20,34 @@ use super::Call;
 use super::render::{tool_failure, tool_success};
 use arguments::Arguments;
 
+/// What results of memory tools say of whose they are, to callers with a key.
+const INTERNAL_FIELDS: [&str; 3] = ["api_version", "tenant_id", "project_id"];
+
 struct Row {
     tool: Tool,
     /// Whether callers by OAuth have it.
     is_memory: bool,
     description: Description,
+    /// How it is described to callers by OAuth.
+    discreet: Description,
 }
 
 /// Every tool of our own, in the order in which it is listed.
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     vec![
-        Row { tool: Tool::Remember, is_memory: true, description: descriptions::remember() },
-        Row { tool: Tool::Search, is_memory: true, description: descriptions::search() },
-        Row { tool: Tool::Forget, is_memory: true, description: descriptions::forget() },
-        Row { tool: Tool::ValidateMemory, is_memory: true, description: descriptions::validate_memory() },
-        Row { tool: Tool::GatewayCall, is_memory: false, description: descriptions::gateway_call() },
+        Row::new(Tool::Remember, true, descriptions::remember()),
+        Row::new(Tool::Search, true, descriptions::search()),
+        Row::new(Tool::Forget, true, descriptions::forget()),
+        Row::new(Tool::ValidateMemory, true, descriptions::validate_memory()),
+        Row::new(Tool::GatewayCall, false, descriptions::gateway_call()),
     ]
 });
 
 impl Row {
+    fn new(tool: Tool, is_memory: bool, description: Description) -> Self {
+        Self { tool, is_memory, discreet: without_internals(description.clone()), description }
+    }
+
     fn is_visible_to(&self, connection: Connection) -> bool {
         self.is_memory || connection == Connection::Key
     }
@@ -46,7 +55,17 @@ impl Row {
 
 /// The tools that a caller has.
 pub(crate) fn visible_to(connection: Connection) -> Vec<&'static Description> {
-    TABLE.iter().filter(|row| row.is_visible_to(connection)).map(|row| &row.description).collect()
+    let shown = |row: &'static Row| if connection == Connection::Key { &row.description } else { &row.discreet };
+    TABLE.iter().filter(|row| row.is_visible_to(connection)).map(shown).collect()
+}
+
+/// A description that does not name the fields which callers by OAuth never see.
+fn without_internals(mut description: Description) -> Description {
+    let properties = description.output_schema.as_mut().and_then(|schema| schema["properties"].as_object_mut());
+    if let Some(properties) = properties {
+        properties.retain(|name, _| !INTERNAL_FIELDS.contains(&name.as_str()));
+    }
+    description
 }
 
 /// `tools/call`.

@@ -16,6 +16,7 @@ mod guarded;
 mod idempotency;
 mod isolation;
 mod limits;
+mod oauth;
 mod purge;
 mod quotas;
 mod remember;

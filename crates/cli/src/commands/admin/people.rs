@@ -1,9 +1,11 @@
-//! Departments, members and keys.
+//! Departments, members, keys and connections.
 
 use serde_json::Value;
 
 use super::{client, encode, given, show_list, show_one};
-use crate::arguments::{Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand};
+use crate::arguments::{
+    ConnectionCommand, Connections, Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand,
+};
 use crate::printer::Printer;
 
 pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<()> {
@@ -99,6 +101,21 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
         }
         KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)), None)?),
+    }
+    Ok(())
+}
+
+pub fn connection(arguments: &Connections, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    match &arguments.command {
+        ConnectionCommand::List { project } => {
+            let project = client.project(project.as_ref())?;
+            let columns = ["connection_id", "client_name", "created_at", "last_used_at", "expires_at", "revoked_at"];
+            show_list(printer, &client.get(&format!("/projects/{project}/connections"))?, "connections", &columns);
+        }
+        ConnectionCommand::Revoke { connection_id } => {
+            show_one(printer, &client.delete(&format!("/connections/{}", encode(connection_id)), None)?);
+        }
     }
     Ok(())
 }

@@ -65,6 +65,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("POST", "/projects/{project}/keys", r#"{"member_id": "{colleague}", "access": "read"}"#, head_writes(201)),
         row("GET", "/projects/{project}/keys", "", HEADS_LIST),
         row("DELETE", "/keys/{key}", "", head_writes(200)),
+        row("GET", "/projects/{project}/connections", "", HEADS_LIST),
+        row("DELETE", "/connections/{connection}", "", head_writes(200)),
         row("GET", "/projects/{project}/workspaces", "", ADMIN_READS),
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
         row("GET", "/projects/{project}/records", "", ADMIN_READS),

@@ -120,6 +120,11 @@ impl World {
             let key = self.server.key(&self.organization, member, access, None).await.0;
             filled = filled.replace("{key}", &key.to_string());
         }
+        if path.contains("{connection}") {
+            let key = self.server.key(&self.organization, self.colleague().await, Access::Write, None).await.1;
+            let connection = self.server.connect(&key.key).await;
+            filled = filled.replace("{connection}", &self.server.connection_of(&connection).await.to_string());
+        }
         if path.contains("{workspace}") {
             let name = format!("w{}", self.serial());
             self.save(json!({"content": "in a workspace of its own", "workspace": name})).await;

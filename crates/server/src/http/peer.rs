@@ -1,0 +1,60 @@
+//! Who is at the other end, as an address: the connection's own, or what a trusted proxy says of it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use http::{Extensions, HeaderMap};
+
+use crate::config::Network;
+
+/// The other end of a connection; put on every request of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// The caller's address. Every proxy adds the address it was called from at the end of `X-Forwarded-For`, so from the end
+/// the first one that is no proxy of ours is the caller; what stands before it is the caller's own claim.
+pub(crate) fn caller_address(extensions: &Extensions, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
+    let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip().to_canonical());
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
+    let mut caller = peer;
+    let said = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let said: Vec<&str> = said.flat_map(|list| list.split(',')).map(str::trim).collect();
+    for address in said.iter().rev() {
+        if !is_trusted(caller) {
+            break;
+        }
+        let Ok(address) = address.trim_matches(['[', ']']).parse::<IpAddr>() else { break };
+        caller = address.to_canonical();
+    }
+    caller
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_believed_only_if_it_is_trusted() {
+        let check = |peer: &str, forwarded: &[&str], expected: &str| {
+            let mut extensions = Extensions::new();
+            extensions.insert(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+            let mut headers = HeaderMap::new();
+            for value in forwarded {
+                headers.append("x-forwarded-for", value.parse().unwrap());
+            }
+            let trusted = [Network::parse("10.0.0.0/8").unwrap(), Network::parse("::1").unwrap()];
+            let caller = caller_address(&extensions, &headers, &trusted);
+            assert_eq!(caller, expected.parse::<IpAddr>().unwrap(), "{peer} {forwarded:?}");
+        };
+        check("192.0.2.1", &[], "192.0.2.1");
+        check("192.0.2.1", &["198.51.100.7"], "192.0.2.1");
+        check("10.0.0.1", &[], "10.0.0.1");
+        check("10.0.0.1", &["198.51.100.7"], "198.51.100.7");
+        check("::1", &["2001:db8::7"], "2001:db8::7");
+        check("::ffff:10.0.0.1", &["198.51.100.7"], "198.51.100.7");
+        check("10.0.0.1", &["1.1.1.1, 198.51.100.7"], "198.51.100.7");
+        check("10.0.0.1", &["1.1.1.1", "198.51.100.7, 10.0.0.2"], "198.51.100.7");
+        check("10.0.0.1", &["10.0.0.3"], "10.0.0.3");
+        check("10.0.0.1", &["198.51.100.7, nonsense"], "10.0.0.1");
+        check("10.0.0.1", &[""], "10.0.0.1");
+    }
+}
