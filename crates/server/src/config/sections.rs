@@ -238,6 +238,24 @@ mod tests {
     }
 
     #[test]
+    fn hosts_networks_and_origins_are_checked() {
+        let mut layers = Layers::default();
+        layers.environment([
+            ("MNEMON_TRUSTED_PROXIES".to_owned(), "10.0.0.0/8, proxy.example".to_owned()),
+            ("MNEMON_OUTGOING_ALLOWED_HOSTS".to_owned(), "mcp.internal, http://10.0.0.7/".to_owned()),
+            ("MNEMON_ALLOWED_ORIGINS".to_owned(), "*, app.example".to_owned()),
+        ]);
+        assert_eq!(
+            layers.finish().unwrap_err().0,
+            [
+                "server.allowed_origins must hold origins such as https://app.example.com, not 'app.example'",
+                "server.trusted_proxies must hold addresses or networks such as 10.0.0.0/8, not 'proxy.example'",
+                "outgoing.allowed_hosts must hold hosts such as mcp.internal or 10.0.0.7, not 'http://10.0.0.7/'",
+            ]
+        );
+    }
+
+    #[test]
     fn every_variable_names_a_setting_of_the_defaults() {
         let settings: Table = DEFAULTS.parse().unwrap();
         for variable in ENVIRONMENT {

@@ -144,7 +144,14 @@ fn hidden<'a>(asking: &'a AuthorizationRequest, seal: &'a str) -> Vec<(&'static 
 
 /// The page that says why nobody is asked.
 pub(super) fn error(app: &Shared, status: StatusCode, message: &str) -> Response {
-    html(status, &ErrorPage { style: STYLE, service: &app.service_name, message })
+    html(status, &ErrorPage { style: STYLE, service: &app.service_name, message: &sentence(message) })
+}
+
+/// A reason as it stands in a log, as a sentence on a page.
+fn sentence(reason: &str) -> String {
+    let mut rest = reason.chars();
+    let first = rest.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str().trim_end_matches('.'))
 }
 
 /// On to the client. 303, so that the key that was posted here is not posted there.

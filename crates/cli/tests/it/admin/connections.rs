@@ -1,9 +1,11 @@
 //! `mnemon connection`, after the whole way of OAuth with the real process, whose log at its most talkative tells no secret.
 
 use mnemon_testkit::oauth::{Browser, Flow, filled};
+use mnemon_testkit::{Page, Web};
 use serde_json::{Value, json};
 
 use super::house::{House, masked, text};
+use crate::process::Place;
 
 const CALLBACK: &str = "https://chat.example/callback";
 
@@ -51,5 +53,47 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
         for secret in &secrets {
             assert!(!line.contains(&secret[4..40]), "{line}");
         }
+    }
+}
+
+/// A client whose id is the address of a document on this machine: the operator's file allows the host and trusts its
+/// certificate, and without that nothing is called.
+#[test]
+fn a_document_on_an_allowed_host_is_fetched_as_the_configuration_says() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let web = runtime.block_on(Web::start(&["localhost"]));
+    let id = web.url("localhost", "/client.json");
+    web.put("/client.json", Page::Json(json!({"client_id": id, "redirect_uris": [CALLBACK]}).to_string()));
+    for (settings, expected, said) in [
+        (
+            "[outgoing]\nallowed_hosts = [\"localhost\"]\nca_file = \"ca.pem\"\n",
+            200,
+            "described at <strong>localhost</strong>",
+        ),
+        ("[outgoing]\nallowed_hosts = [\"localhost\"]\n", 400, "&#39;localhost&#39; can&#39;t be reached"),
+        ("[outgoing]\nca_file = \"ca.pem\"\n", 400, "does not lie in the public internet"),
+    ] {
+        let place = Place::new();
+        place.write("ca.pem", &web.certificate_pem);
+        place.write("mnemon.toml", settings);
+        let service = place.serve(&[]);
+        let page = runtime.block_on(Browser::at(&service.url).get(&Flow::new(&id, CALLBACK).path()));
+        assert_eq!(page.status, expected, "{settings}: {}", page.text);
+        assert!(page.text.contains(said), "{settings}: {}", page.text);
+    }
+    assert_eq!(web.connections(), 2, "the last one called nobody");
+}
+
+#[test]
+fn a_file_of_certificates_that_is_none_is_named() {
+    let place = Place::new();
+    place.write("empty.pem", "nothing");
+    for (file, said) in
+        [("empty.pem", "there is no certificate in it"), ("absent.pem", "can't read outgoing.ca_file absent.pem")]
+    {
+        place.write("mnemon.toml", &format!("[outgoing]\nca_file = \"{file}\"\n"));
+        let done = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
+        assert_eq!(done.code, 1);
+        assert!(done.err.contains(said), "{}", done.err);
     }
 }
