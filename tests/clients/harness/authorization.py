@@ -6,6 +6,8 @@ import re
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -17,6 +19,7 @@ sys.path.insert(0, str(HOME / "drivers"))
 
 import person  # noqa: E402
 
+CALLBACK_SECONDS_MAX = 20
 SCENARIOS = {"authorization-server-metadata-endpoint", "authorization-code-grant"}
 
 
@@ -53,9 +56,21 @@ def follow(suite: subprocess.Popen, url: str, key: str) -> str:
             address = line.strip()
             back = person.agree(address, key)
             callback = re.search(r"redirect_uri=([^&]+)", address)[1]
-            query = urllib.parse.urlencode(back)
-            urllib.request.urlopen(f"{urllib.parse.unquote(callback)}?{query}", timeout=30).read()
+            call_back(f"{urllib.parse.unquote(callback)}?{urllib.parse.urlencode(back)}")
     return output
+
+
+def call_back(address: str) -> None:
+    """The suite prints where to go before it listens for who comes back."""
+    deadline = time.monotonic() + CALLBACK_SECONDS_MAX
+    while True:
+        try:
+            urllib.request.urlopen(address, timeout=30).read()
+            return
+        except urllib.error.URLError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def register(url: str, callback: str) -> str:
