@@ -1,0 +1,249 @@
+//! All upstreams together: conversations are kept and used again, each with its breaker; nobody runs more calls at once
+//! than its share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use mnemon_core::Secret;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+
+use crate::breaker::Breaker;
+use crate::http::HttpWire;
+use crate::session::{Hello, Session, Wire};
+use crate::stdio::StdioWire;
+use crate::{Outgoing, ToolResult, UpstreamError, UpstreamTool};
+
+/// How long a conversation that nobody uses is kept. A local command ends with it.
+const IDLE_MAX: Duration = Duration::from_secs(600);
+
+/// What one call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The deadline of a call.
+    pub call_timeout: Duration,
+    /// The deadline of greeting an upstream and listing its tools.
+    pub list_timeout: Duration,
+    /// The largest answer.
+    pub answer_bytes_max: usize,
+    /// How many calls one owner may have running.
+    pub calls_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            call_timeout: Duration::from_secs(30),
+            list_timeout: Duration::from_secs(10),
+            answer_bytes_max: 1 << 20,
+            calls_max: 8,
+        }
+    }
+}
+
+/// Where an upstream is.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// At a web address, with headers to be sent along: its credential.
+    Http {
+        /// The address.
+        url: String,
+        /// The headers.
+        headers: Vec<(String, Arc<Secret<String>>)>,
+    },
+    /// Behind a local command.
+    Command(Vec<String>),
+}
+
+/// An upstream: whose it is, what it is called, and where.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// Whoever shares the limit on calls at once.
+    pub owner: [u8; 16],
+    /// Its name within the owner's.
+    pub name: String,
+    /// Grows with every change: a conversation under an older one is given up.
+    pub revision: u64,
+    /// Where it is.
+    pub target: Target,
+}
+
+/// What an upstream offers.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// Who was met.
+    pub hello: Hello,
+    /// Its tools, in its own order.
+    pub tools: Vec<UpstreamTool>,
+}
+
+/// What is kept of one upstream between calls.
+struct Line {
+    revision: u64,
+    breaker: Breaker,
+    /// Held while greeting, so that a crowd of first calls greets once.
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    used_at: Mutex<Instant>,
+}
+
+/// Whose, and which.
+type LineKey = ([u8; 16], String);
+
+/// The way to every upstream.
+pub struct Gateway {
+    outgoing: Outgoing,
+    limits: Limits,
+    lines: Mutex<HashMap<LineKey, Arc<Line>>>,
+    shares: Mutex<HashMap<[u8; 16], Arc<Semaphore>>>,
+}
+
+impl Gateway {
+    /// A gateway over a way out.
+    pub fn new(outgoing: Outgoing, limits: Limits) -> Self {
+        Self { outgoing, limits, lines: Mutex::default(), shares: Mutex::default() }
+    }
+
+    /// Calls a tool. `now` is the breaker's clock; the deadline is kept by the machine's own.
+    pub async fn call(
+        &self,
+        upstream: &Upstream,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<ToolResult, UpstreamError> {
+        let share = self.share(upstream.owner);
+        let busy = UpstreamError::Busy { calls_max: self.limits.calls_max };
+        let _permit = share.try_acquire().map_err(|_| busy)?;
+        let line = self.line(upstream);
+        let pass = line.breaker.pass(now)?;
+        let began = Instant::now();
+        let calling = self.call_on(&line, upstream, tool, arguments);
+        let outcome = within(self.limits.call_timeout, calling).await;
+        if outcome.as_ref().is_err_and(UpstreamError::is_fault) {
+            self.hang_up(&line);
+        }
+        let ended_at = now.saturating_add(began.elapsed()).unwrap_or(now);
+        pass.ended(outcome.as_ref().is_err_and(UpstreamError::is_fault), ended_at);
+        outcome
+    }
+
+    async fn call_on(
+        &self,
+        line: &Line,
+        upstream: &Upstream,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<ToolResult, UpstreamError> {
+        let session = self.session(line, upstream).await?;
+        match session.call(tool, arguments).await {
+            // A session that the upstream no longer knows was refused before anything was done.
+            Err(error) if session.may_be_forgotten(&error) => {
+                self.greet_again(line, upstream, &session).await?.call(tool, arguments).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Asks an upstream what it offers.
+    pub async fn list_tools(&self, upstream: &Upstream) -> Result<Listing, UpstreamError> {
+        let line = self.line(upstream);
+        let listing = async {
+            let session = self.session(&line, upstream).await?;
+            match session.list_tools().await {
+                Err(error) if session.may_be_forgotten(&error) => {
+                    let session = self.greet_again(&line, upstream, &session).await?;
+                    Ok(Listing { hello: session.hello.clone(), tools: session.list_tools().await? })
+                }
+                outcome => Ok(Listing { hello: session.hello.clone(), tools: outcome? }),
+            }
+        };
+        let outcome = within(self.limits.list_timeout, listing).await;
+        if outcome.as_ref().is_err_and(UpstreamError::is_fault) {
+            self.hang_up(&line);
+        }
+        outcome
+    }
+
+    /// Gives up the conversation with an upstream.
+    pub fn forget(&self, owner: [u8; 16], name: &str) {
+        self.lines.lock().remove(&(owner, name.to_owned()));
+    }
+
+    /// Gives up every conversation; local commands end.
+    pub fn close(&self) {
+        self.lines.lock().clear();
+    }
+
+    /// The conversation, begun if there is none.
+    async fn session(&self, line: &Line, upstream: &Upstream) -> Result<Arc<Session>, UpstreamError> {
+        let mut held = line.session.lock().await;
+        if let Some(session) = held.as_ref().filter(|session| session.is_alive()) {
+            return Ok(Arc::clone(session));
+        }
+        let wire = match &upstream.target {
+            Target::Http { url, headers } => {
+                Wire::Http(Box::new(HttpWire::new(self.outgoing.clone(), url, headers, self.limits)?))
+            }
+            Target::Command(words) => Wire::Stdio(StdioWire::start(words, self.limits)?),
+        };
+        let session = Arc::new(Session::open(wire).await?);
+        *held = Some(Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// After a fault the next call begins anew. Whoever still talks on the old conversation keeps it until the end. Where
+    /// somebody is greeting just now there is none, and nobody waits for that: the answer is due.
+    fn hang_up(&self, line: &Line) {
+        if let Ok(mut held) = line.session.try_lock() {
+            *held = None;
+        }
+    }
+
+    /// Begins anew where the upstream has forgotten us.
+    async fn greet_again(
+        &self,
+        line: &Line,
+        upstream: &Upstream,
+        forgotten: &Arc<Session>,
+    ) -> Result<Arc<Session>, UpstreamError> {
+        line.session.lock().await.take_if(|held| Arc::ptr_eq(held, forgotten));
+        self.session(line, upstream).await
+    }
+
+    fn line(&self, upstream: &Upstream) -> Arc<Line> {
+        let now = Instant::now();
+        let mut lines = self.lines.lock();
+        lines.retain(|_, line| now.duration_since(*line.used_at.lock()) < IDLE_MAX);
+        let line = lines.entry((upstream.owner, upstream.name.clone())).or_insert_with(|| Line::new(upstream.revision));
+        if line.revision != upstream.revision {
+            *line = Line::new(upstream.revision);
+        }
+        *line.used_at.lock() = now;
+        Arc::clone(line)
+    }
+
+    fn share(&self, owner: [u8; 16]) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock();
+        // A share that nobody holds is whole, and can be made again.
+        shares.retain(|_, share| Arc::strong_count(share) > 1);
+        Arc::clone(shares.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.limits.calls_max))))
+    }
+}
+
+impl Line {
+    fn new(revision: u64) -> Arc<Self> {
+        let (breaker, session, used_at) = (Breaker::default(), Default::default(), Mutex::new(Instant::now()));
+        Arc::new(Self { revision, breaker, session, used_at })
+    }
+}
+
+async fn within<T>(
+    deadline: Duration,
+    work: impl Future<Output = Result<T, UpstreamError>>,
+) -> Result<T, UpstreamError> {
+    let too_slow = UpstreamError::TimedOut { seconds: deadline.as_secs().max(1) };
+    tokio::time::timeout(deadline, work).await.unwrap_or(Err(too_slow))
+}

@@ -1,0 +1,241 @@
+//! A conversation with one upstream: finding out which era of the protocol it speaks, then asking.
+//!
+//! Over HTTP the modern way is tried first, because it needs no session; whoever does not know it is greeted the old way.
+//! Over stdio the old greeting comes first: every program knows it, and some never answer anything before it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mnemon_protocol::mcp::{LEGACY_DEFAULT, LEGACY_VERSIONS, MODERN_VERSION, meta};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::http::{HttpWire, Mirror, Sent};
+use crate::stdio::StdioWire;
+use crate::tool::UpstreamTool;
+use crate::{ToolResult, UpstreamError};
+
+/// The most tools that one upstream may offer.
+pub const TOOLS_MAX: usize = 512;
+/// The most pages that its list may have.
+const PAGES_MAX: usize = 32;
+
+pub(crate) enum Wire {
+    Http(Box<HttpWire>),
+    Stdio(Arc<StdioWire>),
+}
+
+/// Who was met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// The protocol revision agreed on.
+    pub version: &'static str,
+    /// What the upstream calls itself.
+    pub server: String,
+}
+
+/// A conversation that has begun.
+pub(crate) struct Session {
+    wire: Wire,
+    next_id: AtomicU64,
+    pub(crate) hello: Hello,
+}
+
+#[derive(Deserialize)]
+struct Greeting<'a> {
+    #[serde(borrow, rename = "protocolVersion", default)]
+    version: Option<std::borrow::Cow<'a, str>>,
+    #[serde(rename = "supportedVersions", default)]
+    supported: Vec<String>,
+    #[serde(rename = "serverInfo", default)]
+    server_info: Value,
+    #[serde(rename = "_meta", default)]
+    meta: Value,
+}
+
+impl Session {
+    /// Greets an upstream.
+    pub(crate) async fn open(wire: Wire) -> Result<Self, UpstreamError> {
+        let mut session =
+            Self { wire, next_id: AtomicU64::new(1), hello: Hello { version: "", server: String::new() } };
+        session.hello = match session.wire {
+            Wire::Http(_) => match session.discover().await {
+                Ok(hello) => hello,
+                Err(error) if is_worth_the_old_way(&error) => session.initialize().await?,
+                Err(error) => return Err(error),
+            },
+            Wire::Stdio(_) => match session.initialize().await {
+                Ok(hello) => hello,
+                Err(UpstreamError::Refused { .. }) => session.discover().await?,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(session)
+    }
+
+    /// The modern greeting: asks what is spoken, and changes nothing.
+    async fn discover(&self) -> Result<Hello, UpstreamError> {
+        let answer = self.ask_modern("server/discover", Map::new(), None).await?;
+        let greeting = read_greeting(&answer)?;
+        if !greeting.supported.iter().any(|version| version == MODERN_VERSION) {
+            return Err(UpstreamError::refused(-32022, "it does not speak the newest revision"));
+        }
+        Ok(Hello { version: MODERN_VERSION, server: server_name(&greeting) })
+    }
+
+    /// The old greeting.
+    async fn initialize(&self) -> Result<Hello, UpstreamError> {
+        let params = json!({
+            "protocolVersion": LEGACY_DEFAULT, "capabilities": {},
+            "clientInfo": {"name": "mnemon", "version": env!("CARGO_PKG_VERSION")},
+        });
+        let answer = self.ask_legacy("initialize", &params).await?;
+        let greeting = read_greeting(&answer)?;
+        let said = greeting.version.as_deref().unwrap_or_default();
+        let version = LEGACY_VERSIONS.into_iter().find(|version| *version == said);
+        let version =
+            version.ok_or(UpstreamError::Garbled("it speaks no revision of the protocol that is known here"))?;
+        let hello = Hello { version, server: server_name(&greeting) };
+        let initialized = crate::message::request(None, "notifications/initialized", json!({}));
+        match &self.wire {
+            Wire::Http(wire) => {
+                wire.agree(version);
+                wire.send(Sent { id: None, body: initialized, mirror: None }).await?;
+            }
+            Wire::Stdio(wire) => {
+                wire.send(None, &initialized).await?;
+            }
+        }
+        Ok(hello)
+    }
+
+    /// Whether it can still be used.
+    pub(crate) fn is_alive(&self) -> bool {
+        match &self.wire {
+            Wire::Http(_) => true,
+            Wire::Stdio(wire) => !wire.has_ended(),
+        }
+    }
+
+    /// Whether a refusal may mean that the upstream has forgotten us, so that greeting it again would help.
+    pub(crate) fn may_be_forgotten(&self, error: &UpstreamError) -> bool {
+        let Wire::Http(wire) = &self.wire else { return false };
+        let is_refusal = match error {
+            UpstreamError::Status { status } => matches!(status, 400 | 404),
+            // What a server says of a session that it does not know comes with codes of its own.
+            UpstreamError::Refused { code, .. } => matches!(code, -32000 | -32001),
+            _ => false,
+        };
+        wire.has_session() && is_refusal
+    }
+
+    async fn ask(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        name: Option<&str>,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        if self.hello.version == MODERN_VERSION {
+            self.ask_modern(method, params, name).await
+        } else {
+            self.ask_legacy(method, &params).await
+        }
+    }
+
+    async fn ask_modern(
+        &self,
+        method: &str,
+        mut params: Map<String, Value>,
+        name: Option<&str>,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let described = json!({
+            meta::PROTOCOL_VERSION: MODERN_VERSION, meta::CLIENT_CAPABILITIES: {},
+            "io.modelcontextprotocol/clientInfo": {"name": "mnemon", "version": env!("CARGO_PKG_VERSION")},
+        });
+        params.insert("_meta".to_owned(), described);
+        self.send(method, &params, Some(Mirror { version: MODERN_VERSION, method, name })).await
+    }
+
+    async fn ask_legacy(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, UpstreamError> {
+        self.send(method, params, None).await
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+        mirror: Option<Mirror<'_>>,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let body = crate::message::request(Some(id), method, params);
+        let answer = match &self.wire {
+            Wire::Http(wire) => wire.send(Sent { id: Some(id), body, mirror }).await?,
+            Wire::Stdio(wire) => wire.send(Some(id), &body).await?,
+        };
+        answer.ok_or(UpstreamError::Garbled("it holds no answer"))
+    }
+
+    /// All tools, page by page.
+    pub(crate) async fn list_tools(&self) -> Result<Vec<UpstreamTool>, UpstreamError> {
+        #[derive(Deserialize)]
+        struct Page {
+            tools: Vec<Value>,
+            #[serde(rename = "nextCursor", default)]
+            next: Option<String>,
+        }
+        let (mut tools, mut cursor): (Vec<UpstreamTool>, Option<String>) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let params = cursor.iter().map(|cursor| ("cursor".to_owned(), json!(cursor))).collect();
+            let answer = self.ask("tools/list", params, None).await?;
+            let page: Page =
+                serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("it is no list of tools"))?;
+            for tool in page.tools.into_iter().filter_map(UpstreamTool::parse) {
+                // The first of a name counts: a second one could only be meant to be taken for it.
+                if tools.iter().all(|known| known.name() != tool.name()) {
+                    tools.push(tool);
+                }
+                if tools.len() > TOOLS_MAX {
+                    return Err(UpstreamError::TooManyTools { tools_max: TOOLS_MAX });
+                }
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(tools);
+            }
+        }
+        Err(UpstreamError::TooManyTools { tools_max: TOOLS_MAX })
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Result<ToolResult, UpstreamError> {
+        let params = [("name", json!(tool)), ("arguments", json!(arguments))];
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let answer = self.ask("tools/call", params, Some(tool)).await?;
+        ToolResult::read(&answer)
+    }
+}
+
+/// Whatever an upstream of the old days may say to a request that it does not know. What shows that nobody is there, or
+/// that the credential is wrong, would only show a second time.
+fn is_worth_the_old_way(error: &UpstreamError) -> bool {
+    matches!(
+        error,
+        UpstreamError::Refused { .. }
+            | UpstreamError::Status { .. }
+            | UpstreamError::Garbled(_)
+            | UpstreamError::BrokenOff
+    )
+}
+
+fn read_greeting(answer: &RawValue) -> Result<Greeting<'_>, UpstreamError> {
+    serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("its greeting can't be read"))
+}
+
+fn server_name(greeting: &Greeting<'_>) -> String {
+    const CHARS_MAX: usize = 100;
+    let info = greeting.meta.get(meta::SERVER_INFO).unwrap_or(&greeting.server_info);
+    let part = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default();
+    let name = format!("{} {}", part("name"), part("version"));
+    name.trim().chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect()
+}

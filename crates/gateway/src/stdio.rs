@@ -1,0 +1,227 @@
+//! A local command that speaks MCP: one message per line on its standard input and output.
+//!
+//! It is started without our environment: what stands there is ours, the encryption key among it.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::oneshot;
+
+use crate::message::{self, Incoming};
+use crate::{Limits, UpstreamError};
+
+/// What of our environment a command gets: where programs, files and words are.
+const KEPT_VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"];
+
+/// How much a command may say between two answers: notices, questions and words for people.
+const NOISE_BYTES_MAX: usize = 4 << 20;
+/// How long a command may take to read the answer to a question of its own.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
+
+type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<Result<Box<RawValue>, UpstreamError>>>>>;
+
+/// A running command.
+pub(crate) struct StdioWire {
+    input: tokio::sync::Mutex<Input>,
+    waiting: Waiting,
+    has_ended: Arc<AtomicBool>,
+    limits: Limits,
+    group: Group,
+    reader: tokio::task::JoinHandle<()>,
+}
+
+impl StdioWire {
+    /// Starts a command: the program and its arguments.
+    pub(crate) fn start(words: &[String], limits: Limits) -> Result<Arc<Self>, UpstreamError> {
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(UpstreamError::NotStarted("its command is empty".to_owned()));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().envs(kept_environment());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        // A group of its own: what the command starts ends with it.
+        command.process_group(0);
+        let failed = |error: std::io::Error| UpstreamError::NotStarted(format!("{program}: {error}"));
+        let mut child = command.spawn().map_err(failed)?;
+        let group = Group(child.id());
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(UpstreamError::NotStarted(format!("{program}: no pipes")));
+        };
+        let (waiting, has_ended) = (Waiting::default(), Arc::new(AtomicBool::new(false)));
+        Ok(Arc::new_cyclic(|wire| {
+            let reader = Reader {
+                wire: wire.clone(),
+                waiting: Arc::clone(&waiting),
+                has_ended: Arc::clone(&has_ended),
+                bytes_max: limits.answer_bytes_max + (64 << 10),
+            };
+            let reader = tokio::spawn(reader.run(child, stdout));
+            let input = tokio::sync::Mutex::new(Input { stdin, is_torn: false });
+            Self { input, waiting, has_ended, limits, group, reader }
+        }))
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
+    }
+
+    /// Sends and waits for the answer with this id; without an id there is none.
+    pub(crate) async fn send(&self, id: Option<u64>, body: &[u8]) -> Result<Option<Box<RawValue>>, UpstreamError> {
+        let Some(id) = id else {
+            self.write(body).await?;
+            return Ok(None);
+        };
+        let (answered, answer) = oneshot::channel();
+        let place = Place { waiting: Arc::clone(&self.waiting), id: id.to_string() };
+        self.waiting.lock().insert(place.id.clone(), answered);
+        self.write(body).await?;
+        if self.has_ended() {
+            return Err(UpstreamError::Ended);
+        }
+        let result = answer.await.map_err(|_| UpstreamError::Ended)??;
+        if result.get().len() > self.limits.answer_bytes_max {
+            return Err(UpstreamError::TooLarge { bytes_max: self.limits.answer_bytes_max });
+        }
+        Ok(Some(result))
+    }
+
+    async fn write(&self, body: &[u8]) -> Result<(), UpstreamError> {
+        let mut input = self.input.lock().await;
+        // Whoever went away in the middle of a line left half of it behind, and nothing sensible can follow.
+        if input.is_torn {
+            self.has_ended.store(true, Ordering::Release);
+            return Err(UpstreamError::Ended);
+        }
+        input.is_torn = true;
+        let line = [body, b"\n"].concat();
+        input.stdin.write_all(&line).await.map_err(|_| UpstreamError::Ended)?;
+        input.stdin.flush().await.map_err(|_| UpstreamError::Ended)?;
+        input.is_torn = false;
+        Ok(())
+    }
+}
+
+impl Drop for StdioWire {
+    fn drop(&mut self) {
+        self.reader.abort();
+        self.group.kill();
+    }
+}
+
+/// Where the command listens.
+struct Input {
+    stdin: ChildStdin,
+    is_torn: bool,
+}
+
+/// A place in the list of those who wait, given up when the caller goes away.
+struct Place {
+    waiting: Waiting,
+    id: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.waiting.lock().remove(&self.id);
+    }
+}
+
+/// The command's processes.
+struct Group(Option<u32>);
+
+impl Group {
+    fn kill(&self) {
+        let pid = self.0.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            // The group may be gone already, and then there is nothing to do.
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// Reads what the command says until it ends, or says more in one line than anybody may.
+struct Reader {
+    wire: std::sync::Weak<StdioWire>,
+    waiting: Waiting,
+    has_ended: Arc<AtomicBool>,
+    bytes_max: usize,
+}
+
+impl Reader {
+    async fn run(self, child: Child, stdout: ChildStdout) {
+        let fault = self.read(stdout).await;
+        self.has_ended.store(true, Ordering::Release);
+        let waiting: Vec<_> = self.waiting.lock().drain().collect();
+        for (_, answered) in waiting {
+            let _ = answered.send(Err(fault.clone()));
+        }
+        // Ends what is left of it: a command that talks too much, or closed its output and lingers.
+        Group(child.id()).kill();
+        drop(child);
+    }
+
+    async fn read(&self, stdout: ChildStdout) -> UpstreamError {
+        let mut lines = BufReader::with_capacity(64 << 10, stdout);
+        let (mut line, mut noise_bytes) = (Vec::new(), 0);
+        loop {
+            let available = match lines.fill_buf().await {
+                Ok([]) | Err(_) => return UpstreamError::Ended,
+                Ok(available) => available,
+            };
+            let (taken, is_whole) = match available.iter().position(|&byte| byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (available.len(), false),
+            };
+            line.extend_from_slice(&available[..taken]);
+            lines.consume(taken);
+            if line.len() > self.bytes_max {
+                return UpstreamError::TooLarge { bytes_max: self.bytes_max - (64 << 10) };
+            }
+            if is_whole {
+                noise_bytes = if self.take(&line).await { 0 } else { noise_bytes + line.len() };
+                line.clear();
+            }
+            if noise_bytes > NOISE_BYTES_MAX {
+                return UpstreamError::Garbled("it talks without end and answers nothing");
+            }
+        }
+    }
+
+    /// Takes in a line, and says whether there was an answer in it. What is no message is passed over: programs print
+    /// greetings.
+    async fn take(&self, line: &[u8]) -> bool {
+        let mut has_answer = false;
+        for incoming in message::read(line).unwrap_or_default() {
+            match incoming {
+                Incoming::Answer { id, outcome } => {
+                    has_answer = true;
+                    let answered = self.waiting.lock().remove(&id);
+                    if let Some(answered) = answered {
+                        let _ = answered.send(outcome);
+                    }
+                }
+                Incoming::Question { id, method } => {
+                    if let Some(wire) = self.wire.upgrade() {
+                        // A command that asks and does not listen must not keep us here.
+                        let answer = message::answer(&id, &method);
+                        let _ = tokio::time::timeout(QUESTION_TIMEOUT, wire.write(&answer)).await;
+                    }
+                }
+                Incoming::Notice => {}
+            }
+        }
+        has_answer
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "handed on to a program, not read as a setting")]
+fn kept_environment() -> impl Iterator<Item = (&'static str, String)> {
+    KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)))
+}
