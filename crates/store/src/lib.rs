@@ -6,7 +6,7 @@
 //! "everything after S" never misses a row.
 //!
 //! To add an act: 1. the trait in `traits.rs` and its values in `values.rs`, or both in a file of
-//! their own such as `administration.rs` or `oauth.rs`, 2. `sqlite/`,
+//! their own such as `administration.rs`, `oauth.rs` or `integrations.rs`, 2. `sqlite/`,
 //! in the file of the same name, 3. a story in `conformance/`, which every engine runs unchanged.
 
 mod administration;
@@ -15,6 +15,7 @@ mod checksum;
 pub mod conformance;
 mod encoding;
 mod error;
+mod integrations;
 mod oauth;
 pub mod postgres;
 pub mod sqlite;
@@ -27,6 +28,10 @@ pub use administration::{
     WorkspaceRow,
 };
 pub use error::StoreError;
+pub use integrations::{
+    IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
+    UpstreamAddress,
+};
 pub use oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
 pub use transfer::{Moved, Progress, Step, StorageEnd, move_everything};

@@ -7,8 +7,8 @@ use mnemon_core::{
 };
 
 use crate::{
-    Administration, AuditEntry, Brief, Insert, Inserted, NewKey, Oauth, Presented, SourcePart, StoreError, Tail,
-    Workspace,
+    Administration, AuditEntry, Brief, Insert, Inserted, Integrations, NewKey, Oauth, Presented, SourcePart,
+    StoreError, Tail, Workspace,
 };
 
 /// Saving, reading and forgetting records.
@@ -171,7 +171,7 @@ pub trait Accounts: Send + Sync {
 
 /// Everything together.
 #[async_trait]
-pub trait Store: Records + Log + Sources + Credentials + Accounts + Administration + Oauth {
+pub trait Store: Records + Log + Sources + Credentials + Accounts + Administration + Oauth + Integrations {
     /// Whether reading and writing would work now; said in words for the operator when not.
     async fn check(&self) -> Result<(), StoreError>;
 

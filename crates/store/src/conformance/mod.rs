@@ -9,6 +9,7 @@
 mod fixtures;
 mod forgetting;
 mod idempotency;
+mod integrations;
 mod isolation;
 mod leaving;
 mod listing;
@@ -26,6 +27,7 @@ mod walls;
 pub use fixtures::*;
 pub use forgetting::*;
 pub use idempotency::*;
+pub use integrations::*;
 pub use isolation::*;
 pub use leaving::*;
 pub use listing::*;
@@ -121,6 +123,11 @@ macro_rules! conformance {
             a_code_dies_with_its_key
             connections_are_listed_with_their_last_use
             ended_connections_and_unused_clients_go
+            an_integration_is_kept_changed_and_removed
+            the_first_look_pins_and_later_ones_do_not
+            tools_are_accepted_by_the_hash_that_was_seen
+            integrations_are_their_projects_alone
+            credentials_are_resealed_together
         );
     };
     (@each $make:expr; $($story:ident)*) => {$(

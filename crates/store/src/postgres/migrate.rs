@@ -18,6 +18,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { no: 1, name: "first_tables", sql: include_str!("../../migrations/postgres/0001_first_tables.sql") },
     Migration { no: 2, name: "oauth", sql: include_str!("../../migrations/postgres/0002_oauth.sql") },
+    Migration { no: 3, name: "integrations", sql: include_str!("../../migrations/postgres/0003_integrations.sql") },
 ];
 
 /// The role as the migrations spell it.

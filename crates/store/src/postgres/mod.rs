@@ -29,6 +29,7 @@ mod credentials;
 mod error;
 mod guarding;
 mod insert;
+mod integrations;
 mod keys;
 mod leaving;
 mod listing;

@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::accounts::insert_audit;
 use super::error::Fault;
+use super::integrations;
 use super::project;
 use super::rows::{Cells, micros};
 use super::transaction::{Tenant, Tx, ask};
@@ -42,6 +43,7 @@ impl PostgresStore {
             for no in list_active(&tx, id).await? {
                 project.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
             }
+            integrations::delete_all(&tx, id).await?;
             insert_audit(&tx, audit, std::mem::take(&mut project.live_records)).await?;
             let (id, at) = (id.uuid(), micros(audit.at));
             let last = vec![ask(END_WORKSPACES, &[&id, &at]), ask(UPDATE, &[&id, &at]), project.flush()];

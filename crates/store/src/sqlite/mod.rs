@@ -19,6 +19,7 @@ mod faults;
 mod files;
 mod guarding;
 mod insert;
+mod integrations;
 mod keys;
 mod known_records;
 mod leaving;

@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row};
 
 use super::accounts::insert_audit;
 use super::batch::Tx;
+use super::integrations;
 use super::records::insert_change;
 use super::rows::{Cells, micros};
 use crate::{AuditEntry, StoreError};
@@ -64,6 +65,7 @@ pub(super) fn delete_project(
     let count = tx.end_project(id)?;
     tx.conn.prepare_cached(END_WORKSPACES)?.execute((id.to_bytes(), micros(audit.at)))?;
     tx.conn.prepare_cached(UPDATE)?.execute((id.to_bytes(), micros(audit.at)))?;
+    integrations::delete_all(tx.conn, id)?;
     tx.touch_people();
     insert_audit(tx.conn, audit, count)?;
     Ok(true)

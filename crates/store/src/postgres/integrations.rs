@@ -1,0 +1,305 @@
+//! The integrations of projects, with their sealed credentials and pinned tools.
+
+use async_trait::async_trait;
+use mnemon_core::{AccountId, ProjectId, Timestamp};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::accounts::insert_audit;
+use super::error::{Again, Fault};
+use super::rows::{Cells, micros};
+use super::transaction::{Ask, Tenant, Tx, ask};
+use crate::{
+    AuditEntry, IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool,
+    StoreError, ToolRow, UpstreamAddress,
+};
+
+#[async_trait]
+impl Integrations for PostgresStore {
+    async fn list_integrations(&self, project: ProjectId) -> Result<ProjectIntegrations, StoreError> {
+        let found = match self.load_integrations(project).await {
+            Err(Fault { again: Again::Lost, .. }) => self.load_integrations(project).await,
+            found => found,
+        };
+        found.map_err(|fault| fault.error)
+    }
+
+    async fn save_integration(&self, integration: SavedIntegration, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.attempt(|| self.upsert_integration(&integration, &audit)).await
+    }
+
+    async fn delete_integration(&self, project: ProjectId, name: &str, audit: AuditEntry) -> Result<bool, StoreError> {
+        const DELETE: &str = "DELETE FROM integration WHERE project_id = $1 AND name = $2 RETURNING 1";
+        const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = $1 AND integration = $2";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            let is_known = tx.count(DELETE, &[&project.uuid(), &name]).await? > 0;
+            if is_known {
+                insert_audit(&tx, &audit, 1).await?;
+                tx.finish(vec![ask(DELETE_TOOLS, &[&project.uuid(), &name])]).await?;
+            }
+            Ok(is_known)
+        })
+        .await
+    }
+
+    async fn save_tools(
+        &self,
+        project: ProjectId,
+        name: &str,
+        revision: u64,
+        tools: Vec<SeenTool>,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let look = Look { project, name, revision: i64::try_from(revision).unwrap_or(i64::MAX), at: micros(at) };
+        self.attempt(|| self.note_tools(&look, &tools)).await
+    }
+
+    async fn accept_tools(
+        &self,
+        project: ProjectId,
+        name: &str,
+        tools: Vec<(String, [u8; 32])>,
+        audit: AuditEntry,
+    ) -> Result<u64, StoreError> {
+        const UPDATE: &str = "
+            UPDATE integration_tool SET accepted_hash = hash
+            WHERE project_id = $1 AND integration = $2 AND name = $3 AND hash = $4 AND is_present
+            RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            let mut accepted = 0;
+            for (tool, hash) in &tools {
+                accepted += tx.count(UPDATE, &[&project.uuid(), &name, tool, &hash.as_slice()]).await?;
+            }
+            if accepted > 0 {
+                insert_audit(&tx, &audit, accepted).await?;
+                tx.commit().await?;
+            }
+            Ok(accepted)
+        })
+        .await
+    }
+
+    async fn set_tool_names(&self, project: ProjectId, style: &str, audit: AuditEntry) -> Result<bool, StoreError> {
+        const UPSERT: &str = "
+            INSERT INTO tool_naming (project_id, style)
+            SELECT id, $2
+            FROM project
+            WHERE id = $1 AND deleted_at IS NULL
+            ON CONFLICT (project_id) DO UPDATE SET style = excluded.style
+            RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            let changed = tx.count(UPSERT, &[&project.uuid(), &style]).await?;
+            super::accounts::commit_if_changed(tx, changed, &audit).await
+        })
+        .await
+    }
+
+    async fn list_all_sealed(&self) -> Result<Vec<Sealed>, StoreError> {
+        const SELECT: &str = "
+            SELECT p.account_id, i.project_id, i.name, i.sealed
+            FROM integration i
+            JOIN project p ON p.id = i.project_id
+            WHERE i.sealed IS NOT NULL
+            ORDER BY i.project_id, i.name";
+        self.ask(Tenant::for_upkeep(), SELECT, &[]).await?.iter().map(read_sealed).collect()
+    }
+
+    async fn replace_sealed(&self, rows: Vec<Resealed>, audit: Vec<AuditEntry>) -> Result<u64, StoreError> {
+        const UPDATE: &str = "
+            UPDATE integration SET sealed = $4, revision = revision + 1
+            WHERE project_id = $1 AND name = $2 AND sealed = $3
+            RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
+            let mut replaced = 0;
+            for Resealed { old, sealed } in &rows {
+                tx.flight(vec![Tenant::project_of(old.project, old.account).turn()]).await?;
+                replaced += tx.count(UPDATE, &[&old.project.uuid(), &old.name, &old.sealed, sealed]).await?;
+            }
+            for line in &audit {
+                tx.flight(vec![Tenant::account(line.account).turn()]).await?;
+                insert_audit(&tx, line, 1).await?;
+            }
+            tx.commit().await?;
+            Ok(replaced)
+        })
+        .await
+    }
+}
+
+/// A look at an upstream's tools.
+struct Look<'a> {
+    project: ProjectId,
+    name: &'a str,
+    revision: i64,
+    at: i64,
+}
+
+impl PostgresStore {
+    async fn load_integrations(&self, project: ProjectId) -> Result<ProjectIntegrations, Fault> {
+        const SELECT: &str = "
+            SELECT i.name, i.revision, i.is_enabled, i.created_at, i.updated_at, i.seen_at, i.title, i.preset,
+                i.transport, i.address, i.allow, i.sealed
+            FROM integration i
+            JOIN project p ON p.id = i.project_id AND p.deleted_at IS NULL
+            WHERE i.project_id = $1
+            ORDER BY i.name";
+        const SELECT_TOOLS: &str = "
+            SELECT integration, name, is_present, hash, accepted_hash, refused_text, definition
+            FROM integration_tool
+            WHERE project_id = $1
+            ORDER BY integration, name";
+        const SELECT_STYLE: &str = "SELECT style FROM tool_naming WHERE project_id = $1";
+        let id = project.uuid();
+        let tx = Tx::read(&self.pool, Tenant::project(project)).await?;
+        let asks = vec![ask(SELECT, &[&id]), ask(SELECT_TOOLS, &[&id]), ask(SELECT_STYLE, &[&id])];
+        let mut answers = tx.finish(asks).await?.into_iter();
+        let mut next = || answers.next().unwrap_or_default();
+        let (rows, tools, style) = (next(), next(), next());
+        let mut rows = rows
+            .iter()
+            .map(|row| read_integration(row, project))
+            .collect::<Result<Vec<IntegrationRow>, StoreError>>()?;
+        for row in &tools {
+            let (integration, tool) = read_tool(row, project)?;
+            if let Some(found) = rows.iter_mut().find(|found| found.name == integration) {
+                found.tools.push(tool);
+            }
+        }
+        let style = style.first().map(|row| Cells::new(row, "tool_naming", || project.to_string()).text(0, "style"));
+        Ok(ProjectIntegrations { tool_names: style.transpose()?, rows })
+    }
+
+    async fn upsert_integration(&self, saved: &SavedIntegration, audit: &AuditEntry) -> Result<bool, Fault> {
+        const UPSERT: &str = "
+            INSERT INTO integration (project_id, name, revision, is_enabled, created_at, updated_at, title, preset,
+                transport, address, allow, sealed)
+            SELECT id, $2, 1, $3, $4, $4, $5, $6, $7, $8, $9, $10
+            FROM project
+            WHERE id = $1 AND deleted_at IS NULL
+            ON CONFLICT (project_id, name) DO UPDATE SET revision = integration.revision + 1,
+                is_enabled = excluded.is_enabled, updated_at = excluded.updated_at, title = excluded.title,
+                preset = excluded.preset, transport = excluded.transport, address = excluded.address,
+                allow = excluded.allow, sealed = excluded.sealed
+            RETURNING 1";
+        let (transport, address) = match &saved.address {
+            UpstreamAddress::Url(url) => ("http", url),
+            UpstreamAddress::Command(command) => ("command", command),
+        };
+        let (project, at, allow) = (saved.project.uuid(), micros(saved.at), saved.allow.join("\n"));
+        let tx = Tx::write(&self.pool, Tenant::project_of(saved.project, audit.account)).await?;
+        let changed = tx
+            .count(
+                UPSERT,
+                &[
+                    &project,
+                    &saved.name,
+                    &saved.is_enabled,
+                    &at,
+                    &saved.title,
+                    &saved.preset,
+                    &transport,
+                    address,
+                    &allow,
+                    &saved.sealed,
+                ],
+            )
+            .await?;
+        super::accounts::commit_if_changed(tx, changed, audit).await
+    }
+
+    /// The integration's row is the lock: of two looks that end together one is the first.
+    async fn note_tools(&self, look: &Look<'_>, tools: &[SeenTool]) -> Result<bool, Fault> {
+        const SELECT: &str = "
+            SELECT seen_at FROM integration WHERE project_id = $1 AND name = $2 AND revision = $3 FOR UPDATE";
+        const TOUCH: &str = "UPDATE integration SET seen_at = $3 WHERE project_id = $1 AND name = $2";
+        const GONE: &str = "UPDATE integration_tool SET is_present = FALSE WHERE project_id = $1 AND integration = $2";
+        const UPSERT: &str = "
+            INSERT INTO integration_tool (project_id, integration, name, is_present, hash, accepted_hash, refused_text,
+                definition)
+            SELECT $1, $2, t.name, TRUE, t.hash, CASE WHEN $7 THEN t.hash END, t.refused_text, t.definition
+            FROM unnest($3::text[], $4::bytea[], $5::bytea[], $6::text[]) AS t (name, hash, refused_text, definition)
+            ON CONFLICT (project_id, integration, name) DO UPDATE SET is_present = TRUE, hash = excluded.hash,
+                refused_text = excluded.refused_text, definition = excluded.definition";
+        let project = look.project.uuid();
+        let tx = Tx::write(&self.pool, Tenant::project(look.project)).await?;
+        let Some(row) = tx.row(SELECT, &[&project, &look.name, &look.revision]).await? else { return Ok(false) };
+        let is_first = Cells::new(&row, "integration", || look.name.to_owned()).time_opt(0, "seen_at")?.is_none();
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let hashes: Vec<&[u8]> = tools.iter().map(|tool| tool.hash.as_slice()).collect();
+        let refused: Vec<Option<&[u8]>> =
+            tools.iter().map(|tool| tool.refused_text.as_ref().map(<[u8; 32]>::as_slice)).collect();
+        let definitions: Vec<&str> = tools.iter().map(|tool| tool.definition.as_str()).collect();
+        let asks: Vec<Ask<'_>> = vec![
+            ask(GONE, &[&project, &look.name]),
+            ask(UPSERT, &[&project, &look.name, &names, &hashes, &refused, &definitions, &is_first]),
+            ask(TOUCH, &[&project, &look.name, &look.at]),
+        ];
+        tx.finish(asks).await?;
+        Ok(true)
+    }
+}
+
+/// With a project go its integrations: nobody needs their credentials any more.
+pub(super) async fn delete_all(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
+    const DELETE: &str = "DELETE FROM integration WHERE project_id = $1";
+    const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = $1";
+    const DELETE_STYLE: &str = "DELETE FROM tool_naming WHERE project_id = $1";
+    let id = project.uuid();
+    tx.flight(vec![ask(DELETE, &[&id]), ask(DELETE_TOOLS, &[&id]), ask(DELETE_STYLE, &[&id])]).await?;
+    Ok(())
+}
+
+fn read_integration(row: &Row, project: ProjectId) -> Result<IntegrationRow, StoreError> {
+    let name = Cells::new(row, "integration", || project.to_string()).text(0, "name")?;
+    let cells = Cells::new(row, "integration", || format!("{project}/{name}"));
+    let address = cells.text(9, "address")?;
+    Ok(IntegrationRow {
+        title: cells.text(6, "title")?,
+        preset: cells.text_opt(7, "preset")?,
+        address: match cells.text(8, "transport")?.as_str() {
+            "http" => UpstreamAddress::Url(address),
+            "command" => UpstreamAddress::Command(address),
+            _ => return Err(cells.broken("transport")),
+        },
+        sealed: cells.blob_opt(11, "sealed")?.map(<[u8]>::to_vec),
+        allow: cells.text(10, "allow")?.lines().map(str::to_owned).collect(),
+        is_enabled: cells.flag(2, "is_enabled")?,
+        revision: cells.count(1, "revision")?,
+        created_at: cells.time(3, "created_at")?,
+        updated_at: cells.time(4, "updated_at")?,
+        seen_at: cells.time_opt(5, "seen_at")?,
+        tools: Vec::new(),
+        name,
+    })
+}
+
+fn read_tool(row: &Row, project: ProjectId) -> Result<(String, ToolRow), StoreError> {
+    let cells = Cells::new(row, "integration_tool", || project.to_string());
+    let hash_opt = |at, column| {
+        let blob = cells.blob_opt(at, column)?;
+        blob.map(|bytes| bytes.try_into().map_err(|_| cells.broken(column))).transpose()
+    };
+    let seen = SeenTool {
+        name: cells.text(1, "name")?,
+        definition: cells.text(6, "definition")?,
+        hash: cells.bytes(3, "hash")?,
+        refused_text: hash_opt(5, "refused_text")?,
+    };
+    let accepted_hash = hash_opt(4, "accepted_hash")?;
+    let tool = ToolRow { seen, accepted_hash, is_present: cells.flag(2, "is_present")? };
+    Ok((cells.text(0, "integration")?, tool))
+}
+
+fn read_sealed(row: &Row) -> Result<Sealed, StoreError> {
+    let cells = Cells::new(row, "integration", String::new);
+    Ok(Sealed {
+        account: AccountId::new(cells.uuid(0, "account_id")?),
+        project: ProjectId::new(cells.uuid(1, "project_id")?),
+        name: cells.text(2, "name")?,
+        sealed: cells.blob(3, "sealed")?.to_vec(),
+    })
+}
