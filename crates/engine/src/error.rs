@@ -1,6 +1,7 @@
 //! Why a call was refused or failed, in the words that the caller reads.
 
 use mnemon_core::{InvalidText, InvalidWorkspaceName, SubscriptionState};
+use mnemon_gateway::UpstreamError;
 use mnemon_store::StoreError;
 
 /// A refused or failed call of a tool. Its text is the reason; the door adds the tool's name.
@@ -45,6 +46,22 @@ pub enum CallError {
     /// No such integration for this project.
     #[error("integration '{0}' is not enabled for this project")]
     IntegrationNotEnabled(String),
+    /// The integration has no such tool for this project.
+    #[error("tool '{tool}' is not offered by '{server}'")]
+    ToolNotOffered {
+        /// The integration.
+        server: String,
+        /// What was asked for.
+        tool: String,
+    },
+    /// The integration's upstream failed.
+    #[error("'{server}' {error}")]
+    Upstream {
+        /// The integration.
+        server: String,
+        /// What happened.
+        error: UpstreamError,
+    },
     /// Storage failed; the door decides how much of it is said.
     #[error(transparent)]
     Store(#[from] StoreError),

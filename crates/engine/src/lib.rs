@@ -15,6 +15,7 @@ mod freshness;
 mod gateway_call;
 mod idempotency;
 mod indexes;
+pub mod integrations;
 pub mod oauth;
 mod rate;
 mod remember;
@@ -39,15 +40,17 @@ pub use error::CallError;
 pub use first_start::FirstStart;
 pub use forget::{Forget, Forgotten};
 pub use freshness::Judged;
-pub use gateway_call::GatewayCall;
+pub use gateway_call::{GatewayCall, IntegrationTool};
 pub use remember::{Remember, Remembered};
 pub use search::{Found, Search};
 pub use system::{SystemClock, SystemIds};
 pub use validate::{Validate, Validated};
 
+pub use mnemon_gateway::{ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedWord, Explanation};
 
 use indexes::Indexes;
+use integrations::{IntegrationSettings, Integrations};
 use oauth::OauthMemory;
 use rate::RateLimiter;
 use usage::UsageCounter;
@@ -76,6 +79,7 @@ pub struct Engine {
     usage: UsageCounter,
     outgoing: Outgoing,
     oauth: OauthMemory,
+    integrations: Arc<Integrations>,
     /// The operator's token from the configuration; the one made on the first start is in the store.
     operator_token: Option<CredentialHash>,
 }
@@ -85,18 +89,27 @@ impl Engine {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>, config: EngineConfig) -> Self {
         let model = Model::shipped();
         let indexes = Indexes::new(Arc::clone(&store), model, config.index_bytes_max);
+        let guard = Guard::shipped();
+        let integrations = Integrations::new(
+            Arc::clone(&store),
+            Arc::clone(&clock),
+            guard,
+            config.outgoing.clone(),
+            IntegrationSettings::default(),
+        );
         Self {
             store,
             clock,
             ids,
             plans: config.plans,
-            guard: Guard::shipped(),
+            guard,
             model,
             indexes,
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
             outgoing: config.outgoing,
             oauth: OauthMemory::default(),
+            integrations: Arc::new(integrations),
             operator_token: None,
         }
     }
@@ -105,6 +118,14 @@ impl Engine {
     #[must_use]
     pub fn with_operator_token(mut self, token: &Secret<String>) -> Self {
         self.operator_token = Some(CredentialHash::of(token.expose()));
+        self
+    }
+
+    /// Lets integrations work as the operator has set it.
+    #[must_use]
+    pub fn with_integrations(mut self, settings: IntegrationSettings) -> Self {
+        let (store, clock, outgoing) = (Arc::clone(&self.store), Arc::clone(&self.clock), self.outgoing.clone());
+        self.integrations = Arc::new(Integrations::new(store, clock, self.guard, outgoing, settings));
         self
     }
 
@@ -123,6 +144,7 @@ impl Engine {
         if let Err(error) = self.flush_usage().await {
             tracing::warn!(%error, "the last usage figures could not be written");
         }
+        self.integrations.gateway.close();
         self.store.close().await;
     }
 }

@@ -1,0 +1,252 @@
+//! Integrations of a project: made and changed by an admin, tried, their changed tools accepted. Credentials go in and
+//! never come out.
+
+mod request;
+mod sealing;
+
+use mnemon_core::{Project, ProjectId, Timestamp};
+use mnemon_gateway::UpstreamTool;
+use mnemon_store::{IntegrationRow, UpstreamAddress};
+
+use super::{AdminContext, AdminError, GuardMode};
+use crate::Engine;
+use crate::integrations::{Looked, ToolNames, ToolState, check_name, state_of};
+
+pub use request::IntegrationRequest;
+pub use sealing::KeyMismatch;
+
+/// A tool of an integration, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownTool {
+    /// Its name.
+    pub name: String,
+    /// What it says it is.
+    pub title: String,
+    /// What it says it does.
+    pub description: String,
+    /// What became of it.
+    pub state: ToolState,
+    /// The fingerprint of its description, in hex: what is accepted.
+    pub hash: String,
+    /// The hash of a text that the guard would not have, in hex: what a release is made for.
+    pub refused_text: Option<String>,
+}
+
+/// An integration, for people: without its credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownIntegration {
+    /// Its name.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// What it was made from.
+    pub preset: Option<String>,
+    /// Where it is.
+    pub address: UpstreamAddress,
+    /// Whether it has a credential.
+    pub has_credential: bool,
+    /// The tools that may be offered.
+    pub allow: Vec<String>,
+    /// Whether it is offered.
+    pub is_enabled: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// When its tools were last looked at.
+    pub seen_at: Option<Timestamp>,
+    /// Its tools, by name.
+    pub tools: Vec<ShownTool>,
+}
+
+/// What a look at an upstream showed: who was met, or why nobody was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tested {
+    /// The outcome, in the words that callers read.
+    pub outcome: Result<Looked, String>,
+    /// The integration after the look.
+    pub integration: ShownIntegration,
+}
+
+impl Engine {
+    /// The integrations of a project, by name.
+    pub async fn list_integrations(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+    ) -> Result<(ToolNames, Vec<ShownIntegration>), AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        let found = self.store.list_integrations(project.id).await?;
+        let style = found.tool_names.as_deref().and_then(ToolNames::parse).unwrap_or_default();
+        let mut shown = Vec::new();
+        for row in &found.rows {
+            shown.push(self.show_row(&project, row).await?);
+        }
+        Ok((style, shown))
+    }
+
+    /// One integration.
+    pub async fn show_integration(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        name: &str,
+    ) -> Result<ShownIntegration, AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        self.show_row(&project, &self.integration_row(project.id, name).await?).await
+    }
+
+    /// Makes an integration or changes it, and has a first look at its upstream. One that does not answer is kept all
+    /// the same: it may be away, and its first answer counts.
+    pub async fn put_integration(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        name: &str,
+        request: IntegrationRequest,
+    ) -> Result<Tested, AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        ctx.need_write()?;
+        check_name(name).map_err(AdminError::Invalid)?;
+        let found = self.store.list_integrations(project.id).await?;
+        let known = found.rows.into_iter().find(|row| row.name == name);
+        let saved = self.merge(ctx, &project, name, known.as_ref(), request)?;
+        let action = if known.is_some() { "integration.change" } else { "integration.create" };
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), action, name);
+        if !self.store.save_integration(saved, audit).await? {
+            return Err(AdminError::NotFound("project"));
+        }
+        self.integrations.forget(project.id, name);
+        self.look_and_show(&project, name).await
+    }
+
+    /// Removes an integration with its credential.
+    pub async fn delete_integration(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        name: &str,
+    ) -> Result<(), AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        ctx.need_write()?;
+        self.integration_row(project.id, name).await?;
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "integration.delete", name);
+        let is_known = self.store.delete_integration(project.id, name, audit).await?;
+        self.integrations.forget(project.id, name);
+        if is_known { Ok(()) } else { Err(AdminError::NotFound("integration")) }
+    }
+
+    /// Looks at an upstream now, and says what works.
+    pub async fn test_integration(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        name: &str,
+    ) -> Result<Tested, AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        ctx.need_write()?;
+        self.look_and_show(&project, name).await
+    }
+
+    /// Accepts tools as they were last seen: those named, each as the hash says where one is given, or all that wait.
+    pub async fn accept_tools(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        name: &str,
+        tools: Option<Vec<(String, Option<String>)>>,
+    ) -> Result<(u64, ShownIntegration), AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        ctx.need_write()?;
+        let row = self.integration_row(project.id, name).await?;
+        let shown = self.show_row(&project, &row).await?;
+        let mut accepted = Vec::new();
+        for tool in shown.tools.iter().filter(|tool| tools.is_some() || tool.state.waits_for_admin()) {
+            let named = tools.iter().flatten().find(|(name, _)| *name == tool.name);
+            let is_same = |hash: &Option<String>| hash.as_ref().is_none_or(|hash| *hash == tool.hash);
+            match named {
+                Some((name, hash)) if !is_same(hash) => {
+                    let text = format!("tool '{name}' has changed since you looked; look again before you accept it");
+                    return Err(AdminError::Conflict(text));
+                }
+                None if tools.is_some() => {}
+                _ => accepted.push(tool.name.clone()),
+            }
+        }
+        if let Some((unknown, _)) = tools.iter().flatten().find(|(name, _)| !accepted.contains(name)) {
+            return Err(AdminError::Invalid(format!("'{name}' has no tool '{unknown}'")));
+        }
+        let hash_of = |wanted: &String| row.tools.iter().find(|tool| tool.seen.name == *wanted);
+        let pairs: Vec<_> = accepted.iter().filter_map(|name| Some((name.clone(), hash_of(name)?.seen.hash))).collect();
+        let subject = format!("{name}: {}", accepted.join(", "));
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "integration.accept", subject);
+        let count = self.store.accept_tools(project.id, name, pairs, audit).await?;
+        let row = self.integration_row(project.id, name).await?;
+        Ok((count, self.show_row(&project, &row).await?))
+    }
+
+    /// Sets how the tools of a project's integrations are named.
+    pub async fn set_tool_names(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        style: ToolNames,
+    ) -> Result<(), AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        ctx.need_write()?;
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "project.tool_names", style.as_str());
+        let is_known = self.store.set_tool_names(project.id, style.as_str(), audit).await?;
+        if is_known { Ok(()) } else { Err(AdminError::NotFound("project")) }
+    }
+
+    async fn integration_row(&self, project: ProjectId, name: &str) -> Result<IntegrationRow, AdminError> {
+        let found = self.store.list_integrations(project).await?;
+        found.rows.into_iter().find(|row| row.name == name).ok_or(AdminError::NotFound("integration"))
+    }
+
+    async fn look_and_show(&self, project: &Project, name: &str) -> Result<Tested, AdminError> {
+        let row = self.integration_row(project.id, name).await?;
+        let looked = self.integrations.look(project.id, &row).await?;
+        let outcome = looked.map_err(|error| format!("'{name}' {error}"));
+        let row = self.integration_row(project.id, name).await?;
+        Ok(Tested { outcome, integration: self.show_row(project, &row).await? })
+    }
+
+    async fn show_row(&self, project: &Project, row: &IntegrationRow) -> Result<ShownIntegration, AdminError> {
+        let mode = self.guard_mode(project.account).await?;
+        let mut tools = Vec::new();
+        for tool in &row.tools {
+            let read = UpstreamTool::from_definition(&tool.seen.definition);
+            let is_released = match tool.seen.refused_text {
+                None => true,
+                Some(hash) => mode != GuardMode::Reject || self.store.is_released(project.id, hash).await?,
+            };
+            let state = state_of(row, tool, read.as_ref(), is_released);
+            tools.push(ShownTool {
+                name: tool.seen.name.clone(),
+                title: read.as_ref().map(|read| read.title().to_owned()).unwrap_or_default(),
+                description: read.as_ref().map(|read| read.description().to_owned()).unwrap_or_default(),
+                state,
+                hash: hex(&tool.seen.hash),
+                refused_text: tool.seen.refused_text.as_ref().map(hex),
+            });
+        }
+        Ok(ShownIntegration {
+            name: row.name.clone(),
+            title: row.title.clone(),
+            preset: row.preset.clone(),
+            address: row.address.clone(),
+            has_credential: row.sealed.is_some(),
+            allow: row.allow.clone(),
+            is_enabled: row.is_enabled,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            seen_at: row.seen_at,
+            tools,
+        })
+    }
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,123 @@
+//! Looking at what upstreams offer. What was seen last is kept, so nobody waits long: a list that has grown old is asked
+//! for again in the background, and whoever came meanwhile gets the one that is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use mnemon_core::{ProjectId, Timestamp};
+use mnemon_gateway::{Hello, UpstreamError};
+use mnemon_store::{IntegrationRow, SeenTool, StoreError};
+
+use super::Integrations;
+use super::offer::refused_text;
+
+/// From this age on a list is asked for again.
+const FRESH_FOR: SignedDuration = SignedDuration::from_secs(60);
+/// An upstream that did not answer is asked again after this.
+const RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
+/// How long a caller waits for new lists. `tools/list` has two seconds for everything.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// What a look at an upstream found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// Who was met.
+    pub hello: Hello,
+    /// How many tools it has.
+    pub tools: usize,
+}
+
+impl Integrations {
+    /// Asks an upstream for its tools and notes them.
+    pub(crate) async fn look(
+        &self,
+        project: ProjectId,
+        row: &IntegrationRow,
+    ) -> Result<Result<Looked, UpstreamError>, StoreError> {
+        let now = self.clock.now();
+        self.tried_at.lock().insert((project, row.name.clone()), now);
+        let listed = match self.upstream(project, row) {
+            Ok(upstream) => self.gateway.list_tools(&upstream).await,
+            Err(error) => Err(error),
+        };
+        let listing = match listed {
+            Ok(listing) => listing,
+            Err(error) => {
+                tracing::info!(project.id = %project, integration = row.name, %error, "an upstream was not heard");
+                return Ok(Err(error));
+            }
+        };
+        let looked = Looked { hello: listing.hello, tools: listing.tools.len() };
+        let guard = self.guard;
+        // Judging a few hundred texts takes a while, and others wait for this thread.
+        let judged = tokio::task::spawn_blocking(move || {
+            let seen = listing.tools.iter().map(|tool| SeenTool {
+                name: tool.name().to_owned(),
+                definition: tool.definition(),
+                hash: tool.hash(),
+                refused_text: refused_text(guard, tool),
+            });
+            seen.collect::<Vec<_>>()
+        });
+        let seen = judged.await.map_err(|error| StoreError::Failed(format!("a look ended early: {error}")))?;
+        self.store.save_tools(project, &row.name, row.revision, seen, now).await?;
+        Ok(Ok(looked))
+    }
+
+    /// Asks those upstreams again whose lists have grown old, and waits a moment for them. Answers whether anything was
+    /// asked, so that the caller reads again.
+    pub(crate) async fn freshen(
+        self: &Arc<Self>,
+        project: ProjectId,
+        rows: impl Iterator<Item = &IntegrationRow>,
+        now: Timestamp,
+    ) -> bool {
+        let mut looks = Vec::new();
+        for row in rows.filter(|row| row.is_enabled && is_due(row.seen_at, FRESH_FOR, now)) {
+            let key = (project, row.name.clone());
+            let mut tried_at = self.tried_at.lock();
+            if !is_due(tried_at.get(&key).copied(), RETRY_AFTER, now) {
+                continue;
+            }
+            tried_at.insert(key, now);
+            drop(tried_at);
+            let (shared, row) = (Arc::clone(self), row.clone());
+            looks.push(tokio::spawn(async move {
+                if let Err(error) = shared.look(project, &row).await {
+                    tracing::warn!(project.id = %project, integration = row.name, %error, "a list of tools was not kept");
+                }
+            }));
+        }
+        let is_any = !looks.is_empty();
+        let all = async {
+            for look in looks {
+                let _ = look.await;
+            }
+        };
+        // Those who take longer go on by themselves; the next caller finds what they found.
+        let _ = tokio::time::timeout(WAIT_MAX, all).await;
+        is_any
+    }
+}
+
+/// Whether so much time has passed. A moment in the future is one of another clock, and long ago.
+fn is_due(last: Option<Timestamp>, after: SignedDuration, now: Timestamp) -> bool {
+    let Some(last) = last else { return true };
+    let passed = now.duration_since(last);
+    passed >= after || passed.is_negative()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_grow_old_and_clocks_may_be_set_back() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert!(is_due(None, FRESH_FOR, at(0)));
+        assert!(!is_due(Some(at(100)), FRESH_FOR, at(159)));
+        assert!(is_due(Some(at(100)), FRESH_FOR, at(160)));
+        assert!(is_due(Some(at(100)), FRESH_FOR, at(99)));
+    }
+}
