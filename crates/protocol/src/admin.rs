@@ -1,5 +1,7 @@
 //! The JSON of the admin API: what is sent and what is answered.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::memory::RecordJson;
@@ -345,4 +347,132 @@ pub struct UsageJson {
     pub days: Vec<FiguresJson>,
     /// Key by key.
     pub keys: Vec<FiguresJson>,
+}
+
+/// `PUT /projects/{id}/integrations/{name}`. What is left out stays as it is; a new one needs a preset, a URL or a command.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PutIntegration {
+    /// A system known by name.
+    pub preset: Option<String>,
+    /// A web address.
+    pub url: Option<String>,
+    /// A command that the operator configured.
+    pub command: Option<String>,
+    /// What people call it.
+    pub title: Option<String>,
+    /// A token, sent as `Authorization: Bearer`; `null` takes the credential away.
+    #[serde(default, deserialize_with = "changed")]
+    pub bearer: Option<Option<String>>,
+    /// Headers to be sent; `null` takes the credential away.
+    #[serde(default, deserialize_with = "changed")]
+    pub headers: Option<Option<BTreeMap<String, String>>>,
+    /// The tools that may be offered.
+    pub allow: Option<Vec<String>>,
+    /// Whether it is offered.
+    pub enabled: Option<bool>,
+}
+
+/// `POST /projects/{id}/integrations/{name}/accept`. Without tools, all that wait are accepted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptTools {
+    /// The tools.
+    pub tools: Option<Vec<AcceptTool>>,
+}
+
+/// A tool to be accepted.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum AcceptTool {
+    /// As it is now.
+    Name(String),
+    /// As it was looked at.
+    Seen {
+        /// Its name.
+        name: String,
+        /// The hash that was shown.
+        hash: String,
+    },
+}
+
+/// `PUT /projects/{id}/tool-names`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NameTools {
+    /// How tools of integrations are named: `dots` or `underscores`.
+    pub tool_names: String,
+}
+
+/// An integration. Its credential is never shown.
+#[derive(Debug, Serialize)]
+pub struct IntegrationJson {
+    /// Its name.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// What it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Its web address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Its command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Whether it has a credential.
+    pub has_credential: bool,
+    /// The tools that may be offered.
+    pub allow: Vec<String>,
+    /// Whether it is offered.
+    pub enabled: bool,
+    /// How many tools are offered.
+    pub offered: usize,
+    /// How many wait for an admin.
+    pub waiting: usize,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was last changed.
+    pub updated_at: String,
+    /// When its tools were last looked at.
+    pub seen_at: Option<String>,
+    /// Its tools; left out in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<IntegrationToolJson>>,
+}
+
+/// A tool of an integration.
+#[derive(Debug, Serialize)]
+pub struct IntegrationToolJson {
+    /// Its name.
+    pub name: String,
+    /// `offered`, or why it is not: `gone`, `not_read_only`, `not_allowed`, `unusable`, `new`, `changed`, `rejected`.
+    pub state: &'static str,
+    /// What it says it is.
+    pub title: String,
+    /// What it says it does.
+    pub description: String,
+    /// The fingerprint of its description.
+    pub hash: String,
+    /// The hash of a text that the guard would not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_text: Option<String>,
+}
+
+/// What a look at an upstream showed.
+#[derive(Debug, Serialize)]
+pub struct TestedJson {
+    /// Whether it answered.
+    pub works: bool,
+    /// The protocol revision agreed on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<&'static str>,
+    /// What the upstream calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Why it did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The integration after the look.
+    pub integration: IntegrationJson,
 }

@@ -76,3 +76,19 @@ pub struct CallToolResult<'a> {
     #[serde(flatten)]
     pub trailer: &'a Trailer,
 }
+
+/// The result of a tool of another system: its own bytes, with what every result of ours carries.
+#[derive(Debug, Serialize)]
+pub struct PassedOnResult<'a> {
+    /// For readers of text, as it came.
+    pub content: &'a RawValue,
+    /// For machines, as it came.
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<&'a RawValue>,
+    /// Whether the tool failed.
+    #[serde(rename = "isError")]
+    pub is_error: bool,
+    /// The rest.
+    #[serde(flatten)]
+    pub trailer: &'a Trailer,
+}

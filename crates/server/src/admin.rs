@@ -8,6 +8,7 @@ mod departments;
 mod error;
 mod extract;
 mod guarding;
+mod integrations;
 mod keys;
 mod members;
 mod projects;
@@ -59,6 +60,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/accounts/{account}/projects", post(projects::create)),
         route("GET", "/accounts/{account}/projects", get(projects::list)),
         route("GET", "/projects/{project}", get(projects::show)),
+        route("PUT", "/projects/{project}/tool-names", put(integrations::name_tools)),
         route("DELETE", "/projects/{project}", delete(projects::remove)),
         route("GET", "/projects/{project}/usage", get(projects::usage)),
         route("POST", "/projects/{project}/keys", post(keys::create)),
@@ -71,6 +73,13 @@ fn routes() -> Vec<Route> {
         route("GET", "/projects/{project}/records", get(records::list)),
         route("POST", "/projects/{project}/explain", post(records::explain)),
         route("POST", "/projects/{project}/guard/releases", post(guarding::release)),
+        route("GET", "/projects/{project}/integrations", get(integrations::list)),
+        route("GET", "/projects/{project}/integrations/{integration}", get(integrations::show)),
+        route("PUT", "/projects/{project}/integrations/{integration}", put(integrations::put)),
+        route("DELETE", "/projects/{project}/integrations/{integration}", delete(integrations::remove)),
+        route("POST", "/projects/{project}/integrations/{integration}/accept", post(integrations::accept)),
+        route("POST", "/projects/{project}/integrations/{integration}/test", post(integrations::test)),
+        route("POST", "/integrations/rotate-key", post(integrations::rotate_key)),
         route("POST", "/records/{record}/restore", post(records::restore)),
         route("DELETE", "/records/{record}", delete(records::remove)),
         route("POST", "/compact", post(records::compact)),

@@ -2,13 +2,17 @@
 //! whole, and handed on in typed parts. Every mistake is reported, not only the first.
 
 mod environment;
+mod gateway;
 mod layers;
 mod network;
 mod sections;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mnemon_core::{PlanTable, Secret};
+use mnemon_engine::integrations::{IntegrationSettings, Limits, SealingKey};
 
 pub use environment::{ENVIRONMENT, Variable};
 pub use layers::{Layers, Mistakes};
@@ -33,6 +37,8 @@ pub struct Config {
     pub plans: PlanTable,
     /// Calls to addresses that others choose.
     pub outgoing: OutgoingSettings,
+    /// Other systems' tools.
+    pub gateway: GatewayConfig,
     /// The operator's token, where it is handed in instead of made on the first start.
     pub operator_token: Option<Secret<String>>,
 }
@@ -66,6 +72,34 @@ pub struct OutgoingSettings {
 pub struct StorageConfig {
     /// The directory.
     pub data_dir: PathBuf,
+}
+
+/// Other systems' tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatewayConfig {
+    /// The key that credentials are encrypted with.
+    pub encryption_key: Option<SealingKey>,
+    /// The key before it.
+    pub previous_encryption_key: Option<SealingKey>,
+    /// How long a call may take.
+    pub call_timeout: Duration,
+    /// How many calls a project may have running.
+    pub calls_per_project: usize,
+    /// Local commands that integrations may run, by name.
+    pub commands: BTreeMap<String, Vec<String>>,
+}
+
+impl GatewayConfig {
+    /// As the engine wants it.
+    pub fn to_settings(&self) -> IntegrationSettings {
+        let limits = Limits { call_timeout: self.call_timeout, calls_max: self.calls_per_project, ..Limits::default() };
+        IntegrationSettings {
+            limits,
+            commands: self.commands.clone(),
+            key: self.encryption_key.clone(),
+            previous_key: self.previous_encryption_key.clone(),
+        }
+    }
 }
 
 /// Searching.

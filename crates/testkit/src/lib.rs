@@ -9,6 +9,7 @@ pub mod oauth;
 mod people;
 pub mod process;
 mod server;
+mod upstream;
 mod web;
 pub mod wire;
 
@@ -16,4 +17,5 @@ pub use caller::{Answer, Caller, ToolAnswer};
 pub use chance::{CountedIds, TestClock};
 pub use people::{MemberSpec, Organization};
 pub use server::{TestServer, TestServerOptions};
+pub use upstream::{Recorded, Speaks, TestUpstream, Trick, read_tool, write_tool};
 pub use web::{Page, Web};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use http_body_util::BodyExt;
 use mnemon_core::PlanTable;
+use mnemon_engine::integrations::IntegrationSettings;
 use mnemon_engine::{Engine, EngineConfig};
 use mnemon_gateway::Outgoing;
 use mnemon_server::config::{Network, ServerConfig};
@@ -35,6 +36,8 @@ pub struct TestServerOptions {
     pub trusted_proxies: Vec<Network>,
     /// The address under which the outside reaches the service; the one listened on when left out.
     pub base_url: Option<String>,
+    /// How integrations work.
+    pub integrations: IntegrationSettings,
 }
 
 impl Default for TestServerOptions {
@@ -46,6 +49,7 @@ impl Default for TestServerOptions {
             outgoing: Outgoing::default(),
             trusted_proxies: Vec::new(),
             base_url: None,
+            integrations: IntegrationSettings::default(),
         }
     }
 }
@@ -119,6 +123,12 @@ impl TestServer {
         self.store = Arc::clone(&self.running.store);
     }
 
+    /// Stops, and starts again on the same data with other settings for integrations.
+    pub async fn restart_with(&mut self, integrations: IntegrationSettings) {
+        self.options.integrations = integrations;
+        self.restart().await;
+    }
+
     /// Hands a request to the routes without a connection in between: for tests that send very many.
     pub async fn deliver(&self, request: http::Request<Vec<u8>>) -> Answer {
         let request = request.map(axum::body::Body::from);
@@ -166,7 +176,8 @@ impl Running {
             outgoing: options.outgoing.clone(),
         };
         let (clock, ids) = (Arc::clone(clock), Arc::clone(ids));
-        let engine = Arc::new(Engine::new(Arc::clone(&store), clock, ids, config));
+        let engine = Engine::new(Arc::clone(&store), clock, ids, config);
+        let engine = Arc::new(engine.with_integrations(options.integrations.clone()));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let url = format!("http://{address}");

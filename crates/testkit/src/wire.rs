@@ -50,10 +50,15 @@ pub enum CallFailed {
 impl Wire {
     /// Connects; every call carries the key.
     pub async fn connect(address: SocketAddr, key: &str) -> io::Result<Self> {
+        Self::connect_with(address, &format!("authorization: Bearer {key}\r\n")).await
+    }
+
+    /// Connects; every call carries these headers, each with its end of line.
+    pub async fn connect_with(address: SocketAddr, headers: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let head = format!(
-            "POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+            "POST /mcp HTTP/1.1\r\nhost: {address}\r\n{headers}content-type: application/json\r\n\
              accept: application/json, text/event-stream\r\ncontent-length: "
         );
         Ok(Self { stream, head, request: Vec::new(), answer: Vec::with_capacity(32 << 10) })

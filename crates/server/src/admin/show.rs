@@ -2,12 +2,16 @@
 
 use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Timestamp};
-use mnemon_engine::admin::{AuditLine, Explained, KeyUsage, Rejection, ShownRecord, ShownWorkspace, UsageReport};
-use mnemon_protocol::admin::{
-    AccountJson, AuditJson, ConnectionJson, DepartmentJson, FiguresJson, KeyJson, ListedRecordJson, MemberJson,
-    ProjectJson, RejectionJson, UsageJson, WorkspaceJson,
+use mnemon_engine::admin::{
+    AuditLine, Explained, KeyUsage, Rejection, ShownIntegration, ShownRecord, ShownTool, ShownWorkspace, Tested,
+    UsageReport,
 };
-use mnemon_store::{Actor, ConnectionRow, Day, KeyRow};
+use mnemon_engine::integrations::ToolState;
+use mnemon_protocol::admin::{
+    AccountJson, AuditJson, ConnectionJson, DepartmentJson, FiguresJson, IntegrationJson, IntegrationToolJson, KeyJson,
+    ListedRecordJson, MemberJson, ProjectJson, RejectionJson, TestedJson, UsageJson, WorkspaceJson,
+};
+use mnemon_store::{Actor, ConnectionRow, Day, KeyRow, UpstreamAddress};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -203,4 +207,50 @@ pub(crate) fn explained(explained: &Explained) -> Value {
         "lent": reasons.lent.iter().map(word).collect::<Vec<_>>(),
         "hits": hits, "held_back": held, "cosine_bar": reasons.cosine_bar,
     })
+}
+
+pub(crate) fn integration(integration: &ShownIntegration, has_tools: bool) -> IntegrationJson {
+    let (url, command) = match &integration.address {
+        UpstreamAddress::Url(url) => (Some(url.clone()), None),
+        UpstreamAddress::Command(command) => (None, Some(command.clone())),
+    };
+    let count = |is_meant: fn(ToolState) -> bool| integration.tools.iter().filter(|tool| is_meant(tool.state)).count();
+    IntegrationJson {
+        name: integration.name.clone(),
+        title: integration.title.clone(),
+        preset: integration.preset.clone(),
+        url,
+        command,
+        has_credential: integration.has_credential,
+        allow: integration.allow.clone(),
+        enabled: integration.is_enabled,
+        offered: count(|state| state == ToolState::Offered),
+        waiting: count(ToolState::waits_for_admin),
+        created_at: integration.created_at.to_string(),
+        updated_at: integration.updated_at.to_string(),
+        seen_at: time(integration.seen_at),
+        tools: has_tools.then(|| integration.tools.iter().map(integration_tool).collect()),
+    }
+}
+
+fn integration_tool(tool: &ShownTool) -> IntegrationToolJson {
+    IntegrationToolJson {
+        name: tool.name.clone(),
+        state: tool.state.as_str(),
+        title: tool.title.clone(),
+        description: tool.description.clone(),
+        hash: tool.hash.clone(),
+        refused_text: tool.refused_text.clone(),
+    }
+}
+
+pub(crate) fn tested(tested: &Tested) -> TestedJson {
+    let met = tested.outcome.as_ref().ok();
+    TestedJson {
+        works: met.is_some(),
+        protocol_version: met.map(|looked| looked.hello.version),
+        server: met.map(|looked| looked.hello.server.clone()),
+        problem: tested.outcome.as_ref().err().cloned(),
+        integration: integration(&tested.integration, true),
+    }
 }

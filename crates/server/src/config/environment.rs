@@ -18,6 +18,8 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_TRUSTED_PROXIES", setting: "server.trusted_proxies" },
     Variable { name: "MNEMON_DATA_DIR", setting: "storage.data_dir" },
     Variable { name: "MNEMON_OPERATOR_TOKEN", setting: "admin.operator_token" },
+    Variable { name: "MNEMON_ENCRYPTION_KEY", setting: "gateway.encryption_key" },
+    Variable { name: "MNEMON_PREVIOUS_ENCRYPTION_KEY", setting: "gateway.previous_encryption_key" },
     Variable { name: "MNEMON_RECALL_MEMORY_BYTES", setting: "recall.memory_bytes" },
     Variable { name: "MNEMON_OUTGOING_ALLOWED_HOSTS", setting: "outgoing.allowed_hosts" },
     Variable { name: "MNEMON_OUTGOING_CA_FILE", setting: "outgoing.ca_file" },

@@ -7,6 +7,12 @@ use toml::{Table, Value};
 use super::sections::Reader;
 use super::{Config, DEFAULTS, ENVIRONMENT};
 
+/// The settings that are never shown.
+const SECRETS: [(&str, &str); 3] =
+    [("admin", "operator_token"), ("gateway", "encryption_key"), ("gateway", "previous_encryption_key")];
+/// The section whose names are the operator's own; each value is a list of words.
+const OPEN_SECTION: &str = "gateway.commands";
+
 /// Everything that is wrong with a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes(pub Vec<String>);
@@ -67,11 +73,13 @@ impl Layers {
     /// The settings as they stand, as TOML, with secrets hidden.
     pub fn to_toml(&self) -> String {
         let mut settings = self.settings.clone();
-        let token = settings.get_mut("admin").and_then(|admin| admin.get_mut("operator_token"));
-        if let Some(Value::String(token)) = token
-            && !token.is_empty()
-        {
-            *token = "***".to_owned();
+        for (section, key) in SECRETS {
+            let secret = settings.get_mut(section).and_then(|section| section.get_mut(key));
+            if let Some(Value::String(secret)) = secret
+                && !secret.is_empty()
+            {
+                *secret = "***".to_owned();
+            }
         }
         settings.to_string()
     }
@@ -90,6 +98,10 @@ impl Layers {
 fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &mut Vec<String>) {
     for (key, value) in above {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if path.strip_prefix(OPEN_SECTION).is_some_and(|rest| rest.starts_with('.')) {
+            below.insert(key, value);
+            continue;
+        }
         match (below.get_mut(&key), value) {
             (None, _) => mistakes.push(format!("{file}: there is no setting '{path}'")),
             (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above, file, &path, mistakes),

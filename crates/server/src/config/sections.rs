@@ -40,8 +40,9 @@ impl<'a> Reader<'a> {
         let log = self.log();
         let plans = self.plans();
         let outgoing = self.outgoing();
+        let gateway = self.gateway();
         let operator_token = self.operator_token();
-        Some(Config { server: server?, storage, recall, log: log?, plans, outgoing, operator_token })
+        Some(Config { server: server?, storage, recall, log: log?, plans, outgoing, gateway, operator_token })
     }
 
     fn server(&mut self) -> Option<ServerConfig> {
@@ -144,18 +145,18 @@ impl<'a> Reader<'a> {
         Some(Secret::new(token))
     }
 
-    fn mistake(&mut self, text: &str) {
+    pub(super) fn mistake(&mut self, text: &str) {
         self.mistakes.push(text.to_owned());
     }
 
-    fn value(&self, path: &str) -> &'a Value {
+    pub(super) fn value(&self, path: &str) -> &'a Value {
         let mut parts = path.split('.');
         let first = parts.next().and_then(|section| self.settings.get(section));
         let value = parts.fold(first, |value, key| value.and_then(|value| value.get(key)));
         value.expect("layers only replace settings by values of the same type")
     }
 
-    fn string(&self, path: &str) -> String {
+    pub(super) fn string(&self, path: &str) -> String {
         self.value(path).as_str().unwrap_or_default().to_owned()
     }
 
@@ -168,7 +169,7 @@ impl<'a> Reader<'a> {
         strings
     }
 
-    fn count(&mut self, path: &str) -> u64 {
+    pub(super) fn count(&mut self, path: &str) -> u64 {
         let count = self.value(path).as_integer().unwrap_or_default();
         u64::try_from(count).unwrap_or_else(|_| {
             self.mistake(&format!("{path} must not be negative"));

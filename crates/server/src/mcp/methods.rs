@@ -23,7 +23,7 @@ const CACHING: Caching = Caching { ttl_ms: 300_000, cache_scope: "private" };
 pub(crate) async fn run(call: &Call<'_>, method: &str, params: Option<Value>) -> Result<Vec<u8>, RpcError> {
     match (method, call.era) {
         ("tools/call", _) => tools::call(call, params_object(params)?).await,
-        ("tools/list", _) => list_tools(call, &params_object(params)?),
+        ("tools/list", _) => list_tools(call, &params_object(params)?).await,
         ("server/discover", _) => Ok(discover(call)),
         ("initialize", Era::Legacy) => initialize(call, &params_object(params)?),
         ("ping", Era::Legacy) => Ok(success(call.id, json!({}))),
@@ -31,12 +31,14 @@ pub(crate) async fn run(call: &Call<'_>, method: &str, params: Option<Value>) ->
     }
 }
 
-fn list_tools(call: &Call<'_>, params: &Map<String, Value>) -> Result<Vec<u8>, RpcError> {
+async fn list_tools(call: &Call<'_>, params: &Map<String, Value>) -> Result<Vec<u8>, RpcError> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         let message = "unknown cursor: the list of tools has one page, ask without a cursor";
         return Err(RpcError::new(code::INVALID_PARAMS, message));
     }
-    let tools = tools::visible_to(call.ctx.connection);
+    let of_integrations = tools::of_integrations(call).await?;
+    let own = tools::visible_to(call.ctx.connection);
+    let tools = own.into_iter().chain(&of_integrations).collect();
     Ok(success(call.id, ListToolsResult { tools, caching: caching(call), trailer: trailer(call) }))
 }
 

@@ -1,12 +1,12 @@
 //! From what the engine answers to what goes over the wire.
 
 use mnemon_core::SubscriptionState;
-use mnemon_engine::{CallError, Connection, Tool};
+use mnemon_engine::{CallError, Connection, ToolResult, UpstreamError};
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
 use mnemon_protocol::memory::MemoryResult;
 use mnemon_protocol::result::{ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
-use mnemon_protocol::tools::{CallToolResult, TextItem};
+use mnemon_protocol::tools::{CallToolResult, PassedOnResult, TextItem};
 use mnemon_store::StoreError;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -73,18 +73,38 @@ pub(crate) fn tool_success(call: &Call<'_>, result: &RawValue) -> Vec<u8> {
     success(call.id, result)
 }
 
-/// The answer of a tool that failed.
-pub(crate) fn tool_failure(call: &Call<'_>, tool: Tool, error: &CallError) -> Vec<u8> {
+/// The answer of another system's tool, in its own bytes.
+pub(crate) fn passed_on(call: &Call<'_>, result: &ToolResult) -> Vec<u8> {
+    let result = PassedOnResult {
+        content: &result.content,
+        structured_content: result.structured_content.as_deref(),
+        is_error: result.is_error,
+        trailer: &trailer(call),
+    };
+    success(call.id, result)
+}
+
+/// The answer of a tool that failed, by the name that it was called by.
+pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError) -> Vec<u8> {
     let mut trailer = trailer(call);
-    if let CallError::ConnectionRate { retry_after_seconds } | CallError::ProjectRate { retry_after_seconds } = error {
-        trailer.meta.retry_after_seconds = Some(*retry_after_seconds);
-    }
+    trailer.meta.retry_after_seconds = retry_after_seconds(error);
     let text = match error {
         CallError::Subscription(_) => notice(call).unwrap_or_default(),
-        error => format!("Error executing tool {}: {}", tool.as_str(), reason(call, tool, error)),
+        error => format!("Error executing tool {tool}: {}", reason(call, tool, error)),
     };
     let content = vec![TextItem::new(&text)];
     success(call.id, CallToolResult { content, structured_content: None, is_error: true, trailer: &trailer })
+}
+
+/// When it is worth trying again, where that is known.
+fn retry_after_seconds(error: &CallError) -> Option<u64> {
+    match error {
+        CallError::ConnectionRate { retry_after_seconds } | CallError::ProjectRate { retry_after_seconds } => {
+            Some(*retry_after_seconds)
+        }
+        CallError::Upstream { error: UpstreamError::Resting { seconds, .. }, .. } => Some(*seconds),
+        _ => None,
+    }
 }
 
 fn notice(call: &Call<'_>) -> Option<String> {
@@ -92,19 +112,19 @@ fn notice(call: &Call<'_>) -> Option<String> {
 }
 
 /// What the caller is told. The causes of our own faults go to the log under a reference, and never into the answer.
-fn reason(call: &Call<'_>, tool: Tool, error: &CallError) -> String {
+fn reason(call: &Call<'_>, tool: &str, error: &CallError) -> String {
     match error {
         CallError::Store(StoreError::Away(cause)) => {
-            tracing::error!(tool = tool.as_str(), cause, "storage is away");
+            tracing::error!(tool, cause, "storage is away");
             "storage is away; nothing was changed that was not confirmed, try again in a few seconds".to_owned()
         }
         CallError::Store(StoreError::Full) => {
-            tracing::error!(tool = tool.as_str(), "storage is full");
+            tracing::error!(tool, "storage is full");
             "storage is full; searching still works, saving will again once the operator has made room".to_owned()
         }
         CallError::Store(error) => {
             let reference = call.app.engine.new_reference(call.ctx);
-            tracing::error!(tool = tool.as_str(), %reference, %error, "a call failed");
+            tracing::error!(tool, %reference, %error, "a call failed");
             format!("internal error (reference {reference})")
         }
         error => error.to_string(),

@@ -10,14 +10,15 @@ mod validate_memory;
 
 use std::sync::LazyLock;
 
-use mnemon_engine::{Admission, CallError, Connection, Tool};
+use mnemon_engine::{Admission, CallError, Connection, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
+use mnemon_store::StoreError;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Call;
-use super::render::{tool_failure, tool_success};
+use super::render::{passed_on, tool_failure, tool_success};
 use arguments::Arguments;
 
 /// What results of memory tools say of whose they are, to callers with a key.
@@ -53,7 +54,7 @@ impl Row {
     }
 }
 
-/// The tools that a caller has.
+/// Our own tools that a caller has.
 pub(crate) fn visible_to(connection: Connection) -> Vec<&'static Description> {
     let shown = |row: &'static Row| if connection == Connection::Key { &row.description } else { &row.discreet };
     TABLE.iter().filter(|row| row.is_visible_to(connection)).map(shown).collect()
@@ -68,6 +69,26 @@ fn without_internals(mut description: Description) -> Description {
     description
 }
 
+/// The tools of the project's integrations.
+pub(crate) async fn of_integrations(call: &Call<'_>) -> Result<Vec<Description>, RpcError> {
+    let offered = call.app.engine.list_integration_tools(call.ctx).await.map_err(|error| storage_failed(&error))?;
+    Ok(offered.into_iter().map(gateway_call::description).collect())
+}
+
+/// What is called.
+enum Called {
+    Own(Tool),
+    Integration(Box<IntegrationTool>),
+}
+
+/// What a tool answered.
+enum Answered {
+    /// Ours: the JSON of the result.
+    Own(Box<RawValue>),
+    /// Another system's, as it came.
+    PassedOn(ToolResult),
+}
+
 /// `tools/call`.
 pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Result<Vec<u8>, RpcError> {
     let name = match params.remove("name") {
@@ -79,32 +100,56 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
     };
-    let row = TABLE.iter().find(|row| row.description.name == name && row.is_visible_to(call.ctx.connection));
-    let Some(row) = row else {
-        return Err(RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}")));
-    };
-    let outcome = match call.app.engine.admit(call.ctx, row.tool) {
-        Ok(admission) => run(call, row.tool, admission, Arguments::new(arguments)).await,
+    let called = find(call, &name).await?;
+    let tool = if let Called::Own(tool) = &called { *tool } else { Tool::GatewayCall };
+    let outcome = match call.app.engine.admit(call.ctx, tool) {
+        Ok(admission) => run(call, called, admission, arguments).await,
         Err(refusal) => Err(refusal),
     };
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
-        Ok(result) => tool_success(call, &result),
-        Err(error) => tool_failure(call, row.tool, &error),
+        Ok(Answered::Own(result)) => tool_success(call, &result),
+        Ok(Answered::PassedOn(result)) => passed_on(call, &result),
+        Err(error) => tool_failure(call, &name, &error),
     })
+}
+
+/// The tool of this name, if the caller has one: what it may not call is as unknown to it as what never was.
+async fn find(call: &Call<'_>, name: &str) -> Result<Called, RpcError> {
+    let row = TABLE.iter().find(|row| row.description.name == name && row.is_visible_to(call.ctx.connection));
+    if let Some(row) = row {
+        return Ok(Called::Own(row.tool));
+    }
+    let found = call.app.engine.find_integration_tool(call.ctx, name).await.map_err(|error| storage_failed(&error))?;
+    let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
+    found.map(|tool| Called::Integration(Box::new(tool))).ok_or_else(unknown)
+}
+
+fn storage_failed(error: &StoreError) -> RpcError {
+    tracing::error!(%error, "integrations could not be looked up");
+    RpcError::new(code::INTERNAL_ERROR, "storage is away; try again in a few seconds")
 }
 
 async fn run(
     call: &Call<'_>,
-    tool: Tool,
+    called: Called,
     admission: Admission,
-    arguments: Arguments,
-) -> Result<Box<RawValue>, CallError> {
-    match tool {
+    arguments: Map<String, Value>,
+) -> Result<Answered, CallError> {
+    let tool = match called {
+        Called::Own(tool) => tool,
+        Called::Integration(tool) => {
+            let result = call.app.engine.call_integration_tool(call.ctx, admission, *tool, &arguments).await?;
+            return Ok(Answered::PassedOn(result));
+        }
+    };
+    let arguments = Arguments::new(arguments);
+    let result = match tool {
         Tool::Remember => remember::run(call, admission, arguments).await,
         Tool::Search => search::run(call, admission, arguments).await,
         Tool::Forget => forget::run(call, admission, arguments).await,
         Tool::ValidateMemory => validate_memory::run(call, admission, arguments).await,
-        Tool::GatewayCall => gateway_call::run(call, admission, arguments).await,
-    }
+        Tool::GatewayCall => return gateway_call::run(call, admission, arguments).await.map(Answered::PassedOn),
+    };
+    result.map(Answered::Own)
 }

@@ -14,6 +14,7 @@ mod fuzz;
 mod guard_modes;
 mod guarded;
 mod idempotency;
+mod integrations;
 mod isolation;
 mod limits;
 mod oauth;

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use mnemon_core::{Access, Clock, DepartmentId, MemberId, Role};
-use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
+use mnemon_engine::integrations::SealingKey;
+use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions};
 use serde_json::{Value, json};
 
 /// Everybody, in the order of the columns of the table.
@@ -36,9 +37,17 @@ pub(crate) struct World {
     serial: Cell<usize>,
 }
 
+/// With a key for credentials, and a command for integrations that ends at once.
+fn options() -> TestServerOptions {
+    let mut options = TestServerOptions::default();
+    options.integrations.key = SealingKey::parse(&"0f".repeat(32)).ok();
+    options.integrations.commands.insert("none".to_owned(), vec!["false".to_owned()]);
+    options
+}
+
 impl World {
     pub(crate) async fn make() -> Self {
-        let server = TestServer::start().await;
+        let server = TestServer::start_with(options()).await;
         let organization = server.organization().await;
         let elsewhere =
             Organization { account: organization.account, project: server.project(organization.account).await };
@@ -130,6 +139,12 @@ impl World {
             self.save(json!({"content": "in a workspace of its own", "workspace": name})).await;
             filled = filled.replace("{workspace}", &name);
         }
+        if path.contains("{integration}") {
+            let name = format!("i{}", self.serial());
+            let path = format!("/projects/{}/integrations/{name}", self.organization.project);
+            self.caller("admin").manage("PUT", &path, json!({"command": "none"})).await;
+            filled = filled.replace("{integration}", &name);
+        }
         if path.contains("{record}") {
             filled = filled.replace("{record}", &self.record(path.ends_with("/restore")).await);
         }
@@ -145,7 +160,8 @@ impl World {
     pub(crate) fn fill_absent(&self, filled: &str, template: &str) -> String {
         let parts: Vec<&str> = template.split('/').collect();
         let Some(last) = parts.iter().rposition(|part| part.starts_with('{')) else { return filled.to_owned() };
-        let absent = if parts[last] == "{workspace}" { "never-was" } else { ABSENT };
+        let is_named = matches!(parts[last], "{workspace}" | "{integration}");
+        let absent = if is_named { "never-was" } else { ABSENT };
         let (filled, query) = filled.split_once('?').map_or((filled, None), |(path, query)| (path, Some(query)));
         let mut parts: Vec<&str> = filled.split('/').collect();
         parts[last] = absent;

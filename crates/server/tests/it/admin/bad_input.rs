@@ -19,6 +19,7 @@ fn bodies(office: &Office) -> Vec<(&'static str, String, Value)> {
         ("POST", office.account("/projects"), json!({"name": "n"})),
         ("POST", office.project("/keys"), json!({"member_id": member, "access": "read"})),
         ("POST", office.project("/explain"), json!({"query": "q"})),
+        ("PUT", office.project("/tool-names"), json!({"tool_names": "dots"})),
         ("POST", office.project("/guard/releases"), json!({"hash": "0".repeat(64)})),
     ]
 }

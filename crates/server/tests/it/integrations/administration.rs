@@ -1,0 +1,171 @@
+//! Running integrations by the admin API: what is answered, and what is refused with which words.
+
+use mnemon_testkit::{TestUpstream, Trick};
+use serde_json::{Value, json};
+
+use super::{World, options};
+
+#[tokio::test]
+async fn an_integration_is_made_shown_listed_changed_and_removed() {
+    let world = World::make().await;
+    let shown = world.admin.manage("GET", &world.path("/host"), Value::Null).await;
+    let expected = json!({
+        "name": "host", "title": "Host", "url": world.upstream.url, "has_credential": false, "allow": ["echo"],
+        "enabled": true, "offered": 1, "waiting": 0, "created_at": "2027-01-15T08:00:00Z",
+        "updated_at": "2027-01-15T08:00:00Z", "seen_at": "2027-01-15T08:00:00Z", "tools": shown["tools"],
+    });
+    assert_eq!(shown, expected);
+    let listed = world.admin.manage("GET", &world.path(""), Value::Null).await;
+    assert_eq!((&listed["tool_names"], listed["integrations"].as_array().map(Vec::len)), (&json!("dots"), Some(1)));
+    assert_eq!(listed["integrations"][0]["tools"], Value::Null, "lists are short");
+    let changed = world.put("host", json!({"title": "Code host", "enabled": false})).await;
+    assert_eq!(
+        (&changed["integration"]["title"], &changed["integration"]["allow"]),
+        (&json!("Code host"), &json!(["echo"]))
+    );
+    let gone = world.admin.manage("DELETE", &world.path("/host"), Value::Null).await;
+    assert_eq!(gone, json!({"deleted": true}));
+    for (method, rest) in [("GET", "/host"), ("DELETE", "/host"), ("POST", "/host/test"), ("POST", "/host/accept")] {
+        let refused = world.admin.refusal(method, &world.path(rest), Value::Null).await;
+        assert_eq!(refused, (404, "there is no such integration".to_owned()), "{method} {rest}");
+    }
+}
+
+#[tokio::test]
+async fn a_test_says_what_works_and_what_does_not() {
+    let world = World::make().await;
+    let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
+    assert_eq!((&tested["works"], &tested["server"]), (&json!(true), &json!("test upstream 1")));
+    assert_eq!((&tested["protocol_version"], &tested["problem"]), (&json!("2025-11-25"), &Value::Null));
+    world.upstream.on_list(Trick::Hang);
+    let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
+    assert_eq!((&tested["works"], &tested["problem"]), (&json!(false), &json!("'host' did not answer within 1 s")));
+    let nobody = world.put("away", json!({"url": "http://127.0.0.1:9/mcp"})).await;
+    assert_eq!(nobody["problem"], "'away' can't be reached; try again later, or let an admin check its address");
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_with_words() {
+    let world = World::without_integration().await;
+    let url = world.upstream.url.clone();
+    let long = "x".repeat(129);
+    for (name, body, text) in [
+        ("host", json!({}), "one of preset, url and command is required"),
+        ("host", json!({"url": url, "command": "x"}), "give one of preset, url and command, not two"),
+        ("host", json!({"preset": "gitlab"}), "preset must be one of github"),
+        ("host", json!({"command": "rm"}), "the operator has not configured this command (gateway.commands)"),
+        ("host", json!({"url": url, "title": ""}), "title must be 1 to 128 characters without control characters"),
+        ("host", json!({"url": url, "title": long}), "title must be 1 to 128 characters without control characters"),
+        ("host", json!({"url": url, "bearer": " "}), "bearer must not be empty"),
+        (
+            "host",
+            json!({"url": url, "bearer": "a\nb"}),
+            "the value of Authorization must be 1 to 8192 visible ASCII characters",
+        ),
+        (
+            "host",
+            json!({"url": url, "headers": {"X-Key": ""}}),
+            "the value of X-Key must be 1 to 8192 visible ASCII characters",
+        ),
+    ] {
+        let refused = world.admin.refusal("PUT", &world.path(&format!("/{name}")), body.clone()).await;
+        assert_eq!(refused, (400, text.to_owned()), "{body}");
+    }
+    for headers in
+        [json!({"Host": "x"}), json!({"Mcp-Session-Id": "x"}), json!({"a b": "x"}), json!({"X": "1", "x": "2"})]
+    {
+        let (status, text) =
+            world.admin.refusal("PUT", &world.path("/host"), json!({"url": url, "headers": headers})).await;
+        assert!(status == 400 && text.starts_with("headers must have names"), "{headers}: {text}");
+    }
+    for name in ["Host", "2a", "a_readonly", "a%20b", &"a".repeat(33)] {
+        let (status, text) = world.admin.refusal("PUT", &world.path(&format!("/{name}")), json!({"url": url})).await;
+        assert!(status == 400 && text.starts_with("name must be 1 to 32 small letters"), "{name}: {text}");
+    }
+    let (status, text) = world.admin.refusal("PUT", &world.path("/host"), json!({"url": url, "alow": []})).await;
+    assert!(status == 400 && text.contains("unknown field `alow`"), "{text}");
+    let (status, text) = world.admin.refusal("PUT", &world.path("/host"), json!({"url": url, "allow": ["a b"]})).await;
+    assert!(status == 400 && text.starts_with("allow must hold names of tools"), "{text}");
+    let listed = world.admin.manage("GET", &world.path(""), Value::Null).await;
+    assert_eq!(listed["integrations"], json!([]), "nothing was made");
+    assert!(world.upstream.recorded().is_empty());
+}
+
+#[tokio::test]
+async fn credentials_are_taken_up_to_their_limits() {
+    let world = World::without_integration().await;
+    let body = |count: usize, bytes: usize| {
+        let headers: serde_json::Map<String, Value> =
+            (0..count).map(|number| (format!("X-{number}"), json!("v".repeat(bytes)))).collect();
+        json!({"url": world.upstream.url, "headers": headers})
+    };
+    world.put("host", body(16, 10)).await;
+    world.put("host", body(1, 8_192)).await;
+    let refused = world.admin.refusal("PUT", &world.path("/host"), body(17, 10)).await;
+    assert_eq!(refused, (400, "there are 17 headers; the limit is 16".to_owned()));
+    let refused = world.admin.refusal("PUT", &world.path("/host"), body(1, 8_193)).await;
+    assert_eq!(refused.1, "the value of X-0 must be 1 to 8192 visible ASCII characters");
+}
+
+#[tokio::test]
+async fn a_command_runs_only_where_the_operator_named_it_and_gets_no_secret_of_ours() {
+    let mut with_commands = options();
+    // It answers nothing and shows what it was given: the file of its environment.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("environment");
+    let script = format!("env > {}", file.display());
+    with_commands.integrations.commands.insert("show".to_owned(), ["sh", "-c", &script].map(str::to_owned).to_vec());
+    with_commands.integrations.commands.insert("none".to_owned(), vec!["/no/such/program".to_owned()]);
+    let world = World::with(with_commands, TestUpstream::start().await).await;
+    let ended = world.put("show", json!({"command": "show"})).await;
+    assert_eq!(ended["problem"], "'show' ended before it answered; the operator has to check its command");
+    let environment = std::fs::read_to_string(&file).expect("the command ran");
+    assert!(environment.contains("PATH="), "{environment}");
+    let names = environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+    let ours = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "PWD", "SHLVL", "_", "OLDPWD"];
+    let strange: Vec<&str> = names.filter(|name| !ours.contains(name)).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    let absent = world.put("none", json!({"command": "none"})).await;
+    let problem = absent["problem"].as_str().expect("a problem");
+    assert!(problem.starts_with("'none' can't be started: /no/such/program: No such file"), "{problem}");
+    let refused = world.admin.refusal("PUT", &world.path("/show"), json!({"command": "show", "bearer": "x"})).await;
+    assert_eq!(refused.1, "a command has no credential here; the operator gives it one in its configuration");
+}
+
+#[tokio::test]
+async fn a_command_that_hangs_or_talks_without_end_is_ended() {
+    let mut with_commands = options();
+    let loud = format!("471148{}", "x".repeat(1_000));
+    for (name, words) in
+        [("hang", &["sh", "-c", "sleep 471147"][..]), ("flood", &["yes", &loud]), ("deaf", &["sleep", "471149"])]
+    {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        with_commands.integrations.commands.insert(name.to_owned(), words);
+    }
+    let world = World::with(with_commands, TestUpstream::start().await).await;
+    for (name, problem) in [
+        ("hang", "'hang' did not answer within 1 s"),
+        ("deaf", "'deaf' did not answer within 1 s"),
+        (
+            "flood",
+            "'flood' answered with something that is not MCP (it talks without end and answers nothing); an admin has to check its address",
+        ),
+    ] {
+        let tested = world.put(name, json!({"command": name})).await;
+        assert_eq!(tested["problem"], problem);
+    }
+    for word in ["471147", "471148", "471149"] {
+        while is_running(word) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Whether a process has this word in its command line.
+fn is_running(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("the processes").flatten();
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .any(|line| line.split('\0').any(|part| part.contains(word)))
+}

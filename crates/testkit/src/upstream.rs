@@ -1,0 +1,404 @@
+//! An upstream MCP server of our own on loopback: well-behaved until it is told to play a trick. It speaks HTTP byte by byte,
+//! because most tricks are ones that no HTTP library would play.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// What it does instead of answering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trick {
+    /// Nothing: it answers.
+    None,
+    /// It never answers.
+    Hang,
+    /// It sends a byte now and then, for ever.
+    Drip,
+    /// It sends bytes for as long as anybody takes them, up to ten gigabytes.
+    Flood,
+    /// It sends notices in a stream of events, for ever.
+    FloodEvents,
+    /// It resets the connection in the middle of its answer.
+    Reset,
+    /// It sends less than it says.
+    LongLength,
+    /// It says less than it sends.
+    ShortLength,
+    /// It points elsewhere.
+    Redirect(String),
+    /// It answers a request that nobody sent.
+    OtherId,
+    /// It answers with this status.
+    Status(u16),
+    /// It answers with something that is no JSON.
+    Garbage,
+    /// It refuses in JSON-RPC.
+    Refuse,
+    /// It answers with a result of exactly so many bytes.
+    Large(usize),
+    /// It forgets every session.
+    Forget,
+    /// It answers in a stream of events, after a notice and a question.
+    Events,
+    /// It asks for more input.
+    AskBack,
+    /// It waits so many milliseconds, and answers.
+    Slow(u64),
+}
+
+/// Which eras of the protocol it speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaks {
+    /// The old ones, with a session, at this revision.
+    Legacy(&'static str),
+    /// The modern one.
+    Modern,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The head, as text.
+    pub head: String,
+    /// The body.
+    pub body: Value,
+}
+
+impl Recorded {
+    /// The value of a header; empty where there is none.
+    pub fn header(&self, name: &str) -> &str {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        lines
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim())
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// The method of the body.
+    pub fn method(&self) -> &str {
+        self.body["method"].as_str().unwrap_or_default()
+    }
+}
+
+struct State {
+    speaks: Speaks,
+    tools: Vec<Value>,
+    on_call: Trick,
+    on_list: Trick,
+    sessions: u64,
+    recorded: Vec<Recorded>,
+    credential: Option<String>,
+}
+
+/// The server. It ends when it is dropped.
+pub struct TestUpstream {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The endpoint.
+    pub url: String,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+}
+
+/// A read-only tool.
+pub fn read_tool(name: &str) -> Value {
+    json!({
+        "name": name, "title": format!("Reads {name}"), "description": format!("Reads the {name} of something."),
+        "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
+        "annotations": {"readOnlyHint": true}
+    })
+}
+
+/// A tool that writes.
+pub fn write_tool(name: &str) -> Value {
+    let mut tool = read_tool(name);
+    tool["annotations"]["readOnlyHint"] = json!(false);
+    tool
+}
+
+impl TestUpstream {
+    /// Starts one that speaks a revision of the old days and has two tools, `echo` and `write`.
+    pub async fn start() -> Self {
+        Self::start_speaking(Speaks::Legacy("2025-11-25")).await
+    }
+
+    /// Starts one.
+    pub async fn start_speaking(speaks: Speaks) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let state = Arc::new(Mutex::new(State {
+            speaks,
+            tools: vec![read_tool("echo"), write_tool("write")],
+            on_call: Trick::None,
+            on_list: Trick::None,
+            sessions: 0,
+            recorded: Vec::new(),
+            credential: None,
+        }));
+        let shared = Arc::clone(&state);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let shared = Arc::clone(&shared);
+                tokio::spawn(async move { Conversation { state: shared }.run(stream).await });
+            }
+        });
+        Self { address, url: format!("http://{address}/mcp"), state, task }
+    }
+
+    /// What it does when a tool is called, from now on.
+    pub fn on_call(&self, trick: Trick) {
+        self.state.lock().on_call = trick;
+    }
+
+    /// What it does when its tools are listed, from now on.
+    pub fn on_list(&self, trick: Trick) {
+        self.state.lock().on_list = trick;
+    }
+
+    /// The tools that it has, from now on.
+    pub fn set_tools(&self, tools: Vec<Value>) {
+        self.state.lock().tools = tools;
+    }
+
+    /// The whole `Authorization` header that it wants, from now on.
+    pub fn want_credential(&self, header: &str) {
+        self.state.lock().credential = Some(header.to_owned());
+    }
+
+    /// Every request so far.
+    pub fn recorded(&self) -> Vec<Recorded> {
+        self.state.lock().recorded.clone()
+    }
+
+    /// How many calls of tools have come so far.
+    pub fn calls(&self) -> usize {
+        self.state.lock().recorded.iter().filter(|request| request.method() == "tools/call").count()
+    }
+}
+
+impl Drop for TestUpstream {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Conversation {
+    state: Arc<Mutex<State>>,
+}
+
+impl Conversation {
+    async fn run(self, stream: TcpStream) {
+        let _ = stream.set_nodelay(true);
+        let mut stream = BufReader::new(stream);
+        while let Ok(Some(request)) = read_request(&mut stream).await {
+            self.state.lock().recorded.push(request.clone());
+            if self.answer(&mut stream, &request).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn answer(&self, stream: &mut BufReader<TcpStream>, request: &Recorded) -> io::Result<()> {
+        let (speaks, trick, credential) = {
+            let state = self.state.lock();
+            let trick = match request.method() {
+                "tools/call" => state.on_call.clone(),
+                "tools/list" => state.on_list.clone(),
+                _ => Trick::None,
+            };
+            (state.speaks, trick, state.credential.clone())
+        };
+        if credential.is_some_and(|wanted| request.header("authorization") != wanted) {
+            return reply(stream, "401 Unauthorized", "", "{}").await;
+        }
+        if request.body.get("id").is_none() || request.method().is_empty() {
+            return reply(stream, "202 Accepted", "", "").await;
+        }
+        let id = &request.body["id"];
+        let is_modern = !request.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_null();
+        let (session, result) = match (request.method(), speaks, is_modern) {
+            ("initialize", Speaks::Legacy(version), _) => {
+                let sessions = &mut self.state.lock().sessions;
+                *sessions += 1;
+                let session = format!("mcp-session-id: session-{sessions}\r\n");
+                let info = json!({"name": "test upstream", "version": "1"});
+                (session, json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}))
+            }
+            ("server/discover", Speaks::Modern, true) => {
+                let info = json!({"io.modelcontextprotocol/serverInfo": {"name": "test upstream", "version": "2"}});
+                let versions = json!(["2026-07-28"]);
+                (String::new(), json!({"supportedVersions": versions, "capabilities": {"tools": {}}, "_meta": info}))
+            }
+            ("tools/list", ..) if self.is_known(request, speaks, is_modern) => {
+                (String::new(), json!({"tools": self.state.lock().tools}))
+            }
+            ("tools/call", ..) if self.is_known(request, speaks, is_modern) => (String::new(), echo(&request.body)),
+            ("tools/list" | "tools/call", Speaks::Legacy(_), false) => {
+                let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "no session"}});
+                return reply(stream, "400 Bad Request", "", &error.to_string()).await;
+            }
+            _ => {
+                let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}});
+                let status = if speaks == Speaks::Modern { "404 Not Found" } else { "200 OK" };
+                return reply(stream, status, "", &error.to_string()).await;
+            }
+        };
+        let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        self.play(stream, trick, &session, id, body).await
+    }
+
+    /// A modern upstream wants nothing but the description of the request; an old one wants its session.
+    fn is_known(&self, request: &Recorded, speaks: Speaks, is_modern: bool) -> bool {
+        let state = self.state.lock();
+        let session = format!("session-{}", state.sessions);
+        match speaks {
+            Speaks::Modern => is_modern && request.header("mcp-method") == request.method(),
+            Speaks::Legacy(version) => {
+                request.header("mcp-session-id") == session
+                    && request.header("mcp-protocol-version") == version
+                    && state.on_call != Trick::Forget
+            }
+        }
+    }
+
+    async fn play(
+        &self,
+        stream: &mut BufReader<TcpStream>,
+        trick: Trick,
+        session: &str,
+        id: &Value,
+        body: String,
+    ) -> io::Result<()> {
+        let length = body.len();
+        let json_head = |length: usize| {
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n")
+        };
+        let endless =
+            |kind: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
+        let rpc_error =
+            |code: i32| json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "not like that"}});
+        match trick {
+            Trick::None | Trick::Forget => reply(stream, "200 OK", session, &body).await,
+            Trick::Slow(ms) => {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                reply(stream, "200 OK", session, &body).await
+            }
+            Trick::Hang => std::future::pending().await,
+            Trick::Drip => {
+                stream.write_all(json_head(length).as_bytes()).await?;
+                for byte in body.as_bytes() {
+                    stream.write_all(&[*byte]).await?;
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+                std::future::pending().await
+            }
+            Trick::Flood => {
+                stream.write_all(endless("application/json").as_bytes()).await?;
+                let piece = format!("10000\r\n{}\r\n", "x".repeat(65_536));
+                for _ in 0..160_000 {
+                    stream.write_all(piece.as_bytes()).await?;
+                }
+                Ok(())
+            }
+            Trick::FloodEvents => {
+                stream.write_all(endless("text/event-stream").as_bytes()).await?;
+                let event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n";
+                let piece = format!("{:x}\r\n{event}\r\n", event.len());
+                loop {
+                    stream.write_all(piece.as_bytes()).await?;
+                }
+            }
+            Trick::Reset => {
+                stream.write_all(json_head(length).as_bytes()).await?;
+                stream.write_all(&body.as_bytes()[..length / 2]).await?;
+                stream.flush().await?;
+                // Closing a socket with a linger of zero resets it.
+                stream.get_ref().set_zero_linger()?;
+                Err(io::ErrorKind::ConnectionReset.into())
+            }
+            Trick::LongLength => {
+                stream.write_all(json_head(length + 10).as_bytes()).await?;
+                stream.write_all(body.as_bytes()).await?;
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Trick::ShortLength => {
+                stream.write_all(json_head(length - 10).as_bytes()).await?;
+                stream.write_all(body.as_bytes()).await?;
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Trick::Redirect(to) => reply(stream, "307 Temporary Redirect", &format!("location: {to}\r\n"), "").await,
+            Trick::OtherId => {
+                let other = json!({"jsonrpc": "2.0", "id": "somebody else", "result": {"content": []}});
+                reply(stream, "200 OK", "", &other.to_string()).await
+            }
+            Trick::Status(status) => reply(stream, &format!("{status} Something"), "", "sorry").await,
+            Trick::Garbage => reply(stream, "200 OK", "", "<html>welcome</html>").await,
+            Trick::Refuse => reply(stream, "200 OK", "", &rpc_error(-32602).to_string()).await,
+            Trick::AskBack => {
+                let asks = json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "input_required"}});
+                reply(stream, "200 OK", "", &asks.to_string()).await
+            }
+            Trick::Large(bytes) => {
+                let frame = r#"{"content":[{"type":"text","text":""}]}"#.len();
+                let text = "x".repeat(bytes - frame);
+                let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+                reply(stream, "200 OK", "", &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await
+            }
+            Trick::Events => {
+                let notice = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#;
+                let question = r#"{"jsonrpc":"2.0","id":"q-1","method":"ping"}"#;
+                let text = format!("id: 1\ndata:\n\ndata: {notice}\n\ndata: {question}\n\ndata: {body}\n\n");
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                stream.write_all(head.as_bytes()).await?;
+                stream.write_all(text.as_bytes()).await?;
+                stream.flush().await?;
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+        }
+    }
+}
+
+/// What the tool `echo` answers: its arguments, and some bytes that a careless hand would change on the way.
+fn echo(body: &Value) -> Value {
+    let arguments = &body["params"]["arguments"];
+    let text = arguments["text"].as_str().unwrap_or("nothing");
+    json!({
+        "content": [{"type": "text", "text": text}, {"type": "resource_link", "uri": "test://x", "name": "x"}],
+        "structuredContent": {"z": 1.0, "a": arguments},
+        "isError": arguments["fail"] == json!(true)
+    })
+}
+
+async fn reply(stream: &mut BufReader<TcpStream>, status: &str, headers: &str, body: &str) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await
+}
+
+async fn read_request(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Recorded>> {
+    let mut head = String::new();
+    loop {
+        if stream.read_line(&mut head).await? == 0 {
+            return Ok(None);
+        }
+        if head.ends_with("\r\n\r\n") {
+            break;
+        }
+    }
+    let mut recorded = Recorded { head, body: Value::Null };
+    let length: usize = recorded.header("content-length").parse().unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    recorded.body = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(Some(recorded))
+}
