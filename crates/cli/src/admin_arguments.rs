@@ -232,6 +232,14 @@ pub enum ProjectCommand {
         /// Its id.
         project: Option<String>,
     },
+    /// Change a project.
+    Change {
+        /// Its id; your key's own when left out.
+        project: Option<String>,
+        /// How tools of integrations are named: dots (github_readonly.get_me) or underscores, for clients that refuse dots.
+        #[arg(long)]
+        tool_names: String,
+    },
     /// End a project: its keys are refused from the next request on.
     Delete {
         /// Its id.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource};
+
 pub use crate::admin_arguments::{
     Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, Department,
     DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project,
@@ -45,6 +47,8 @@ pub enum Command {
     Key(Key),
     /// See and end the connections of web clients.
     Connection(Connections),
+    /// Run integrations: other systems' read-only tools beside a project's memory.
+    Integration(Integration),
     /// Run workspaces.
     Workspace(Workspace),
     /// Look at records, restore them, remove them for good.

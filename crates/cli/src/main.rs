@@ -6,6 +6,7 @@ mod admin_arguments;
 mod admin_client;
 mod arguments;
 mod commands;
+mod integration_arguments;
 mod logging;
 mod mcp_client;
 mod printer;

@@ -1,6 +1,7 @@
 //! The verbs that run accounts: each is one request to the admin API, shown as a table or as JSON.
 
 mod accounts;
+mod integrations;
 mod people;
 mod projects;
 mod records;
@@ -25,6 +26,7 @@ pub fn run(command: &Command, printer: &Printer) -> Option<anyhow::Result<ExitCo
         Command::Key(arguments) => people::key(arguments, printer),
         Command::Connection(arguments) => people::connection(arguments, printer),
         Command::Project(arguments) => projects::project(arguments, printer),
+        Command::Integration(arguments) => integrations::integration(arguments, printer),
         Command::Workspace(arguments) => projects::workspace(arguments, printer),
         Command::Usage(arguments) => projects::usage(arguments, printer),
         Command::Record(arguments) => records::record(arguments, printer),

@@ -41,10 +41,12 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
         outgoing: outgoing(&config.outgoing)?,
     };
     let mut engine = Engine::new(Arc::new(store), Arc::new(SystemClock), Arc::new(SystemIds), engine_config);
+    engine = engine.with_integrations(config.gateway.to_settings());
     if let Some(token) = &config.operator_token {
         engine = engine.with_operator_token(token);
     }
     let engine = Arc::new(engine);
+    engine.check_integration_keys().await?;
     // Bound before anything is made: a taken port must not cost the first start its one chance to show the key.
     let listener = bind(config.server.listen).await?;
     let address = listener.local_addr()?;

@@ -5,6 +5,7 @@ mod connections;
 mod errors;
 mod guarding;
 mod house;
+mod integrations;
 mod isolation;
 mod logs;
 mod people;
@@ -13,7 +14,7 @@ mod records;
 use crate::process::Place;
 
 /// Every verb.
-const VERBS: [&str; 51] = [
+const VERBS: [&str; 63] = [
     "account",
     "account create",
     "account list",
@@ -27,6 +28,7 @@ const VERBS: [&str; 51] = [
     "project create",
     "project list",
     "project show",
+    "project change",
     "project delete",
     "department",
     "department create",
@@ -47,6 +49,17 @@ const VERBS: [&str; 51] = [
     "connection",
     "connection list",
     "connection revoke",
+    "integration",
+    "integration add",
+    "integration change",
+    "integration list",
+    "integration test",
+    "integration tools",
+    "integration accept",
+    "integration enable",
+    "integration disable",
+    "integration remove",
+    "integration rotate-key",
     "workspace",
     "workspace list",
     "workspace delete",
@@ -89,9 +102,19 @@ fn every_verb_explains_itself() {
 #[test]
 fn a_noun_without_a_verb_shows_its_verbs() {
     let place = Place::new();
-    for noun in
-        ["account", "plan", "project", "department", "member", "key", "connection", "workspace", "record", "guard"]
-    {
+    for noun in [
+        "account",
+        "plan",
+        "project",
+        "department",
+        "member",
+        "key",
+        "connection",
+        "integration",
+        "workspace",
+        "record",
+        "guard",
+    ] {
         let done = place.run(&[noun]);
         assert_eq!((done.code, done.out.as_str()), (2, ""), "{noun}");
         assert!(done.err.contains("Commands:") && done.err.contains(&format!("Usage: mnemon {noun}")), "{}", done.err);

@@ -22,6 +22,13 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
             let project = client.project(project.as_ref())?;
             show_one(printer, &client.get(&format!("/projects/{project}"))?);
         }
+        ProjectCommand::Change { project, tool_names } => {
+            let project = client.project(project.as_ref())?;
+            show_one(
+                printer,
+                &client.put(&format!("/projects/{project}/tool-names"), json!({"tool_names": tool_names}))?,
+            );
+        }
         ProjectCommand::Delete { project } => {
             show_one(printer, &client.delete(&format!("/projects/{}", encode(project)), None)?);
         }

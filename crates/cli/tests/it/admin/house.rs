@@ -17,7 +17,15 @@ impl House {
     }
 
     pub(crate) fn open_with(more: &[&str]) -> Self {
-        let place = Place::new();
+        Self::start(Place::new(), more)
+    }
+
+    /// In a place where something lies already, a configuration file for example.
+    pub(crate) fn open_in(place: Place) -> Self {
+        Self::start(place, &[])
+    }
+
+    fn start(place: Place, more: &[&str]) -> Self {
         let service = place.serve(&[&["--json"], more].concat());
         let welcome: Value = serde_json::from_str(&service.welcome).expect("a JSON start prints one object");
         let secret = |name: &str| welcome[name].as_str().expect("shown at the first start").to_owned();
