@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
 mod faults;
+mod gateway;
 mod guard;
 mod load;
 mod postgres;
@@ -27,6 +28,10 @@ struct Cli {
 enum Bench {
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
+    /// What a call to another system costs, and what one that misbehaves takes from others
+    Gateway(gateway::Args),
+    #[command(hide = true)]
+    GatewayUpstream(gateway::UpstreamArgs),
     /// What the guard catches, what it wrongly rejects, and what a verdict costs
     Guard(guard::Args),
     /// What a call costs the server, beside a floor that answers a fixed body
@@ -44,6 +49,8 @@ enum Bench {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
         Bench::Faults(args) => faults::run(&args),
+        Bench::Gateway(args) => gateway::run(&args),
+        Bench::GatewayUpstream(args) => gateway::run_upstream(&args),
         Bench::Guard(args) => guard::run(&args),
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -15,8 +16,9 @@ use axum::response::Response;
 use axum::routing::post;
 use bytes::Bytes;
 use mnemon_core::{PlanTable, REQUEST_BYTES_MAX};
+use mnemon_engine::integrations::{IntegrationSettings, Limits};
 use mnemon_engine::{Engine, EngineConfig, SystemClock, SystemIds};
-use mnemon_gateway::Outgoing;
+use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::ServerConfig;
 use mnemon_server::{App, router, with_layers};
 use mnemon_store::Store;
@@ -42,6 +44,9 @@ pub(crate) struct ServerArgs {
     /// The floor, with answers of this size
     #[arg(long, default_value_t = 0)]
     floor_bytes: usize,
+    /// Let integrations reach this machine, and end their calls after a second
+    #[arg(long)]
+    gateway: bool,
 }
 
 /// Serves until standard input ends: a server must not outlive the bench that started it.
@@ -51,10 +56,10 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (routes, key) = match (&args.data_dir, &args.database) {
-            (Some(dir), _) => service(Arc::new(SqliteStore::open(dir)?), address).await?,
+            (Some(dir), _) => service(Arc::new(SqliteStore::open(dir)?), address, args.gateway).await?,
             (None, Some(url)) => {
                 let config = PostgresConfig { batch_max: args.batch_max, ..PostgresConfig::new(url) };
-                service(Arc::new(PostgresStore::open(config).await?), address).await?
+                service(Arc::new(PostgresStore::open(config).await?), address, args.gateway).await?
             }
             (None, None) => (floor(args.floor_bytes), String::new()),
         };
@@ -67,10 +72,14 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
 }
 
 /// The service, and the key that its first start made; later nodes of a database have none to tell.
-async fn service(store: Arc<dyn Store>, address: SocketAddr) -> Result<(Router, String)> {
-    let config =
-        EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing: Outgoing::default() };
-    let engine = Arc::new(Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config));
+async fn service(store: Arc<dyn Store>, address: SocketAddr, has_gateway: bool) -> Result<(Router, String)> {
+    let allowed_hosts = if has_gateway { vec!["127.0.0.1".to_owned()] } else { Vec::new() };
+    let outgoing = Outgoing::new(&OutgoingConfig { allowed_hosts, ..OutgoingConfig::default() })?;
+    let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing };
+    let limits = Limits { call_timeout: Duration::from_secs(1), ..Limits::default() };
+    let settings = IntegrationSettings { limits, ..IntegrationSettings::default() };
+    let engine = Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config);
+    let engine = Arc::new(engine.with_integrations(settings));
     let first = engine.first_start().await?;
     let server = ServerConfig {
         service_name: "Mnemon".to_owned(),
@@ -123,6 +132,11 @@ impl Started {
             node.key = key.to_owned();
         }
         Ok(node)
+    }
+
+    /// The service with integrations that reach this machine.
+    pub(crate) fn gateway(dir: &Path) -> Result<Self> {
+        Self::start(&["--data-dir".to_owned(), dir.display().to_string(), "--gateway".to_owned()])
     }
 
     pub(crate) fn floor(body_bytes: usize) -> Result<Self> {
