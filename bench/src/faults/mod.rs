@@ -7,6 +7,7 @@ mod disk_full;
 mod fsync;
 mod idle;
 mod inputs;
+mod nodes;
 mod outcome;
 mod sigterm;
 mod slow;
@@ -62,10 +63,20 @@ enum Fault {
     Slow,
     /// Ten thousand idle connections
     Idle,
+    /// Three nodes on one PostgreSQL: saves, revocations and limits across them
+    Nodes,
+    /// kill -9 of nodes under load
+    NodeKill,
+    /// kill -9 of PostgreSQL under load
+    PostgresKill,
+    /// A synchronous standby takes over under load
+    PostgresFailover,
+    /// A table that somebody keeps locked, and 500 clients
+    PostgresLocked,
 }
 
 impl Fault {
-    const EACH: [Self; 10] = [
+    const EACH: [Self; 15] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -76,6 +87,11 @@ impl Fault {
         Self::Inputs,
         Self::Slow,
         Self::Idle,
+        Self::Nodes,
+        Self::NodeKill,
+        Self::PostgresKill,
+        Self::PostgresFailover,
+        Self::PostgresLocked,
     ];
 }
 
@@ -113,6 +129,11 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::Inputs => inputs::run(setup).await,
         Fault::Slow => slow::run(setup).await,
         Fault::Idle => idle::run(setup).await,
+        Fault::Nodes => nodes::together(setup).await,
+        Fault::NodeKill => nodes::kill_node(setup).await,
+        Fault::PostgresKill => nodes::kill_postgres(setup).await,
+        Fault::PostgresFailover => nodes::failover(setup).await,
+        Fault::PostgresLocked => nodes::locked(setup).await,
     }
 }
 
@@ -129,6 +150,11 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Inputs => "inputs",
         Fault::Slow => "slow",
         Fault::Idle => "idle",
+        Fault::Nodes => "nodes",
+        Fault::NodeKill => "node-kill",
+        Fault::PostgresKill => "postgres-kill",
+        Fault::PostgresFailover => "postgres-failover",
+        Fault::PostgresLocked => "postgres-locked",
     }
 }
 

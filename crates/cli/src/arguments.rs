@@ -83,6 +83,10 @@ pub struct Settings {
     /// The directory where records rest [default: mnemon-data].
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
+    /// A PostgreSQL to use instead, for many nodes: postgres://user@host/database. Give a password by MNEMON_DATABASE, where
+    /// no list of processes shows it.
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
     /// The address to listen on; port 0 takes any free port [default: 127.0.0.1:7676].
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
@@ -253,5 +257,8 @@ pub enum SelftestCommand {
         /// Where chance begins: the same seed gives the same run.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// An empty PostgreSQL database to do it in, instead of a scratch directory; it is left full.
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
     },
 }

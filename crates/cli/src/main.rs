@@ -11,6 +11,7 @@ mod logging;
 mod mcp_client;
 mod printer;
 mod settings;
+mod storage;
 
 use std::process::ExitCode;
 

@@ -28,6 +28,7 @@ pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
     layers.environment(std::env::vars());
     let flags = [
         ("--data-dir", "storage.data_dir", &settings.data_dir),
+        ("--database", "storage.database", &settings.database),
         ("--listen", "server.listen", &settings.listen),
         ("--base-url", "server.base_url", &settings.base_url),
         ("--log-level", "log.level", &settings.log_level),

@@ -50,7 +50,7 @@ impl Engine {
     /// Lets a call through, and counts it, or says why not.
     pub fn admit(&self, ctx: &CallContext, tool: Tool) -> Result<Admission, CallError> {
         let limits = self.plan_limits(ctx);
-        self.rates.pass(ctx.connection_id(), ctx.project(), &limits, ctx.now)?;
+        self.rates.pass(ctx.connection_id(), ctx.project(), &limits, &ctx.elsewhere, ctx.now)?;
         self.usage.count(ctx, Counted::Call);
         let state = ctx.subscription;
         let is_allowed = if tool.needs_active_subscription() { state.allows_writing() } else { state.allows_reading() };

@@ -41,6 +41,11 @@ impl Engine {
             |grant: &Grant| !grant.is_revoked && now < grant.expires_at && grant.resource == issuer.resource();
         let is_well_formed = is_well_formed(CredentialKind::OauthToken, token);
         let grant = grant.filter(|grant| is_well_formed && is_alive(grant)).ok_or(NotAuthenticated::Rejected)?;
+        let found = found.map(|mut found| {
+            // The token is counted, and not the key that it stands for.
+            found.elsewhere.connection = grant.calls_elsewhere;
+            found
+        });
         self.accept(found, Connection::Oauth(grant.id), now)
     }
 
@@ -55,7 +60,8 @@ impl Engine {
         if !is_accepted(&presented.credential, subscription, now) {
             return Err(NotAuthenticated::Rejected);
         }
-        Ok(CallContext { credential: presented.credential, connection, now, seq: presented.seq, subscription })
+        let Presented { credential, seq, elsewhere } = presented;
+        Ok(CallContext { credential, connection, now, seq, elsewhere, subscription })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mnemon_core::{ConnectionId, ProjectId, Seq, SubscriptionState, Timestamp, Viewer};
-use mnemon_store::{Actor, AuditEntry, Credential};
+use mnemon_store::{Actor, AuditEntry, CallsElsewhere, Credential};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -29,6 +29,8 @@ pub struct CallContext {
     pub now: Timestamp,
     /// Everything up to here must be visible to the call.
     pub seq: Seq,
+    /// What other nodes let through lately.
+    pub elsewhere: CallsElsewhere,
     /// Where the account's subscription stands.
     pub subscription: SubscriptionState,
 }

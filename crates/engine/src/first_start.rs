@@ -59,8 +59,10 @@ impl Engine {
             created_at: now,
         };
         let audit = self.first_audit(&account, &project, &member, &new_key);
-        self.store.insert_first(account.clone(), project.clone(), member.clone(), new_key, audit).await?;
-        Ok(Some(FirstStart { account, project, member, key }))
+        let made = (account.clone(), project.clone(), member.clone());
+        // Another node that starts on the same empty storage may have been quicker.
+        let is_made = self.store.insert_first(made.0, made.1, made.2, new_key, audit, true).await?;
+        Ok(is_made.then_some(FirstStart { account, project, member, key }))
     }
 
     fn first_project_and_admin(&self, account: &Account, now: Timestamp) -> (Project, Member) {

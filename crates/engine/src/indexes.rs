@@ -43,6 +43,8 @@ struct Held {
 /// The index of one life of a workspace.
 pub(crate) struct Slot {
     workspace: WorkspaceNo,
+    /// The past that it was built from; see [`mnemon_store::Log::epoch`].
+    epoch: u64,
     /// Everything of the log up to here is in the index. Written under the lock of `state`, read without it.
     applied: AtomicU64,
     /// The place of the log that the newest snapshot stands for.
@@ -120,20 +122,36 @@ impl Indexes {
     ) -> Result<Option<Arc<Slot>>, StoreError> {
         let key = (project, name.clone());
         loop {
+            // Before anything is read: what a later past tells is then not taken for an earlier one's.
+            let epoch = self.store.epoch();
             let resident = self.held.lock().slots.get(&key).cloned();
             let slot = match resident {
                 Some(slot) => slot,
                 None => match self.store.find_workspace(project, name).await? {
-                    Some(workspace) => self.adopt(&key, workspace).await?,
+                    Some(workspace) => self.adopt(&key, workspace, epoch).await?,
                     None => return Ok(None),
                 },
             };
-            if self.follow(&key, &slot, seq).await? {
+            // Otherwise this life of the workspace has ended, and perhaps a new one has begun; or the index knows of a past
+            // that the database has lost.
+            if self.is_of_this_past(project, &slot, seq).await? && self.follow(&key, &slot, seq).await? {
                 return Ok(Some(slot));
             }
-            // This life of the workspace has ended; perhaps a new one has begun.
             self.discard(&key, &slot);
         }
+    }
+
+    /// Whether what an index knows is what the log tells. One that knows more than the caller was told has followed another
+    /// call meanwhile, which the log bears out; if it does not, the end of the log was lost in a failover.
+    async fn is_of_this_past(&self, project: ProjectId, slot: &Slot, seq: Seq) -> Result<bool, StoreError> {
+        if slot.epoch != self.store.epoch() {
+            return Ok(false);
+        }
+        let applied = slot.applied();
+        if applied <= seq {
+            return Ok(true);
+        }
+        Ok(self.store.last_seq(project).await?.is_some_and(|last| applied <= last))
     }
 
     /// Puts a record that was just saved into its index, if that is held. Without one there is nothing to do: whoever
@@ -178,8 +196,8 @@ impl Indexes {
     }
 
     /// Holds a new index for a workspace, from its snapshot where there is one that can be trusted.
-    async fn adopt(&self, key: &Key, workspace: Workspace) -> Result<Arc<Slot>, StoreError> {
-        let mut slot = Slot::new(workspace, self.model);
+    async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64) -> Result<Arc<Slot>, StoreError> {
+        let mut slot = Slot::new(workspace, self.model, epoch);
         if let Some(snapshot) = self.store.find_snapshot(key.0, slot.workspace).await? {
             // A snapshot that knows more than the log is of another past, for example of before a restored backup.
             let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
@@ -234,7 +252,7 @@ impl Indexes {
 }
 
 impl Slot {
-    fn new(workspace: Workspace, model: &'static Model) -> Self {
+    fn new(workspace: Workspace, model: &'static Model, epoch: u64) -> Self {
         let state = State {
             index: WorkspaceIndex::new(model),
             audiences: Audiences::default(),
@@ -243,6 +261,7 @@ impl Slot {
         };
         Self {
             workspace: workspace.no,
+            epoch,
             applied: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
             counted_bytes: AtomicUsize::new(0),

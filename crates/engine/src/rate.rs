@@ -1,15 +1,18 @@
-//! How many calls passed in the last 60 seconds, exactly.
+//! How many calls passed in the last 60 seconds: exactly those of this node, and those of others as far as they have told,
+//! which they do every half second.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 use mnemon_core::{PlanLimits, ProjectId, Timestamp};
+use mnemon_store::{CallWindow, Calls, CallsElsewhere, StoreError};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use crate::CallError;
+use crate::{CallError, Engine};
 
 const WINDOW_MICROS: i64 = 60_000_000;
+const SECOND_MICROS: i64 = 1_000_000;
 /// Windows are looked through for idle ones once per so many let-through calls, so that memory follows use.
 const SWEEP_EVERY: u32 = 4096;
 
@@ -24,6 +27,8 @@ struct Windows {
     connections: HashMap<Uuid, Window>,
     projects: HashMap<ProjectId, Window>,
     passed_since_sweep: u32,
+    /// What counted since others were last told, with the project of each.
+    untold: HashSet<(ProjectId, Uuid)>,
 }
 
 /// The moments of the calls of the last 60 seconds, oldest first.
@@ -38,15 +43,44 @@ impl Window {
     }
 
     /// Seconds until a call would pass, if none passes now.
-    fn wait_seconds(&self, now: i64, calls_max: Option<u32>) -> Option<u64> {
-        let calls_max = calls_max? as usize;
-        if self.0.len() < calls_max {
+    fn wait_seconds(&self, now: i64, elsewhere: &[Calls], calls_max: Option<u32>) -> Option<u64> {
+        let calls_max = u64::from(calls_max?);
+        let others = within(elsewhere, now);
+        let total = self.0.len() as u64 + others.iter().map(|(_, count)| count).sum::<u64>();
+        if total < calls_max {
             return None;
         }
-        // With n calls in the window, room comes when all but `calls_max - 1` have left it.
-        let leaves = self.0.get(self.0.len() - calls_max).map_or(now, |&at| at) + WINDOW_MICROS;
-        Some(u64::try_from(leaves - now).unwrap_or(0).div_ceil(1_000_000).max(1))
+        // Room comes when all but `calls_max - 1` have left the window.
+        let mut all: Vec<(i64, u64)> = self.0.iter().map(|&at| (at, 1)).chain(others).collect();
+        all.sort_unstable();
+        let mut left = total;
+        let leaves = all.into_iter().find_map(|(at, count)| {
+            left -= count;
+            (left < calls_max).then_some(at + WINDOW_MICROS)
+        });
+        let micros = leaves.map_or(WINDOW_MICROS, |leaves| leaves - now);
+        Some(u64::try_from(micros).unwrap_or(0).div_ceil(1_000_000).max(1))
     }
+
+    /// The calls second by second.
+    fn by_second(&self) -> Vec<Calls> {
+        let mut calls: Vec<Calls> = Vec::new();
+        for at in &self.0 {
+            let second = at.div_euclid(SECOND_MICROS);
+            match calls.last_mut() {
+                Some(last) if last.second == second => last.count += 1,
+                _ => calls.push(Calls { second, count: 1 }),
+            }
+        }
+        calls
+    }
+}
+
+/// The calls of other nodes that still count. Those of a second count as made at its end: a limit is rather kept a moment
+/// too long than passed.
+fn within(elsewhere: &[Calls], now: i64) -> Vec<(i64, u64)> {
+    let at = |calls: &Calls| ((calls.second + 1) * SECOND_MICROS - 1, u64::from(calls.count));
+    elsewhere.iter().map(at).filter(|(at, _)| *at > now - WINDOW_MICROS).collect()
 }
 
 impl RateLimiter {
@@ -56,6 +90,7 @@ impl RateLimiter {
         connection: Uuid,
         project: ProjectId,
         limits: &PlanLimits,
+        elsewhere: &CallsElsewhere,
         now: Timestamp,
     ) -> Result<(), CallError> {
         if limits.connection_calls_max.is_none() && limits.project_calls_max.is_none() {
@@ -63,28 +98,65 @@ impl RateLimiter {
         }
         let now = now.as_microsecond();
         let mut windows = self.windows.lock();
-        let wait = windows.connections.wait(connection, now, limits.connection_calls_max);
+        let wait = windows.connections.wait(connection, now, &elsewhere.connection, limits.connection_calls_max);
         if let Some(retry_after_seconds) = wait {
             return Err(CallError::ConnectionRate { retry_after_seconds });
         }
-        let wait = windows.projects.wait(project, now, limits.project_calls_max);
+        let wait = windows.projects.wait(project, now, &elsewhere.project, limits.project_calls_max);
         if let Some(retry_after_seconds) = wait {
             return Err(CallError::ProjectRate { retry_after_seconds });
         }
         windows.count(connection, project, now);
         Ok(())
     }
+
+    /// What counted since this was last asked, as the others are told it.
+    fn take_untold(&self, now: Timestamp) -> Vec<CallWindow> {
+        let now = now.as_microsecond();
+        let mut windows = self.windows.lock();
+        let untold = std::mem::take(&mut windows.untold);
+        let tell = |(project, counter): (ProjectId, Uuid)| {
+            let is_project = counter == project.uuid();
+            let window =
+                if is_project { windows.projects.get_mut(&project) } else { windows.connections.get_mut(&counter) }?;
+            window.forget_before(now);
+            Some(CallWindow { project, counter, calls: window.by_second() })
+        };
+        untold.into_iter().filter_map(tell).collect()
+    }
+
+    fn put_back(&self, untold: impl Iterator<Item = (ProjectId, Uuid)>) {
+        self.windows.lock().untold.extend(untold);
+    }
+}
+
+impl Engine {
+    /// Tells the other nodes what was let through here. Called every half second, so that they lag by a second at most; does
+    /// nothing where there are no others.
+    pub async fn publish_calls(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let windows = self.rates.take_untold(now);
+        if windows.is_empty() || !self.store.is_shared() {
+            return Ok(());
+        }
+        let told: Vec<(ProjectId, Uuid)> = windows.iter().map(|window| (window.project, window.counter)).collect();
+        let published = self.store.publish_calls(windows, now).await;
+        if published.is_err() {
+            self.rates.put_back(told.into_iter());
+        }
+        published
+    }
 }
 
 trait WaitFor<K> {
-    fn wait(&mut self, key: K, now: i64, calls_max: Option<u32>) -> Option<u64>;
+    fn wait(&mut self, key: K, now: i64, elsewhere: &[Calls], calls_max: Option<u32>) -> Option<u64>;
 }
 
 impl<K: Eq + Hash> WaitFor<K> for HashMap<K, Window> {
-    fn wait(&mut self, key: K, now: i64, calls_max: Option<u32>) -> Option<u64> {
+    fn wait(&mut self, key: K, now: i64, elsewhere: &[Calls], calls_max: Option<u32>) -> Option<u64> {
         let window = self.entry(key).or_default();
         window.forget_before(now);
-        window.wait_seconds(now, calls_max)
+        window.wait_seconds(now, elsewhere, calls_max)
     }
 }
 
@@ -92,6 +164,7 @@ impl Windows {
     fn count(&mut self, connection: Uuid, project: ProjectId, now: i64) {
         self.connections.entry(connection).or_default().0.push_back(now);
         self.projects.entry(project).or_default().0.push_back(now);
+        self.untold.extend([(project, connection), (project, project.uuid())]);
         self.passed_since_sweep += 1;
         if self.passed_since_sweep >= SWEEP_EVERY {
             self.passed_since_sweep = 0;
@@ -124,12 +197,16 @@ mod tests {
         Uuid::from_bytes([n; 16])
     }
 
+    fn alone() -> CallsElsewhere {
+        CallsElsewhere::default()
+    }
+
     const PROJECT: ProjectId = ProjectId::from_bytes([9; 16]);
 
     #[test]
     fn exactly_the_limit_passes_and_room_comes_after_sixty_seconds() {
         let limiter = RateLimiter::default();
-        let pass = |micros| limiter.pass(key(1), PROJECT, &limits(2, 100), at(micros));
+        let pass = |micros| limiter.pass(key(1), PROJECT, &limits(2, 100), &alone(), at(micros));
         assert_eq!(pass(0), Ok(()));
         assert_eq!(pass(10_000_000), Ok(()));
         assert_eq!(pass(10_000_001), Err(CallError::ConnectionRate { retry_after_seconds: 50 }));
@@ -141,19 +218,19 @@ mod tests {
     #[test]
     fn a_project_counts_all_its_connections() {
         let limiter = RateLimiter::default();
-        let pass = |n, micros| limiter.pass(key(n), PROJECT, &limits(2, 3), at(micros));
+        let pass = |n, micros| limiter.pass(key(n), PROJECT, &limits(2, 3), &alone(), at(micros));
         assert_eq!(pass(1, 0), Ok(()));
         assert_eq!(pass(1, 1), Ok(()));
         assert_eq!(pass(2, 2), Ok(()));
         assert_eq!(pass(3, 3), Err(CallError::ProjectRate { retry_after_seconds: 60 }));
         let other = ProjectId::from_bytes([8; 16]);
-        assert_eq!(limiter.pass(key(4), other, &limits(2, 3), at(3)), Ok(()));
+        assert_eq!(limiter.pass(key(4), other, &limits(2, 3), &alone(), at(3)), Ok(()));
     }
 
     #[test]
     fn refused_calls_do_not_count() {
         let limiter = RateLimiter::default();
-        let pass = |micros| limiter.pass(key(1), PROJECT, &limits(1, 100), at(micros));
+        let pass = |micros| limiter.pass(key(1), PROJECT, &limits(1, 100), &alone(), at(micros));
         assert_eq!(pass(0), Ok(()));
         for micros in 1..100 {
             assert!(pass(micros).is_err());
@@ -166,8 +243,49 @@ mod tests {
         let limiter = RateLimiter::default();
         for n in 0..SWEEP_EVERY {
             let id = Uuid::from_u128(u128::from(n));
-            limiter.pass(id, PROJECT, &limits(1, u32::MAX), at(i64::from(n) * 1_000_000)).unwrap();
+            limiter.pass(id, PROJECT, &limits(1, u32::MAX), &alone(), at(i64::from(n) * 1_000_000)).unwrap();
         }
         assert!(limiter.windows.lock().connections.len() <= 60);
+    }
+
+    #[test]
+    fn calls_of_other_nodes_count_and_leave_with_their_second() {
+        let limiter = RateLimiter::default();
+        let start = at(0).as_second();
+        let elsewhere = CallsElsewhere { connection: vec![Calls { second: start, count: 2 }], project: Vec::new() };
+        let pass = |micros| limiter.pass(key(1), PROJECT, &limits(3, 100), &elsewhere, at(micros));
+        assert_eq!(pass(500_000), Ok(()));
+        assert_eq!(pass(2_000_000), Err(CallError::ConnectionRate { retry_after_seconds: 59 }));
+        assert_eq!(
+            pass(60_400_000),
+            Err(CallError::ConnectionRate { retry_after_seconds: 1 }),
+            "its own is there still"
+        );
+        assert_eq!(
+            pass(60_500_000),
+            Ok(()),
+            "its own has left, those of the others leave with the end of their second"
+        );
+        assert_eq!(pass(60_900_000), Err(CallError::ConnectionRate { retry_after_seconds: 1 }));
+        assert_eq!(pass(61_000_000), Ok(()));
+        let project =
+            CallsElsewhere { connection: Vec::new(), project: vec![Calls { second: start + 60, count: 100 }] };
+        let refused = limiter.pass(key(2), PROJECT, &limits(3, 100), &project, at(61_000_000));
+        assert_eq!(refused, Err(CallError::ProjectRate { retry_after_seconds: 60 }));
+    }
+
+    #[test]
+    fn others_are_told_once_what_counted() {
+        let limiter = RateLimiter::default();
+        for micros in [0, 10, 1_000_000] {
+            limiter.pass(key(1), PROJECT, &limits(9, 9), &alone(), at(micros)).unwrap();
+        }
+        let mut told = limiter.take_untold(at(1_500_000));
+        told.sort_by_key(|window| window.counter);
+        let second = at(0).as_second();
+        let calls = vec![Calls { second, count: 2 }, Calls { second: second + 1, count: 1 }];
+        let counters: Vec<_> = told.iter().map(|window| (window.counter, window.calls.clone())).collect();
+        assert_eq!(counters, [(key(1), calls.clone()), (PROJECT.uuid(), calls)]);
+        assert_eq!(limiter.take_untold(at(1_600_000)), Vec::new());
     }
 }

@@ -81,6 +81,13 @@ impl Cluster {
         sql(self.folder.path(), self.user, database, statement)
     }
 
+    /// Starts a statement as the superuser in a session of its own, and leaves it running.
+    pub fn session(&self, database: &str, statement: &str) -> io::Result<std::process::Child> {
+        let mut psql = self.user.command(&find_program("psql")?);
+        psql.args(["-X", "-q", "-U", "postgres", "-d", database, "-h"]).arg(self.folder.path());
+        psql.arg("-c").arg(statement).stdin(Stdio::null()).stdout(Stdio::null()).spawn()
+    }
+
     /// Makes a standby the primary.
     pub fn promote(&self) -> io::Result<()> {
         let mut promote = self.user.command(&find_program("pg_ctl")?);

@@ -80,6 +80,13 @@ impl Database {
         self.shared.sql(&self.name, statement)
     }
 
+    /// The folder of its files, after everything was written to them.
+    pub fn files(&self) -> io::Result<PathBuf> {
+        self.sql("CHECKPOINT")?;
+        let number = self.sql("SELECT oid FROM pg_database WHERE datname = current_database()")?;
+        Ok(cluster::data(&self.shared.folder).join("base").join(number))
+    }
+
     /// The definitions of everything in it, as `pg_dump` tells them.
     pub fn schema(&self) -> io::Result<String> {
         let mut dump = self.shared.user.command(&find_program("pg_dump")?);

@@ -68,10 +68,25 @@ pub struct OutgoingSettings {
 }
 
 /// Where records rest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StorageConfig {
     /// The directory.
     pub data_dir: PathBuf,
+    /// The PostgreSQL to use instead.
+    pub database: Option<DatabaseConfig>,
+}
+
+/// A PostgreSQL that nodes share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DatabaseConfig {
+    /// Its address, which may hold a password.
+    pub url: Secret<String>,
+    /// The role that the service works as.
+    pub role: String,
+    /// How many connections this node may hold.
+    pub connections_max: usize,
+    /// How many saves are stored together.
+    pub batch_max: usize,
 }
 
 /// Other systems' tools.

@@ -186,6 +186,9 @@ CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key) WHER
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
 CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
 
+-- The planner keeps samples of what it counts, and nothing may keep a text longer than its record.
+ALTER TABLE record ALTER content SET STATISTICS 0, ALTER embedding SET STATISTICS 0;
+
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
@@ -434,3 +437,23 @@ ALTER TABLE tool_naming ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tool_naming FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON tool_naming USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON tool_naming TO mnemon_app;
+
+-- What one node let through lately: of a key or connection, or, where `counter_id` is the project's own id, of the whole
+-- project. `calls` is a second and a count, over and over. It is worth nothing after a minute, so it is not logged.
+CREATE UNLOGGED TABLE call_window (
+    project_id UUID NOT NULL,
+    counter_id UUID NOT NULL,
+    node_id UUID NOT NULL,
+    updated_at BIGINT NOT NULL,
+    calls BYTEA NOT NULL,
+    PRIMARY KEY (project_id, counter_id, node_id)
+);
+
+CREATE INDEX call_window_node ON call_window (node_id, updated_at);
+
+ALTER TABLE call_window ENABLE ROW LEVEL SECURITY;
+ALTER TABLE call_window FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON call_window FOR SELECT USING (
+    project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY upkeep ON call_window USING (current_setting('mnemon.pass', true) = 'upkeep');
+GRANT SELECT, INSERT, UPDATE, DELETE ON call_window TO mnemon_app;

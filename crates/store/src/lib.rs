@@ -18,6 +18,7 @@ mod error;
 mod integrations;
 mod oauth;
 pub mod postgres;
+mod rates;
 pub mod sqlite;
 mod traits;
 mod transfer;
@@ -33,6 +34,7 @@ pub use integrations::{
     UpstreamAddress,
 };
 pub use oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
+pub use rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
 pub use transfer::{Moved, Progress, Step, StorageEnd, move_everything};
 pub use values::{

@@ -93,6 +93,10 @@ pub trait Log: Send + Sync {
         rows_max: usize,
     ) -> Result<Tail, StoreError>;
 
+    /// Which past the logs belong to. It changes when a database takes over that may have lost their ends: what was derived
+    /// from a log before is then worth nothing, whatever its seq says.
+    fn epoch(&self) -> u64;
+
     /// How far the project's log has come.
     async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError>;
 }
@@ -126,7 +130,9 @@ pub trait Accounts: Send + Sync {
     /// Whether there is any account yet.
     async fn has_accounts(&self) -> Result<bool, StoreError>;
 
-    /// Makes an account, its first project, its first member and that member's key at once, or nothing.
+    /// Makes an account, its first project, its first member and that member's key at once, or nothing. With `only_first`
+    /// it makes them only where there is no account yet, and answers whether it did: of nodes that start together on an
+    /// empty database, one does.
     async fn insert_first(
         &self,
         account: Account,
@@ -134,7 +140,8 @@ pub trait Accounts: Send + Sync {
         member: Member,
         key: NewKey,
         audit: Vec<AuditEntry>,
-    ) -> Result<(), StoreError>;
+        only_first: bool,
+    ) -> Result<bool, StoreError>;
 
     /// Makes an account.
     async fn insert_account(&self, account: Account, audit: AuditEntry) -> Result<(), StoreError>;
@@ -171,7 +178,9 @@ pub trait Accounts: Send + Sync {
 
 /// Everything together.
 #[async_trait]
-pub trait Store: Records + Log + Sources + Credentials + Accounts + Administration + Oauth + Integrations {
+pub trait Store:
+    Records + Log + Sources + Credentials + Accounts + Administration + Oauth + Integrations + crate::Rates
+{
     /// Whether reading and writing would work now; said in words for the operator when not.
     async fn check(&self) -> Result<(), StoreError>;
 

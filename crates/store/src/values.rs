@@ -8,6 +8,8 @@ use mnemon_core::{
     ProjectId, Record, RecordId, Role, Seq, SourceState, Subscription, Timestamp, Viewer, WorkspaceNo,
 };
 
+use crate::CallsElsewhere;
+
 /// A save, with everything that has to be decided inside its transaction.
 #[derive(Debug, Clone)]
 pub struct Insert {
@@ -229,11 +231,13 @@ pub struct Credential {
     pub viewer: Viewer,
 }
 
-/// A credential together with how far the project's log has come: one round trip for both.
+/// A credential together with everything else that a call begins with: one round trip for all of it.
 #[derive(Debug, Clone)]
 pub struct Presented {
     /// The credential.
     pub credential: Arc<Credential>,
     /// The last seq of the project's log that any reader may already have seen acknowledged.
     pub seq: Seq,
+    /// What other nodes let through lately.
+    pub elsewhere: CallsElsewhere,
 }

@@ -1,6 +1,6 @@
 //! A real server on port 0.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,6 +12,7 @@ use mnemon_gateway::Outgoing;
 use mnemon_server::config::{Network, ServerConfig};
 use mnemon_server::{App, router, serve};
 use mnemon_store::Store;
+use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -19,11 +20,35 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
+use crate::postgres::{Database, fresh_database};
 use crate::{Answer, Caller, CountedIds, TestClock};
+
+/// What the service stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestStore {
+    /// A directory of its own.
+    Sqlite,
+    /// A database of its own.
+    Postgres,
+}
+
+impl TestStore {
+    /// As the run says: `MNEMON_TEST_STORE=postgres` runs every test on PostgreSQL.
+    #[expect(clippy::disallowed_methods, reason = "a run of all tests is told from outside what to stand on")]
+    pub fn of_this_run() -> Self {
+        match std::env::var("MNEMON_TEST_STORE").as_deref() {
+            Ok("postgres") => Self::Postgres,
+            Ok("sqlite") | Err(_) => Self::Sqlite,
+            Ok(other) => panic!("MNEMON_TEST_STORE must be sqlite or postgres, not '{other}'"),
+        }
+    }
+}
 
 /// What a test may want different.
 #[derive(Debug, Clone)]
 pub struct TestServerOptions {
+    /// What it stands on.
+    pub store: TestStore,
     /// What plans allow.
     pub plans: PlanTable,
     /// How much memory indexes may take.
@@ -43,6 +68,7 @@ pub struct TestServerOptions {
 impl Default for TestServerOptions {
     fn default() -> Self {
         Self {
+            store: TestStore::of_this_run(),
             plans: PlanTable::default(),
             index_bytes_max: 256 << 20,
             allowed_origins: Vec::new(),
@@ -67,6 +93,7 @@ pub struct TestServer {
     pub(crate) store: Arc<dyn Store>,
     client: reqwest::Client,
     data: TempDir,
+    database: Option<Arc<Database>>,
     /// What it was started with; a change shows after a restart.
     pub options: TestServerOptions,
     running: Running,
@@ -74,7 +101,7 @@ pub struct TestServer {
 
 /// A client for plain HTTP. The service's own client brings its cryptography along; one that is made without asks for a
 /// default, even where it never speaks TLS.
-fn plain_client() -> reqwest::Client {
+pub(crate) fn plain_client() -> reqwest::Client {
     // Another test of this process may have said so already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::new()
@@ -100,7 +127,12 @@ impl TestServer {
     pub async fn start_with(options: TestServerOptions) -> Self {
         let data = tempfile::tempdir().expect("a directory for the test's data");
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(CountedIds::default()));
-        let running = Running::start(data.path(), &options, &clock, &ids).await;
+        let database = match options.store {
+            TestStore::Sqlite => None,
+            TestStore::Postgres => Some(Arc::new(fresh_database().await)),
+        };
+        let store = open(data.path(), database.as_deref()).await;
+        let running = Running::start(store, &options, &clock, &ids).await;
         Self {
             url: running.url.clone(),
             engine: Arc::clone(&running.engine),
@@ -109,6 +141,28 @@ impl TestServer {
             ids,
             client: plain_client(),
             data,
+            database,
+            options,
+            running,
+        }
+    }
+
+    /// One more node on the same database, with the same clock and ids. Nodes need a database; a directory is one's alone.
+    pub async fn one_more_node(&self) -> Self {
+        let database = self.database.clone().expect("nodes share a database");
+        let data = tempfile::tempdir().expect("a directory");
+        let (clock, ids, options) = (Arc::clone(&self.clock), Arc::clone(&self.ids), self.options.clone());
+        let store = open(data.path(), Some(&database)).await;
+        let running = Running::start(store, &options, &clock, &ids).await;
+        Self {
+            url: running.url.clone(),
+            engine: Arc::clone(&running.engine),
+            store: Arc::clone(&running.store),
+            clock,
+            ids,
+            client: plain_client(),
+            data,
+            database: Some(database),
             options,
             running,
         }
@@ -117,7 +171,8 @@ impl TestServer {
     /// Stops, and starts again on the same data; clock and ids go on. Callers made before know the old address only.
     pub async fn restart(&mut self) {
         self.stop().await;
-        self.running = Running::start(self.data.path(), &self.options, &self.clock, &self.ids).await;
+        let store = open(self.data.path(), self.database.as_deref()).await;
+        self.running = Running::start(store, &self.options, &self.clock, &self.ids).await;
         self.url.clone_from(&self.running.url);
         self.engine = Arc::clone(&self.running.engine);
         self.store = Arc::clone(&self.running.store);
@@ -150,9 +205,17 @@ impl TestServer {
         Caller::new(self.client.clone(), &self.url, key)
     }
 
-    /// Where the data lies.
-    pub fn data_dir(&self) -> &Path {
-        self.data.path()
+    /// The database that it stands on, if it is one.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_deref()
+    }
+
+    /// Where the data lies as files, everything that was written included.
+    pub fn data_dir(&self) -> PathBuf {
+        match &self.database {
+            None => self.data.path().to_owned(),
+            Some(database) => database.files().expect("the files of a database"),
+        }
     }
 
     /// Stops and closes the store; the data stays until the value is dropped.
@@ -167,9 +230,23 @@ impl TestServer {
     }
 }
 
+async fn open(data: &Path, database: Option<&Database>) -> Arc<dyn Store> {
+    match database {
+        None => Arc::new(SqliteStore::open(data).expect("the store opens")),
+        Some(database) => {
+            let config = PostgresConfig { connections_max: 8, ..PostgresConfig::new(&database.url) };
+            Arc::new(PostgresStore::open(config).await.expect("the store opens"))
+        }
+    }
+}
+
 impl Running {
-    async fn start(data: &Path, options: &TestServerOptions, clock: &Arc<TestClock>, ids: &Arc<CountedIds>) -> Self {
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).expect("the store opens"));
+    async fn start(
+        store: Arc<dyn Store>,
+        options: &TestServerOptions,
+        clock: &Arc<TestClock>,
+        ids: &Arc<CountedIds>,
+    ) -> Self {
         let config = EngineConfig {
             plans: options.plans.clone(),
             index_bytes_max: options.index_bytes_max,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::arguments::Doctor;
 use crate::mcp_client::McpClient;
 use crate::printer::Printer;
-use crate::settings;
+use crate::{settings, storage};
 
 struct Finding {
     what: &'static str,
@@ -16,6 +16,7 @@ struct Finding {
 
 pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
+    findings.extend(database(doctor));
     match McpClient::new(&doctor.connection) {
         Ok(client) => findings.extend(service(&client, &doctor.connection.url)),
         Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
@@ -44,7 +45,24 @@ fn to_json(finding: &Finding) -> Value {
 
 fn configuration(doctor: &Doctor) -> anyhow::Result<String> {
     let config = settings::load(&doctor.settings)?;
-    Ok(format!("in order; data in {}", config.storage.data_dir.display()))
+    Ok(format!("in order; data in {}", storage::name(&config.storage)))
+}
+
+/// Opens PostgreSQL as the service would: address, password, schema, row-level security, writing. A directory is the
+/// running service's alone, so there is nothing to look at from outside.
+fn database(doctor: &Doctor) -> Option<Finding> {
+    let config = settings::load(&doctor.settings).ok()?;
+    config.storage.database.as_ref()?;
+    let look = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let store = storage::open(&config.storage).await?;
+            store.check().await?;
+            store.close().await;
+            anyhow::Ok("reached and written to; its schema is current, and row-level security holds".to_owned())
+        })
+    };
+    Some(Finding { what: "PostgreSQL", outcome: look() })
 }
 
 fn service(client: &McpClient, url: &str) -> Vec<Finding> {

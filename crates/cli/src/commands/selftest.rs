@@ -32,9 +32,9 @@ pub struct Finding {
 }
 
 pub fn run(selftest: &Selftest, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let SelftestCommand::Isolation { cases, seed } = selftest.command;
+    let SelftestCommand::Isolation { cases, seed, ref database } = selftest.command;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let findings = runtime.block_on(isolation(cases, seed))?;
+    let findings = runtime.block_on(isolation(cases, seed, database.as_deref()))?;
     let leaks = findings.iter().filter(|finding| finding.is_leak).count();
     let mismatches = findings.len() - leaks;
     if printer.is_json() {
@@ -49,12 +49,15 @@ pub fn run(selftest: &Selftest, printer: &Printer) -> anyhow::Result<ExitCode> {
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn isolation(cases: u64, seed: u64) -> anyhow::Result<Vec<Finding>> {
+async fn isolation(cases: u64, seed: u64, database: Option<&str>) -> anyhow::Result<Vec<Finding>> {
+    if let Some(url) = database {
+        world::check_empty(url).await?;
+    }
     let mut findings = Vec::new();
     let mut done = 0;
     while done < cases {
         let chance = Chance::new(seed.wrapping_add(done));
-        let mut world = World::make(chance).await.context("a scratch organization could not be made")?;
+        let mut world = World::make(chance, database).await.context("a scratch organization could not be made")?;
         let until = cases.min(done + CASES_PER_WORLD);
         while done < until {
             findings.extend(world.play().await?);

@@ -14,7 +14,6 @@ use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::{Config, OutgoingSettings};
 use mnemon_server::{App, router};
-use mnemon_store::sqlite::SqliteStore;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::welcome;
 use crate::arguments::Serve;
 use crate::printer::Printer;
-use crate::{logging, settings};
+use crate::{logging, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     let config = settings::load(&serve.settings)?;
@@ -33,14 +32,14 @@ pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
 }
 
 async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let data_dir = &config.storage.data_dir;
-    let store = SqliteStore::open(data_dir).with_context(|| format!("can't use {}", data_dir.display()))?;
+    let place = storage::name(&config.storage);
+    let store = storage::open(&config.storage).await?;
     let engine_config = EngineConfig {
         plans: config.plans.clone(),
         index_bytes_max: config.recall.memory_bytes,
         outgoing: outgoing(&config.outgoing)?,
     };
-    let mut engine = Engine::new(Arc::new(store), Arc::new(SystemClock), Arc::new(SystemIds), engine_config);
+    let mut engine = Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), engine_config);
     engine = engine.with_integrations(config.gateway.to_settings());
     if let Some(token) = &config.operator_token {
         engine = engine.with_operator_token(token);
@@ -57,12 +56,13 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     let app = App::new(Arc::clone(&engine), &config.server, &base_url);
     // Listened for before anybody is told that the service is there: who waits for that may stop it at once.
     let stopped = stop_signal()?;
-    announce(printer, &base_url, data_dir, &made);
+    announce(printer, &base_url, &place, &made);
     if let Some(path) = ready_file {
         write_ready_file(path, &base_url, address, &made)?;
     }
     tokio::spawn(housekeeping(Arc::clone(&engine)));
-    tracing::info!(%address, %base_url, data_dir = %data_dir.display(), "listening");
+    tokio::spawn(tell_calls(Arc::clone(&engine)));
+    tracing::info!(%address, %base_url, storage = place, "listening");
     let served = mnemon_server::serve(listener, router(app), stopped).await;
     engine.close().await;
     tracing::info!("stopped");
@@ -100,15 +100,27 @@ impl Made {
     }
 }
 
-fn announce(printer: &Printer, base_url: &str, data_dir: &Path, made: &Made) {
+fn announce(printer: &Printer, base_url: &str, place: &str, made: &Made) {
     if printer.is_json() {
         let mcp = format!("{base_url}/mcp");
         let value = json!({"url": base_url, "mcp": mcp, "key": made.key(), "operator_token": made.operator_token()});
         return printer.value(&value);
     }
     match made.key() {
-        Some(key) => printer.text(&welcome::first_start(*printer, base_url, data_dir, key, made.operator_token())),
-        None => printer.text(&welcome::later_start(base_url, data_dir, made.operator_token())),
+        Some(key) => printer.text(&welcome::first_start(*printer, base_url, place, key, made.operator_token())),
+        None => printer.text(&welcome::later_start(base_url, place, made.operator_token())),
+    }
+}
+
+/// Tells other nodes what was let through here, so often that they lag by less than a second.
+async fn tell_calls(engine: Arc<Engine>) {
+    const TELL_EVERY: Duration = Duration::from_millis(500);
+    let mut ticks = tokio::time::interval(TELL_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = engine.publish_calls().await {
+            tracing::warn!(%error, "the calls let through here could not be told to the other nodes");
+        }
     }
 }
 

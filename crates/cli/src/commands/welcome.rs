@@ -1,26 +1,17 @@
 //! What a person reads when the service starts.
 
-use std::path::Path;
-
 use crate::printer::Printer;
 
 /// The first start: the key, once, and commands to paste.
-pub fn first_start(
-    printer: Printer,
-    base_url: &str,
-    data_dir: &Path,
-    key: &str,
-    operator_token: Option<&str>,
-) -> String {
+pub fn first_start(printer: Printer, base_url: &str, place: &str, key: &str, operator_token: Option<&str>) -> String {
     let mcp = format!("{base_url}/mcp");
-    let data_dir = data_dir.display();
     let title = printer.bold(&format!("Mnemon {} is listening on {base_url}", env!("CARGO_PKG_VERSION")));
     let key_line = printer.bold(key);
     let operator = operator_token.map(operator_lines).unwrap_or_default();
     format!(
         r#"{title}
 
-First start on {data_dir}: an account, a project, an admin and a key were made.
+First start on {place}: an account, a project, an admin and a key were made.
 This is the key. It is shown now and never again:
 
     {key_line}
@@ -41,7 +32,7 @@ Connect an assistant:
     Cursor        put into ~/.cursor/mcp.json:
                   {{"mcpServers":{{"mnemon":{{"url":"{mcp}","headers":{{"Authorization":"Bearer {key}"}}}}}}}}
 {operator}
-Stop with Ctrl-C; everything is kept in {data_dir}.
+Stop with Ctrl-C; everything is kept in {place}.
 "#
     )
 }
@@ -55,11 +46,11 @@ fn operator_lines(token: &str) -> String {
 }
 
 /// Any later start: the key can't be shown again.
-pub fn later_start(base_url: &str, data_dir: &Path, operator_token: Option<&str>) -> String {
+pub fn later_start(base_url: &str, place: &str, operator_token: Option<&str>) -> String {
     format!(
         "Mnemon {} is listening on {base_url}, with the data of {}.\n{}",
         env!("CARGO_PKG_VERSION"),
-        data_dir.display(),
+        place,
         operator_token.map(operator_lines).unwrap_or_default()
     )
 }

@@ -1,5 +1,7 @@
-//! The short forms of two fault runs against the real program. The long ones, and the other faults, are in the bench:
+//! The short forms of fault runs against the real program. The long ones, and the other faults, are in the bench:
 //! `docs/guides/faults.md`.
+
+mod nodes;
 
 use std::path::Path;
 

@@ -7,6 +7,7 @@ mod admin;
 mod config;
 mod doctor;
 mod logs;
+mod postgres;
 mod process;
 mod serve;
 mod stopping;

@@ -8,8 +8,12 @@ use super::sections::Reader;
 use super::{Config, DEFAULTS, ENVIRONMENT};
 
 /// The settings that are never shown.
-const SECRETS: [(&str, &str); 3] =
-    [("admin", "operator_token"), ("gateway", "encryption_key"), ("gateway", "previous_encryption_key")];
+const SECRETS: [(&str, &str); 4] = [
+    ("admin", "operator_token"),
+    ("gateway", "encryption_key"),
+    ("gateway", "previous_encryption_key"),
+    ("storage", "database"),
+];
 /// The section whose names are the operator's own; each value is a list of words.
 const OPEN_SECTION: &str = "gateway.commands";
 

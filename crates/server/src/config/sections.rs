@@ -3,7 +3,7 @@
 use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
-use super::{Config, LogConfig, Network, OutgoingSettings, RecallConfig, ServerConfig, StorageConfig};
+use super::{Config, DatabaseConfig, LogConfig, Network, OutgoingSettings, RecallConfig, ServerConfig, StorageConfig};
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +32,7 @@ impl<'a> Reader<'a> {
     /// Everything; `None` only together with a mistake.
     pub(super) fn config(&mut self) -> Option<Config> {
         let server = self.server();
-        let storage = StorageConfig { data_dir: self.string("storage.data_dir").into() };
-        if storage.data_dir.as_os_str().is_empty() {
-            self.mistake("storage.data_dir must name a directory");
-        }
+        let storage = self.storage();
         let recall = RecallConfig { memory_bytes: self.memory_bytes() };
         let log = self.log();
         let plans = self.plans();
@@ -43,6 +40,35 @@ impl<'a> Reader<'a> {
         let gateway = self.gateway();
         let operator_token = self.operator_token();
         Some(Config { server: server?, storage, recall, log: log?, plans, outgoing, gateway, operator_token })
+    }
+
+    fn storage(&mut self) -> StorageConfig {
+        let data_dir: std::path::PathBuf = self.string("storage.data_dir").into();
+        if data_dir.as_os_str().is_empty() {
+            self.mistake("storage.data_dir must name a directory");
+        }
+        let url = self.string("storage.database");
+        if url.is_empty() {
+            return StorageConfig { data_dir, database: None };
+        }
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            self.mistake("storage.database must begin with postgres:// (it is not shown here, it may hold a password)");
+        }
+        let connections_max = self.count("storage.database_connections");
+        if !(4..=1_000).contains(&connections_max) {
+            self.mistake("storage.database_connections must be between 4 and 1000");
+        }
+        let batch_max = self.count("storage.database_batch");
+        if !(1..=10_000).contains(&batch_max) {
+            self.mistake("storage.database_batch must be between 1 and 10000");
+        }
+        let database = DatabaseConfig {
+            url: Secret::new(url),
+            role: self.string("storage.database_role"),
+            connections_max: connections_max as usize,
+            batch_max: batch_max as usize,
+        };
+        StorageConfig { data_dir, database: Some(database) }
     }
 
     fn server(&mut self) -> Option<ServerConfig> {

@@ -72,7 +72,7 @@ async fn a_secret_of_no_kind_comes_back_or_rests_in_the_data() {
     }
     server.stop().await;
     for (kind, canary) in &canaries {
-        assert!(!rests_in(server.data_dir(), canary.hidden.as_bytes()), "{kind} rests in the data");
+        assert!(!rests_in(&server.data_dir(), canary.hidden.as_bytes()), "{kind} rests in the data");
     }
 }
 

@@ -58,15 +58,15 @@ async fn check(scope: &str, is_forgotten: bool, restarts: bool) {
         server.restart().await;
     }
     let (caller, operator) = (server.caller(&caller.key), server.caller(&operator.key));
-    assert!(!files_with_canary(server.data_dir()).is_empty(), "the search finds what is there");
+    assert!(!files_with_canary(&server.data_dir()).is_empty(), "the search finds what is there");
     operator.manage("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
     assert!(caller.search_texts(CANARY).await.iter().all(|text| !text.contains("vault")));
     let compacted = operator.manage("POST", "/compact", Value::Null).await;
     assert_eq!(compacted, json!({"compacted": true}));
-    assert_eq!(files_with_canary(server.data_dir()), Vec::<String>::new(), "while it runs");
+    assert_eq!(files_with_canary(&server.data_dir()), Vec::<String>::new(), "while it runs");
     assert_eq!(caller.search("boilers").await.len(), 10, "the others are whole");
     server.stop().await;
-    assert_eq!(files_with_canary(server.data_dir()), Vec::<String>::new(), "after it stopped");
+    assert_eq!(files_with_canary(&server.data_dir()), Vec::<String>::new(), "after it stopped");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn what_was_forgotten_long_ago_leaves_the_disk_by_itself() {
     server.clock.advance(std::time::Duration::from_secs(30 * 86_400 + 1));
     assert_eq!(server.engine.purge_old().await.expect("storage works"), 1);
     server.caller(&operator.key).manage("POST", "/compact", Value::Null).await;
-    assert_eq!(files_with_canary(server.data_dir()), Vec::<String>::new());
+    assert_eq!(files_with_canary(&server.data_dir()), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -186,6 +186,9 @@ CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key) WHER
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
 CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
 
+-- The planner keeps samples of what it counts, and nothing may keep a text longer than its record.
+ALTER TABLE record ALTER content SET STATISTICS 0, ALTER embedding SET STATISTICS 0;
+
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);

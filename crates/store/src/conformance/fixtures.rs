@@ -102,7 +102,7 @@ impl House {
             key: key.id,
         };
         let lines = vec![audit(account.id, 0, "account.create"), audit(account.id, 0, "key.create")];
-        store.insert_first(account, project, ana, key, lines).await.expect("an account can be made");
+        store.insert_first(account, project, ana, key, lines, false).await.expect("an account can be made");
         house
     }
 

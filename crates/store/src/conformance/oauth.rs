@@ -97,6 +97,7 @@ pub async fn a_code_makes_one_connection(make: MakeEngine) {
         resource: "https://memory.example/mcp".to_owned(),
         expires_at: at(30 * 24 * HOUR),
         is_revoked: false,
+        calls_elsewhere: Vec::new(),
     };
     assert_eq!(grant(&house, "token").await, Some(expected));
     let rows = house.store.list_connections(house.project).await.expect("storage works");

@@ -31,12 +31,16 @@ pub async fn the_first_account_comes_whole_or_not_at_all(make: MakeEngine) {
     let key = NewKey { project: ProjectId::new(Uuid::from_u128(99)), ..new_key(project.id, member.id) };
     let lines = || vec![audit(account.id, 0, "account.create")];
     let failed =
-        engine.store.insert_first(account.clone(), project.clone(), member.clone(), key.clone(), lines()).await;
+        engine.store.insert_first(account.clone(), project.clone(), member.clone(), key.clone(), lines(), false).await;
     assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
     assert_eq!(engine.store.has_accounts().await, Ok(false));
     assert_eq!(engine.store.list_audit(account.id, 10).await, Ok(Vec::new()));
     let key = NewKey { project: project.id, ..key };
-    engine.store.insert_first(account.clone(), project, member, key.clone(), lines()).await.expect("storage works");
+    engine
+        .store
+        .insert_first(account.clone(), project, member, key.clone(), lines(), true)
+        .await
+        .expect("storage works");
     assert_eq!(engine.store.has_accounts().await, Ok(true));
     assert!(engine.store.find_credential(&key.hash).await.expect("storage works").is_some());
     assert_eq!(engine.store.list_audit(account.id, 10).await.map(|rows| rows.len()), Ok(1));

@@ -26,9 +26,13 @@ impl Accounts for PostgresStore {
         member: Member,
         key: NewKey,
         audit: Vec<AuditEntry>,
-    ) -> Result<(), StoreError> {
+        only_first: bool,
+    ) -> Result<bool, StoreError> {
         self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(account.id)).await?;
+            let tx = Tx::write(&self.pool, Tenant::new_account(account.id)).await?;
+            if only_first && !is_first(&tx).await? {
+                return Ok(false);
+            }
             insert_account(&tx, &account).await?;
             insert_project(&tx, &project).await?;
             insert_member(&tx, &member).await?;
@@ -36,7 +40,8 @@ impl Accounts for PostgresStore {
             for entry in &audit {
                 insert_audit(&tx, entry, 1).await?;
             }
-            tx.commit().await
+            tx.commit().await?;
+            Ok(true)
         })
         .await
     }
@@ -145,6 +150,14 @@ impl Accounts for PostgresStore {
         let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid(), &integer(rows_max as u64)]).await?;
         rows.iter().map(|row| read_audit(row, account)).collect()
     }
+}
+
+/// Whether there is no account yet. The lock lets one node after the other look, until each has made what it wants.
+async fn is_first(tx: &Tx) -> Result<bool, Fault> {
+    const LOCK: &str = "LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE";
+    const SELECT: &str = "SELECT 1 FROM account LIMIT 1";
+    tx.rows(LOCK, &[]).await?;
+    Ok(tx.row(SELECT, &[]).await?.is_none())
 }
 
 /// Ends an act on an account: with its audit line where something changed, without a trace where nothing did.

@@ -1,8 +1,10 @@
 //! The way to the server: its address, TLS, and the pool of connections.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
@@ -49,6 +51,7 @@ pub(super) struct Limits {
 pub(super) struct Pool {
     inner: deadpool_postgres::Pool,
     limits: Limits,
+    epoch: Arc<AtomicU64>,
 }
 
 impl Pool {
@@ -56,12 +59,14 @@ impl Pool {
         let (server, tls) = parse(&config.url)?;
         check_role(&config.role)?;
         let manager = Manager::from_config(server, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let epoch = Arc::new(AtomicU64::new(0));
         let inner = deadpool_postgres::Pool::builder(manager)
             .max_size(config.connections_max.max(2))
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(POOL_WAIT_MAX))
             .create_timeout(Some(POOL_WAIT_MAX))
             .recycle_timeout(Some(POOL_WAIT_MAX))
+            .post_create(note_epoch(&epoch))
             .build()
             .map_err(|error| StoreError::Failed(format!("the pool of connections can't be made: {error}")))?;
         let limits = Limits {
@@ -69,11 +74,16 @@ impl Pool {
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
             lock_timeout_ms: LOCK_TIMEOUT.as_millis().to_string(),
         };
-        Ok(Self { inner, limits })
+        Ok(Self { inner, limits, epoch })
     }
 
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Which past the database tells: its timeline, which changes when a standby takes over or a backup is restored.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
     }
 
     pub(super) async fn get(&self) -> Result<Object, Fault> {
@@ -86,6 +96,24 @@ impl Pool {
     pub(super) fn close(&self) {
         self.inner.close();
     }
+}
+
+/// Asks for the timeline on every new connection: whatever changes it ends all connections first. A server that does not
+/// tell is taken to have one past only.
+fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
+    const SELECT: &str = "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+    let epoch = Arc::clone(epoch);
+    Hook::async_fn(move |client, _| {
+        let epoch = Arc::clone(&epoch);
+        Box::pin(async move {
+            if let Ok(row) = client.query_one(SELECT, &[]).await
+                && let Ok(timeline) = row.try_get::<_, i64>(0)
+            {
+                epoch.store(timeline.unsigned_abs(), Ordering::Release);
+            }
+            Ok(())
+        })
+    })
 }
 
 /// A connection outside of the pool, as the user of the address: for migrations and upkeep of the tables themselves.

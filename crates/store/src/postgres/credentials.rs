@@ -11,9 +11,10 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::error::{Again, Fault};
+use super::rates::read_calls;
 use super::rows::Cells;
 use super::transaction::{Tenant, Tx, ask};
-use crate::{Credential, Credentials, Presented, StoreError};
+use crate::{CallsElsewhere, Credential, Credentials, Presented, StoreError};
 
 #[async_trait]
 impl Credentials for PostgresStore {
@@ -27,7 +28,8 @@ impl Credentials for PostgresStore {
 }
 
 impl PostgresStore {
-    /// The credential and how far its project's log has come, as of one moment, by one way to the server and back.
+    /// The credential with how far its project's log has come, as of one moment, and the calls of other nodes: by one way
+    /// to the server and back.
     ///
     /// Whoever has the secret may see its key's row; that row opens its project and its account, and those the rest.
     async fn load(&self, hash: &CredentialHash) -> Result<Option<Presented>, Fault> {
@@ -50,15 +52,26 @@ impl PostgresStore {
             JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
             LEFT JOIN department d ON d.account_id = m.account_id AND d.id = m.department_id
             WHERE k.hash = $1";
+        const CALLS: &str = "
+            SELECT w.counter_id, w.calls
+            FROM api_key k
+            JOIN call_window w ON w.project_id = k.project_id AND w.counter_id IN (k.id, k.project_id)
+            WHERE k.hash = $1 AND w.node_id <> $2";
         let bytes = hash.as_bytes().as_slice();
         let tx = Tx::read_latest(&self.pool, Tenant::credential(hash)).await?;
-        let answers = tx.finish(vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
-        let row = answers.get(1).and_then(|rows| rows.first());
-        Ok(row.map(read).transpose()?)
+        let asks = vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes]), ask(CALLS, &[&bytes, &self.node])];
+        let answers = tx.finish(asks).await?;
+        let [_, found, calls] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
+        let Some((credential, seq)) = found.first().map(read).transpose()? else { return Ok(None) };
+        let elsewhere = CallsElsewhere {
+            connection: read_calls(calls, credential.key.uuid())?,
+            project: read_calls(calls, credential.project.uuid())?,
+        };
+        Ok(Some(Presented { credential: Arc::new(credential), seq, elsewhere }))
     }
 }
 
-fn read(row: &Row) -> Result<Presented, StoreError> {
+fn read(row: &Row) -> Result<(Credential, Seq), StoreError> {
     let key = KeyId::new(Cells::new(row, "api_key", String::new).uuid(0, "id")?);
     let key_cells = Cells::new(row, "api_key", || key.to_string());
     let account = AccountId::new(key_cells.uuid(5, "account_id")?);
@@ -90,7 +103,7 @@ fn read(row: &Row) -> Result<Presented, StoreError> {
         department_name: member_cells.text_opt(16, "name")?,
         viewer: Viewer::new(member, role, department, &read_tree(row, account)?),
     };
-    Ok(Presented { credential: Arc::new(credential), seq: Seq(project_cells.count(7, "seq")?) })
+    Ok((credential, Seq(project_cells.count(7, "seq")?)))
 }
 
 fn read_tree(row: &Row, account: AccountId) -> Result<DepartmentTree, StoreError> {

@@ -45,6 +45,10 @@ impl Log for PostgresStore {
         .map_err(|fault| fault.error)
     }
 
+    fn epoch(&self) -> u64 {
+        self.pool.epoch()
+    }
+
     async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError> {
         let rows = self.ask(Tenant::project(project), SEQ, &[&project.uuid()]).await?;
         rows.first().map(|row| read_seq(row, project)).transpose()

@@ -41,6 +41,7 @@ mod people;
 mod project;
 mod projects;
 mod purging;
+mod rates;
 mod records;
 mod rows;
 mod snapshots;
@@ -58,6 +59,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use uuid::Uuid;
 
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
@@ -77,6 +79,8 @@ pub struct PostgresStore {
     pool: Arc<Pool>,
     writer: Writer,
     config: PostgresConfig,
+    /// Tells what this node wrote from what others did.
+    node: Uuid,
 }
 
 impl PostgresStore {
@@ -86,8 +90,8 @@ impl PostgresStore {
         transfer::check_finished(&config).await?;
         let pool = Arc::new(Pool::new(&config)?);
         let writer = Writer::start(&pool, config.batch_max);
-        let store = Self { pool, writer, config };
-        store.check_durability().await?;
+        let mut store = Self { pool, writer, config, node: Uuid::nil() };
+        store.node = store.introduce().await?;
         Ok(store)
     }
 
@@ -97,10 +101,12 @@ impl PostgresStore {
     }
 
     /// An answer means that a record is durable: a server that forgets what it acknowledged is refused.
-    async fn check_durability(&self) -> Result<(), StoreError> {
-        const SELECT: &str = "SELECT current_setting('synchronous_commit'), current_setting('fsync')";
+    /// Answers with a name for this node, drawn by the server: the store has no chance of its own.
+    async fn introduce(&self) -> Result<Uuid, StoreError> {
+        const SELECT: &str =
+            "SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid()";
         let rows = self.ask(Tenant::nobody(), SELECT, &[]).await?;
-        let Some(row) = rows.first() else { return Ok(()) };
+        let row = rows.first().ok_or_else(|| StoreError::Away("PostgreSQL left an answer out".to_owned()))?;
         if row.get::<_, &str>(0) == "off" {
             return Err(StoreError::Failed(
                 "PostgreSQL has synchronous_commit = off, which loses acknowledged records in a crash; set it to on"
@@ -110,7 +116,7 @@ impl PostgresStore {
         if row.get::<_, &str>(1) == "off" {
             tracing::warn!("PostgreSQL has fsync = off: a power loss may destroy everything");
         }
-        Ok(())
+        Ok(row.get(2))
     }
 
     /// One statement that reads: one way to the server and back.

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::accounts::{commit_if_changed, insert_audit};
 use super::error::{Again, Fault};
+use super::rates::read_calls;
 use super::rows::{Cells, micros};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{
@@ -199,7 +200,15 @@ impl PostgresStore {
 
     /// Whoever has the token may see its connection; that opens the row of its key.
     async fn load_grant(&self, hash: &CredentialHash) -> Result<Option<Grant>, Fault> {
-        const OPEN: &str = "SELECT set_config('mnemon.key', c.key_id::text, true) FROM connection c WHERE c.hash = $1";
+        const OPEN: &str = "
+            SELECT set_config('mnemon.key', c.key_id::text, true), set_config('mnemon.project', c.project_id::text, true)
+            FROM connection c
+            WHERE c.hash = $1";
+        const CALLS: &str = "
+            SELECT w.counter_id, w.calls
+            FROM connection c
+            JOIN call_window w ON w.project_id = c.project_id AND w.counter_id = c.id
+            WHERE c.hash = $1 AND w.node_id <> $2";
         const SELECT: &str = "
             SELECT c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
             FROM connection c
@@ -207,8 +216,12 @@ impl PostgresStore {
             WHERE c.hash = $1";
         let bytes = hash.as_bytes().as_slice();
         let tx = Tx::read_latest(&self.pool, Tenant::credential(hash)).await?;
-        let answers = tx.finish(vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
-        Ok(answers.get(1).and_then(|rows| rows.first()).map(read_grant).transpose()?)
+        let asks = vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes]), ask(CALLS, &[&bytes, &self.node])];
+        let answers = tx.finish(asks).await?;
+        let [_, found, calls] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
+        let Some(grant) = found.first().map(read_grant).transpose()? else { return Ok(None) };
+        let calls_elsewhere = read_calls(calls, grant.id.uuid())?;
+        Ok(Some(Grant { calls_elsewhere, ..grant }))
     }
 }
 
@@ -293,6 +306,7 @@ fn read_grant(row: &Row) -> Result<Grant, StoreError> {
         resource: cells.text(3, "resource")?,
         expires_at: cells.time(4, "expires_at")?,
         is_revoked: cells.flag(5, "revoked_at")?,
+        calls_elsewhere: Vec::new(),
     })
 }
 

@@ -55,6 +55,11 @@ impl Tenant {
         Self { account: id.to_string(), ..Self::default() }
     }
 
+    /// An account that may be the first: whether there are others is seen too.
+    pub(super) fn new_account(id: AccountId) -> Self {
+        Self { pass: "upkeep", ..Self::account(id) }
+    }
+
     /// One project's memory, by an act that the account's audit log notes.
     pub(super) fn project_of(project: ProjectId, account: AccountId) -> Self {
         Self { project: project.to_string(), account: account.to_string(), ..Self::default() }

@@ -15,8 +15,7 @@ use crate::{Accounts, Actor, AuditEntry, NewKey, StoreError};
 #[async_trait]
 impl Accounts for SqliteStore {
     async fn has_accounts(&self) -> Result<bool, StoreError> {
-        const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM account)";
-        self.readers.read(|conn| Ok(conn.prepare_cached(SELECT)?.query_row([], |row| row.get(0))?))
+        self.readers.read(has_accounts)
     }
 
     async fn insert_first(
@@ -26,14 +25,19 @@ impl Accounts for SqliteStore {
         member: Member,
         key: NewKey,
         audit: Vec<AuditEntry>,
-    ) -> Result<(), StoreError> {
+        only_first: bool,
+    ) -> Result<bool, StoreError> {
         let act = move |tx: &mut Tx<'_>| {
+            if only_first && has_accounts(tx.conn)? {
+                return Ok(false);
+            }
             tx.touch_people();
             insert_account(tx.conn, &account)?;
             insert_project(tx.conn, &project)?;
             insert_member(tx.conn, &member)?;
             insert_key(tx.conn, &key)?;
-            audit.iter().try_for_each(|entry| insert_audit(tx.conn, entry, 1))
+            audit.iter().try_for_each(|entry| insert_audit(tx.conn, entry, 1))?;
+            Ok(true)
         };
         self.writer.write(act).await
     }
@@ -121,6 +125,11 @@ pub(super) fn note_if_changed(tx: &mut Tx<'_>, changed: usize, audit: &AuditEntr
         insert_audit(tx.conn, audit, 1)?;
     }
     Ok(changed > 0)
+}
+
+fn has_accounts(conn: &Connection) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM account)";
+    Ok(conn.prepare_cached(SELECT)?.query_row([], |row| row.get(0))?)
 }
 
 fn insert_account(conn: &Connection, account: &Account) -> Result<(), StoreError> {

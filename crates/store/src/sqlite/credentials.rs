@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 
 use super::SqliteStore;
 use super::rows::Cells;
-use crate::{Credential, Credentials, Presented, StoreError};
+use crate::{CallsElsewhere, Credential, Credentials, Presented, StoreError};
 
 #[async_trait]
 impl Credentials for SqliteStore {
@@ -25,7 +25,7 @@ impl Credentials for SqliteStore {
         let cell = self.memory.seqs.raise(credential.project, seq);
         let seq = Seq(cell.load(std::sync::atomic::Ordering::Acquire));
         self.memory.credentials.keep(*hash, Arc::clone(&credential), cell, generation);
-        Ok(Some(Presented { credential, seq }))
+        Ok(Some(Presented { credential, seq, elsewhere: CallsElsewhere::default() }))
     }
 }
 

@@ -40,6 +40,11 @@ impl Log for SqliteStore {
         }
     }
 
+    fn epoch(&self) -> u64 {
+        // A directory is one process's alone: nobody takes over while it runs.
+        0
+    }
+
     async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError> {
         if let Some(seq) = self.memory.seqs.find(project) {
             return Ok(Some(seq));

@@ -10,7 +10,7 @@ use mnemon_core::{CredentialHash, ProjectId, Seq};
 use parking_lot::RwLock;
 
 use super::known_records::KnownRecords;
-use crate::{Credential, Grant, Presented};
+use crate::{CallsElsewhere, Credential, Grant, Presented};
 
 /// How many credentials are kept. At about half a kilobyte each this is 16 MB.
 const CREDENTIALS_MAX: usize = 32_768;
@@ -68,7 +68,8 @@ impl KnownCredentials {
         let known = self.inner.read();
         match known.entries.get(hash) {
             Some((credential, seq)) => {
-                Ok(Presented { credential: Arc::clone(credential), seq: Seq(seq.load(Ordering::Acquire)) })
+                let (credential, seq) = (Arc::clone(credential), Seq(seq.load(Ordering::Acquire)));
+                Ok(Presented { credential, seq, elsewhere: CallsElsewhere::default() })
             }
             None => Err(known.generation),
         }

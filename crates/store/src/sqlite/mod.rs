@@ -31,6 +31,7 @@ mod oauth;
 mod people;
 mod projects;
 mod purging;
+mod rates;
 mod readers;
 mod records;
 mod rows;

@@ -27,7 +27,7 @@ const PIECE_ROWS: usize = 1_000;
 /// Tables that say nothing about anybody's memory: the schema's own, what is derived, what ends within a minute, and this
 /// transfer's notes.
 pub(crate) const LEFT_BEHIND: &[&str] =
-    &["migration", "heartbeat", "snapshot", "oauth_code", "rate_window", NOTES_TABLE];
+    &["migration", "heartbeat", "snapshot", "oauth_code", "call_window", NOTES_TABLE];
 
 /// Where the target notes how far the copy has come. Its presence means: not finished, do not serve.
 pub(crate) const NOTES_TABLE: &str = "transfer";

@@ -4,14 +4,19 @@
 //! Writers save and forget and note each thing they were told in a [`Story`]; after the fault, and a new start, the
 //! service is held against the stories.
 
+mod balancer;
 mod kill;
+mod locked;
 mod mounts;
+pub mod nodes;
 mod power;
 mod service;
 mod story;
 mod writers;
 
+pub use balancer::Balancer;
 pub use kill::{KillReport, kill};
+pub use locked::LockedReport;
 pub use mounts::{Mounted, make_ext4, missing_for_mounts};
 pub use power::{PowerReport, power, power_under};
 pub use service::{Program, Service, Signal};

@@ -29,6 +29,10 @@ pub struct Program {
     pub under: Vec<OsString>,
     /// The key from an earlier start on the same data.
     pub key: Option<String>,
+    /// A database to use instead of the directory.
+    pub database: Option<String>,
+    /// Where it has to listen, where that matters.
+    pub listen: Option<SocketAddr>,
 }
 
 /// A running service. It is killed when this is dropped.
@@ -38,6 +42,8 @@ pub struct Service {
     pub address: SocketAddr,
     /// The key made by the first start on these data.
     pub key: String,
+    /// The operator's token, if this start made it.
+    pub operator_token: Option<String>,
     /// The process itself, not the program that runs it.
     pub pid: u32,
     child: Child,
@@ -66,6 +72,8 @@ impl Program {
             scratch: scratch.to_owned(),
             under: Vec::new(),
             key: None,
+            database: None,
+            listen: None,
         }
     }
 
@@ -91,6 +99,7 @@ impl Program {
         Ok(Service {
             address: told["address"].as_str().context("a ready file has the address")?.parse()?,
             key: key.context("the service told no key, and none is known")?,
+            operator_token: told["operator_token"].as_str().map(str::to_owned),
             pid,
             child,
             log,
@@ -102,7 +111,11 @@ impl Program {
         words.push(self.binary.clone().into());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg("serve");
-        command.arg("--data-dir").arg(&self.data_dir).args(["--listen", "127.0.0.1:0"]).arg("--ready-file").arg(ready);
+        let listen = self.listen.map_or_else(|| "127.0.0.1:0".to_owned(), |address| address.to_string());
+        command.arg("--data-dir").arg(&self.data_dir).args(["--listen", &listen]).arg("--ready-file").arg(ready);
+        if let Some(url) = &self.database {
+            command.args(["--database", url]);
+        }
         // Neither the settings of who runs this nor a file that lies about may change what is tested.
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MNEMON_")) {
             command.env_remove(name);
@@ -113,6 +126,18 @@ impl Program {
     }
 }
 
+/// Sends a signal to a process.
+pub(super) fn send(pid: u32, signal: Signal) -> Result<()> {
+    let name = match signal {
+        Signal::Terminate => "-TERM",
+        Signal::Stop => "-STOP",
+        Signal::Continue => "-CONT",
+        Signal::Kill => "-KILL",
+    };
+    let status = Command::new("kill").args([name, &pid.to_string()]).status()?;
+    if status.success() { Ok(()) } else { bail!("the signal {name} could not be sent") }
+}
+
 impl Service {
     /// A connection with the service's key.
     pub async fn connect(&self) -> Result<Wire> {
@@ -121,14 +146,7 @@ impl Service {
 
     /// Sends a signal to the service itself.
     pub fn signal(&self, signal: Signal) -> Result<()> {
-        let name = match signal {
-            Signal::Terminate => "-TERM",
-            Signal::Stop => "-STOP",
-            Signal::Continue => "-CONT",
-            Signal::Kill => "-KILL",
-        };
-        let status = Command::new("kill").args([name, &self.pid.to_string()]).status()?;
-        if status.success() { Ok(()) } else { bail!("the signal {name} could not be sent") }
+        send(self.pid, signal)
     }
 
     /// Kills it with no chance to tidy up, and waits until it is gone.

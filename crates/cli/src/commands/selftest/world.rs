@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mnemon_core::{
-    Access, AccountId, Clock, DepartmentId, IdSource, MemberId, PlanName, PlanTable, ProjectId, Role, Timestamp,
+    Access, AccountId, Clock, CredentialKind, DepartmentId, IdSource, MemberId, PlanName, PlanTable, ProjectId, Role,
+    Timestamp, make_token,
 };
 use mnemon_engine::admin::{AdminContext, NewDepartment, NewKeyRequest, NewMember};
 use mnemon_engine::{CallContext, Engine, EngineConfig, SystemIds};
 use mnemon_gateway::Outgoing;
+use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
+use mnemon_store::{Accounts, Store};
 
 use super::chance::{Chance, MovedClock};
 use super::model::{Model, Person};
@@ -23,6 +26,15 @@ const MEMBERS_PER_ACCOUNT: usize = 7;
 pub struct Holder {
     pub id: MemberId,
     pub keys: Vec<(usize, String)>,
+}
+
+/// Makes sure that nobody's memory is in the way.
+pub async fn check_empty(url: &str) -> anyhow::Result<()> {
+    let store = PostgresStore::open(PostgresConfig::new(url)).await?;
+    let is_empty = !store.has_accounts().await?;
+    store.close().await;
+    anyhow::ensure!(is_empty, "the database holds accounts; give an empty one, the selftest fills it");
+    Ok(())
 }
 
 pub struct World {
@@ -40,15 +52,19 @@ pub struct World {
 }
 
 impl World {
-    pub async fn make(chance: Chance) -> anyhow::Result<Self> {
+    /// Makes one in a scratch directory, or in a database beside those made before.
+    pub async fn make(chance: Chance, database: Option<&str>) -> anyhow::Result<Self> {
         let clock = Arc::new(MovedClock::default());
         let name = SystemIds.uuid(clock.now()).simple().to_string();
         let folder = std::env::temp_dir().join(format!("mnemon-selftest-{name}"));
-        let store = Arc::new(SqliteStore::open(&folder)?);
+        let store: Arc<dyn Store> = match database {
+            Some(url) => Arc::new(PostgresStore::open(PostgresConfig::new(url)).await?),
+            None => Arc::new(SqliteStore::open(&folder)?),
+        };
         let config =
             EngineConfig { plans: PlanTable::default(), index_bytes_max: 64 << 20, outgoing: Outgoing::default() };
-        let engine = Engine::new(store, clock.clone(), Arc::new(SystemIds), config);
-        let token = engine.first_operator_token().await?.expect("a new store has no operator yet");
+        let token = make_token(CredentialKind::Operator, &SystemIds.secret());
+        let engine = Engine::new(store, clock.clone(), Arc::new(SystemIds), config).with_operator_token(&token);
         let operator = engine.authenticate_admin(token.expose()).await?;
         let mut world = Self {
             chance,

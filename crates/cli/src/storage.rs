@@ -1,0 +1,63 @@
+//! Picking the store: the one place that knows both engines.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use mnemon_server::config::{DatabaseConfig, StorageConfig};
+use mnemon_store::Store;
+use mnemon_store::postgres::{PostgresConfig, PostgresStore};
+use mnemon_store::sqlite::SqliteStore;
+
+/// Opens the storage that the configuration names.
+pub async fn open(config: &StorageConfig) -> anyhow::Result<Arc<dyn Store>> {
+    let Some(database) = &config.database else {
+        let data_dir = &config.data_dir;
+        let store = SqliteStore::open(data_dir).with_context(|| format!("can't use {}", data_dir.display()))?;
+        return Ok(Arc::new(store));
+    };
+    let store = PostgresStore::open(to_postgres(database)).await;
+    Ok(Arc::new(store.with_context(|| format!("can't use {}", name(config)))?))
+}
+
+fn to_postgres(database: &DatabaseConfig) -> PostgresConfig {
+    PostgresConfig {
+        url: database.url.expose().clone(),
+        role: database.role.clone(),
+        connections_max: database.connections_max,
+        batch_max: database.batch_max,
+    }
+}
+
+/// What people call the storage: never with a password.
+pub fn name(config: &StorageConfig) -> String {
+    match &config.database {
+        None => config.data_dir.display().to_string(),
+        Some(database) => without_password(database.url.expose()),
+    }
+}
+
+/// An address as it may be shown.
+pub fn without_password(url: &str) -> String {
+    let (before, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let rest = rest.split('?').next().unwrap_or_default();
+    let (user, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+    let user = user.split(':').next().unwrap_or_default();
+    if user.is_empty() { format!("{before}://{place}") } else { format!("{before}://{user}@{place}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let check = |url: &str, shown: &str| assert_eq!(without_password(url), shown);
+        check(
+            "postgres://me:secret@db.example.com:5432/mnemon?sslmode=require",
+            "postgres://me@db.example.com:5432/mnemon",
+        );
+        check("postgres://me:se@cret@host/db", "postgres://me@host/db");
+        check("postgres://host/db?password=secret", "postgres://host/db");
+        check("postgresql://me@%2Frun%2Fpg/db", "postgresql://me@%2Frun%2Fpg/db");
+    }
+}

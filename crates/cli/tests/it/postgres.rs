@@ -1,0 +1,60 @@
+//! The service on PostgreSQL, as a person starts it.
+
+use mnemon_testkit::postgres::Database;
+
+use crate::process::Place;
+
+fn database() -> Database {
+    Database::fresh().expect("PostgreSQL is installed: apt-get install postgresql")
+}
+
+#[test]
+fn a_service_on_postgresql_starts_from_nothing_and_is_in_good_health() {
+    let (place, database) = (Place::new(), database());
+    let first = place.serve(&["--database", &database.url]);
+    let (url, key) = (first.url.clone(), first.key());
+    let saved = place.run(&["remember", "the boiler is in the cellar", "--url", &url, "--key", &key]);
+    assert_eq!((saved.code, saved.err.as_str()), (0, ""), "{}", saved.out);
+    let second = place.serve(&["--database", &database.url]);
+    let found = place.run(&["search", "boiler", "--url", &second.url, "--key", &key]);
+    assert!(found.out.contains("the boiler is in the cellar"), "{found:?}");
+    let done = place.run(&["doctor", "--database", &database.url, "--url", &url, "--key", &key]);
+    assert_eq!(done.code, 0, "{}", done.out);
+    let expected = "ok      PostgreSQL: reached and written to; its schema is current, and row-level security holds\n";
+    assert!(done.out.contains(expected), "{}", done.out);
+}
+
+#[test]
+fn a_database_that_is_not_there_is_said_in_words_and_without_the_password() {
+    let place = Place::new();
+    let url = "postgres://mnemon:hunter2-secret@127.0.0.1:1/mnemon";
+    let done = place.run(&["serve", "--database", url]);
+    assert_eq!(done.code, 1);
+    let expected = "can't use postgres://mnemon@127.0.0.1:1/mnemon: storage is away: can't connect to PostgreSQL";
+    assert!(done.err.contains(expected), "{}", done.err);
+    let doctor = place.run(&["doctor", "--database", url, "--key", "k"]);
+    assert!(
+        doctor.out.contains("FAILED  PostgreSQL: can't use postgres://mnemon@127.0.0.1:1/mnemon"),
+        "{}",
+        doctor.out
+    );
+    let printed = place.run(&["config", "print", "--database", url]);
+    assert!(printed.out.contains("database = \"***\""), "{}", printed.out);
+    for text in [done.err, done.out, doctor.out, doctor.err, printed.out] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    let wrong = place.run(&["serve", "--database", "mysql://root:hunter2@host/db"]);
+    assert!(
+        wrong.err.contains("storage.database must begin with postgres://") && !wrong.err.contains("hunter2"),
+        "{wrong:?}"
+    );
+}
+
+#[test]
+fn random_calls_leak_nothing_on_postgresql() {
+    let (place, database) = (Place::new(), database());
+    let done = place.run(&["selftest", "isolation", "--cases", "1600", "--database", &database.url]);
+    assert_eq!(done.out, "isolation: 1600 cases, 0 leaks, 0 other mismatches (seed 1)\n", "{}", done.err);
+    let again = place.run(&["selftest", "isolation", "--cases", "1", "--database", &database.url]);
+    assert!(again.err.contains("the database holds accounts; give an empty one"), "{again:?}");
+}

@@ -1,0 +1,318 @@
+//! The same random calls to a service on SQLite and to one on PostgreSQL: every answer equal, byte for byte, order and
+//! scores included.
+
+use std::time::Duration;
+
+use mnemon_core::Role;
+use mnemon_testkit::{Answer, MemberSpec, Organization, TestServer, TestServerOptions, TestStore};
+use serde_json::{Value, json};
+
+/// How many calls all runs make together; each run has its own seed and a fresh service.
+const CALLS_PER_RUN: usize = 2_600;
+
+const WORDS: [&str; 24] = [
+    "boiler",
+    "valve",
+    "cellar",
+    "deploy",
+    "Tuesday",
+    "invoice",
+    "kitchen",
+    "budget",
+    "server",
+    "backup",
+    "ключ",
+    "подвал",
+    "größe",
+    "café",
+    "release",
+    "owner",
+    "contract",
+    "window",
+    "attic",
+    "schedule",
+    "printer",
+    "garden",
+    "password policy",
+    "the",
+];
+const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
+
+/// Numbers that look random and are the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    fn percent(&mut self, of_hundred: usize) -> bool {
+        self.below(100) < of_hundred
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    fn text(&mut self) -> String {
+        let count = 2 + self.below(5);
+        (0..count).map(|_| *self.pick(&WORDS)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// One service, with the people in it.
+struct Side {
+    server: TestServer,
+    organization: Organization,
+    keys: Vec<String>,
+}
+
+/// Both, and what calls may name.
+struct Pair {
+    sides: [Side; 2],
+    members: Vec<String>,
+    departments: Vec<String>,
+    records: Vec<String>,
+    chance: Chance,
+}
+
+struct Call {
+    method: &'static str,
+    path: String,
+    key: usize,
+    idempotency_key: Option<String>,
+    body: Value,
+}
+
+impl Side {
+    async fn start(store: TestStore) -> (Self, Vec<String>, Vec<String>) {
+        let server = TestServer::start_with(TestServerOptions { store, ..TestServerOptions::default() }).await;
+        let organization = server.organization().await;
+        let account = organization.account;
+        let top = server.department(account, "Top", None).await;
+        let left = server.department(account, "Left", Some(top)).await;
+        let right = server.department(account, "Right", Some(top)).await;
+        let spec = |name, role, department| MemberSpec { name, role, department, ..MemberSpec::default() };
+        let specs = [
+            spec("Ada", Role::Admin, None),
+            spec("Hilda", Role::Head, Some(top)),
+            spec("Lea", Role::Member, Some(left)),
+            spec("Rob", Role::Member, Some(right)),
+        ];
+        let mut keys = Vec::new();
+        for spec in specs {
+            keys.push(server.member(&organization, spec).await.key);
+        }
+        let listed = server.caller(&keys[0]).manage("GET", &format!("/accounts/{account}/members"), Value::Null).await;
+        let ids = listed["members"].as_array().expect("a list").iter();
+        let members = ids.map(|member| member["id"].as_str().expect("an id").to_owned()).collect();
+        let departments = [top, left, right].map(|id| id.to_string()).to_vec();
+        (Self { server, organization, keys }, members, departments)
+    }
+
+    async fn answer(&self, call: &Call) -> Answer {
+        let request = http::Request::builder()
+            .method(call.method)
+            .uri(&call.path)
+            .header("host", "mnemon.test")
+            .header("authorization", format!("Bearer {}", self.keys[call.key]))
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        let request = match &call.idempotency_key {
+            Some(key) => request.header("x-idempotency-key", key),
+            None => request,
+        };
+        let body = if call.body.is_null() { String::new() } else { call.body.to_string() };
+        self.server.deliver(request.body(body.into_bytes()).expect("a request")).await
+    }
+}
+
+impl Pair {
+    async fn start(seed: u64) -> Self {
+        let (sqlite, members, departments) = Side::start(TestStore::Sqlite).await;
+        let (postgres, ..) = Side::start(TestStore::Postgres).await;
+        assert_eq!(sqlite.keys, postgres.keys, "both count the same ids");
+        assert_eq!(sqlite.organization.project, postgres.organization.project);
+        Self { sides: [sqlite, postgres], members, departments, records: Vec::new(), chance: Chance(seed) }
+    }
+
+    fn tool(&mut self, name: &str, arguments: Value) -> Call {
+        let key = self.chance.below(4);
+        let params = json!({"name": name, "arguments": arguments});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        Call { method: "POST", path: "/mcp".to_owned(), key, idempotency_key: None, body }
+    }
+
+    fn admin(&self, method: &'static str, path: String, body: Value) -> Call {
+        Call { method, path: format!("/admin/v1{path}"), key: 0, idempotency_key: None, body }
+    }
+
+    fn next_call(&mut self) -> Call {
+        let (account, project) = (self.sides[0].organization.account, self.sides[0].organization.project);
+        match self.chance.below(100) {
+            0..=39 => self.save(),
+            40..=69 => self.search(),
+            70..=76 => {
+                let memory_id = self.some_record();
+                self.tool("forget", json!({"memory_id": memory_id}))
+            }
+            77..=78 => {
+                let source_id = self.source();
+                self.tool("forget", json!({"source_id": source_id}))
+            }
+            79..=83 => {
+                let mut arguments = json!({"source_id": self.source()});
+                if self.chance.percent(60) {
+                    arguments["current_source_hash"] = json!(self.hash());
+                }
+                self.tool("validate_memory", arguments)
+            }
+            84..=87 => {
+                let record = self.some_record();
+                self.admin("POST", format!("/records/{record}/restore"), Value::Null)
+            }
+            88 => {
+                let name = *self.chance.pick(&["team", "%D0%9A%D0%BB%D1%8E%D1%87%D0%B8"]);
+                self.admin("DELETE", format!("/projects/{project}/workspaces/{name}"), Value::Null)
+            }
+            89..=90 => self.change_member(),
+            91 => {
+                let record = self.some_record();
+                self.admin("DELETE", format!("/records/{record}?purge=true"), Value::Null)
+            }
+            92..=93 => {
+                let query =
+                    *self.chance.pick(&["limit=5", "forgotten=true", "source_id=page-1", "workspace=team&limit=7"]);
+                self.admin("GET", format!("/projects/{project}/records?{query}"), Value::Null)
+            }
+            94 => self.admin("GET", format!("/projects/{project}/workspaces"), Value::Null),
+            95 => self.admin("GET", format!("/accounts/{account}/audit?limit=20"), Value::Null),
+            96 => self.admin("GET", format!("/accounts/{account}/members"), Value::Null),
+            97 => self.admin("GET", format!("/projects/{project}/keys"), Value::Null),
+            98 => self.admin("GET", format!("/projects/{project}/usage"), Value::Null),
+            _ => {
+                let body = json!({"query": self.chance.text(), "limit": 5});
+                self.admin("POST", format!("/projects/{project}/explain"), body)
+            }
+        }
+    }
+
+    fn save(&mut self) -> Call {
+        let mut arguments = json!({"content": self.chance.text(), "workspace": self.chance.pick(&WORKSPACES)});
+        if self.chance.percent(40) {
+            arguments["scope"] = json!(self.chance.pick(&["draft", "department", "shared"]));
+        }
+        if self.chance.percent(35) {
+            arguments["source_id"] = json!(self.source());
+            if self.chance.percent(70) {
+                arguments["source_hash"] = json!(self.hash());
+            }
+        }
+        if self.chance.percent(25) {
+            arguments["fact_key"] = json!(self.chance.pick(&["boiler.room", "deploy.day", "ключ"]));
+        }
+        if self.chance.percent(15) {
+            let day = 15 + self.chance.below(10);
+            arguments["valid_until"] = json!(format!("2027-01-{day:02}T12:00:00Z"));
+        }
+        if self.chance.percent(15) {
+            arguments["confidence"] = json!(self.chance.below(100) as f64 / 100.0);
+        }
+        let idempotency_key = self.chance.percent(15).then(|| format!("key-{}", self.chance.below(40)));
+        Call { idempotency_key, ..self.tool("remember", arguments) }
+    }
+
+    fn search(&mut self) -> Call {
+        let mut arguments = json!({"query": self.chance.text(), "workspace": self.chance.pick(&WORKSPACES)});
+        if self.chance.percent(30) {
+            arguments["limit"] = json!(1 + self.chance.below(50));
+        }
+        if self.chance.percent(20) {
+            arguments["scope"] = json!(self.chance.pick(&["draft", "department", "shared"]));
+        }
+        if self.chance.percent(20) {
+            arguments["exclude_stale"] = json!(true);
+        }
+        self.tool("search", arguments)
+    }
+
+    /// A change of who may see what.
+    fn change_member(&mut self) -> Call {
+        let account = self.sides[0].organization.account;
+        let member = self.chance.pick(&self.members[1..]).clone();
+        let department = self.chance.pick(&self.departments).clone();
+        let body = match self.chance.below(3) {
+            0 => json!({"department_id": department}),
+            1 => json!({"department_id": null}),
+            _ => json!({"role": self.chance.pick(&["head", "member"])}),
+        };
+        self.admin("PATCH", format!("/accounts/{account}/members/{member}"), body)
+    }
+
+    fn source(&mut self) -> String {
+        format!("page-{}", self.chance.below(6))
+    }
+
+    fn hash(&mut self) -> String {
+        format!("hash-{}", self.chance.below(3))
+    }
+
+    fn some_record(&mut self) -> String {
+        if self.records.is_empty() {
+            return "01949d3e-0000-7000-8000-000000000000".to_owned();
+        }
+        let at = self.chance.below(self.records.len());
+        self.records[at].clone()
+    }
+
+    async fn play(&mut self) {
+        if self.chance.percent(10) {
+            let by = Duration::from_secs(self.chance.below(7_200) as u64);
+            self.sides.iter().for_each(|side| side.server.clock.advance(by));
+        }
+        let call = self.next_call();
+        let [on_sqlite, on_postgres] = [self.sides[0].answer(&call).await, self.sides[1].answer(&call).await];
+        let told = |answer: &Answer| (answer.status, answer.text.clone());
+        assert_eq!(told(&on_sqlite), told(&on_postgres), "{} {} {}", call.method, call.path, call.body);
+        assert!(on_sqlite.status < 500, "{}", on_sqlite.text);
+        let saved: Value = serde_json::from_str(&on_sqlite.text).unwrap_or_default();
+        if let Some(id) = saved["result"]["structuredContent"]["id"].as_str() {
+            self.records.push(id.to_owned());
+        }
+    }
+}
+
+async fn run(seed: u64) {
+    let mut pair = Pair::start(seed).await;
+    for _ in 0..CALLS_PER_RUN {
+        pair.play().await;
+    }
+    assert!(pair.records.len() > CALLS_PER_RUN / 5, "enough was saved to tell anything");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_engines_answer_alike_first_run() {
+    run(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_engines_answer_alike_second_run() {
+    run(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_engines_answer_alike_third_run() {
+    run(3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_engines_answer_alike_fourth_run() {
+    run(4).await;
+}

@@ -1,0 +1,387 @@
+//! Three nodes, one PostgreSQL and a balancer, all of them real processes: what each save and revocation means on the other
+//! nodes, and what is left after a node or the database was killed.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use mnemon_scratch_postgres::{Cluster, ClusterOptions};
+use serde_json::{Value, json};
+
+use super::balancer::Balancer;
+use super::service::{Program, Service, Signal};
+
+const NODES: usize = 3;
+/// How long the service may take to answer again, counted from the moment the database does.
+const BACK_MAX: Duration = Duration::from_secs(5);
+/// How much a node may grow while the database is away.
+const GROWTH_MAX_BYTES: u64 = 64 << 20;
+
+/// Everything that runs.
+pub struct Nodes {
+    /// The way in.
+    pub balancer: Balancer,
+    /// The nodes themselves.
+    pub services: Vec<Option<Service>>,
+    /// The admin's key of the first account.
+    pub key: String,
+    operator: String,
+    programs: Vec<Program>,
+    client: reqwest::Client,
+}
+
+impl Nodes {
+    /// Starts nodes on a database, which may be empty, and a balancer before them.
+    pub async fn start(binary: &Path, url: &str, scratch: &Path) -> Result<Self> {
+        let (mut programs, mut services) = (Vec::new(), Vec::new());
+        let (mut key, mut operator) = (None, None);
+        for nth in 0..NODES {
+            let folder = scratch.join(format!("node-{nth}"));
+            std::fs::create_dir_all(&folder)?;
+            let mut program = Program::new(binary, &folder, &folder);
+            program.database = Some(url.to_owned());
+            program.key.clone_from(&key);
+            let service = program.start().await?;
+            key.get_or_insert_with(|| service.key.clone());
+            operator = operator.or_else(|| service.operator_token.clone());
+            programs.push(program);
+            services.push(Some(service));
+        }
+        let addresses: Vec<SocketAddr> = services.iter().flatten().map(|service| service.address).collect();
+        Ok(Self {
+            balancer: Balancer::start(&addresses, scratch)?,
+            services,
+            key: key.context("the first node made a key")?,
+            operator: operator.context("the first node made the operator's token")?,
+            programs,
+            client: crate::server::plain_client(),
+        })
+    }
+
+    pub(super) fn client(&self) -> &reqwest::Client {
+        &self.client
+    }
+
+    fn node(&self, nth: usize) -> Result<&Service> {
+        self.services[nth].as_ref().context("the node runs")
+    }
+
+    /// Calls a tool through the balancer, or at an address.
+    pub async fn call(&self, at: SocketAddr, key: &str, tool: &str, arguments: Value) -> Result<Value> {
+        call(&self.client, at, key, tool, arguments, None).await
+    }
+
+    async fn manage(&self, method: reqwest::Method, path: &str, body: Value) -> Result<Value> {
+        let url = format!("http://{}/admin/v1{path}", self.balancer.address);
+        let request = self.client.request(method, url).bearer_auth(&self.operator);
+        let request = if body.is_null() { request } else { request.json(&body) };
+        let response = request.send().await?;
+        let status = response.status();
+        let text = response.text().await?;
+        ensure!(status.is_success(), "{path}: {status} {text}");
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Saves through one node and looks through another, as the balancer deals them. Answers how many of them were seen.
+    pub async fn read_your_writes(&self, count: usize) -> Result<usize> {
+        let mut seen = 0;
+        for n in 0..count {
+            let text = format!("the bolt marked m{n}x is in drawer {n}");
+            let saved = self.call(self.balancer.address, &self.key, "remember", json!({"content": text})).await?;
+            let query = json!({"query": format!("m{n}x"), "limit": 1});
+            let found = self.call(self.balancer.address, &self.key, "search", query).await?;
+            seen += usize::from(found["structuredContent"]["result"][0]["id"] == saved["structuredContent"]["id"]);
+        }
+        Ok(seen)
+    }
+
+    /// Makes keys, uses each on every node, revokes it, and asks every node again. Answers how many were refused everywhere.
+    pub async fn revocations(&self, count: usize) -> Result<usize> {
+        let (project, member) = self.whoami().await?;
+        let mut refused = 0;
+        for _ in 0..count {
+            let path = format!("/projects/{project}/keys");
+            let made =
+                self.manage(reqwest::Method::POST, &path, json!({"member_id": member, "access": "write"})).await?;
+            let (id, key) = (text(&made, "key_id")?, text(&made, "key")?);
+            for nth in 0..NODES {
+                self.call(self.node(nth)?.address, &key, "search", json!({"query": "bolt"})).await?;
+            }
+            self.manage(reqwest::Method::DELETE, &format!("/keys/{id}"), Value::Null).await?;
+            let mut statuses = Vec::new();
+            for nth in 0..NODES {
+                statuses.push(self.status(self.node(nth)?.address, &key).await?);
+            }
+            refused += usize::from(statuses.iter().all(|status| *status == 401));
+        }
+        Ok(refused)
+    }
+
+    async fn status(&self, at: SocketAddr, key: &str) -> Result<u16> {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+        let request = self.client.post(format!("http://{at}/mcp")).bearer_auth(key).json(&body);
+        Ok(request.header("accept", "application/json, text/event-stream").send().await?.status().as_u16())
+    }
+
+    async fn whoami(&self) -> Result<(String, String)> {
+        let saved = self.call(self.balancer.address, &self.key, "remember", json!({"content": "who am I"})).await?;
+        let project = text(&saved["structuredContent"], "project_id")?;
+        let account = text(&saved["structuredContent"], "tenant_id")?;
+        let members = self.manage(reqwest::Method::GET, &format!("/accounts/{account}/members"), Value::Null).await?;
+        Ok((project, text(&members["members"][0], "id")?))
+    }
+
+    /// Calls with a key of the free plan, 60 calls a minute, at a steady pace through the balancer. Answers how many passed.
+    pub async fn rate_limit(&self, calls: usize, pace: Duration) -> Result<usize> {
+        let account = self.manage(reqwest::Method::POST, "/accounts", json!({"name": "Free", "plan": "free"})).await?;
+        let account = text(&account, "id")?;
+        let project =
+            self.manage(reqwest::Method::POST, &format!("/accounts/{account}/projects"), json!({"name": "p"})).await?;
+        let body = json!({"name": "Fay", "role": "admin"});
+        let member = self.manage(reqwest::Method::POST, &format!("/accounts/{account}/members"), body).await?;
+        let path = format!("/projects/{}/keys", text(&project, "id")?);
+        let body = json!({"member_id": text(&member, "id")?, "access": "write"});
+        let key = text(&self.manage(reqwest::Method::POST, &path, body).await?, "key")?;
+        let mut passed = 0;
+        let mut ticks = tokio::time::interval(pace);
+        for n in 0..calls {
+            ticks.tick().await;
+            let answer =
+                self.call(self.balancer.address, &key, "remember", json!({"content": format!("fact {n}")})).await;
+            match answer {
+                Ok(_) => passed += 1,
+                Err(error) if error.to_string().contains("MCP rate limit exceeded") => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Kills a node and starts it again.
+    pub async fn kill_node(&mut self, nth: usize) -> Result<()> {
+        let service = self.services[nth].take().context("the node runs")?;
+        let address = service.address;
+        service.kill()?;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        self.programs[nth].listen = Some(address);
+        self.programs[nth].key = Some(self.key.clone());
+        self.services[nth] = Some(self.programs[nth].start().await?);
+        Ok(())
+    }
+
+    /// The most that any node holds in memory.
+    pub fn resident_bytes(&self) -> u64 {
+        let bytes = |service: &Service| crate::process::resident_bytes(service.pid).unwrap_or(0);
+        self.services.iter().flatten().map(bytes).max().unwrap_or(0)
+    }
+}
+
+fn text(value: &Value, key: &str) -> Result<String> {
+    value[key].as_str().map(str::to_owned).with_context(|| format!("{value} has no {key}"))
+}
+
+async fn call(
+    client: &reqwest::Client,
+    at: SocketAddr,
+    key: &str,
+    tool: &str,
+    arguments: Value,
+    idempotency_key: Option<&str>,
+) -> Result<Value> {
+    let params = json!({"name": tool, "arguments": arguments});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let mut request = client.post(format!("http://{at}/mcp")).bearer_auth(key).json(&body);
+    request = request.header("accept", "application/json, text/event-stream").timeout(Duration::from_secs(10));
+    if let Some(idempotency_key) = idempotency_key {
+        request = request.header("x-idempotency-key", idempotency_key);
+    }
+    let response = request.send().await?;
+    let status = response.status();
+    let text = response.text().await?;
+    ensure!(status.is_success(), "{status} {text}");
+    let answer: Value = serde_json::from_str(&text)?;
+    let result = &answer["result"];
+    if result["isError"] == true {
+        bail!("{}", result["content"][0]["text"].as_str().unwrap_or_default());
+    }
+    Ok(result.clone())
+}
+
+/// What writers were told, and what was found in the end.
+#[derive(Debug, Clone, Default)]
+pub struct NodesReport {
+    /// Saves that were acknowledged.
+    pub acknowledged: usize,
+    /// Of those, how many are not there.
+    pub lost: usize,
+    /// How many records are there more than once.
+    pub doubled: usize,
+    /// Calls that failed and were made again.
+    pub failed: usize,
+    /// Of those, how many had other words than that storage is away.
+    pub other_words: Vec<String>,
+    /// The longest time from the database's return to the first save.
+    pub back_max: Duration,
+    /// How much the largest node grew.
+    pub growth_bytes: u64,
+}
+
+impl NodesReport {
+    /// Nothing lost, nothing doubled, back in time, no memory taken.
+    pub fn is_passed(&self) -> bool {
+        self.acknowledged > 0
+            && self.lost == 0
+            && self.doubled == 0
+            && self.back_max <= BACK_MAX
+            && self.growth_bytes <= GROWTH_MAX_BYTES
+    }
+}
+
+/// Saves through the balancer until it is stopped, each with an idempotency key, again and again until it is acknowledged.
+struct Writer {
+    task: tokio::task::JoinHandle<Result<Written>>,
+}
+
+#[derive(Default)]
+struct Written {
+    acknowledged: Vec<(String, String)>,
+    failed: usize,
+    other_words: Vec<String>,
+}
+
+/// Words of a fault that a caller may see while something is being killed.
+const EXPECTED: [&str; 4] = ["storage is away", "error sending request", "502", "503"];
+
+impl Writer {
+    fn start(nodes: &Nodes, nth: usize, stop: &Arc<AtomicBool>) -> Self {
+        let (at, key, stop) = (nodes.balancer.address, nodes.key.clone(), Arc::clone(stop));
+        let client = nodes.client.clone();
+        let task = tokio::spawn(async move {
+            let mut written = Written::default();
+            for n in 0.. {
+                if stop.load(Ordering::Acquire) {
+                    break;
+                }
+                let content = format!("writer {nth} saved number {n}");
+                let idempotency_key = format!("w{nth}-{n}");
+                loop {
+                    let arguments = json!({"content": content, "workspace": format!("w{nth}")});
+                    match call(&client, at, &key, "remember", arguments, Some(&idempotency_key)).await {
+                        Ok(saved) => {
+                            written.acknowledged.push((text(&saved["structuredContent"], "id")?, content));
+                            break;
+                        }
+                        Err(error) => {
+                            written.failed += 1;
+                            let words = format!("{error:#}");
+                            if !EXPECTED.iter().any(|expected| words.contains(expected)) {
+                                written.other_words.push(words);
+                            }
+                            tokio::time::sleep(Duration::from_millis(50)).await;
+                        }
+                    }
+                }
+            }
+            Ok(written)
+        });
+        Self { task }
+    }
+}
+
+const WRITERS: usize = 8;
+
+impl Nodes {
+    /// Lets writers write while `fault` happens, and then holds what is stored against what they were told.
+    pub async fn under_load(
+        &mut self,
+        fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>,
+        database: impl Fn(&str) -> Result<String>,
+    ) -> Result<NodesReport> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let writers: Vec<Writer> = (0..WRITERS).map(|nth| Writer::start(self, nth, &stop)).collect();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let before = self.resident_bytes();
+        let back_max = fault(self).await?;
+        let growth_bytes = self.resident_bytes().saturating_sub(before);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop.store(true, Ordering::Release);
+        let mut report = NodesReport { back_max, growth_bytes, ..NodesReport::default() };
+        let mut told: HashSet<String> = HashSet::new();
+        for writer in writers {
+            let written = writer.task.await??;
+            report.failed += written.failed;
+            report.other_words.extend(written.other_words);
+            report.acknowledged += written.acknowledged.len();
+            told.extend(written.acknowledged.into_iter().map(|(id, _)| id));
+        }
+        let stored = database("SELECT id FROM record WHERE content LIKE 'writer %' AND forgotten_at IS NULL")?;
+        let stored: HashSet<&str> = stored.lines().collect();
+        report.lost = told.iter().filter(|id| !stored.contains(id.as_str())).count();
+        let doubled = database("SELECT COUNT(*) - COUNT(DISTINCT content) FROM record WHERE content LIKE 'writer %'")?;
+        report.doubled = doubled.trim().parse()?;
+        Ok(report)
+    }
+
+    /// Waits until a save works again, and tells how long it took.
+    pub async fn until_back(&self) -> Result<Duration> {
+        let began = Instant::now();
+        loop {
+            let content = json!({"content": format!("back after {:?}", began.elapsed())});
+            if self.call(self.balancer.address, &self.key, "remember", content).await.is_ok() {
+                return Ok(began.elapsed());
+            }
+            ensure!(began.elapsed() < Duration::from_secs(60), "the service does not come back");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// A server whose commits reach the disk.
+pub fn durable_cluster() -> Result<Cluster> {
+    Ok(Cluster::start(ClusterOptions { is_durable: true, ..ClusterOptions::default() })?)
+}
+
+/// A primary and a standby that confirms every commit.
+pub fn synchronous_pair() -> Result<(Cluster, Cluster)> {
+    let primary = durable_cluster()?;
+    let standby = Cluster::standby_of(&primary, "standby")?;
+    primary.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'standby'")?;
+    primary.sql("postgres", "SELECT pg_reload_conf()")?;
+    let began = Instant::now();
+    while primary.sql("postgres", "SELECT COUNT(*) FROM pg_stat_replication WHERE sync_state = 'sync'")? != "1" {
+        ensure!(began.elapsed() < Duration::from_secs(30), "the standby does not follow");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok((primary, standby))
+}
+
+/// The address of whichever of the two takes writes.
+pub fn url_of_both(primary: &Cluster, standby: &Cluster, database: &str) -> String {
+    let host = |cluster: &Cluster| cluster.folder().display().to_string().replace('/', "%2F");
+    format!("postgres://postgres@{},{}/{database}?target_session_attrs=read-write", host(primary), host(standby))
+}
+
+/// Kills a server with no chance to tidy up, its children too.
+pub fn kill_server(cluster: &Cluster) -> Result<()> {
+    let pid = cluster.pid()?;
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    super::service::send(pid, Signal::Kill)?;
+    for child in children.split_whitespace() {
+        let _ = super::service::send(child.parse()?, Signal::Kill);
+    }
+    Ok(())
+}
+
+/// Starts a killed server again: its children may have to be gone first.
+pub fn restart_server(cluster: &Cluster) -> Result<()> {
+    let began = Instant::now();
+    while let Err(error) = cluster.start_again() {
+        ensure!(began.elapsed() < Duration::from_secs(30), "PostgreSQL does not start again: {error}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}

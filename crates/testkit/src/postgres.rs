@@ -1,0 +1,18 @@
+//! A throw-away PostgreSQL with the schema in it.
+
+pub use mnemon_scratch_postgres::{Cluster, ClusterOptions, Database};
+use mnemon_store::postgres::{PostgresConfig, PostgresStore};
+
+/// A database of its own, copied from one that has the schema already.
+pub async fn fresh_database() -> Database {
+    let runtime = tokio::runtime::Handle::current();
+    let take = move || {
+        let name = format!("schema_{:08x}", PostgresStore::schema_fingerprint());
+        let migrate = |url: &str| {
+            let open = PostgresStore::open(PostgresConfig::new(url));
+            runtime.block_on(open).expect("an empty database opens");
+        };
+        Database::prepared(&name, migrate).expect("PostgreSQL is installed: apt-get install postgresql")
+    };
+    tokio::task::spawn_blocking(take).await.expect("a database")
+}
