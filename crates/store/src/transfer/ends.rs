@@ -59,9 +59,7 @@ mod tests {
 
     #[test]
     fn a_storage_is_named_by_its_kind() {
-        assert!(
-            matches!(StorageEnd::parse("sqlite:data"), Ok(StorageEnd::Sqlite(dir)) if dir == PathBuf::from("data"))
-        );
+        assert!(matches!(StorageEnd::parse("sqlite:data"), Ok(StorageEnd::Sqlite(dir)) if dir.as_os_str() == "data"));
         assert!(matches!(StorageEnd::parse("postgres://me@host/db"), Ok(StorageEnd::Postgres(_))));
         assert!(matches!(StorageEnd::parse("postgresql://me@host/db"), Ok(StorageEnd::Postgres(_))));
         for wrong in ["", "data", "sqlite:", "mysql://host"] {

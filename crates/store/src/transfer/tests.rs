@@ -115,13 +115,15 @@ async fn fill_house(house: &House, count: usize) {
 /// Every row of every table that is moved, as SQLite tells them.
 fn dump(dir: &Path) -> Vec<(String, Vec<Vec<Value>>)> {
     let conn = Connection::open(dir.join("mnemon.db")).expect("the file is free");
-    let mut tables = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
-    let names: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let mut tables =
+        conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").expect("a schema");
+    let names: Vec<String> =
+        tables.query_map([], |row| row.get(0)).expect("names").map(|name| name.expect("a name")).collect();
     let moved = names.into_iter().filter(|name| !LEFT_BEHIND.contains(&name.as_str()));
     let rows = |name: &str| {
-        let mut statement = conn.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
+        let mut statement = conn.prepare(&format!("SELECT * FROM \"{name}\"")).expect("a table");
         let width = statement.column_count();
-        let read = statement.query_map([], |row| (0..width).map(|at| row.get(at)).collect()).unwrap();
+        let read = statement.query_map([], |row| (0..width).map(|at| row.get(at)).collect()).expect("rows");
         read.map(Result::unwrap).collect::<Vec<Vec<Value>>>()
     };
     moved.map(|name| (name.clone(), rows(&name))).collect()
