@@ -50,9 +50,9 @@ async fn a_credential_reaches_its_upstream_and_no_answer_and_no_file() {
     assert_eq!(answers[3]["has_credential"], true);
     let sent = world.upstream.recorded();
     assert!(sent.iter().any(|request| request.header("x-api-key") == CANARY));
-    assert_eq!(files_with(world.server.data_dir(), CANARY), Vec::<String>::new());
+    assert_eq!(files_with(&world.server.data_dir(), CANARY), Vec::<String>::new());
     assert_ne!(
-        files_with(world.server.data_dir(), &world.upstream.url),
+        files_with(&world.server.data_dir(), &world.upstream.url),
         Vec::<String>::new(),
         "the search would find it"
     );
