@@ -21,6 +21,8 @@ pub(crate) use upstream::{UpstreamArgs, run as run_upstream};
 const NEIGHBOUR_P99_RATIO_MAX: f64 = 1.2;
 /// As many as a project may have running.
 const CALLERS: usize = 8;
+/// What a caller takes between an answer and its next call.
+const PAUSE: Duration = Duration::from_millis(100);
 const TRICKS: [&str; 6] = ["hang", "drip", "flood", "flood-events", "reset", "slow"];
 
 /// How long and how often.
@@ -239,8 +241,9 @@ impl World {
             tokio::spawn(async move {
                 let Ok(mut wire) = Wire::connect(address, &key).await else { return };
                 while wire.post(&body).await.is_ok() {
-                    // An assistant that is told to wait does; without this the refusals themselves would be the load.
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    // An assistant reads its answer before it calls again; without a pause the refusals themselves would
+                    // be the load.
+                    tokio::time::sleep(PAUSE).await;
                 }
             })
         };

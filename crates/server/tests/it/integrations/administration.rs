@@ -101,6 +101,13 @@ async fn credentials_are_taken_up_to_their_limits() {
     };
     world.put("host", body(16, 10)).await;
     world.put("host", body(1, 8_192)).await;
+    let long = |bytes: usize| {
+        let url = format!("{}?q=", world.upstream.url);
+        json!({"url": format!("{url}{}", "x".repeat(bytes - url.len()))})
+    };
+    world.put("long", long(2_048)).await;
+    let refused = world.admin.refusal("PUT", &world.path("/long"), long(2_049)).await;
+    assert_eq!(refused, (400, "url must be a web address of at most 2048 bytes".to_owned()));
     let refused = world.admin.refusal("PUT", &world.path("/host"), body(17, 10)).await;
     assert_eq!(refused, (400, "there are 17 headers; the limit is 16".to_owned()));
     let refused = world.admin.refusal("PUT", &world.path("/host"), body(1, 8_193)).await;
