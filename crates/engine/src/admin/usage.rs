@@ -63,7 +63,9 @@ impl Engine {
         let viewer = ctx.viewer();
         let seen = || sizes.iter().filter(|size| viewer.sees(&size.audience));
         let (mut per_day, mut per_key) = (BTreeMap::<Day, KeyUsage>::new(), BTreeMap::<KeyId, KeyUsage>::new());
-        for row in &rows {
+        // A row without figures says when a key was used to administer, and is no day of work.
+        let counted = |row: &&Usage| row.calls + row.saves + row.searches + row.rejections > 0;
+        for row in rows.iter().filter(counted) {
             per_day.entry(row.day).or_default().add(row);
             per_key.entry(row.key).or_default().add(row);
         }

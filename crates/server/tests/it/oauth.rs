@@ -8,6 +8,7 @@ mod documents;
 mod forms;
 mod lifetimes;
 mod metadata;
+mod noise;
 mod pages;
 
 use mnemon_testkit::oauth::{Flow, Pairs};
