@@ -66,6 +66,8 @@ id_types! {
     ProjectId;
     /// One record inside its project. Sortable by creation time.
     RecordId;
+    /// One uploaded session history inside its project. Sortable by the moment of its first upload.
+    SessionId;
 }
 
 /// The place of a change in its project's log. Commit order equals seq order, so "everything after S" misses nothing.

@@ -22,7 +22,9 @@ pub use account::{Access, Account, Department, Member, Project, Role};
 pub use clock::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
 pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, make_token};
 pub use fact_key::{FactKey, made_fact_key};
-pub use ids::{AccountId, AuditId, ConnectionId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, WorkspaceNo};
+pub use ids::{
+    AccountId, AuditId, ConnectionId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, SessionId, WorkspaceNo,
+};
 pub use limits::{
     CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX, QUERY_BYTES_MAX,
     REQUEST_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, check_content, check_source_text,

@@ -10,6 +10,7 @@ pub mod mcp;
 pub mod memory;
 pub mod oauth;
 pub mod result;
+pub mod sessions;
 pub mod tools;
 
 /// The version of the interface, carried by results.

@@ -457,3 +457,46 @@ CREATE POLICY tenant ON call_window FOR SELECT USING (
     project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 CREATE POLICY upkeep ON call_window USING (current_setting('mnemon.pass', true) = 'upkeep');
 GRANT SELECT, INSERT, UPDATE, DELETE ON call_window TO mnemon_app;
+
+-- A session history, uploaded by its member's agent. `bytes` counts what was received, `kept_bytes` what is still kept of
+-- it; `chain` is a hash over all lines received, and `last_start` with `last_chain` say where the last append began.
+CREATE TABLE session (
+    project_id UUID NOT NULL,
+    id UUID NOT NULL,
+    member_id UUID NOT NULL,
+    bytes BIGINT NOT NULL,
+    kept_bytes BIGINT NOT NULL,
+    redacted BIGINT NOT NULL,
+    chain BYTEA NOT NULL,
+    last_start BIGINT NOT NULL,
+    last_chain BYTEA NOT NULL,
+    modified_at BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    client TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (project_id, id)
+);
+
+CREATE UNIQUE INDEX session_name ON session (project_id, member_id, client, name);
+
+ALTER TABLE session ENABLE ROW LEVEL SECURITY;
+ALTER TABLE session FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON session USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON session TO mnemon_app;
+
+-- A piece of a history: `start` and `size` in bytes as received, `body` compressed text.
+CREATE TABLE session_part (
+    project_id UUID NOT NULL,
+    session_id UUID NOT NULL,
+    start BIGINT NOT NULL,
+    size BIGINT NOT NULL,
+    kept_bytes BIGINT NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (project_id, session_id, start)
+);
+
+ALTER TABLE session_part ENABLE ROW LEVEL SECURITY;
+ALTER TABLE session_part FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON session_part USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON session_part TO mnemon_app;

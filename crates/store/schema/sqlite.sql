@@ -216,6 +216,39 @@ CREATE TABLE guard_release (
     PRIMARY KEY (project_id, hash)
 ) STRICT, WITHOUT ROWID;
 
+-- A session history, uploaded by its member's agent. `bytes` counts what was received, `kept_bytes` what is still kept of
+-- it; `chain` is a hash over all lines received, and `last_start` with `last_chain` say where the last append began.
+CREATE TABLE session (
+    project_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    member_id BLOB NOT NULL,
+    bytes INTEGER NOT NULL,
+    kept_bytes INTEGER NOT NULL,
+    redacted INTEGER NOT NULL,
+    chain BLOB NOT NULL,
+    last_start INTEGER NOT NULL,
+    last_chain BLOB NOT NULL,
+    modified_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    client TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (project_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX session_name ON session (project_id, member_id, client, name);
+
+-- A piece of a history: `start` and `size` in bytes as received, `body` compressed text.
+CREATE TABLE session_part (
+    project_id BLOB NOT NULL,
+    session_id BLOB NOT NULL,
+    start INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    kept_bytes INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (project_id, session_id, start)
+) STRICT, WITHOUT ROWID;
+
 -- One row that is written to find out whether writing works.
 CREATE TABLE heartbeat (
     id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),

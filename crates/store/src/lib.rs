@@ -19,6 +19,7 @@ mod integrations;
 mod oauth;
 pub mod postgres;
 mod rates;
+mod sessions;
 pub mod sqlite;
 mod traits;
 mod transfer;
@@ -35,6 +36,7 @@ pub use integrations::{
 };
 pub use oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use rates::{CallWindow, Calls, CallsElsewhere, Rates};
+pub use sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use traits::{Accounts, Credentials, Log, Records, Sources, Store};
 pub use transfer::{Moved, Progress, Step, StorageEnd, move_everything};
 pub use values::{

@@ -7,7 +7,7 @@ use mnemon_core::{
 };
 
 use crate::{
-    Administration, AuditEntry, Brief, Insert, Inserted, Integrations, NewKey, Oauth, Presented, SourcePart,
+    Administration, AuditEntry, Brief, Insert, Inserted, Integrations, NewKey, Oauth, Presented, Sessions, SourcePart,
     StoreError, Tail, Workspace,
 };
 
@@ -179,7 +179,7 @@ pub trait Accounts: Send + Sync {
 /// Everything together.
 #[async_trait]
 pub trait Store:
-    Records + Log + Sources + Credentials + Accounts + Administration + Oauth + Integrations + crate::Rates
+    Records + Log + Sources + Credentials + Accounts + Administration + Oauth + Integrations + crate::Rates + Sessions
 {
     /// Whether reading and writing would work now; said in words for the operator when not.
     async fn check(&self) -> Result<(), StoreError>;

@@ -29,7 +29,7 @@ pub type MakeEngine = fn() -> Pin<Box<dyn Future<Output = Engine> + Send>>;
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// An id that nothing else in this process has.
-fn fresh_uuid() -> Uuid {
+pub(super) fn fresh_uuid() -> Uuid {
     let n = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     Uuid::from_u128((0x0190_0000_0000_7000_8000_0000_0000_0000 & !0xffff_ffff_ffff) | u128::from(n))
 }

@@ -21,6 +21,7 @@ mod purging;
 mod reading;
 mod records;
 mod running;
+mod sessions;
 mod sources;
 mod walls;
 
@@ -39,6 +40,7 @@ pub use purging::*;
 pub use reading::*;
 pub use records::*;
 pub use running::*;
+pub use sessions::*;
 pub use sources::*;
 pub use walls::*;
 
@@ -128,6 +130,13 @@ macro_rules! conformance {
             tools_are_accepted_by_the_hash_that_was_seen
             integrations_are_their_projects_alone
             credentials_are_resealed_together
+            a_session_grows_at_its_end
+            a_short_part_is_taken_up_by_the_next
+            one_of_many_appends_at_a_place
+            over_the_volume_the_oldest_parts_go
+            sessions_are_apart_and_listed
+            a_deleted_session_is_gone
+            sessions_leave_with_their_member
         );
     };
     (@each $make:expr; $($story:ident)*) => {$(

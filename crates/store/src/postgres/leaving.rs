@@ -1,4 +1,4 @@
-//! How a member leaves: its keys end, and what it saved becomes the heir's, all at once.
+//! How a member leaves: its keys end, its session histories go, and what it saved becomes the heir's, all at once.
 
 use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
@@ -12,6 +12,7 @@ use super::people::lock_account;
 use super::project::{self, Locked};
 use super::projects::list_in_lock_order;
 use super::rows::{AudienceBytes, Cells, integer, micros, places};
+use super::sessions::drop_sessions;
 use super::transaction::{Tenant, Tx, ask};
 use crate::{AuditEntry, MemberDeleted, StoreError, checksum};
 
@@ -59,6 +60,7 @@ impl PostgresStore {
             move_audience(&tx, project.id, id, heir).await?;
             move_sources(&tx, project.id, id, heir).await?;
             drop_idempotency(&tx, project.id, id).await?;
+            drop_sessions(&tx, project.id, id).await?;
             tx.flight(vec![project.flush()]).await?;
         }
         let keys = revoke_keys(&tx, account, id, audit.at).await?;

@@ -44,6 +44,7 @@ mod purging;
 mod rates;
 mod records;
 mod rows;
+mod sessions;
 mod snapshots;
 mod sources;
 mod tls;

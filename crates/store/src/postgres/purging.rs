@@ -81,7 +81,8 @@ impl PostgresStore {
                 OR EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at < $2 AND (
                     EXISTS (SELECT 1 FROM source s WHERE s.project_id = $1)
                     OR EXISTS (SELECT 1 FROM idempotency i WHERE i.project_id = $1)
-                    OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = $1)))";
+                    OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = $1)
+                    OR EXISTS (SELECT 1 FROM session h WHERE h.project_id = $1)))";
         let tx = Tx::read(&self.pool, Tenant::nobody()).await?;
         let tenants: Vec<Tenant> = projects.iter().map(|project| Tenant::project(*project)).collect();
         let ids: Vec<_> = projects.iter().map(|project| project.uuid()).collect();
@@ -125,7 +126,17 @@ impl PostgresStore {
         let client = connect_as_owner(&self.config).await?;
         let failed = |error: tokio_postgres::Error| Fault::from(error).error;
         client.batch_execute("SET lock_timeout = '30s'").await.map_err(failed)?;
-        for table in ["record", "change", "source", "idempotency", "snapshot", "workspace", "workspace_audience"] {
+        for table in [
+            "record",
+            "change",
+            "source",
+            "idempotency",
+            "snapshot",
+            "workspace",
+            "workspace_audience",
+            "session",
+            "session_part",
+        ] {
             client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
         }
         Ok(())
@@ -231,10 +242,12 @@ async fn remove_workspaces(tx: &Tx, project: ProjectId, before: Timestamp) -> Re
 
 /// Removes what an ended project knew beside records. Its figures and its audit log stay.
 async fn remove_leftovers(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
-    const DELETES: [&str; 3] = [
+    const DELETES: [&str; 5] = [
         "DELETE FROM source WHERE project_id = $1",
         "DELETE FROM idempotency WHERE project_id = $1",
         "DELETE FROM guard_release WHERE project_id = $1",
+        "DELETE FROM session_part WHERE project_id = $1",
+        "DELETE FROM session WHERE project_id = $1",
     ];
     let id = project.uuid();
     tx.flight(DELETES.iter().map(|delete| ask(delete, &[&id])).collect()).await?;

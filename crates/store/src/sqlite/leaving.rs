@@ -1,4 +1,4 @@
-//! How a member leaves: its keys end, and what it saved becomes the heir's, all at once.
+//! How a member leaves: its keys end, its session histories go, and what it saved becomes the heir's, all at once.
 
 use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -9,6 +9,7 @@ use super::bodies::{Bodies, Stored};
 use super::projects::list_projects;
 use super::records::insert_change;
 use super::rows::{AudienceBytes, Cells, integer, micros};
+use super::sessions::drop_sessions;
 use crate::{AuditEntry, MemberDeleted, StoreError, checksum};
 
 pub(super) fn delete_member(
@@ -42,6 +43,7 @@ pub(super) fn delete_member(
         move_audience(tx, project, id, heir)?;
         move_sources(tx.conn, project, id, heir)?;
         drop_idempotency(tx.conn, project, id)?;
+        drop_sessions(tx, project, id)?;
     }
     let keys = revoke_keys(tx.conn, account, id, audit.at)?;
     tx.conn.prepare_cached(DELETE)?.execute((account.to_bytes(), id.to_bytes()))?;

@@ -16,6 +16,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 2, name: "oauth", sql: include_str!("../../migrations/sqlite/0002_oauth.sql") },
     Migration { no: 3, name: "integrations", sql: include_str!("../../migrations/sqlite/0003_integrations.sql") },
     Migration { no: 4, name: "call_window", sql: include_str!("../../migrations/sqlite/0004_call_window.sql") },
+    Migration { no: 5, name: "sessions", sql: include_str!("../../migrations/sqlite/0005_sessions.sql") },
 ];
 
 /// Applies what is missing. Each step is its own transaction together with the note that it was applied, so a kill at

@@ -35,6 +35,7 @@ mod rates;
 mod readers;
 mod records;
 mod rows;
+mod sessions;
 mod snapshots;
 mod sources;
 mod transfer;

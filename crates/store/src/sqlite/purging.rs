@@ -131,7 +131,8 @@ fn list_leftovers(conn: &Connection, before: Timestamp) -> Result<Vec<ProjectId>
         WHERE p.deleted_at < ?1 AND (
             EXISTS (SELECT 1 FROM source s WHERE s.project_id = p.id)
             OR EXISTS (SELECT 1 FROM idempotency i WHERE i.project_id = p.id)
-            OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = p.id))";
+            OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = p.id)
+            OR EXISTS (SELECT 1 FROM session s WHERE s.project_id = p.id))";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([micros(before)])?;
     let mut projects = Vec::new();
@@ -236,10 +237,12 @@ fn remove_workspace(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> R
 
 /// Removes what an ended project knew beside records. Its figures and its audit log stay.
 fn remove_leftovers(conn: &Connection, project: ProjectId) -> Result<(), StoreError> {
-    const DELETES: [&str; 3] = [
+    const DELETES: [&str; 5] = [
         "DELETE FROM source WHERE project_id = ?1",
         "DELETE FROM idempotency WHERE project_id = ?1",
         "DELETE FROM guard_release WHERE project_id = ?1",
+        "DELETE FROM session_part WHERE project_id = ?1",
+        "DELETE FROM session WHERE project_id = ?1",
     ];
     for delete in DELETES {
         conn.prepare_cached(delete)?.execute([project.to_bytes()])?;
