@@ -15,6 +15,7 @@ mod keys;
 mod members;
 mod projects;
 mod records;
+mod sessions;
 mod usage;
 mod workspaces;
 
@@ -38,6 +39,7 @@ pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownT
 pub use keys::{MadeKey, NewKeyRequest};
 pub use members::{MemberChange, NewMember, RemovedMember};
 pub use records::{RecordPage, RecordQuery, ShownRecord};
+pub use sessions::SessionPage;
 pub use usage::{KeyUsage, UsageReport};
 pub use workspaces::ShownWorkspace;
 

@@ -20,6 +20,7 @@ pub mod oauth;
 mod rate;
 mod remember;
 mod search;
+mod sessions;
 mod snapshots;
 mod system;
 mod usage;
@@ -43,6 +44,7 @@ pub use freshness::Judged;
 pub use gateway_call::{GatewayCall, IntegrationTool};
 pub use remember::{Remember, Remembered};
 pub use search::{Found, Search};
+pub use sessions::{AppendSession, SessionError, SessionText};
 pub use system::{SystemClock, SystemIds};
 pub use validate::{Validate, Validated};
 

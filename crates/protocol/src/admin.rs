@@ -315,6 +315,31 @@ pub struct RejectionJson {
     pub stored: bool,
 }
 
+/// An uploaded session history, without its text.
+#[derive(Debug, Serialize)]
+pub struct SessionJson {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub member_id: String,
+    /// The program that it comes from.
+    pub client: String,
+    /// Its name.
+    pub name: String,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Bytes of text still kept.
+    pub kept_bytes: u64,
+    /// Secrets that were replaced on arrival.
+    pub redacted: u64,
+    /// When it was last worked on.
+    pub modified_at: String,
+    /// When its first part arrived.
+    pub created_at: String,
+    /// When its last part arrived.
+    pub updated_at: String,
+}
+
 /// Figures of a day or a key.
 #[derive(Debug, Serialize)]
 pub struct FiguresJson {

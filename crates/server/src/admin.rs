@@ -13,6 +13,7 @@ mod keys;
 mod members;
 mod projects;
 mod records;
+mod sessions;
 mod show;
 mod workspaces;
 
@@ -82,6 +83,8 @@ fn routes() -> Vec<Route> {
         route("POST", "/integrations/rotate-key", post(integrations::rotate_key)),
         route("POST", "/records/{record}/restore", post(records::restore)),
         route("DELETE", "/records/{record}", delete(records::remove)),
+        route("GET", "/projects/{project}/sessions", get(sessions::list)),
+        route("DELETE", "/projects/{project}/sessions/{session}", delete(sessions::remove)),
         route("POST", "/compact", post(records::compact)),
     ]
 }

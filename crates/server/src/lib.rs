@@ -4,6 +4,7 @@
 //! row in that folder's table, 4. a story in `tests/it/`.
 
 mod admin;
+mod agent;
 pub mod config;
 mod http;
 mod mcp;

@@ -2,10 +2,11 @@
 
 use axum::Router;
 use axum::routing::{any, get};
+use mnemon_protocol::sessions;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::http::{App, health, reply};
-use crate::{admin, mcp, oauth};
+use crate::{admin, agent, mcp, oauth};
 
 /// All routes.
 pub fn router(app: App) -> Router {
@@ -13,6 +14,7 @@ pub fn router(app: App) -> Router {
         .route("/mcp", any(mcp::endpoint))
         .nest(admin::PREFIX, admin::router())
         .merge(oauth::router())
+        .nest(sessions::PREFIX, agent::router())
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .fallback(reply::no_such_route)

@@ -9,9 +9,9 @@ use mnemon_engine::admin::{
 use mnemon_engine::integrations::ToolState;
 use mnemon_protocol::admin::{
     AccountJson, AuditJson, ConnectionJson, DepartmentJson, FiguresJson, IntegrationJson, IntegrationToolJson, KeyJson,
-    ListedRecordJson, MemberJson, ProjectJson, RejectionJson, TestedJson, UsageJson, WorkspaceJson,
+    ListedRecordJson, MemberJson, ProjectJson, RejectionJson, SessionJson, TestedJson, UsageJson, WorkspaceJson,
 };
-use mnemon_store::{Actor, ConnectionRow, Day, KeyRow, UpstreamAddress};
+use mnemon_store::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -71,6 +71,21 @@ pub(crate) fn project(project: &Project) -> ProjectJson {
         account_id: project.account.to_string(),
         name: project.name.clone(),
         created_at: project.created_at.to_string(),
+    }
+}
+
+pub(crate) fn session(session: &Session) -> SessionJson {
+    SessionJson {
+        id: session.id.to_string(),
+        member_id: session.member.to_string(),
+        client: session.client.clone(),
+        name: session.name.clone(),
+        bytes: session.bytes,
+        kept_bytes: session.kept_bytes,
+        redacted: session.redacted,
+        modified_at: session.modified_at.to_string(),
+        created_at: session.created_at.to_string(),
+        updated_at: session.updated_at.to_string(),
     }
 }
 

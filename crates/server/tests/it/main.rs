@@ -26,6 +26,7 @@ mod remember;
 mod restart;
 mod schema;
 mod search;
+mod sessions;
 mod staleness;
 mod subscription;
 mod times;

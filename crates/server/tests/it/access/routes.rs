@@ -87,6 +87,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("POST", "/integrations/rotate-key", "", operator(200)),
         row("POST", "/records/{record}/restore", "", admin_writes(200)),
         row("DELETE", "/records/{record}", "", admin_writes(200)),
+        row("GET", "/projects/{project}/sessions", "", ADMIN_READS),
+        row("DELETE", "/projects/{project}/sessions/{session}", "", admin_writes(200)),
         row("POST", "/compact", "", operator(200)),
     ]
 }

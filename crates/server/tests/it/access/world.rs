@@ -110,6 +110,18 @@ impl World {
         id
     }
 
+    /// A session history of the author's.
+    async fn session(&self) -> String {
+        let path = format!("/agent/v1/sessions/codex/s{}?offset=0", self.serial());
+        let bearer = format!("Bearer {}", self.author.key);
+        let sent = self.author.send("POST", &path, &[("authorization", &bearer)], "{}\n").await;
+        assert_eq!(sent.status, 200, "{}", sent.text);
+        let list = format!("/projects/{}/sessions?limit=1000", self.organization.project);
+        let listed = self.caller("operator").admin("GET", &list, Value::Null).await.json();
+        let newest = listed["sessions"].as_array().and_then(|sessions| sessions.last()).expect("it was uploaded");
+        newest["id"].as_str().expect("an id").to_owned()
+    }
+
     /// A path and a body about things that are there, made for this one try.
     pub(crate) async fn fill(&self, method: &str, path: &str, body: &str) -> (String, Value) {
         let mut filled = path.replace("{account}", &self.organization.account.to_string());
@@ -138,6 +150,9 @@ impl World {
             let name = format!("w{}", self.serial());
             self.save(json!({"content": "in a workspace of its own", "workspace": name})).await;
             filled = filled.replace("{workspace}", &name);
+        }
+        if path.contains("{session}") {
+            filled = filled.replace("{session}", &self.session().await);
         }
         if path.contains("{integration}") {
             let name = format!("i{}", self.serial());
