@@ -1,4 +1,29 @@
 //! The local agent: MCP over stdio on one side, the service on the other, and the sync of session histories.
 //!
-//! It is not built yet; clients talk to the service directly over HTTP. It will know bytes and local files, and nothing
-//! of records, storage or ranking.
+//! It knows bytes and local files, and nothing of records, storage or ranking. What it forwards is what it read; what it
+//! returns is what the service sent, but for `tools/list` gaining one tool. It opens no port and starts no shell.
+//!
+//! Where things live: `proxy.rs` (the loop between assistant and service), `service.rs` (the way to the service),
+//! `sync.rs` and `transcript.rs` (session histories), `install.rs` (other programs' configurations).
+
+mod answers;
+pub mod background;
+mod clock;
+pub mod consent;
+pub mod discover;
+mod ignoring;
+pub mod install;
+mod listing;
+mod message;
+mod own_tool;
+pub mod places;
+mod private;
+pub mod proxy;
+pub mod service;
+pub mod settings;
+mod state;
+pub mod status;
+pub mod sync;
+pub mod transcript;
+
+pub use own_tool::{NAME as OWN_TOOL, description as own_tool_description};

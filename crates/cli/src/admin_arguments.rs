@@ -444,6 +444,35 @@ pub enum GuardCommand {
 }
 
 #[derive(Debug, Args)]
+pub struct Session {
+    /// The project; your key's own when left out.
+    #[arg(long, global = true)]
+    pub project: Option<String>,
+    #[command(subcommand)]
+    pub command: SessionCommand,
+    #[command(flatten)]
+    pub connection: AdminConnection,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// List uploaded session histories: whose, from which program, how much. Never their text.
+    List {
+        /// Those after this id.
+        #[arg(long)]
+        after: Option<String>,
+        /// The most rows.
+        #[arg(long, default_value_t = 100)]
+        limit: usize,
+    },
+    /// Remove an uploaded session history for good.
+    Delete {
+        /// Its id.
+        session: String,
+    },
+}
+
+#[derive(Debug, Args)]
 pub struct Compact {
     #[command(flatten)]
     pub connection: AdminConnection,

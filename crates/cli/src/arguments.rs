@@ -9,8 +9,10 @@ pub use crate::integration_arguments::{Integration, IntegrationCommand, Integrat
 pub use crate::admin_arguments::{
     Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, Department,
     DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project,
-    ProjectCommand, Record, RecordCommand, Usage, Workspace, WorkspaceCommand,
+    ProjectCommand, Record, RecordCommand, Session, SessionCommand, Usage, Workspace, WorkspaceCommand,
 };
+
+pub use crate::agent_arguments::{Agent, AgentCommand, Install, Revoke, Sync};
 
 /// Memory for AI assistants: save facts, decisions and notes, and find them again with their source and status.
 #[derive(Debug, Parser)]
@@ -33,6 +35,8 @@ pub enum Command {
     Search(Search),
     /// Delete a record, or every record of a source.
     Forget(Forget),
+    /// Stand between an assistant and the service: MCP on standard input and output. Also syncs session histories.
+    Agent(Agent),
     /// Run accounts.
     Account(Account),
     /// Run plans and subscriptions.
@@ -53,6 +57,8 @@ pub enum Command {
     Workspace(Workspace),
     /// Look at records, restore them, remove them for good.
     Record(Record),
+    /// Look at uploaded session histories, and remove them.
+    Session(Session),
     /// Read the audit log.
     Audit(Audit),
     /// See what a project did and holds.

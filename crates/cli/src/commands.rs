@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub mod admin;
+pub mod agent;
 pub mod config;
 pub mod doctor;
 pub mod forget;

@@ -4,6 +4,7 @@
 
 mod admin_arguments;
 mod admin_client;
+mod agent_arguments;
 mod arguments;
 mod commands;
 mod integration_arguments;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Remember(remember) => commands::remember::run(&remember, &printer),
         Command::Search(search) => commands::search::run(&search, &printer),
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
+        Command::Agent(agent) => commands::agent::run(&agent, &printer),
         Command::Migrate(migrate) => commands::migrate::run(&migrate, &printer),
         Command::Config(config) => commands::config::run(&config, &printer),
         Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),

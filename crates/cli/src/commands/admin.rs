@@ -30,6 +30,7 @@ pub fn run(command: &Command, printer: &Printer) -> Option<anyhow::Result<ExitCo
         Command::Workspace(arguments) => projects::workspace(arguments, printer),
         Command::Usage(arguments) => projects::usage(arguments, printer),
         Command::Record(arguments) => records::record(arguments, printer),
+        Command::Session(arguments) => records::session(arguments, printer),
         Command::Compact(arguments) => records::compact(arguments, printer),
         _ => return None,
     };

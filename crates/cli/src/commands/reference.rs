@@ -67,20 +67,22 @@ fn tools() -> String {
     for tool in mnemon_server::tool_descriptions() {
         describe_tool(&mut page, tool);
     }
+    page.push_str("\nThe next tool is the local agent's: who talks to the service directly does not see it.\n");
+    describe_tool(&mut page, &mnemon_agent::own_tool_description());
     page
 }
 
 fn describe_tool(page: &mut String, tool: &Tool) {
-    let title = tool.title.as_deref().unwrap_or_default();
-    let _ = write!(page, "\n## `{}`: {title}\n\n{}\n", tool.name, tool.description);
+    let title = tool.title.as_deref().map(|title| format!(": {title}")).unwrap_or_default();
+    let _ = write!(page, "\n## `{}`{title}\n\n{}\n", tool.name, tool.description);
     let hints = &tool.annotations;
     let _ = write!(
         page,
         "\nHints: read-only {}, destructive {}, idempotent {}, open world {}.\n",
         hints.read_only,
-        hints.destructive.unwrap_or_default(),
+        hint(hints.destructive),
         hints.idempotent,
-        hints.open_world.unwrap_or_default()
+        hint(hints.open_world)
     );
     let required = |schema: &Value, name: &str| {
         schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
@@ -97,5 +99,13 @@ fn describe_tool(page: &mut String, tool: &Tool) {
     table("argument", &tool.input_schema);
     if let Some(schema) = &tool.output_schema {
         table("result", schema);
+    }
+}
+
+fn hint(hint: Option<bool>) -> &'static str {
+    match hint {
+        Some(true) => "true",
+        Some(false) => "false",
+        None => "unset",
     }
 }

@@ -1,7 +1,7 @@
-//! Records: listed, forgotten, restored, purged; and the rewriting of storage.
+//! Records: listed, forgotten, restored, purged; uploaded session histories; and the rewriting of storage.
 
 use super::{client, encode, show_list, show_one};
-use crate::arguments::{Compact, Record, RecordCommand};
+use crate::arguments::{Compact, Record, RecordCommand, Session, SessionCommand};
 use crate::printer::Printer;
 
 pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
@@ -36,5 +36,22 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
 pub fn compact(arguments: &Compact, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     show_one(printer, &client.post("/compact", serde_json::json!({}))?);
+    Ok(())
+}
+
+pub fn session(arguments: &Session, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    let project = client.project(arguments.project.as_ref())?;
+    match &arguments.command {
+        SessionCommand::List { after, limit } => {
+            let after = after.as_ref().map(|after| format!("&after={}", encode(after))).unwrap_or_default();
+            let answer = client.get(&format!("/projects/{project}/sessions?limit={limit}{after}"))?;
+            let columns = ["id", "member_id", "client", "bytes", "kept_bytes", "redacted", "updated_at", "name"];
+            show_list(printer, &answer, "sessions", &columns);
+        }
+        SessionCommand::Delete { session } => {
+            show_one(printer, &client.delete(&format!("/projects/{project}/sessions/{}", encode(session)), None)?);
+        }
+    }
     Ok(())
 }

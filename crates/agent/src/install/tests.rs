@@ -1,0 +1,212 @@
+//! Configurations in the shapes that people really have, before, with and after the agent.
+
+use super::*;
+use crate::places::Environment;
+
+struct Ground {
+    folder: tempfile::TempDir,
+    places: Places,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::find(&Environment::from([("HOME".to_owned(), folder.path().into())])).unwrap();
+        Self { folder, places }
+    }
+
+    fn install(&self, target: Target, path: &Path, is_replacing: bool) -> Result<Plan, InstallError> {
+        let plan = plan_install(target, path, &entry(), is_replacing)?;
+        if !plan.is_empty() {
+            apply(&plan, target, &self.places, true)?;
+        }
+        Ok(plan)
+    }
+
+    fn uninstall(&self, target: Target, path: &Path) {
+        let plan = plan_uninstall(target, path, &self.places).unwrap();
+        if !plan.is_empty() {
+            apply(&plan, target, &self.places, false).unwrap();
+        }
+    }
+}
+
+fn entry() -> Entry {
+    Entry { command: "/opt/mnemon \"x\"/mnemon".to_owned(), args: vec!["agent".to_owned()] }
+}
+
+/// The shapes: what each client writes by itself, and what people and their editors make of it.
+fn shapes(target: Target) -> Vec<&'static str> {
+    match target {
+        Target::ClaudeCode => vec![
+            "{\n  \"numStartups\": 212,\n  \"tipsHistory\": {\n    \"new-user-warmup\": 3\n  },\n  \"mcpServers\": {\n    \"github\": {\n      \"type\": \"http\",\n      \"url\": \"https://api.githubcopilot.com/mcp/\"\n    }\n  },\n  \"projects\": {\n    \"/home/ana/shop\": {\n      \"mcpServers\": {},\n      \"allowedTools\": []\n    }\n  },\n  \"userID\": \"é\"\n}",
+            "{\"numStartups\":1,\"projects\":{}}",
+            "{\n  \"mcpServers\": {}\n}\n",
+            "{}",
+        ],
+        Target::ClaudeDesktop => vec![
+            "{\r\n  \"mcpServers\": {\r\n    \"filesystem\": {\r\n      \"command\": \"npx\",\r\n      \"args\": [\"-y\", \"server-filesystem\", \"C:\\\\Users\\\\ana\"]\r\n    }\r\n  },\r\n  \"globalShortcut\": \"\"\r\n}\r\n",
+            "{\n\t\"globalShortcut\": \"Ctrl+Space\"\n}",
+        ],
+        Target::Cursor => vec![
+            "{\n    \"mcpServers\": {\n        \"linear\": {\n            \"url\": \"https://mcp.linear.app/mcp\"\n        },\n        \"db\": { \"command\": \"uvx\", \"args\": [\"mcp-server-sqlite\"], \"env\": { \"A\": \"1\" } }\n    }\n}\n",
+            "{ \"mcpServers\": { \"one\": { \"url\": \"https://one.example/mcp\" } } }",
+        ],
+        Target::VsCode => vec![
+            "{\n\t// the team's servers\n\t\"servers\": {\n\t\t\"playwright\": {\n\t\t\t\"command\": \"npx\", // pinned below\n\t\t\t\"args\": [\"@playwright/mcp@0.0.1\"],\n\t\t}, // keep last\n\t},\n\t/* asked for once */\n\t\"inputs\": [\n\t\t{ \"id\": \"token\", \"type\": \"promptString\" },\n\t],\n}\n",
+            "{\n  \"servers\": {\n    // nothing yet\n  }\n}",
+            "\u{feff}{\n  \"inputs\": []\n}\n",
+        ],
+        Target::Codex => vec![
+            "# my settings\nmodel = \"gpt-5.2-codex\"  # fast\napproval_policy = \"on-request\"\n\n[mcp_servers.docs]\nurl = \"https://docs.example/mcp\"\nbearer_token_env_var = \"DOCS\"\n\n[mcp_servers.docs.env_http_headers]\nX-Team = \"TEAM\"\n\n# trusted\n[projects.\"/home/ana/shop\"]\ntrust_level = \"trusted\"",
+            "model = \"o4\"\r\n\r\n[tui]\r\nnotifications = true\r\n",
+            "mcp_servers = { docs = { command = \"docs\", args = [] } } # one line\nmodel = \"o4\"\n",
+            "mcp_servers.docs.command = \"docs\"\n[tui]\nx = 1\n",
+            "",
+        ],
+    }
+}
+
+fn has_entry(target: Target, text: &str) -> bool {
+    match target {
+        Target::Codex => toml::has_entry(target.container(), text).unwrap(),
+        _ => json::has_entry(target.container(), text).unwrap(),
+    }
+}
+
+/// Everything of a text must be found again, in its order: an insertion takes nothing away.
+fn is_contained(small: &str, large: &str) -> bool {
+    let mut rest = large.chars();
+    small.chars().all(|wanted| rest.any(|c| c == wanted))
+}
+
+#[test]
+fn every_shape_takes_the_agent_in_and_comes_back_byte_for_byte() {
+    for target in Target::ALL {
+        for before in shapes(target) {
+            let ground = Ground::new();
+            let path = ground.folder.path().join("configuration");
+            fs::write(&path, before).unwrap();
+            ground.install(target, &path, false).unwrap();
+            let with = fs::read_to_string(&path).unwrap();
+            assert!(has_entry(target, &with), "{}: {with}", target.as_str());
+            assert!(is_contained(before, &with), "{}: {with}", target.as_str());
+            assert!(ground.install(target, &path, false).unwrap().is_empty(), "twice is as good as once");
+            ground.uninstall(target, &path);
+            assert_eq!(fs::read_to_string(&path).unwrap(), before, "{}: it was {with}", target.as_str());
+        }
+    }
+}
+
+#[test]
+fn what_is_changed_in_between_stays() {
+    for target in Target::ALL {
+        for before in shapes(target) {
+            let ground = Ground::new();
+            let path = ground.folder.path().join("configuration");
+            fs::write(&path, before).unwrap();
+            ground.install(target, &path, false).unwrap();
+            let with = fs::read_to_string(&path).unwrap();
+            // Another entry, put in by hand at the end.
+            let change = |text: &str| match target {
+                Target::Codex => format!("{text}\n[later]\nx = 1\n"),
+                _ => match text.rfind('}') {
+                    Some(end) => {
+                        let comma = if text[..end].trim_end().ends_with(['{', ',']) { "" } else { "," };
+                        format!("{}{comma} \"later\": 1 {}", &text[..end], &text[end..])
+                    }
+                    None => text.to_owned(),
+                },
+            };
+            fs::write(&path, change(&with)).unwrap();
+            ground.uninstall(target, &path);
+            let left = fs::read_to_string(&path).unwrap();
+            assert!(!has_entry(target, &left), "{}: {left}", target.as_str());
+            assert!(left.contains("later"), "{}: {left}", target.as_str());
+            let is_whole = before.lines().map(str::trim).all(|line| left.contains(line.trim_end_matches(['}', ']'])));
+            assert!(is_whole, "{}: {before}\nbecame\n{left}", target.as_str());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_not_there_goes_again() {
+    for target in Target::ALL {
+        let ground = Ground::new();
+        let path = target.file(&ground.places);
+        let plan = ground.install(target, &path, false).unwrap();
+        assert_eq!(plan.before, None);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(has_entry(target, &text) && text.ends_with('\n'), "{text}");
+        ground.uninstall(target, &path);
+        assert!(!path.exists(), "{}", target.as_str());
+        assert!(plan_uninstall(target, &path, &ground.places).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn an_entry_of_somebody_else_is_replaced_only_when_told() {
+    for (target, before) in [
+        (
+            Target::Cursor,
+            "{\n  \"mcpServers\": {\n    \"mnemon\": { \"url\": \"http://127.0.0.1:7676/mcp\" },\n    \"x\": {}\n  }\n}\n",
+        ),
+        (Target::Codex, "[mcp_servers.mnemon]\nurl = \"http://127.0.0.1:7676/mcp\"\n\n[tui] # last\n"),
+        (Target::Codex, "mcp_servers = { mnemon = { url = \"u\" }, x = { command = \"x\" } }\n"),
+    ] {
+        let ground = Ground::new();
+        let path = ground.folder.path().join("configuration");
+        fs::write(&path, before).unwrap();
+        let error = ground.install(target, &path, false).unwrap_err().to_string();
+        assert!(error.contains("--replace"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+        ground.install(target, &path, true).unwrap();
+        let with = fs::read_to_string(&path).unwrap();
+        assert!(with.contains("agent") && !with.contains("url"), "{with}");
+        assert!(with.contains("x") || with.contains("last"), "{with}");
+        ground.uninstall(target, &path);
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    }
+}
+
+#[test]
+fn what_can_not_be_read_is_left_as_it_is() {
+    for (target, text, words) in [
+        (Target::Cursor, "{ \"mcpServers\": ", "as JSON"),
+        (Target::Cursor, "[]", "must be an object"),
+        (Target::VsCode, "{ \"servers\": [] }", "servers must be an object"),
+        (Target::Codex, "model = ", "as TOML"),
+        (Target::Codex, "mcp_servers = 1\n", "must be a table"),
+    ] {
+        let ground = Ground::new();
+        let path = ground.folder.path().join("configuration");
+        fs::write(&path, text).unwrap();
+        let error = ground.install(target, &path, true).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("nothing was changed"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_modes_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let ground = Ground::new();
+    let (real, link) = (ground.folder.path().join("dotfiles.json"), ground.folder.path().join("link.json"));
+    fs::write(&real, "{}").unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    ground.install(Target::Cursor, &link, false).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains(ENTRY));
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    ground.uninstall(Target::Cursor, &link);
+    assert_eq!(fs::read_to_string(&real).unwrap(), "{}");
+}
+
+#[test]
+fn the_difference_shows_what_is_put_in() {
+    let plan = Plan { path: "x".into(), before: Some("a\nb\nc\n".into()), after: Some("a\nb\nnew\nc\n".into()) };
+    assert_eq!(plan.difference(), "  a\n  b\n+ new\n  c");
+    assert_eq!(inserted(&plan).as_deref(), Some("new\n"));
+}

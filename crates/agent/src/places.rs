@@ -1,0 +1,99 @@
+//! Where things lie on this machine, found from the environment once and handed around.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The environment as it was when the program started.
+pub type Environment = HashMap<String, OsString>;
+
+/// The folders that the agent reads and writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The person's own folder.
+    pub home: PathBuf,
+    /// Where other programs keep their configuration.
+    pub config_home: PathBuf,
+    /// The agent's configuration file.
+    pub settings_file: PathBuf,
+    /// Where the agent keeps its own state.
+    pub data: PathBuf,
+    /// The folder of Claude Code.
+    pub claude: PathBuf,
+    /// The configuration file of Claude Code.
+    pub claude_file: PathBuf,
+    /// The folder of Codex.
+    pub codex: PathBuf,
+}
+
+/// There is no home folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the home folder is not known; set HOME")]
+pub struct NoHome;
+
+impl Places {
+    /// Finds them. `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `CLAUDE_CONFIG_DIR` and `CODEX_HOME` are respected.
+    pub fn find(environment: &Environment) -> Result<Self, NoHome> {
+        let folder = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = folder("HOME").or_else(|| folder("USERPROFILE")).ok_or(NoHome)?;
+        // The base directory specification has relative paths ignored.
+        let based = |name: &str, usual: &str| {
+            folder(name).filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(usual))
+        };
+        let config_home = based("XDG_CONFIG_HOME", ".config");
+        let own_claude = folder("CLAUDE_CONFIG_DIR");
+        Ok(Self {
+            settings_file: config_home.join("mnemon/agent.toml"),
+            data: based("XDG_DATA_HOME", ".local/share").join("mnemon"),
+            claude_file: own_claude.as_deref().unwrap_or(&home).join(".claude.json"),
+            claude: own_claude.unwrap_or_else(|| home.join(".claude")),
+            codex: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+            config_home,
+            home,
+        })
+    }
+
+    /// A path as a person likes to read it.
+    pub fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.home) {
+            Ok(inner) => format!("~/{}", inner.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect()
+    }
+
+    #[test]
+    fn the_usual_folders_are_under_home() {
+        let places = Places::find(&environment(&[("HOME", "/home/ana")])).unwrap();
+        assert_eq!(places.settings_file, Path::new("/home/ana/.config/mnemon/agent.toml"));
+        assert_eq!(places.data, Path::new("/home/ana/.local/share/mnemon"));
+        assert_eq!(places.claude_file, Path::new("/home/ana/.claude.json"));
+        assert_eq!(places.codex, Path::new("/home/ana/.codex"));
+        assert_eq!(places.shown(&places.codex), "~/.codex");
+    }
+
+    #[test]
+    fn the_environment_moves_them() {
+        let pairs = [
+            ("HOME", "/h"),
+            ("XDG_CONFIG_HOME", "/c"),
+            ("XDG_DATA_HOME", "relative"),
+            ("CLAUDE_CONFIG_DIR", "/cl"),
+            ("CODEX_HOME", "/co"),
+        ];
+        let places = Places::find(&environment(&pairs)).unwrap();
+        assert_eq!(places.settings_file, Path::new("/c/mnemon/agent.toml"));
+        assert_eq!(places.data, Path::new("/h/.local/share/mnemon"), "a relative path is no base directory");
+        assert_eq!((&*places.claude, &*places.claude_file), (Path::new("/cl"), Path::new("/cl/.claude.json")));
+        assert_eq!(places.codex, Path::new("/co"));
+        assert_eq!(Places::find(&environment(&[("HOME", "")])), Err(NoHome));
+    }
+}

@@ -1,0 +1,174 @@
+//! The way to the service: kept connections, limits on how long to wait, and the routes that the agent uses.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::settings::Settings;
+
+/// How long to wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a call may take before the service is asked whether it is alive. A call through the gateway may rightly take
+/// half a minute; a service that hangs must be noticed within ten seconds.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// How long the service may take to say that it is alive.
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a call may take in all.
+const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+/// Shorter than the service keeps an idle connection, so that a call never meets one that is being closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Larger than any answer of the service.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// A service, and the key to it.
+#[derive(Debug, Clone)]
+pub struct Service {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    url: String,
+    authorization: Option<HeaderValue>,
+}
+
+/// What the service answered.
+#[derive(Debug, Clone)]
+pub struct HttpAnswer {
+    /// The status.
+    pub status: StatusCode,
+    /// The body.
+    pub body: Bytes,
+    /// When to come again, if the service says so.
+    pub retry_after: Option<Duration>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// There is no key to send.
+    #[error("no API key is configured")]
+    NoKey,
+    /// Nobody is there.
+    #[error("the service can't be reached: {0}")]
+    Away(String),
+    /// The service is alive, and this call takes too long.
+    #[error("the service did not answer in time")]
+    TooLong,
+    /// More than anybody should send.
+    #[error("the answer is too large")]
+    TooLarge,
+}
+
+impl NoAnswer {
+    /// The word for machines.
+    pub(crate) const fn reason(&self) -> &'static str {
+        match self {
+            Self::NoKey => "no_key",
+            Self::Away(_) => "service_away",
+            Self::TooLong => "timeout",
+            Self::TooLarge => "too_large",
+        }
+    }
+}
+
+impl Service {
+    /// Prepares the way; nothing is sent yet.
+    pub fn new(settings: &Settings) -> Self {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let https = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
+            .expect("the provider has ciphers for the protocol versions that the library enables by default")
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .build(https);
+        let authorization = settings.key.as_ref().and_then(|key| {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        });
+        Self { client, url: settings.url.clone(), authorization }
+    }
+
+    /// Sends a line to the MCP endpoint as it is.
+    pub async fn post_mcp(&self, line: Bytes, more: Vec<(HeaderName, HeaderValue)>) -> Result<HttpAnswer, NoAnswer> {
+        let mut request = self.request(Method::POST, "/mcp", line)?;
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.extend(more);
+        self.patiently(request).await
+    }
+
+    /// Sends a request with the key to another route.
+    pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Result<HttpAnswer, NoAnswer> {
+        let request = self.request(method, path, body)?;
+        self.patiently(request).await
+    }
+
+    /// Whether the service answers now.
+    pub async fn is_alive(&self) -> bool {
+        let Ok(request) = Request::get(format!("{}/health/live", self.url)).body(Full::default()) else { return false };
+        let answered = tokio::time::timeout(ALIVE_TIMEOUT, self.exchange(request)).await;
+        matches!(answered, Ok(Ok(answer)) if answer.status.is_success())
+    }
+
+    fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, NoAnswer> {
+        let authorization = self.authorization.clone().ok_or(NoAnswer::NoKey)?;
+        let request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let request = request.header(AUTHORIZATION, authorization).body(Full::new(body));
+        request.map_err(|error| NoAnswer::Away(error.to_string()))
+    }
+
+    /// Waits for the answer as long as the service is alive, and hardly longer.
+    async fn patiently(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, NoAnswer> {
+        let mut exchange = std::pin::pin!(self.exchange(request));
+        let began = tokio::time::Instant::now();
+        loop {
+            if let Ok(answered) = tokio::time::timeout(PATIENCE, &mut exchange).await {
+                return answered;
+            }
+            // The call may end while the service is being asked; then its answer counts.
+            tokio::select! {
+                answered = &mut exchange => return answered,
+                is_alive = self.is_alive() => if !is_alive {
+                    return Err(NoAnswer::Away(format!("no answer within {} s", began.elapsed().as_secs())));
+                },
+            }
+            if began.elapsed() > CALL_TIMEOUT {
+                return Err(NoAnswer::TooLong);
+            }
+        }
+    }
+
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, NoAnswer> {
+        let away = |error: &dyn std::error::Error| NoAnswer::Away(innermost(error));
+        let response = self.client.request(request).await.map_err(|error| away(&error))?;
+        let (head, body) = response.into_parts();
+        let retry_after = head.headers.get(http::header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok()).map(Duration::from_secs);
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() { NoAnswer::TooLarge } else { NoAnswer::Away(innermost(&*error)) }
+        })?;
+        Ok(HttpAnswer { status: head.status, body: body.to_bytes(), retry_after })
+    }
+}
+
+/// The cause that says most: libraries wrap "connection refused" several layers deep.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
