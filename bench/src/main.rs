@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
+mod agent;
 mod faults;
 mod gateway;
 mod guard;
@@ -26,6 +27,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Bench {
+    /// What the local agent adds to a call, and what it costs while it idles
+    Agent(agent::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
     /// What a call to another system costs, and what one that misbehaves takes from others
@@ -48,6 +51,7 @@ enum Bench {
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
+        Bench::Agent(args) => agent::run(&args),
         Bench::Faults(args) => faults::run(&args),
         Bench::Gateway(args) => gateway::run(&args),
         Bench::GatewayUpstream(args) => gateway::run_upstream(&args),

@@ -57,6 +57,8 @@ enum Fault {
     Corrupt,
     /// SIGTERM under load
     Sigterm,
+    /// kill -9 of the agent or the service in the midst of a sync of session histories
+    Sync,
     /// Huge, deep, repeated and broken requests, and texts that must come back byte for byte
     Inputs,
     /// Clients that send or read too slowly
@@ -76,7 +78,7 @@ enum Fault {
 }
 
 impl Fault {
-    const EACH: [Self; 15] = [
+    const EACH: [Self; 16] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -84,6 +86,7 @@ impl Fault {
         Self::DiskFull,
         Self::Corrupt,
         Self::Sigterm,
+        Self::Sync,
         Self::Inputs,
         Self::Slow,
         Self::Idle,
@@ -126,6 +129,7 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::DiskFull => disk_full::run(setup).await,
         Fault::Corrupt => corrupt::run(setup).await,
         Fault::Sigterm => sigterm::run(setup).await,
+        Fault::Sync => sync(setup).await,
         Fault::Inputs => inputs::run(setup).await,
         Fault::Slow => slow::run(setup).await,
         Fault::Idle => idle::run(setup).await,
@@ -147,6 +151,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::DiskFull => "disk-full",
         Fault::Corrupt => "corrupt",
         Fault::Sigterm => "sigterm",
+        Fault::Sync => "sync",
         Fault::Inputs => "inputs",
         Fault::Slow => "slow",
         Fault::Idle => "idle",
@@ -163,6 +168,16 @@ async fn kill(setup: &Setup) -> Result<Outcome> {
     let report = faults::kill(&setup.binary, scratch.path(), &Rounds::long(setup.rounds(50), setup.seed)).await?;
     let outcome = Outcome::new("kill", report.rounds).findings(&report.findings);
     Ok(outcome.must(report.is_passed(), format!("slowest restart {:.2} s", report.restart_max.as_secs_f64())))
+}
+
+async fn sync(setup: &Setup) -> Result<Outcome> {
+    let scratch = tempfile::tempdir()?;
+    let report = faults::kill_sync(&setup.binary, scratch.path(), setup.rounds(200), setup.seed).await?;
+    Ok(Outcome::new("sync", report.rounds)
+        .fact(format!("agent killed {} times at work, service {}", report.agent_kills, report.service_kills))
+        .fact(format!("{} copies were cut off in their midst", report.cut_off))
+        .fact(format!("{} copies of {:.1} MB compared", report.compared, report.bytes as f64 / 1e6))
+        .must(report.is_passed(), format!("{} unequal", report.unequal)))
 }
 
 async fn power(setup: &Setup) -> Result<Outcome> {
@@ -209,7 +224,7 @@ impl Setup {
 }
 
 /// Builds the program into the directory that the bench lies in, and with the same profile.
-fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let profile_dir = own.parent().context("a program lies in a directory")?;
     let target_dir = profile_dir.parent().context("a profile's directory lies in the target directory")?;

@@ -1,9 +1,11 @@
 """Drives the command line of the npm package `@modelcontextprotocol/inspector`, one run per request.
 
-Arguments: URL, key, era (`legacy` or `modern`). Needs no Python package; `node` is taken from PATH.
+Arguments: URL, key, era (`legacy` or `modern`). Instead of a URL, the path of the program starts the local agent, which
+finds the service's address in MNEMON_URL. Needs no Python package; `node` is taken from PATH.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,10 +15,8 @@ LAUNCHER = pathlib.Path(__file__).parents[1] / "node_modules/@modelcontextprotoc
 
 def main(url: str, key: str, era: str) -> None:
     def inspect(*arguments: str) -> subprocess.CompletedProcess:
-        # Stored credentials are refused so that a rejected key ends the run instead of opening a browser.
-        common = ["--cli", "--server-url", url, "--transport", "http", "--protocol-era", era, "--stored-auth-only"]
-        output = ["--format", "json", "--header", f"Authorization: Bearer {key}"]
-        return subprocess.run(["node", LAUNCHER, *common, *output, *arguments], capture_output=True, text=True, timeout=60)
+        common = ["--cli", *target(url, key), "--protocol-era", era, "--format", "json"]
+        return subprocess.run(["node", LAUNCHER, *common, *arguments], capture_output=True, text=True, timeout=60)
 
     def list_tools() -> dict:
         run = inspect("--method", "tools/list", "--strict")
@@ -32,6 +32,15 @@ def main(url: str, key: str, era: str) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         say(list_tools() if request["op"] == "list" else call_tool(request["name"], request["arguments"]))
+
+
+def target(url: str, key: str) -> list[str]:
+    if url.startswith("http"):
+        # Stored credentials are refused so that a rejected key ends the run instead of opening a browser.
+        direct = ["--server-url", url, "--transport", "http", "--stored-auth-only"]
+        return [*direct, "--header", f"Authorization: Bearer {key}"]
+    env = [f"MNEMON_URL={os.environ['MNEMON_URL']}", f"MNEMON_API_KEY={key}", f"HOME={os.environ['HOME']}"]
+    return [url, "agent", "--transport", "stdio", *(word for pair in env for word in ("-e", pair))]
 
 
 def failure(run: subprocess.CompletedProcess) -> dict:

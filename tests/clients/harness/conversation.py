@@ -26,6 +26,8 @@ class Client:
     version: str | None = None
     # The inspector asks for the list first and never sends a call of a tool that is not in it.
     sends_unknown_tools: bool = True
+    # Talks to the local agent over standard input and output, and so sees the agent's own tool as well.
+    is_through_agent: bool = False
     # mcp-remote meets a rejected key with an OAuth login in a browser, which belongs to other tests.
     reports_a_rejected_key: bool = True
     # Connected by the client's own OAuth code: four tools, and no word about whose memory it is.

@@ -17,13 +17,34 @@ TOOLS = [
     ("validate_memory", "Check memory freshness", True, False, True, False),
     ("gateway_call", "Call a connected integration", False, False, False, True),
 ]
+AGENT_TOOL = ("agent_sync_status", None, True, None, True, None)
+STATUS_FIELDS = [
+    "consent", "server", "reachable", "sessions_found", "sessions_synced", "bytes_pending", "last_sync_at", "last_error",
+]
 HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
 RECORD_FIELDS = ["id", "workspace", "scope", "content", "fact_key", "status"]
 
 
 def lists_the_tools(client: Conversation) -> None:
+    expect_tools(client, [row for row in TOOLS if not client.by_oauth or row[0] != "gateway_call"])
+
+
+def lists_the_tools_and_the_agents_own(client: Conversation) -> None:
+    expect_tools(client, [*TOOLS, AGENT_TOOL])
+
+
+def asks_how_far_the_sync_has_come(client: Conversation) -> None:
+    result = client.result_of("agent_sync_status", {})
+    expect(not result.get("isError"), f"agent_sync_status failed: {json.dumps(result)}")
+    status = result["structuredContent"]
+    expect_equal(list(status), STATUS_FIELDS, "the fields of the status")
+    expect_equal(json.loads(result["content"][0]["text"]), status, "the JSON in the text")
+    seen = (status["consent"], status["reachable"], status["sessions_found"])
+    expect_equal(seen, (False, True, 0), "consent, reachable and sessions found")
+
+
+def expect_tools(client: Conversation, expected: list[tuple]) -> None:
     tools = client.list_tools()
-    expected = [row for row in TOOLS if not client.by_oauth or row[0] != "gateway_call"]
     expect_equal([tool["name"] for tool in tools], [row[0] for row in expected], "the list of tools")
     for tool, (name, title, *hints) in zip(tools, expected, strict=True):
         annotations = tool.get("annotations", {})

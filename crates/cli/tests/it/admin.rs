@@ -14,7 +14,7 @@ mod records;
 use crate::process::Place;
 
 /// Every verb.
-const VERBS: [&str; 63] = [
+const VERBS: [&str; 66] = [
     "account",
     "account create",
     "account list",
@@ -68,6 +68,9 @@ const VERBS: [&str; 63] = [
     "record forget",
     "record restore",
     "record purge",
+    "session",
+    "session list",
+    "session delete",
     "audit",
     "usage",
     "guard",

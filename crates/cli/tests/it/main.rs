@@ -4,6 +4,7 @@
 //! own, without the settings of whoever runs the tests.
 
 mod admin;
+mod agent;
 mod config;
 mod doctor;
 mod logs;

@@ -12,6 +12,7 @@ pub mod nodes;
 mod power;
 mod service;
 mod story;
+mod sync;
 mod writers;
 
 pub use balancer::Balancer;
@@ -21,6 +22,7 @@ pub use mounts::{Mounted, make_ext4, missing_for_mounts};
 pub use power::{PowerReport, power, power_under};
 pub use service::{Program, Service, Signal};
 pub use story::{Findings, Story, check_all};
+pub use sync::{SyncReport, kill_sync};
 pub use writers::{Writers, WritersSpec};
 
 use std::ops::Range;

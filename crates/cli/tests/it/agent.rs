@@ -1,0 +1,11 @@
+//! The local agent as an assistant starts it: the real program, its standard input and output, a real service behind it.
+
+mod away;
+mod bytes;
+mod consenting;
+mod installing;
+mod process;
+mod proxying;
+mod secrets;
+mod syncing;
+mod transcripts;
