@@ -17,8 +17,9 @@ use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions, TestUpstream};
 use serde_json::{Value, json};
 
-/// How long a call may take here: long enough for a busy machine, short enough to be waited for.
+/// How long a call may take where it is meant to take too long; elsewhere a busy machine gets more.
 pub(crate) const CALL_SECONDS: u64 = 1;
+const PATIENT_SECONDS: u64 = 10;
 pub(crate) const KEY: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
 pub(crate) struct World {
@@ -36,11 +37,17 @@ pub(crate) fn open_outgoing() -> Outgoing {
 }
 
 pub(crate) fn options() -> TestServerOptions {
-    let limits = Limits {
-        call_timeout: Duration::from_secs(CALL_SECONDS),
-        list_timeout: Duration::from_secs(CALL_SECONDS),
-        ..Limits::default()
-    };
+    options_within(PATIENT_SECONDS)
+}
+
+/// With deadlines that a test can wait for.
+pub(crate) fn impatient() -> TestServerOptions {
+    options_within(CALL_SECONDS)
+}
+
+fn options_within(seconds: u64) -> TestServerOptions {
+    let timeout = Duration::from_secs(seconds);
+    let limits = Limits { call_timeout: timeout, list_timeout: timeout, ..Limits::default() };
     let key = Some(SealingKey::parse(KEY).expect("a key"));
     let integrations = IntegrationSettings { limits, key, ..IntegrationSettings::default() };
     TestServerOptions { outgoing: open_outgoing(), integrations, ..TestServerOptions::default() }
@@ -49,7 +56,11 @@ pub(crate) fn options() -> TestServerOptions {
 impl World {
     /// A project with the integration `host`, of which the tool `echo` is allowed.
     pub(crate) async fn make() -> Self {
-        let world = Self::without_integration().await;
+        Self::make_with(options()).await
+    }
+
+    pub(crate) async fn make_with(options: TestServerOptions) -> Self {
+        let world = Self::with(options, TestUpstream::start().await).await;
         let added = world.put("host", json!({"url": world.upstream.url, "allow": ["echo"]})).await;
         assert_eq!(added["works"], true, "{added}");
         world

@@ -3,7 +3,7 @@
 use mnemon_testkit::{TestUpstream, Trick};
 use serde_json::{Value, json};
 
-use super::{World, options};
+use super::{World, impatient, options};
 
 #[tokio::test]
 async fn an_integration_is_made_shown_listed_changed_and_removed() {
@@ -33,7 +33,7 @@ async fn an_integration_is_made_shown_listed_changed_and_removed() {
 
 #[tokio::test]
 async fn a_test_says_what_works_and_what_does_not() {
-    let world = World::make().await;
+    let world = World::make_with(impatient()).await;
     let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
     assert_eq!((&tested["works"], &tested["server"]), (&json!(true), &json!("test upstream 1")));
     assert_eq!((&tested["protocol_version"], &tested["problem"]), (&json!("2025-11-25"), &Value::Null));
@@ -141,7 +141,7 @@ async fn a_command_runs_only_where_the_operator_named_it_and_gets_no_secret_of_o
 
 #[tokio::test]
 async fn a_command_that_hangs_or_talks_without_end_is_ended() {
-    let mut with_commands = options();
+    let mut with_commands = impatient();
     let loud = format!("471148{}", "x".repeat(1_000));
     for (name, words) in
         [("hang", &["sh", "-c", "sleep 471147"][..]), ("flood", &["yes", &loud]), ("deaf", &["sleep", "471149"])]

@@ -25,7 +25,7 @@ async fn check(world: &World, trick: Trick, expected: &str) {
 
 #[tokio::test]
 async fn every_trick_has_one_named_error_in_time() {
-    let world = World::make().await;
+    let world = World::make_with(super::impatient()).await;
     let not_mcp =
         |what: &str| format!("answered with something that is not MCP ({what}); an admin has to check its address");
     let too_large = "answered with more than 1048576 bytes, which is the most that is passed on; ask it for less";
@@ -54,7 +54,7 @@ async fn every_trick_has_one_named_error_in_time() {
 
 #[tokio::test]
 async fn an_answer_is_passed_on_up_to_its_limit_and_not_past_it() {
-    let world = World::make().await;
+    let world = World::make_with(super::impatient()).await;
     world.upstream.on_call(Trick::Large(1 << 20));
     let answer = world.member.call("host_readonly.echo", json!({})).await;
     assert!(!answer.is_error());
@@ -66,7 +66,7 @@ async fn an_answer_is_passed_on_up_to_its_limit_and_not_past_it() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_wherever_it_leads() {
-    let world = World::make().await;
+    let world = World::make_with(super::impatient()).await;
     let private = TestUpstream::start().await;
     for to in [private.url.as_str(), "http://169.254.169.254/latest/meta-data", "https://example.com/mcp"] {
         let expected = "answered with a redirect, and none is followed; an admin has to give the address it leads to";
@@ -148,7 +148,7 @@ async fn failures_of_tools_and_refusals_do_not_open_the_breaker() {
 async fn a_project_has_eight_calls_at_once_and_others_are_not_touched() {
     let world = World::make().await;
     let other = World::make().await;
-    world.upstream.on_call(Trick::Slow(700));
+    world.upstream.on_call(Trick::Slow(2_000));
     let calls: Vec<_> = (0..8)
         .map(|_| {
             let member = world.member.clone();
