@@ -230,7 +230,8 @@ impl PostgresStore {
         let count = counted.transpose()?.unwrap_or(0);
         locked.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
         locked.live_records = locked.live_records.saturating_sub(count);
-        insert_audit(&tx, audit, count).await?;
+        // One workspace was affected. How many records it had may count drafts that the reader of the log can't see.
+        insert_audit(&tx, audit, 1).await?;
         tx.finish(vec![locked.flush()]).await?;
         Ok(Some(count))
     }
