@@ -93,6 +93,7 @@ impl PostgresStore {
         let writer = Writer::start(&pool, config.batch_max);
         let mut store = Self { pool, writer, config, node: Uuid::nil() };
         store.node = store.introduce().await?;
+        store.drop_calls_of_the_gone().await?;
         Ok(store)
     }
 

@@ -45,6 +45,20 @@ impl Rates for PostgresStore {
     }
 }
 
+impl PostgresStore {
+    /// Removes what nodes left behind that are no more: an hour before the newest row is long ago, whatever the clocks say.
+    pub(super) async fn drop_calls_of_the_gone(&self) -> Result<(), StoreError> {
+        const DELETE: &str = "
+            DELETE FROM call_window
+            WHERE updated_at < (SELECT MAX(w.updated_at) - 3600000000 FROM call_window w)";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::for_upkeep()).await?;
+            tx.finish(vec![ask(DELETE, &[])]).await.map(|_| ())
+        })
+        .await
+    }
+}
+
 /// The calls of other nodes that rows of counter and bytes tell of.
 pub(super) fn read_calls(rows: &[Row], counter: Uuid) -> Result<Vec<Calls>, StoreError> {
     let mut calls = Vec::new();

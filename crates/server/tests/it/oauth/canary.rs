@@ -44,7 +44,8 @@ async fn the_secrets_stand_in_no_answer_and_in_no_row() {
     scene.server.stop().await;
     let mut files = 0;
     for entry in std::fs::read_dir(scene.server.data_dir()).expect("the data directory") {
-        let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        // A database may take a file away while its folder is read; that one holds nothing any more.
+        let Ok(bytes) = std::fs::read(entry.expect("an entry").path()) else { continue };
         files += 1;
         for secret in [&key, &code, &token, &scene.flow.verifier] {
             let needle = &secret.as_bytes()[4..43];
