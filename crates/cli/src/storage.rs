@@ -21,10 +21,10 @@ pub async fn open(config: &StorageConfig) -> anyhow::Result<Arc<dyn Store>> {
 
 fn to_postgres(database: &DatabaseConfig) -> PostgresConfig {
     PostgresConfig {
-        url: database.url.expose().clone(),
         role: database.role.clone(),
         connections_max: database.connections_max,
         batch_max: database.batch_max,
+        ..PostgresConfig::new(database.url.expose())
     }
 }
 

@@ -234,7 +234,9 @@ async fn open(data: &Path, database: Option<&Database>) -> Arc<dyn Store> {
     match database {
         None => Arc::new(SqliteStore::open(data).expect("the store opens")),
         Some(database) => {
-            let config = PostgresConfig { connections_max: 8, ..PostgresConfig::new(&database.url) };
+            // A machine that runs many tests at once may keep a caller waiting for longer than a service would.
+            let patience = std::time::Duration::from_secs(20);
+            let config = PostgresConfig { connections_max: 8, patience, ..PostgresConfig::new(&database.url) };
             Arc::new(PostgresStore::open(config).await.expect("the store opens"))
         }
     }

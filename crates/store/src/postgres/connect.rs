@@ -23,20 +23,23 @@ pub struct PostgresConfig {
     pub connections_max: usize,
     /// How many saves are stored together; 1 stores each by itself.
     pub batch_max: usize,
+    /// How long a caller waits for a free connection, and a statement for somebody else's lock.
+    pub patience: Duration,
 }
 
 impl PostgresConfig {
     /// The usual way to a database.
     pub fn new(url: &str) -> Self {
-        Self { url: url.to_owned(), role: "mnemon_app".to_owned(), connections_max: 16, batch_max: 512 }
+        let role = "mnemon_app".to_owned();
+        Self { url: url.to_owned(), role, connections_max: 16, batch_max: 512, patience: PATIENCE }
     }
 }
 
-/// How long a caller waits for a free connection, and for a new one to be made. Together with [`LOCK_TIMEOUT`] it stays
-/// below two seconds: a caller is told that storage is away rather than left to wait.
-const POOL_WAIT_MAX: Duration = Duration::from_millis(900);
-/// How long a statement waits for somebody else's lock.
-const LOCK_TIMEOUT: Duration = Duration::from_millis(900);
+/// Waiting for a connection and then for a lock stays below two seconds: a caller is told that storage is away rather than
+/// left to wait.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// How long a connection may take to be made.
+const CONNECT_MAX: Duration = Duration::from_millis(900);
 /// How long a statement may run.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -63,16 +66,16 @@ impl Pool {
         let inner = deadpool_postgres::Pool::builder(manager)
             .max_size(config.connections_max.max(2))
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(POOL_WAIT_MAX))
-            .create_timeout(Some(POOL_WAIT_MAX))
-            .recycle_timeout(Some(POOL_WAIT_MAX))
+            .wait_timeout(Some(config.patience))
+            .create_timeout(Some(config.patience))
+            .recycle_timeout(Some(config.patience))
             .post_create(note_epoch(&epoch))
             .build()
             .map_err(|error| StoreError::Failed(format!("the pool of connections can't be made: {error}")))?;
         let limits = Limits {
             role: config.role.clone(),
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
-            lock_timeout_ms: LOCK_TIMEOUT.as_millis().to_string(),
+            lock_timeout_ms: config.patience.as_millis().to_string(),
         };
         Ok(Self { inner, limits, epoch })
     }
@@ -157,7 +160,7 @@ fn parse(url: &str) -> Result<(Config, tls::Connector), StoreError> {
     if config.get_application_name().is_none() {
         config.application_name("mnemon");
     }
-    config.connect_timeout(POOL_WAIT_MAX);
+    config.connect_timeout(CONNECT_MAX);
     config.keepalives_idle(Duration::from_secs(30));
     let tls = tls::client_config(check, roots.as_deref()).map_err(wrong)?;
     Ok((config, tls::Connector::new(tls)))
