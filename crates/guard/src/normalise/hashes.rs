@@ -1,0 +1,112 @@
+//! Hashes, and in lone names long numbers, out: they speak to nobody, and their letters and digits look like anything.
+//!
+//! Hex that spells readable text stays. That is no hash, and somebody may have hidden words in it. Long numbers within
+//! sentences stay as well: a sentence that names an account to send money to is worth judging with it.
+
+/// So many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters alone is
+/// shorter, and a run without any digit is a word.
+const HEX_MIN: usize = 12;
+/// So many digits in a row are a number that nobody reads.
+const DIGITS_MIN: usize = 8;
+/// The lengths of the parts of a UUID.
+const UUID_PARTS: [usize; 5] = [8, 4, 4, 4, 12];
+
+/// Takes hashes and UUIDs out of a text in lower case, and long numbers out of one that is a single name.
+pub(super) fn remove(text: String) -> String {
+    let has_long_run = text.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|run| run.len() >= 2);
+    if !has_long_run {
+        return text;
+    }
+    let bytes = text.as_bytes();
+    let is_name = !text.trim().contains(char::is_whitespace);
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut kept) = (0, 0);
+    while at < bytes.len() {
+        let is_start = bytes[at].is_ascii_alphanumeric() && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
+        let length = if is_start { opaque_length(&bytes[at..]) } else { 0 };
+        let length = if length == 0 && is_name { long_number(bytes, at) } else { length };
+        if length == 0 {
+            at += 1;
+            continue;
+        }
+        out.push_str(&text[kept..at]);
+        at += length;
+        kept = at;
+    }
+    out.push_str(&text[kept..]);
+    out
+}
+
+/// The length of the UUID or hash that the bytes begin with, or 0.
+fn opaque_length(bytes: &[u8]) -> usize {
+    let uuid = uuid_length(bytes);
+    if uuid > 0 {
+        return uuid;
+    }
+    let word = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let hex = &bytes[..word];
+    let has_both = hex.iter().any(u8::is_ascii_digit) && hex.iter().any(u8::is_ascii_alphabetic);
+    let is_hash = word >= HEX_MIN && has_both && hex.iter().all(u8::is_ascii_hexdigit) && !is_readable(hex);
+    if is_hash { word } else { 0 }
+}
+
+fn uuid_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    for (part, length) in UUID_PARTS.into_iter().enumerate() {
+        if part > 0 {
+            if bytes.get(at) != Some(&b'-') {
+                return 0;
+            }
+            at += 1;
+        }
+        let is_part = bytes.get(at..at + length).is_some_and(|part| part.iter().all(u8::is_ascii_hexdigit));
+        if !is_part {
+            return 0;
+        }
+        at += length;
+    }
+    if bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) { 0 } else { at }
+}
+
+/// The length of the long number that begins here, or 0.
+fn long_number(bytes: &[u8], at: usize) -> usize {
+    if at > 0 && bytes[at - 1].is_ascii_digit() {
+        return 0;
+    }
+    let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if length >= DIGITS_MIN { length } else { 0 }
+}
+
+/// Whether hex digits, two by two, spell text.
+fn is_readable(hex: &[u8]) -> bool {
+    let value = |digit: u8| (digit as char).to_digit(16).unwrap_or(0) as u8;
+    let (pairs, _) = hex.as_chunks::<2>();
+    pairs
+        .iter()
+        .map(|&[high, low]| value(high) << 4 | value(low))
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_uuids_and_long_numbers_go_and_words_stay() {
+        let check = |text: &str, expected: &str| assert_eq!(remove(text.to_owned()), expected, "{text}");
+        check("5fb34833a1e1707f1898025370acd69815915176", "");
+        check("commit 5fb34833a1e1707f1898025370acd69815915176 is live", "commit  is live");
+        check("sha256:e3a0464b70d521a61ebd149133822265645e06c68be31f6111e4e1abdfe1211f", "sha256:");
+        check("94027094-0943-454b-b7cf-6599df503650", "");
+        check("notes/zqstory490184932982.md", "notes/zqstory.md");
+        check("call +4915112345678 or 0049", "call +4915112345678 or 0049");
+        check("item-4915112345678", "item-");
+        check("port 5433, year 2026, 1234567", "port 5433, year 2026, 1234567");
+        check("defaced facade 12ab", "defaced facade 12ab");
+        check("5fb34833a1e17", "");
+        check("5fb34833a1e", "5fb34833a1e");
+        // "ignore previous" in hex.
+        check("69676e6f72652070726576696f7573", "69676e6f72652070726576696f7573");
+        check("ж12345678ж", "жж");
+    }
+}
