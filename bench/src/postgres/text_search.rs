@@ -46,7 +46,9 @@ pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, q
         let ids: Vec<i64> = (0..texts.len()).map(|at| (piece * 1_000 + at) as i64).collect();
         client.execute(INSERT, &[&ids, &texts.to_vec()]).await?;
     }
-    client.batch_execute("CREATE INDEX note_words ON note USING GIN (words); VACUUM ANALYZE note;").await?;
+    client.batch_execute("CREATE INDEX note_words ON note USING GIN (words)").await?;
+    // By itself: several statements sent together are one transaction, and this one must stand outside.
+    client.batch_execute("VACUUM ANALYZE note").await?;
     let mut index = WorkspaceIndex::new(Model::shipped());
     for (seq, text) in (1..).zip(&all) {
         index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding: None });
