@@ -25,7 +25,8 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
-        if name.starts_with(".venv") || matches!(&*name, ".git" | "target" | "node_modules" | "mnemon-data" | "assets")
+        if name.starts_with(".venv")
+            || matches!(&*name, ".git" | "target" | "node_modules" | "mnemon-data" | "assets" | "corpus")
         {
             continue;
         }

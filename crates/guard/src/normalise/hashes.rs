@@ -23,6 +23,11 @@ pub(super) fn remove(text: String) -> String {
     let (mut at, mut kept) = (0, 0);
     while at < bytes.len() {
         let is_start = bytes[at].is_ascii_alphanumeric() && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
+        let hidden = if is_start { readable_hex(&bytes[at..]) } else { 0 };
+        if hidden > 0 {
+            at += hidden;
+            continue;
+        }
         let length = if is_start { opaque_length(&bytes[at..]) } else { 0 };
         let length = if length == 0 && is_name { long_number(bytes, at) } else { length };
         if length == 0 {
@@ -46,7 +51,7 @@ fn opaque_length(bytes: &[u8]) -> usize {
     let word = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let hex = &bytes[..word];
     let has_both = hex.iter().any(u8::is_ascii_digit) && hex.iter().any(u8::is_ascii_alphabetic);
-    let is_hash = word >= HEX_MIN && has_both && hex.iter().all(u8::is_ascii_hexdigit) && !is_readable(hex);
+    let is_hash = word >= HEX_MIN && has_both && hex.iter().all(u8::is_ascii_hexdigit);
     if is_hash { word } else { 0 }
 }
 
@@ -75,6 +80,15 @@ fn long_number(bytes: &[u8], at: usize) -> usize {
     }
     let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     if length >= DIGITS_MIN { length } else { 0 }
+}
+
+/// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word: two of its digits
+/// nearly always make a sign that can be printed.
+fn readable_hex(bytes: &[u8]) -> usize {
+    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let word = &bytes[..length];
+    let is_hex = word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_alphabetic);
+    if length >= HEX_MIN && is_hex && is_readable(word) { length } else { 0 }
 }
 
 /// Whether hex digits, two by two, spell text.
