@@ -105,7 +105,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The lock comes first: what is asked after it sees everything that was written under it.
+    /// The lock comes first: what is asked after it sees everything that was written under it. `LATERAL` with a limit looks
+    /// each value up by itself; joined any other way, the server may come to read the project's records once for each.
     fn asks(&self) -> Vec<Ask<'_>> {
         const AUTHORS: &str = "
             SELECT m.id
@@ -117,19 +118,24 @@ impl<'a> Question<'a> {
         const DUPLICATES: &str = "
             SELECT g.nth
             FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS g (name, hash, nth)
-            WHERE EXISTS (
-                SELECT 1
+            CROSS JOIN LATERAL (
+                SELECT w.no
                 FROM workspace w
-                JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no
                 WHERE w.project_id = $1 AND w.name = g.name AND w.deleted_at IS NULL
-                    AND r.content_hash = g.hash AND r.forgotten_at IS NULL)";
+                LIMIT 1) AS w
+            CROSS JOIN LATERAL (
+                SELECT 1
+                FROM record r
+                WHERE r.project_id = $1 AND r.workspace_no = w.no AND r.content_hash = g.hash AND r.forgotten_at IS NULL
+                LIMIT 1) AS r";
         const KEYS: &str = "
             SELECT g.nth
             FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS g (member_id, key, nth)
-            WHERE EXISTS (
+            CROSS JOIN LATERAL (
                 SELECT 1
                 FROM idempotency i
-                WHERE i.project_id = $1 AND i.member_id = g.member_id AND i.key = g.key)";
+                WHERE i.project_id = $1 AND i.member_id = g.member_id AND i.key = g.key
+                LIMIT 1) AS i";
         vec![
             open_people(),
             ask(project::LOCK, &[&self.id]),

@@ -47,6 +47,7 @@ mod rows;
 mod sessions;
 mod snapshots;
 mod sources;
+mod statistics;
 mod tls;
 mod transaction;
 mod transfer;
@@ -90,7 +91,7 @@ impl PostgresStore {
         migrate::migrate(&config).await?;
         transfer::check_finished(&config).await?;
         let pool = Arc::new(Pool::new(&config)?);
-        let writer = Writer::start(&pool, config.batch_max);
+        let writer = Writer::start(&pool, &config);
         let mut store = Self { pool, writer, config, node: Uuid::nil() };
         store.node = store.introduce().await?;
         store.drop_calls_of_the_gone().await?;

@@ -4,6 +4,7 @@
 //! recycled; rewriting the tables takes the former away at once.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
@@ -20,6 +21,9 @@ use crate::{AuditEntry, StoreError};
 
 /// How many projects are looked at in one flight.
 const PROJECTS_AT_ONCE: usize = 64;
+/// How long a rewrite waits for transactions that could still see what was deleted, and how often it looks.
+const OLDER_VIEWS_MAX: Duration = Duration::from_secs(30);
+const OLDER_VIEWS_PAUSE: Duration = Duration::from_millis(20);
 
 impl PostgresStore {
     /// Removes one record, alive or not.
@@ -126,6 +130,7 @@ impl PostgresStore {
         let client = connect_as_owner(&self.config).await?;
         let failed = |error: tokio_postgres::Error| Fault::from(error).error;
         client.batch_execute("SET lock_timeout = '30s'").await.map_err(failed)?;
+        outlive_older_views(&client).await?;
         for table in [
             "record",
             "change",
@@ -141,6 +146,30 @@ impl PostgresStore {
         }
         Ok(())
     }
+}
+
+/// Waits until nobody looks at this database as it was before now, and nobody who writes anywhere on the server since then
+/// could make a newcomer do so. Rewriting a table keeps what was deleted from it for as long as it might still be seen.
+async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), StoreError> {
+    const NOW: &str = "SELECT pg_current_xact_id()::text, pg_current_xact_id()::xid::text";
+    const ARE_OLDER: &str = "
+        SELECT pg_snapshot_xmin(pg_current_snapshot()) < $1::text::xid8 OR EXISTS (
+            SELECT 1
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+                AND age(backend_xmin) > age($2::text::xid))";
+    let failed = |error: tokio_postgres::Error| Fault::from(error).error;
+    let now = client.query_one(NOW, &[]).await.map_err(failed)?;
+    let (now, now_of_sessions): (String, String) = (now.get(0), now.get(1));
+    let until = tokio::time::Instant::now() + OLDER_VIEWS_MAX;
+    while client.query_one(ARE_OLDER, &[&now, &now_of_sessions]).await.map_err(failed)?.get(0) {
+        if tokio::time::Instant::now() >= until {
+            let why = "a transaction on the database server stays open for too long; end it, or compact again later";
+            return Err(StoreError::Away(why.to_owned()));
+        }
+        tokio::time::sleep(OLDER_VIEWS_PAUSE).await;
+    }
+    Ok(())
 }
 
 struct Place {

@@ -14,8 +14,9 @@ use tokio::task::JoinHandle;
 
 use super::attempt;
 use super::batch::{self, Save};
-use super::connect::Pool;
+use super::connect::{Pool, PostgresConfig};
 use super::error::closed;
+use super::statistics::Statistics;
 use crate::{Insert, Inserted, StoreError};
 
 /// How many batches a node stores at the same time.
@@ -37,12 +38,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(pool: &Arc<Pool>, batch_max: usize) -> Self {
+    pub(super) fn start(pool: &Arc<Pool>, config: &PostgresConfig) -> Self {
+        let (batch_max, statistics) = (config.batch_max.max(1), Statistics::new(config));
         let (mut lanes, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..LANES {
             let (sender, waiting) = mpsc::channel(QUEUE_MAX);
             lanes.push(sender);
-            tasks.push(tokio::spawn(serve(Arc::clone(pool), waiting, batch_max.max(1))));
+            let lane = Lane { pool: Arc::clone(pool), statistics: Arc::clone(&statistics), batch_max };
+            tasks.push(tokio::spawn(lane.serve(waiting)));
         }
         Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks) }
     }
@@ -73,23 +76,34 @@ fn lane_of(project: ProjectId) -> usize {
     (hasher.finish() % LANES as u64) as usize
 }
 
-async fn serve(pool: Arc<Pool>, mut waiting: mpsc::Receiver<Job>, batch_max: usize) {
-    let mut held: VecDeque<Job> = VecDeque::new();
-    loop {
-        if held.is_empty() {
-            match waiting.recv().await {
-                Some(job) => held.push_back(job),
-                None => return,
+/// What the saves of a lane go through, one batch after the other.
+struct Lane {
+    pool: Arc<Pool>,
+    statistics: Arc<Statistics>,
+    batch_max: usize,
+}
+
+impl Lane {
+    async fn serve(self, mut waiting: mpsc::Receiver<Job>) {
+        let mut held: VecDeque<Job> = VecDeque::new();
+        loop {
+            if held.is_empty() {
+                match waiting.recv().await {
+                    Some(job) => held.push_back(job),
+                    None => return,
+                }
             }
-        }
-        while let Ok(job) = waiting.try_recv() {
-            held.push_back(job);
-            if held.len() >= batch_max {
-                break;
+            while let Ok(job) = waiting.try_recv() {
+                held.push_back(job);
+                if held.len() >= self.batch_max {
+                    break;
+                }
             }
+            let jobs = take_batch(&mut held, self.batch_max);
+            let count = jobs.len();
+            store(&self.pool, jobs).await;
+            self.statistics.note_saves(count);
         }
-        let jobs = take_batch(&mut held, batch_max);
-        store(&pool, jobs).await;
     }
 }
 

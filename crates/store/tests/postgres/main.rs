@@ -1,9 +1,10 @@
-//! PostgreSQL: the stories, the walls, the schema, many nodes, a server that goes away.
+//! PostgreSQL: the stories, the walls, the schema, many nodes, what a purge leaves, a server that goes away.
 
 mod away;
 mod nodes;
 mod schema;
 mod stories;
+mod traces;
 mod walls;
 
 use mnemon_scratch_postgres::Database;

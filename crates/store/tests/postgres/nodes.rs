@@ -104,6 +104,40 @@ async fn a_key_used_on_all_nodes_at_once_stores_one_record() {
     }
 }
 
+/// Plans are kept, and those of a young table must not read a project's records once for each save when it has grown.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
+    const SAVES: usize = 2_000;
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let house = House::build(&store).await;
+    for round in 0..SAVES / 8 {
+        let saves = (0..8).map(|n| {
+            let house = house.clone();
+            tokio::spawn(async move { house.save_text(&format!("fact {n} of round {round}")).await })
+        });
+        for save in saves.collect::<Vec<_>>() {
+            save.await.unwrap();
+        }
+    }
+    // Connections tell what they read when they end, and the server adds it up a moment later.
+    store.close().await;
+    const LOOKS: &str = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname = 'record'";
+    const READ: &str = "
+        SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'record')
+            + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'record')";
+    let number = |statement| database.sql(statement).unwrap().parse::<usize>().unwrap();
+    for _ in 0..100 {
+        if number(LOOKS) >= SAVES - 1 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(number(LOOKS) >= SAVES - 1, "each save but the first looks for its duplicate");
+    let read = number(READ);
+    assert!(read < 4 * SAVES, "{read} rows were read for {SAVES} saves");
+}
+
 /// Batches of several projects, locked by all nodes at once, in every order that callers come in.
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_write_to_the_same_projects_do_not_stand_in_each_others_way() {
