@@ -12,12 +12,12 @@ use http::request::Parts;
 use mnemon_core::{SessionId, Timestamp};
 use mnemon_engine::{AppendSession, CallContext, SessionError};
 use mnemon_protocol::sessions::{Chain, HistoryList, HistoryState, HistoryText};
-use mnemon_store::{Session, StoreError};
+use mnemon_store::Session;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::http::{App, Reply, authenticate, read_body};
+use crate::http::{App, Reply, authenticate, read_body, storage_failed};
 
 /// The most histories of one list.
 const PAGE_MAX: usize = 1_000;
@@ -65,7 +65,9 @@ impl IntoResponse for Refused {
             SessionError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             SessionError::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             SessionError::Elsewhere(session) => return elsewhere(session.as_deref(), &text),
-            SessionError::Store(error) => return storage_failed(error),
+            SessionError::Store(error) => {
+                return storage_failed(error, "a session history could not be stored or read");
+            }
         };
         Reply::error(status, code, &text).into_response()
     }
@@ -77,18 +79,6 @@ fn elsewhere(session: Option<&Session>, text: &str) -> Response {
         session.map_or((0, Chain::default()), |session| (session.bytes, Chain::from_bytes(session.chain)));
     let body = json!({"error": "elsewhere", "message": text, "bytes": bytes, "chain": chain.to_hex()});
     Reply::new(StatusCode::CONFLICT, body.to_string()).into_response()
-}
-
-fn storage_failed(error: &StoreError) -> Response {
-    tracing::error!(%error, "a session history could not be stored or read");
-    let (status, code, text) = match error {
-        StoreError::Away(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is away; try again in a few seconds")
-        }
-        StoreError::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; make room first"),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause"),
-    };
-    Reply::error(status, code, text).into_response()
 }
 
 /// What stands after the question mark; what can't be read is refused in words.

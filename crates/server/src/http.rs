@@ -24,7 +24,7 @@ pub(crate) use {
     body::{NoBody, read_body},
     form::Fields,
     origin::Origins,
-    reply::Reply,
+    reply::{Reply, storage_failed},
 };
 
 use crate::config::{Network, ServerConfig};

@@ -94,6 +94,8 @@ async fn pass_on(State(shared): State<Arc<Shared>>, request: http::Request<Body>
     let (head, body) = request.into_parts();
     let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    // Read before the exchange can be seen: who sees it may set another delay for the next one.
+    let delay = *shared.delay.lock().expect("no panic holds it");
     let at = {
         let mut exchanges = shared.exchanges.lock().expect("no panic holds it");
         exchanges.push(Exchange {
@@ -107,7 +109,6 @@ async fn pass_on(State(shared): State<Arc<Shared>>, request: http::Request<Body>
         });
         exchanges.len() - 1
     };
-    let delay = *shared.delay.lock().expect("no panic holds it");
     tokio::time::sleep(delay).await;
     let mut headers = head.headers;
     // The forwarding connection has its own.

@@ -6,8 +6,9 @@ Arguments: program, key, mode (`auto`, `legacy` or a protocol version). The serv
 import os
 import sys
 
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, StdioServerParameters
 
+import session2
 import wire
 
 
@@ -15,18 +16,7 @@ async def main(program: str, key: str, mode: str) -> None:
     env = {"MNEMON_URL": os.environ["MNEMON_URL"], "MNEMON_API_KEY": key}
     agent = StdioServerParameters(command=program, args=["agent"], env=env)
     async with Client(agent, mode=mode) as client:
-        wire.say({"connected": client.protocol_version})
-
-        async def list_tools() -> wire.Answer:
-            return wire.plain(await client.list_tools())
-
-        async def call_tool(name: str, arguments: dict) -> wire.Answer:
-            try:
-                return {"result": wire.plain(await client.call_tool(name, arguments))}
-            except MCPError as error:
-                return {"error": wire.plain(error.error)}
-
-        await wire.serve(list_tools, call_tool)
+        await session2.serve(client)
 
 
 wire.run(main(*sys.argv[1:]))

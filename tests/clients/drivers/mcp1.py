@@ -3,9 +3,10 @@
 import sys
 
 import httpx
-from mcp import ClientSession, McpError
+from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
+import session1
 import wire
 
 
@@ -15,18 +16,7 @@ async def main(url: str, key: str) -> None:
         streamable_http_client(url, http_client=http) as (read, write, _session_id),
         ClientSession(read, write) as session,
     ):
-        wire.say({"connected": (await session.initialize()).protocolVersion})
-
-        async def list_tools() -> wire.Answer:
-            return wire.plain(await session.list_tools())
-
-        async def call_tool(name: str, arguments: dict) -> wire.Answer:
-            try:
-                return {"result": wire.plain(await session.call_tool(name, arguments))}
-            except McpError as error:
-                return {"error": wire.plain(error.error)}
-
-        await wire.serve(list_tools, call_tool)
+        await session1.serve(session)
 
 
 wire.run(main(*sys.argv[1:]))

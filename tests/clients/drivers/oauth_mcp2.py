@@ -3,12 +3,13 @@
 import sys
 
 import httpx2
-from mcp import Client, MCPError
+from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 import person
+import session2
 import wire
 from memory_storage import MemoryStorage
 
@@ -26,18 +27,7 @@ async def main(url: str, key: str, mode: str) -> None:
     provider = OAuthClientProvider(url, metadata, MemoryStorage(), redirect, callback)
     async with httpx2.AsyncClient(auth=provider, timeout=30) as http:
         async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
-            wire.say({"connected": client.protocol_version})
-
-            async def list_tools() -> wire.Answer:
-                return wire.plain(await client.list_tools())
-
-            async def call_tool(name: str, arguments: dict) -> wire.Answer:
-                try:
-                    return {"result": wire.plain(await client.call_tool(name, arguments))}
-                except MCPError as error:
-                    return {"error": wire.plain(error.error)}
-
-            await wire.serve(list_tools, call_tool)
+            await session2.serve(client)
 
 
 wire.run(main(*sys.argv[1:]))

@@ -3,9 +3,8 @@
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use mnemon_engine::admin::AdminError;
-use mnemon_store::StoreError;
 
-use crate::http::Reply;
+use crate::http::{Reply, storage_failed};
 
 /// A refused or failed act.
 #[derive(Debug)]
@@ -25,22 +24,10 @@ impl IntoResponse for Failure {
             AdminError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
             AdminError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             AdminError::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
-            AdminError::Store(error) => return storage_failed(error),
+            AdminError::Store(error) => return storage_failed(error, "an act of administration failed"),
         };
         Reply::error(status, code, &text).into_response()
     }
-}
-
-fn storage_failed(error: &StoreError) -> Response {
-    tracing::error!(%error, "an act of administration failed");
-    let (status, code, text) = match error {
-        StoreError::Away(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is away; try again in a few seconds")
-        }
-        StoreError::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; make room first"),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause"),
-    };
-    Reply::error(status, code, text).into_response()
 }
 
 pub(crate) async fn no_such_route() -> Reply {

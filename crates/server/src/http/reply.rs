@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
+use mnemon_store::StoreError;
 use serde_json::json;
 
 /// A JSON answer.
@@ -40,6 +41,19 @@ impl IntoResponse for Reply {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }
+}
+
+/// Storage that fails, said by what a caller would do about it. The cause goes to the log alone.
+pub(crate) fn storage_failed(error: &StoreError, what: &'static str) -> Response {
+    tracing::error!(%error, "{what}");
+    let (status, code, text) = match error {
+        StoreError::Away(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is away; try again in a few seconds")
+        }
+        StoreError::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; make room first"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause"),
+    };
+    Reply::error(status, code, text).into_response()
 }
 
 /// The answer to any other path.

@@ -12,7 +12,9 @@ use super::connect::{PostgresConfig, connect_as_owner};
 use super::error::Fault;
 use super::migrate::migrate;
 use crate::StoreError;
-use crate::transfer::{Cell, LEFT_BEHIND, NOTES_TABLE, Note, Row, Side, Table, Tenant, unfinished};
+use crate::transfer::{Cell, Dialect, LEFT_BEHIND, NOTES_TABLE, Note, Order, Row, Side, Table, Tenant, unfinished};
+
+const DIALECT: Dialect = Dialect('$');
 
 /// How many values one statement takes.
 const VALUES_MAX: usize = 60_000;
@@ -63,35 +65,21 @@ impl PostgresSide {
         table: &Table,
         tenant: Tenant,
         after: Option<&Row>,
-        order: &str,
+        order: Order,
         rows_max: usize,
     ) -> Result<Vec<Row>, Fault> {
         self.enter(tenant).await?;
-        let (mut conditions, mut values, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-        if let (Some(column), Tenant::Account(id) | Tenant::Project(id)) = (table.scope_column(), tenant) {
+        let (mut values, mut kinds) = (Vec::new(), Vec::new());
+        if let (Some(_), Tenant::Account(id) | Tenant::Project(id)) = (table.scope_column(), tenant) {
             values.push(Cell::Bytes(id.to_vec()));
             kinds.push(Type::UUID);
-            conditions.push(format!("{} = $1", quoted(column)));
         }
-        let key: Vec<String> = table.key_columns().into_iter().map(quoted).collect();
         if let Some(row) = after {
-            let first = values.len() + 1;
-            let marks: Vec<String> = (first..first + key.len()).map(|number| format!("${number}")).collect();
-            conditions.push(format!("({}) > ({})", key.join(", "), marks.join(", ")));
             values.extend(table.key_of(row).into_iter().cloned());
             let types = self.types(table)?;
             kinds.extend(table.key.iter().map(|&at| types[at].clone()));
         }
-        let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
-        let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
-        let order: Vec<String> = key.iter().map(|column| format!("{column} {order}")).collect();
-        let sql = format!(
-            "SELECT {} FROM {}{filter} ORDER BY {} LIMIT {}",
-            columns.join(", "),
-            quoted(&table.name),
-            order.join(", "),
-            i64::try_from(rows_max).unwrap_or(i64::MAX),
-        );
+        let sql = DIALECT.select(table, tenant, after.is_some(), order, rows_max);
         let values =
             values.iter().zip(&kinds).map(|(cell, kind)| parameter(cell, kind)).collect::<Result<Vec<_>, _>>()?;
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
@@ -109,8 +97,8 @@ impl PostgresSide {
         );
         let step = self.client.transaction().await?;
         for rows in rows.chunks(VALUES_MAX / types.len().max(1)) {
-            let (sql, kinds) = insert_statement(table, &types, rows.len());
-            let statement = step.prepare_typed(&sql, &kinds).await?;
+            let kinds: Vec<Type> = types.iter().cloned().cycle().take(rows.len() * types.len()).collect();
+            let statement = step.prepare_typed(&DIALECT.insert(table, rows.len()), &kinds).await?;
             let cells = rows.iter().flatten().zip(types.iter().cycle());
             let values = cells.map(|(cell, kind)| parameter(cell, kind)).collect::<Result<Vec<_>, _>>()?;
             let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
@@ -195,7 +183,7 @@ impl Side for PostgresSide {
         after: Option<&Row>,
         rows_max: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        self.select(table, tenant, after, "ASC", rows_max).await.map_err(told)
+        self.select(table, tenant, after, Order::First, rows_max).await.map_err(told)
     }
 
     /// Row-level security lets nobody count everybody's rows.
@@ -239,7 +227,7 @@ impl Side for PostgresSide {
     }
 
     async fn last(&mut self, table: &Table, tenant: Tenant) -> Result<Option<Row>, StoreError> {
-        Ok(self.select(table, tenant, None, "DESC", 1).await.map_err(told)?.pop())
+        Ok(self.select(table, tenant, None, Order::Last, 1).await.map_err(told)?.pop())
     }
 
     async fn finish(&mut self) -> Result<(), StoreError> {
@@ -264,23 +252,6 @@ fn told(fault: Fault) -> StoreError {
 
 fn refused(error: tokio_postgres::Error) -> StoreError {
     Fault::from(error).error
-}
-
-fn insert_statement(table: &Table, types: &[Type], rows: usize) -> (String, Vec<Type>) {
-    let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
-    let marks = |row: usize| -> String {
-        let first = row * types.len() + 1;
-        let marks: Vec<String> = (first..first + types.len()).map(|number| format!("${number}")).collect();
-        format!("({})", marks.join(", "))
-    };
-    let all: Vec<String> = (0..rows).map(marks).collect();
-    let sql = format!("INSERT INTO {} ({}) VALUES {}", quoted(&table.name), columns.join(", "), all.join(", "));
-    (sql, types.iter().cloned().cycle().take(rows * types.len()).collect())
-}
-
-/// Names come from the schema itself; some are words of SQL.
-fn quoted(name: &str) -> String {
-    format!("\"{name}\"")
 }
 
 fn unknown(table: &str, column: &str) -> StoreError {

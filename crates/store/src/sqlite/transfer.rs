@@ -11,7 +11,11 @@ use super::files::Files;
 use super::migrate::migrate;
 use super::rows::integer;
 use crate::StoreError;
-use crate::transfer::{Cell, LEFT_BEHIND, NOTES_TABLE, Note, Row, Side, Table, Tenant, unfinished};
+use crate::transfer::{
+    Cell, Dialect, LEFT_BEHIND, NOTES_TABLE, Note, Order, Row, Side, Table, Tenant, quoted, unfinished,
+};
+
+const DIALECT: Dialect = Dialect('?');
 
 /// The open file, and its lock.
 pub(crate) struct SqliteSide {
@@ -54,31 +58,15 @@ impl SqliteSide {
         table: &Table,
         tenant: Tenant,
         after: Option<&Row>,
-        order: &str,
+        order: Order,
         rows_max: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        let mut conditions = Vec::new();
         let mut values = Vec::new();
-        if let (Some(column), Tenant::Account(id) | Tenant::Project(id)) = (table.scope_column(), tenant) {
-            conditions.push(format!("{} = ?", quoted(column)));
+        if let (Some(_), Tenant::Account(id) | Tenant::Project(id)) = (table.scope_column(), tenant) {
             values.push(Value::Blob(id.to_vec()));
         }
-        let key: Vec<String> = table.key_columns().into_iter().map(quoted).collect();
-        if let Some(row) = after {
-            let marks = vec!["?"; key.len()].join(", ");
-            conditions.push(format!("({}) > ({marks})", key.join(", ")));
-            values.extend(table.key_of(row).into_iter().map(value));
-        }
-        let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
-        let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
-        let order: Vec<String> = key.iter().map(|column| format!("{column} {order}")).collect();
-        let sql = format!(
-            "SELECT {} FROM {}{filter} ORDER BY {} LIMIT {}",
-            columns.join(", "),
-            quoted(&table.name),
-            order.join(", "),
-            integer(rows_max as u64),
-        );
+        values.extend(after.into_iter().flat_map(|row| table.key_of(row)).map(value));
+        let sql = DIALECT.select(table, tenant, after.is_some(), order, rows_max);
         let mut statement = self.conn.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         let mut read = Vec::new();
@@ -122,7 +110,7 @@ impl Side for SqliteSide {
         after: Option<&Row>,
         rows_max: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        self.select(table, tenant, after, "ASC", rows_max)
+        self.select(table, tenant, after, Order::First, rows_max)
     }
 
     async fn count(&mut self, table: &Table) -> Result<Option<u64>, StoreError> {
@@ -158,12 +146,9 @@ impl Side for SqliteSide {
     }
 
     async fn write(&mut self, table: &Table, tenant: Tenant, rows: &[Row], note: Note) -> Result<(), StoreError> {
-        let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
-        let marks = vec!["?"; columns.len()].join(", ");
-        let insert = format!("INSERT INTO {} ({}) VALUES ({marks})", quoted(&table.name), columns.join(", "));
         let step = self.conn.transaction()?;
         {
-            let mut statement = step.prepare_cached(&insert)?;
+            let mut statement = step.prepare_cached(&DIALECT.insert(table, 1))?;
             for row in rows {
                 statement.execute(params_from_iter(row.iter().map(value)))?;
             }
@@ -176,7 +161,7 @@ impl Side for SqliteSide {
     }
 
     async fn last(&mut self, table: &Table, tenant: Tenant) -> Result<Option<Row>, StoreError> {
-        Ok(self.select(table, tenant, None, "DESC", 1)?.pop())
+        Ok(self.select(table, tenant, None, Order::Last, 1)?.pop())
     }
 
     async fn finish(&mut self) -> Result<(), StoreError> {
@@ -193,11 +178,6 @@ pub(super) fn check_finished(conn: &Connection) -> Result<(), StoreError> {
 fn is_unfinished(conn: &Connection) -> Result<bool, StoreError> {
     const SELECT: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
     Ok(conn.query_row(SELECT, [NOTES_TABLE], |_| Ok(())).optional()?.is_some())
-}
-
-/// Names come from the schema itself; some are words of SQL.
-fn quoted(name: &str) -> String {
-    format!("\"{name}\"")
 }
 
 fn value(cell: &Cell) -> Value {

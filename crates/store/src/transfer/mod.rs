@@ -9,6 +9,7 @@
 
 mod ends;
 mod hash;
+mod sql;
 mod table;
 #[cfg(all(test, feature = "testing"))]
 mod tests;
@@ -17,6 +18,7 @@ use async_trait::async_trait;
 
 pub use ends::{StorageEnd, move_everything};
 pub(crate) use hash::Fingerprint;
+pub(crate) use sql::{Dialect, Order, quoted};
 pub(crate) use table::{Cell, Row, Scope, Table, in_order_of_references};
 
 use crate::StoreError;
@@ -195,7 +197,7 @@ async fn matching_tables(from: &mut dyn Side, to: &mut dyn Side) -> Result<Vec<T
     ours.sort_by(|a, b| a.name.cmp(&b.name));
     theirs.sort_by(|a, b| a.name.cmp(&b.name));
     let shape = |tables: &[Table]| -> Vec<(String, Vec<String>, Vec<usize>)> {
-        tables.iter().map(|table| (table.name.clone(), table.sorted_columns(), table.key_by_name())).collect()
+        tables.iter().map(|table| (table.name.clone(), table.columns.clone(), table.key.clone())).collect()
     };
     if let Some((ours, theirs)) = shape(&ours).iter().zip(&shape(&theirs)).find(|(a, b)| a != b) {
         let text = format!("the two databases differ: {ours:?} here, {theirs:?} there; bring both to the same version");

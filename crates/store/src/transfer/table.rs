@@ -55,14 +55,6 @@ impl Table {
         Self { name: name.to_owned(), scope: scope.unwrap_or(Scope::Service), columns, key, refers_to }
     }
 
-    pub(crate) fn sorted_columns(&self) -> Vec<String> {
-        self.columns.clone()
-    }
-
-    pub(crate) fn key_by_name(&self) -> Vec<usize> {
-        self.key.clone()
-    }
-
     pub(crate) fn refers_to_itself(&self) -> bool {
         self.refers_to.contains(&self.name)
     }
