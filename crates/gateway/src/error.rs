@@ -86,6 +86,12 @@ pub enum UpstreamError {
         /// The bound.
         tools_max: usize,
     },
+    /// Its list does not end.
+    #[error("lists its tools on more than {pages_max} pages, the most that are read")]
+    TooManyPages {
+        /// The bound.
+        pages_max: usize,
+    },
 }
 
 impl UpstreamError {

@@ -2,14 +2,15 @@
 //! than its share.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mnemon_core::Secret;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::breaker::Breaker;
 use crate::http::HttpWire;
@@ -17,10 +18,7 @@ use crate::session::{Hello, Session, Wire};
 use crate::stdio::StdioWire;
 use crate::{Outgoing, ToolResult, UpstreamError, UpstreamTool};
 
-/// How long a conversation that nobody uses is kept. A local command ends with it.
-const IDLE_MAX: Duration = Duration::from_secs(600);
-
-/// What one call may take.
+/// What one call may take, and what is kept after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The deadline of a call.
@@ -31,6 +29,8 @@ pub struct Limits {
     pub answer_bytes_max: usize,
     /// How many calls one owner may have running.
     pub calls_max: usize,
+    /// How long a conversation that nobody uses is kept. A local command ends with it.
+    pub idle_max: Duration,
 }
 
 impl Default for Limits {
@@ -40,6 +40,7 @@ impl Default for Limits {
             list_timeout: Duration::from_secs(10),
             answer_bytes_max: 1 << 20,
             calls_max: 8,
+            idle_max: Duration::from_secs(600),
         }
     }
 }
@@ -132,7 +133,7 @@ impl Gateway {
 
     async fn call_on(
         &self,
-        line: &Line,
+        line: &Arc<Line>,
         upstream: &Upstream,
         tool: &str,
         arguments: &Map<String, Value>,
@@ -178,7 +179,7 @@ impl Gateway {
     }
 
     /// The conversation, begun if there is none.
-    async fn session(&self, line: &Line, upstream: &Upstream) -> Result<Arc<Session>, UpstreamError> {
+    async fn session(&self, line: &Arc<Line>, upstream: &Upstream) -> Result<Arc<Session>, UpstreamError> {
         let mut held = line.session.lock().await;
         if let Some(session) = held.as_ref().filter(|session| session.is_alive()) {
             return Ok(Arc::clone(session));
@@ -191,6 +192,7 @@ impl Gateway {
         };
         let session = Arc::new(Session::open(wire).await?);
         *held = Some(Arc::clone(&session));
+        tokio::spawn(end_when_idle(Arc::downgrade(line), Arc::downgrade(&session), self.limits.idle_max));
         Ok(session)
     }
 
@@ -205,7 +207,7 @@ impl Gateway {
     /// Begins anew where the upstream has forgotten us.
     async fn greet_again(
         &self,
-        line: &Line,
+        line: &Arc<Line>,
         upstream: &Upstream,
         forgotten: &Arc<Session>,
     ) -> Result<Arc<Session>, UpstreamError> {
@@ -216,7 +218,7 @@ impl Gateway {
     fn line(&self, upstream: &Upstream) -> Arc<Line> {
         let now = Instant::now();
         let mut lines = self.lines.lock();
-        lines.retain(|_, line| now.duration_since(*line.used_at.lock()) < IDLE_MAX);
+        lines.retain(|_, line| now < line.used_at() + self.limits.idle_max);
         let line = lines.entry((upstream.owner, upstream.name.clone())).or_insert_with(|| Line::new(upstream.revision));
         if line.revision != upstream.revision {
             *line = Line::new(upstream.revision);
@@ -237,6 +239,25 @@ impl Line {
     fn new(revision: u64) -> Arc<Self> {
         let (breaker, session, used_at) = (Breaker::default(), Default::default(), Mutex::new(Instant::now()));
         Arc::new(Self { revision, breaker, session, used_at })
+    }
+
+    fn used_at(&self) -> Instant {
+        *self.used_at.lock()
+    }
+}
+
+/// Gives a conversation up when nobody has used it for too long: a local command must not run on until somebody else's
+/// call comes by.
+async fn end_when_idle(line: Weak<Line>, session: Weak<Session>, idle_max: Duration) {
+    while session.strong_count() > 0 {
+        let Some(used_at) = line.upgrade().map(|line| line.used_at()) else { return };
+        if used_at.elapsed() < idle_max {
+            tokio::time::sleep_until(used_at + idle_max).await;
+        } else if let Some(line) = line.upgrade() {
+            let mut held = line.session.lock().await;
+            held.take_if(|held| session.upgrade().is_some_and(|ended| Arc::ptr_eq(held, &ended)));
+            return;
+        }
     }
 }
 

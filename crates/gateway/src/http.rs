@@ -10,7 +10,7 @@ use reqwest::{Method, Response, StatusCode};
 use serde_json::value::RawValue;
 use url::Url;
 
-use crate::message::{self, Incoming};
+use crate::message::{self, ENVELOPE_BYTES_MAX, Incoming};
 use crate::sse::Events;
 use crate::{Limits, Outgoing, UpstreamError};
 
@@ -79,9 +79,7 @@ impl HttpWire {
     pub(crate) async fn send(&self, sent: Sent<'_>) -> Result<Option<Box<RawValue>>, UpstreamError> {
         let Sent { id, body, mirror } = sent;
         let response = self.post(body, mirror.as_ref()).await?;
-        if let Some(session) = response.headers().get(SESSION).filter(|value| value.len() <= SESSION_BYTES_MAX) {
-            *self.session.lock() = Some(session.clone());
-        }
+        self.note_session(&response)?;
         let status = response.status();
         let Some(id) = id else { return refuse_status(status).map(|()| None) };
         if !status.is_success() {
@@ -94,6 +92,17 @@ impl HttpWire {
             return Err(self.too_large());
         }
         Ok(Some(result))
+    }
+
+    /// Takes up the session that an answer names.
+    fn note_session(&self, response: &Response) -> Result<(), UpstreamError> {
+        let Some(session) = response.headers().get(SESSION) else { return Ok(()) };
+        // Passing over it would only show later, as a request that the upstream refuses for having none.
+        if session.len() > SESSION_BYTES_MAX {
+            return Err(UpstreamError::Garbled("the name of its session is longer than 1024 bytes"));
+        }
+        *self.session.lock() = Some(session.clone());
+        Ok(())
     }
 
     async fn post(&self, body: Vec<u8>, mirror: Option<&Mirror<'_>>) -> Result<Response, UpstreamError> {
@@ -154,13 +163,11 @@ impl HttpWire {
 
     async fn read_stream(&self, mut response: Response, id: u64) -> Result<Box<RawValue>, UpstreamError> {
         let id = id.to_string();
-        let (mut events, mut bytes, mut questions) = (Events::default(), 0, 0);
+        let (mut events, mut bytes_left, mut questions) = (Events::default(), self.transport_bytes_max(), 0);
         while let Some(piece) = response.chunk().await.map_err(|_| UpstreamError::BrokenOff)? {
-            bytes += piece.len();
-            if bytes > self.transport_bytes_max() {
-                return Err(self.too_large());
-            }
-            for event in events.take(&piece) {
+            // An answer that ends within the bound is one, whatever came along with it in its last piece.
+            let within = &piece[..piece.len().min(bytes_left)];
+            for event in events.take(within) {
                 // The first event of a stream that can be taken up again has an id and no data.
                 if event.is_empty() {
                     continue;
@@ -176,13 +183,16 @@ impl HttpWire {
                     }
                 }
             }
+            if within.len() < piece.len() {
+                return Err(self.too_large());
+            }
+            bytes_left -= within.len();
         }
         Err(UpstreamError::BrokenOff)
     }
 
-    /// An answer has an envelope, and a stream has notices before it.
     fn transport_bytes_max(&self) -> usize {
-        self.limits.answer_bytes_max + (64 << 10)
+        self.limits.answer_bytes_max + ENVELOPE_BYTES_MAX
     }
 
     fn too_large(&self) -> UpstreamError {

@@ -7,6 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::UpstreamError;
 
+/// What may come beside the largest answer: the envelope that it stands in, and in a stream the notices before it.
+pub(crate) const ENVELOPE_BYTES_MAX: usize = 64 << 10;
+
 /// What an upstream sent.
 #[derive(Debug)]
 pub(crate) enum Incoming {
@@ -150,8 +153,10 @@ mod tests {
 
     #[test]
     fn long_words_of_an_upstream_are_cut() {
-        let UpstreamError::Refused { message, .. } = UpstreamError::refused(1, &"é".repeat(501)) else { panic!() };
-        assert_eq!(message, "é".repeat(500));
+        for chars in [500, 501] {
+            let refused = UpstreamError::refused(1, &"é".repeat(chars));
+            assert_eq!(refused, UpstreamError::Refused { code: 1, message: "é".repeat(500) }, "{chars}");
+        }
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl Session {
                 return Ok(tools);
             }
         }
-        Err(UpstreamError::TooManyTools { tools_max: TOOLS_MAX })
+        Err(UpstreamError::TooManyPages { pages_max: PAGES_MAX })
     }
 
     /// Calls a tool.
@@ -238,4 +238,19 @@ fn server_name(greeting: &Greeting<'_>) -> String {
     let part = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default();
     let name = format!("{} {}", part("name"), part("version"));
     name.trim().chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_name_is_kept_up_to_its_limit() {
+        let shown = |name: &str| {
+            let greeting = json!({"serverInfo": {"name": name, "version": ""}}).to_string();
+            server_name(&serde_json::from_str(&greeting).unwrap())
+        };
+        assert_eq!(shown(&"é".repeat(100)), "é".repeat(100));
+        assert_eq!(shown(&format!("{}x", "é".repeat(100))), "é".repeat(100));
+    }
 }

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::oneshot;
 
-use crate::message::{self, Incoming};
+use crate::message::{self, ENVELOPE_BYTES_MAX, Incoming};
 use crate::{Limits, UpstreamError};
 
 /// What of our environment a command gets: where programs, files and words are.
@@ -60,7 +60,7 @@ impl StdioWire {
                 wire: wire.clone(),
                 waiting: Arc::clone(&waiting),
                 has_ended: Arc::clone(&has_ended),
-                bytes_max: limits.answer_bytes_max + (64 << 10),
+                bytes_max: limits.answer_bytes_max + ENVELOPE_BYTES_MAX,
             };
             let reader = tokio::spawn(reader.run(child, stdout));
             let input = tokio::sync::Mutex::new(Input { stdin, is_torn: false });
@@ -182,7 +182,7 @@ impl Reader {
             line.extend_from_slice(&available[..taken]);
             lines.consume(taken);
             if line.len() > self.bytes_max {
-                return UpstreamError::TooLarge { bytes_max: self.bytes_max - (64 << 10) };
+                return UpstreamError::TooLarge { bytes_max: self.bytes_max - ENVELOPE_BYTES_MAX };
             }
             if is_whole {
                 noise_bytes = if self.take(&line).await { 0 } else { noise_bytes + line.len() };
@@ -194,16 +194,16 @@ impl Reader {
         }
     }
 
-    /// Takes in a line, and says whether there was an answer in it. What is no message is passed over: programs print
-    /// greetings.
+    /// Takes in a line, and says whether there was an answer in it that somebody waited for: answers to nothing are noise
+    /// too. What is no message is passed over: programs print greetings.
     async fn take(&self, line: &[u8]) -> bool {
-        let mut has_answer = false;
+        let mut is_answer = false;
         for incoming in message::read(line).unwrap_or_default() {
             match incoming {
                 Incoming::Answer { id, outcome } => {
-                    has_answer = true;
                     let answered = self.waiting.lock().remove(&id);
                     if let Some(answered) = answered {
+                        is_answer = true;
                         let _ = answered.send(outcome);
                     }
                 }
@@ -217,7 +217,7 @@ impl Reader {
                 Incoming::Notice => {}
             }
         }
-        has_answer
+        is_answer
     }
 }
 

@@ -1,57 +1,20 @@
 //! An upstream MCP server of our own on loopback: well-behaved until it is told to play a trick. It speaks HTTP byte by byte,
 //! because most tricks are ones that no HTTP library would play.
 
+mod tricks;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What it does instead of answering.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trick {
-    /// Nothing: it answers.
-    None,
-    /// It never answers.
-    Hang,
-    /// It sends a byte now and then, for ever.
-    Drip,
-    /// It sends bytes for as long as anybody takes them, up to ten gigabytes.
-    Flood,
-    /// It sends notices in a stream of events, for ever.
-    FloodEvents,
-    /// It resets the connection in the middle of its answer.
-    Reset,
-    /// It sends less than it says.
-    LongLength,
-    /// It says less than it sends.
-    ShortLength,
-    /// It points elsewhere.
-    Redirect(String),
-    /// It answers a request that nobody sent.
-    OtherId,
-    /// It answers with this status.
-    Status(u16),
-    /// It answers with something that is no JSON.
-    Garbage,
-    /// It refuses in JSON-RPC.
-    Refuse,
-    /// It answers with a result of exactly so many bytes.
-    Large(usize),
-    /// It forgets every session.
-    Forget,
-    /// It answers in a stream of events, after a notice and a question.
-    Events,
-    /// It asks for more input.
-    AskBack,
-    /// It waits so many milliseconds, and answers.
-    Slow(u64),
-}
+pub use self::tricks::Trick;
+use self::tricks::reply;
 
 /// Which eras of the protocol it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +54,32 @@ impl Recorded {
 struct State {
     speaks: Speaks,
     tools: Vec<Value>,
+    tools_per_page: usize,
+    session_bytes_min: usize,
     on_call: Trick,
     on_list: Trick,
     sessions: u64,
     recorded: Vec<Recorded>,
     credential: Option<String>,
+}
+
+impl State {
+    /// The name of the newest session.
+    fn session(&self) -> String {
+        let name = format!("session-{}", self.sessions);
+        format!("{name:x<width$}", width = self.session_bytes_min)
+    }
+
+    /// The page of tools at a cursor, which is the number of those before it.
+    fn page(&self, cursor: &Value) -> Value {
+        let from: usize = cursor.as_str().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let to = from.saturating_add(self.tools_per_page).min(self.tools.len());
+        let mut page = json!({"tools": self.tools[from..to]});
+        if to < self.tools.len() {
+            page["nextCursor"] = json!(to.to_string());
+        }
+        page
+    }
 }
 
 /// The server. It ends when it is dropped.
@@ -137,6 +121,8 @@ impl TestUpstream {
         let state = Arc::new(Mutex::new(State {
             speaks,
             tools: vec![read_tool("echo"), write_tool("write")],
+            tools_per_page: usize::MAX,
+            session_bytes_min: 0,
             on_call: Trick::None,
             on_list: Trick::None,
             sessions: 0,
@@ -166,6 +152,16 @@ impl TestUpstream {
     /// The tools that it has, from now on.
     pub fn set_tools(&self, tools: Vec<Value>) {
         self.state.lock().tools = tools;
+    }
+
+    /// How many of its tools stand on one page of its list, from now on.
+    pub fn set_tools_per_page(&self, count: usize) {
+        self.state.lock().tools_per_page = count;
+    }
+
+    /// How long the names of its sessions are at least, from now on.
+    pub fn set_session_bytes_min(&self, bytes: usize) {
+        self.state.lock().session_bytes_min = bytes;
     }
 
     /// The whole `Authorization` header that it wants, from now on.
@@ -226,9 +222,9 @@ impl Conversation {
         let is_modern = !request.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_null();
         let (session, result) = match (request.method(), speaks, is_modern) {
             ("initialize", Speaks::Legacy(version), _) => {
-                let sessions = &mut self.state.lock().sessions;
-                *sessions += 1;
-                let session = format!("mcp-session-id: session-{sessions}\r\n");
+                let mut state = self.state.lock();
+                state.sessions += 1;
+                let session = format!("mcp-session-id: {}\r\n", state.session());
                 let info = json!({"name": "test upstream", "version": "1"});
                 (session, json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}))
             }
@@ -238,7 +234,7 @@ impl Conversation {
                 (String::new(), json!({"supportedVersions": versions, "capabilities": {"tools": {}}, "_meta": info}))
             }
             ("tools/list", ..) if self.is_known(request, speaks, is_modern) => {
-                (String::new(), json!({"tools": self.state.lock().tools}))
+                (String::new(), self.state.lock().page(&request.body["params"]["cursor"]))
             }
             ("tools/call", ..) if self.is_known(request, speaks, is_modern) => (String::new(), echo(&request.body)),
             ("tools/list" | "tools/call", Speaks::Legacy(_), false) => {
@@ -252,115 +248,18 @@ impl Conversation {
             }
         };
         let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-        self.play(stream, trick, &session, id, body).await
+        trick.play(stream, &session, id, body).await
     }
 
     /// A modern upstream wants nothing but the description of the request; an old one wants its session.
     fn is_known(&self, request: &Recorded, speaks: Speaks, is_modern: bool) -> bool {
         let state = self.state.lock();
-        let session = format!("session-{}", state.sessions);
         match speaks {
             Speaks::Modern => is_modern && request.header("mcp-method") == request.method(),
             Speaks::Legacy(version) => {
-                request.header("mcp-session-id") == session
+                request.header("mcp-session-id") == state.session()
                     && request.header("mcp-protocol-version") == version
                     && state.on_call != Trick::Forget
-            }
-        }
-    }
-
-    async fn play(
-        &self,
-        stream: &mut BufReader<TcpStream>,
-        trick: Trick,
-        session: &str,
-        id: &Value,
-        body: String,
-    ) -> io::Result<()> {
-        let length = body.len();
-        let json_head = |length: usize| {
-            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n")
-        };
-        let endless =
-            |kind: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
-        let rpc_error =
-            |code: i32| json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "not like that"}});
-        match trick {
-            Trick::None | Trick::Forget => reply(stream, "200 OK", session, &body).await,
-            Trick::Slow(ms) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                reply(stream, "200 OK", session, &body).await
-            }
-            Trick::Hang => std::future::pending().await,
-            Trick::Drip => {
-                stream.write_all(json_head(length).as_bytes()).await?;
-                for byte in body.as_bytes() {
-                    stream.write_all(&[*byte]).await?;
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                }
-                std::future::pending().await
-            }
-            Trick::Flood => {
-                stream.write_all(endless("application/json").as_bytes()).await?;
-                let piece = format!("10000\r\n{}\r\n", "x".repeat(65_536));
-                for _ in 0..160_000 {
-                    stream.write_all(piece.as_bytes()).await?;
-                }
-                Ok(())
-            }
-            Trick::FloodEvents => {
-                stream.write_all(endless("text/event-stream").as_bytes()).await?;
-                let event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n";
-                let piece = format!("{:x}\r\n{event}\r\n", event.len());
-                loop {
-                    stream.write_all(piece.as_bytes()).await?;
-                }
-            }
-            Trick::Reset => {
-                stream.write_all(json_head(length).as_bytes()).await?;
-                stream.write_all(&body.as_bytes()[..length / 2]).await?;
-                stream.flush().await?;
-                // Closing a socket with a linger of zero resets it.
-                stream.get_ref().set_zero_linger()?;
-                Err(io::ErrorKind::ConnectionReset.into())
-            }
-            Trick::LongLength => {
-                stream.write_all(json_head(length + 10).as_bytes()).await?;
-                stream.write_all(body.as_bytes()).await?;
-                Err(io::ErrorKind::UnexpectedEof.into())
-            }
-            Trick::ShortLength => {
-                stream.write_all(json_head(length - 10).as_bytes()).await?;
-                stream.write_all(body.as_bytes()).await?;
-                Err(io::ErrorKind::UnexpectedEof.into())
-            }
-            Trick::Redirect(to) => reply(stream, "307 Temporary Redirect", &format!("location: {to}\r\n"), "").await,
-            Trick::OtherId => {
-                let other = json!({"jsonrpc": "2.0", "id": "somebody else", "result": {"content": []}});
-                reply(stream, "200 OK", "", &other.to_string()).await
-            }
-            Trick::Status(status) => reply(stream, &format!("{status} Something"), "", "sorry").await,
-            Trick::Garbage => reply(stream, "200 OK", "", "<html>welcome</html>").await,
-            Trick::Refuse => reply(stream, "200 OK", "", &rpc_error(-32602).to_string()).await,
-            Trick::AskBack => {
-                let asks = json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "input_required"}});
-                reply(stream, "200 OK", "", &asks.to_string()).await
-            }
-            Trick::Large(bytes) => {
-                let frame = r#"{"content":[{"type":"text","text":""}]}"#.len();
-                let text = "x".repeat(bytes - frame);
-                let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
-                reply(stream, "200 OK", "", &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await
-            }
-            Trick::Events => {
-                let notice = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#;
-                let question = r#"{"jsonrpc":"2.0","id":"q-1","method":"ping"}"#;
-                let text = format!("id: 1\ndata:\n\ndata: {notice}\n\ndata: {question}\n\ndata: {body}\n\n");
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-                stream.write_all(head.as_bytes()).await?;
-                stream.write_all(text.as_bytes()).await?;
-                stream.flush().await?;
-                Err(io::ErrorKind::UnexpectedEof.into())
             }
         }
     }
@@ -375,14 +274,6 @@ fn echo(body: &Value) -> Value {
         "structuredContent": {"z": 1.0, "a": arguments},
         "isError": arguments["fail"] == json!(true)
     })
-}
-
-async fn reply(stream: &mut BufReader<TcpStream>, status: &str, headers: &str, body: &str) -> io::Result<()> {
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await
 }
 
 async fn read_request(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Recorded>> {

@@ -208,6 +208,19 @@ async fn a_flood_of_tools_is_refused_and_the_list_stays() {
 }
 
 #[tokio::test]
+async fn a_list_of_too_many_pages_is_refused_in_its_own_words() {
+    let world = World::make().await;
+    world.upstream.set_tools_per_page(1);
+    for (pages, problem) in
+        [(33, json!("'host' lists its tools on more than 32 pages, the most that are read")), (32, Value::Null)]
+    {
+        world.upstream.set_tools((0..pages).map(|number| read_tool(&format!("t{number}"))).collect());
+        let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
+        assert_eq!(tested["problem"], problem, "{pages} pages: {tested}");
+    }
+}
+
+#[tokio::test]
 async fn tools_with_odd_names_and_schemas_are_left_out() {
     let world = World::without_integration().await;
     let mut tools: Vec<Value> = ["ok", "with space", "", "a/b", "ünï", &"x".repeat(65), "remember"]
