@@ -1,7 +1,10 @@
 //! One running server with a folder of its own.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -18,9 +21,25 @@ const START_MAX: Duration = Duration::from_secs(60);
 pub struct ClusterOptions {
     /// Whether commits reach the disk. Most tests need no power-loss safety, and are many times faster without.
     pub is_durable: bool,
+    /// Whether it listens on loopback too, at a port that is free. A socket has no TLS.
+    pub is_on_loopback: bool,
+    /// What it shows to whoever wants TLS; without one it offers none.
+    pub certificate: Option<ServerCertificate>,
     /// Further settings, as in `postgresql.conf`.
     pub settings: Vec<(String, String)>,
 }
+
+/// A certificate with its key, both as PEM.
+#[derive(Debug, Clone)]
+pub struct ServerCertificate {
+    /// The certificate, and those between it and its authority.
+    pub chain: String,
+    /// Its private key.
+    pub key: String,
+}
+
+/// The port of servers that listen on nothing but a socket: it is part of the socket's name.
+const SOCKET_PORT: u16 = 5432;
 
 /// A server of one's own. It is stopped and gone when this is dropped.
 #[derive(Debug)]
@@ -47,8 +66,9 @@ impl Cluster {
         let folder = tempfile::Builder::new().prefix("mnemon-pg-").tempdir()?;
         primary.user.own(folder.path())?;
         let mut copy = primary.user.command(&find_program("pg_basebackup")?);
-        copy.arg("-h").arg(primary.folder.path()).args(["-U", "postgres", "-D"]).arg(data(folder.path()));
-        let source = format!("host={} user=postgres application_name={name}", primary.folder.path().display());
+        copy.args(at(primary.folder.path())).args(["-U", "postgres", "-D"]).arg(data(folder.path()));
+        let (host, port) = (primary.folder.path().display(), port(primary.folder.path()));
+        let source = format!("host={host} port={port} user=postgres application_name={name}");
         copy.args(["-c", "fast", "-R", "-d", &source]);
         run(&mut copy)?;
         let cluster = Self { folder, user: primary.user, options: primary.options.clone() };
@@ -71,6 +91,11 @@ impl Cluster {
         url(self.folder.path(), database)
     }
 
+    /// Where it listens on loopback.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, port(self.folder.path())))
+    }
+
     /// The process that all others of the server are children of.
     pub fn pid(&self) -> io::Result<u32> {
         pid(self.folder.path())
@@ -84,7 +109,7 @@ impl Cluster {
     /// Starts a statement as the superuser in a session of its own, and leaves it running.
     pub fn session(&self, database: &str, statement: &str) -> io::Result<std::process::Child> {
         let mut psql = self.user.command(&find_program("psql")?);
-        psql.args(["-X", "-q", "-U", "postgres", "-d", database, "-h"]).arg(self.folder.path());
+        psql.args(["-X", "-q", "-U", "postgres", "-d", database]).args(at(self.folder.path()));
         psql.arg("-c").arg(statement).stdin(Stdio::null()).stdout(Stdio::null()).spawn()
     }
 
@@ -107,7 +132,12 @@ pub(crate) fn data(folder: &Path) -> PathBuf {
 
 pub(crate) fn url(folder: &Path, database: &str) -> String {
     let host = folder.display().to_string().replace('/', "%2F");
-    format!("postgres://postgres@{host}/{database}")
+    format!("postgres://postgres@{host}:{}/{database}", port(folder))
+}
+
+/// The options by which PostgreSQL's programs find a server.
+fn at(folder: &Path) -> [OsString; 4] {
+    ["-h".into(), folder.into(), "-p".into(), port(folder).to_string().into()]
 }
 
 pub(crate) fn init(folder: &Path, user: ServerUser) -> io::Result<()> {
@@ -122,14 +152,7 @@ pub(crate) fn start(folder: &Path, user: ServerUser, options: &ClusterOptions) -
     let log = fs::File::options().create(true).append(true).open(folder.join("log"))?;
     let mut server = user.command(&find_program("postgres")?);
     server.arg("-D").arg(data(folder)).arg("-k").arg(folder);
-    let mut settings = vec![("listen_addresses", ""), ("max_connections", "300"), ("logging_collector", "off")];
-    if !options.is_durable {
-        settings.extend([("fsync", "off"), ("full_page_writes", "off")]);
-    }
-    for (name, value) in settings {
-        server.arg("-c").arg(format!("{name}={value}"));
-    }
-    for (name, value) in &options.settings {
+    for (name, value) in settings(folder, user, options)? {
         server.arg("-c").arg(format!("{name}={value}"));
     }
     server.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
@@ -152,15 +175,54 @@ pub(crate) fn start(folder: &Path, user: ServerUser, options: &ClusterOptions) -
     Ok(())
 }
 
+fn settings(folder: &Path, user: ServerUser, options: &ClusterOptions) -> io::Result<Vec<(String, String)>> {
+    let mut settings = vec![("max_connections", "300".to_owned()), ("logging_collector", "off".to_owned())];
+    if options.is_on_loopback {
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        settings.extend([("listen_addresses", address.ip().to_string()), ("port", address.port().to_string())]);
+    } else {
+        settings.extend([("listen_addresses", String::new()), ("port", SOCKET_PORT.to_string())]);
+    }
+    if !options.is_durable {
+        settings.extend(["fsync", "full_page_writes"].map(|name| (name, "off".to_owned())));
+    }
+    if let Some(certificate) = &options.certificate {
+        let chain = write_secret(folder, user, "server.crt", &certificate.chain)?;
+        let key = write_secret(folder, user, "server.key", &certificate.key)?;
+        settings.extend([("ssl", "on".to_owned()), ("ssl_cert_file", chain), ("ssl_key_file", key)]);
+    }
+    let own = settings.into_iter().map(|(name, value)| (name.to_owned(), value));
+    Ok(own.chain(options.settings.iter().cloned()).collect())
+}
+
+/// Writes a file that only the server's user may read: it takes no key that others can.
+fn write_secret(folder: &Path, user: ServerUser, name: &str, text: &str) -> io::Result<String> {
+    let path = folder.join(name);
+    fs::write(&path, text)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+    user.own(&path)?;
+    Ok(path.display().to_string())
+}
+
 pub(crate) fn is_ready(folder: &Path, user: ServerUser) -> bool {
     let Ok(program) = find_program("pg_isready") else { return false };
-    let asked = user.command(&program).arg("-q").arg("-h").arg(folder).args(["-U", "postgres"]).status();
+    let asked = user.command(&program).arg("-q").args(at(folder)).args(["-U", "postgres"]).status();
     asked.is_ok_and(|status| status.success())
 }
 
 pub(crate) fn pid(folder: &Path) -> io::Result<u32> {
-    let text = fs::read_to_string(data(folder).join("postmaster.pid"))?;
-    text.lines().next().and_then(|line| line.trim().parse().ok()).ok_or_else(|| io::Error::other("no server runs here"))
+    note(folder, 0).ok_or_else(|| io::Error::other("no server runs here"))
+}
+
+/// The port of a running server.
+fn port(folder: &Path) -> u16 {
+    note(folder, 3).unwrap_or(SOCKET_PORT)
+}
+
+/// A line of what a running server notes about itself.
+fn note<T: std::str::FromStr>(folder: &Path, line: usize) -> Option<T> {
+    let text = fs::read_to_string(data(folder).join("postmaster.pid")).ok()?;
+    text.lines().nth(line)?.trim().parse().ok()
 }
 
 pub(crate) fn stop(folder: &Path, user: ServerUser) -> io::Result<()> {
@@ -170,7 +232,7 @@ pub(crate) fn stop(folder: &Path, user: ServerUser) -> io::Result<()> {
 
 pub(crate) fn sql(folder: &Path, user: ServerUser, database: &str, statement: &str) -> io::Result<String> {
     let mut psql = user.command(&find_program("psql")?);
-    psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database, "-h"]).arg(folder);
+    psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]).args(at(folder));
     let output = run(psql.arg("-c").arg(statement))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

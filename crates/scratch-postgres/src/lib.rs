@@ -8,6 +8,6 @@ mod cluster;
 mod database;
 mod programs;
 
-pub use cluster::{Cluster, ClusterOptions};
+pub use cluster::{Cluster, ClusterOptions, ServerCertificate};
 pub use database::Database;
 pub use programs::{ServerUser, find_program};

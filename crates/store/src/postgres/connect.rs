@@ -122,10 +122,11 @@ fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
 /// A connection outside of the pool, as the user of the address: for migrations and upkeep of the tables themselves.
 pub(super) async fn connect_as_owner(config: &PostgresConfig) -> Result<tokio_postgres::Client, StoreError> {
     let (server, tls) = parse(&config.url)?;
-    let away = |error: tokio_postgres::Error| match error.as_db_error() {
-        // A wrong password or database does not mend itself.
-        Some(refusal) => StoreError::Failed(format!("PostgreSQL refuses the connection: {}", refusal.message())),
-        None => StoreError::Away(format!("can't connect to PostgreSQL ({})", describe(&error))),
+    let away = |error: tokio_postgres::Error| match (error.as_db_error(), tls::explain(&error)) {
+        // A wrong password, database or certificate does not mend itself.
+        (Some(refusal), _) => StoreError::Failed(format!("PostgreSQL refuses the connection: {}", refusal.message())),
+        (None, Some(advice)) => StoreError::Failed(format!("can't connect to PostgreSQL: {advice}")),
+        (None, None) => StoreError::Away(format!("can't connect to PostgreSQL ({})", describe(&error))),
     };
     let (client, connection) = server.connect(tls).await.map_err(away)?;
     tokio::spawn(async move {

@@ -3,6 +3,7 @@
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::{DbError, SqlState};
 
+use super::tls;
 use crate::StoreError;
 
 /// A failure inside of an act, before it is told to anybody.
@@ -110,8 +111,12 @@ fn from_server(refusal: &DbError) -> Fault {
     }
 }
 
-/// The error with its causes, which tell a wrong host name from a refused connection.
+/// The error with its causes, which tell a wrong host name from a refused connection; or what to do about it, where that is
+/// known.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
+    if let Some(advice) = tls::explain(error) {
+        return advice;
+    }
     let mut words = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {

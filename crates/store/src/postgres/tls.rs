@@ -1,12 +1,14 @@
 //! TLS towards the server.
 
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres::Socket;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -58,6 +60,40 @@ fn authorities(file: Option<&str>) -> Result<RootCertStore, String> {
         store.add(certificate.map_err(|error| read(&error))?).map_err(|error| read(&error))?;
     }
     if store.is_empty() { Err(format!("can't read {file}: it holds no certificate")) } else { Ok(store) }
+}
+
+/// What to do about a handshake that failed; `None` where it was something else that failed.
+pub(super) fn explain(error: &tokio_postgres::Error) -> Option<String> {
+    let cause = error.source()?;
+    // The library below has no other way to say this than these words.
+    if cause.to_string() == "server does not support TLS" {
+        return Some("the server offers no TLS, which sslmode asks for; set ssl = on there".to_owned());
+    }
+    let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
+    let rustls::Error::InvalidCertificate(refusal) = inner.downcast_ref()? else { return None };
+    Some(explain_certificate(refusal))
+}
+
+fn explain_certificate(refusal: &CertificateError) -> String {
+    match refusal {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "the server's certificate is not for the host of the database's address; connect by a name that stands in it, \
+             or give the server one for this name"
+        }
+        // An authority that was made anew under its old name signs differently.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "the server's certificate comes from an authority that is not trusted here; name the file of that authority's \
+             certificate with sslrootcert in the database's address"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the server's certificate has expired; give the server a new one"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the server's certificate is not valid yet; compare the clocks of both machines"
+        }
+        other => return format!("the server's certificate is refused: {other}; give the server another one"),
+    }
+    .to_owned()
 }
 
 /// Takes any certificate, as `sslmode=prefer` and `require` say: whoever listens in learns nothing, but nobody is sure

@@ -1,9 +1,10 @@
-//! PostgreSQL: the stories, the walls, the schema, many nodes, what a purge leaves, a server that goes away.
+//! PostgreSQL: the stories, the walls, the schema, many nodes, what a purge leaves, a server that goes away, and TLS.
 
 mod away;
 mod nodes;
 mod schema;
 mod stories;
+mod tls;
 mod traces;
 mod walls;
 
