@@ -13,7 +13,8 @@ const CANARY: &[u8] = b"canary-Zwitscherling";
 
 /// The files of the database that hold the canary.
 fn files_with_canary(database: &Database) -> Vec<String> {
-    let files = std::fs::read_dir(database.files().unwrap()).unwrap().map(|file| file.unwrap().path());
+    let files = std::fs::read_dir(database.files().expect("it writes its files")).expect("its folder");
+    let files = files.map(|file| file.expect("a file").path());
     let has = |path: &std::path::PathBuf| {
         let bytes = std::fs::read(path).unwrap_or_default();
         bytes.windows(CANARY.len()).any(|window| window == CANARY)
