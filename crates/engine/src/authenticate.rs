@@ -32,21 +32,13 @@ impl Engine {
             return self.authenticate(token).await;
         }
         let now = self.clock.now();
-        let hash = CredentialHash::of(token);
-        let grant = self.store.find_grant(&hash).await?;
-        // Without a grant the look for a key is made in vain, so that every refusal costs the same.
-        let key_hash = grant.as_ref().map_or(hash, |grant| grant.key_hash);
-        let found = self.store.find_credential(&key_hash).await?;
+        let found = self.store.find_credential_by_token(&CredentialHash::of(token)).await?;
         let is_alive =
             |grant: &Grant| !grant.is_revoked && now < grant.expires_at && grant.resource == issuer.resource();
         let is_well_formed = is_well_formed(CredentialKind::OauthToken, token);
-        let grant = grant.filter(|grant| is_well_formed && is_alive(grant)).ok_or(NotAuthenticated::Rejected)?;
-        let found = found.map(|mut found| {
-            // The token is counted, and not the key that it stands for.
-            found.elsewhere.connection = grant.calls_elsewhere;
-            found
-        });
-        self.accept(found, Connection::Oauth(grant.id), now)
+        let found = found.filter(|(grant, _)| is_well_formed && is_alive(grant));
+        let (grant, presented) = found.ok_or(NotAuthenticated::Rejected)?;
+        self.accept(Some(presented), Connection::Oauth(grant.id), now)
     }
 
     fn accept(

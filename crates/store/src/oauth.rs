@@ -152,8 +152,6 @@ pub struct Grant {
     pub expires_at: Timestamp,
     /// Whether it was ended.
     pub is_revoked: bool,
-    /// What other nodes let through lately by this connection.
-    pub calls_elsewhere: Vec<crate::Calls>,
 }
 
 /// A connection without its secret.

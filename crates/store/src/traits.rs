@@ -7,8 +7,8 @@ use mnemon_core::{
 };
 
 use crate::{
-    Administration, AuditEntry, Brief, Insert, Inserted, Integrations, NewKey, Oauth, Presented, Sessions, SourcePart,
-    StoreError, Tail, Workspace,
+    Administration, AuditEntry, Brief, Grant, Insert, Inserted, Integrations, NewKey, Oauth, Presented, Sessions,
+    SourcePart, StoreError, Tail, Workspace,
 };
 
 /// Saving, reading and forgetting records.
@@ -122,6 +122,10 @@ pub trait Sources: Send + Sync {
 pub trait Credentials: Send + Sync {
     /// The credential with this hash, whatever its state. A change to it shows on the next call.
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError>;
+
+    /// The credential that the token with this hash stands for, and the connection by which it does, whatever the state of
+    /// both. Calls elsewhere are those of the connection, not of the key.
+    async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
 }
 
 /// The people and what they own.

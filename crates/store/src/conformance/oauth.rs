@@ -52,7 +52,7 @@ fn use_of(code: &NewCode, now: Timestamp, token: &str) -> Redemption {
 }
 
 /// Makes a code and uses it as it should be used.
-async fn connect(house: &House, token: &str) -> Redemption {
+pub async fn connect(house: &House, token: &str) -> Redemption {
     let made = code(house, &format!("code of {token}"));
     house.store.insert_code(made.clone()).await.expect("storage works");
     let redemption = use_of(&made, at(20), token);
@@ -97,9 +97,14 @@ pub async fn a_code_makes_one_connection(make: MakeEngine) {
         resource: "https://memory.example/mcp".to_owned(),
         expires_at: at(30 * 24 * HOUR),
         is_revoked: false,
-        calls_elsewhere: Vec::new(),
     };
-    assert_eq!(grant(&house, "token").await, Some(expected));
+    assert_eq!(grant(&house, "token").await.as_ref(), Some(&expected));
+    let by_token = async |token: &str| {
+        let found = house.store.find_credential_by_token(&CredentialHash::of(token)).await.expect("storage works");
+        found.map(|(grant, presented)| (grant, presented.credential.key, presented.seq))
+    };
+    assert_eq!(by_token("token").await, Some((expected, house.key, house.last_seq().await)));
+    assert_eq!(by_token("another").await, None);
     let rows = house.store.list_connections(house.project).await.expect("storage works");
     assert_eq!(rows.len(), 1);
     let row = &rows[0];

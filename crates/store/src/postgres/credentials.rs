@@ -11,10 +11,11 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::error::{Again, Fault};
+use super::oauth::{OPEN_KEY, read_grant};
 use super::rates::read_calls;
 use super::rows::Cells;
 use super::transaction::{Tenant, Tx, ask};
-use crate::{CallsElsewhere, Credential, Credentials, Presented, StoreError};
+use crate::{CallsElsewhere, Credential, Credentials, Grant, Presented, StoreError};
 
 #[async_trait]
 impl Credentials for PostgresStore {
@@ -25,7 +26,45 @@ impl Credentials for PostgresStore {
         };
         found.map_err(|fault| fault.error)
     }
+
+    async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
+        let found = match self.load_by_token(hash).await {
+            Err(Fault { again: Again::Lost, .. }) => self.load_by_token(hash).await,
+            found => found,
+        };
+        found.map_err(|fault| fault.error)
+    }
 }
+
+/// Reads a credential and whatever else is wanted of the rows that lead to it.
+macro_rules! select_credential {
+    ($more:literal, $from:literal, $condition:literal) => {
+        concat!(
+            "
+            SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
+                p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
+                m.name, m.role, m.access_until, m.department_id, d.name,
+                CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
+                    SELECT t.id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
+                CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
+                    SELECT t.parent_id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END",
+            $more,
+            "
+            FROM ",
+            $from,
+            "
+            JOIN project p ON p.id = k.project_id
+            JOIN account a ON a.id = k.account_id
+            JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
+            LEFT JOIN department d ON d.account_id = m.account_id AND d.id = m.department_id
+            WHERE ",
+            $condition
+        )
+    };
+}
+
+/// The first column after those of a credential.
+const AFTER_CREDENTIAL: usize = 19;
 
 impl PostgresStore {
     /// The credential with how far its project's log has come, as of one moment, and the calls of other nodes: by one way
@@ -38,20 +77,7 @@ impl PostgresStore {
                 set_config('mnemon.account', k.account_id::text, true)
             FROM api_key k
             WHERE k.hash = $1";
-        const SELECT: &str = "
-            SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
-                p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-                m.name, m.role, m.access_until, m.department_id, d.name,
-                CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
-                    SELECT t.id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
-                CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
-                    SELECT t.parent_id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END
-            FROM api_key k
-            JOIN project p ON p.id = k.project_id
-            JOIN account a ON a.id = k.account_id
-            JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
-            LEFT JOIN department d ON d.account_id = m.account_id AND d.id = m.department_id
-            WHERE k.hash = $1";
+        const SELECT: &str = select_credential!("", "api_key k", "k.hash = $1");
         const CALLS: &str = "
             SELECT w.counter_id, w.calls
             FROM api_key k
@@ -68,6 +94,41 @@ impl PostgresStore {
             project: read_calls(calls, credential.project.uuid())?,
         };
         Ok(Some(Presented { credential: Arc::new(credential), seq, elsewhere }))
+    }
+
+    /// The same by a token: whoever has it may see its connection, that opens the row of its key, and from there on it is
+    /// as with the key's own secret.
+    async fn load_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, Fault> {
+        const OPEN: &str = "
+            SELECT set_config('mnemon.project', k.project_id::text, true),
+                set_config('mnemon.account', k.account_id::text, true)
+            FROM connection c
+            JOIN api_key k ON k.id = c.key_id
+            WHERE c.hash = $1";
+        const SELECT: &str = select_credential!(
+            ", c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL",
+            "connection c JOIN api_key k ON k.id = c.key_id",
+            "c.hash = $1"
+        );
+        // The token is counted, and not the key that it stands for.
+        const CALLS: &str = "
+            SELECT w.counter_id, w.calls
+            FROM connection c
+            JOIN call_window w ON w.project_id = c.project_id AND w.counter_id IN (c.id, c.project_id)
+            WHERE c.hash = $1 AND w.node_id <> $2";
+        let bytes = hash.as_bytes().as_slice();
+        let tx = Tx::read_latest(&self.pool, Tenant::credential(hash)).await?;
+        let open = [ask(OPEN_KEY, &[&bytes]), ask(OPEN, &[&bytes])];
+        let read_all = [ask(SELECT, &[&bytes]), ask(CALLS, &[&bytes, &self.node])];
+        let answers = tx.finish(open.into_iter().chain(read_all).collect()).await?;
+        let [_, _, found, calls] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
+        let Some(row) = found.first() else { return Ok(None) };
+        let ((credential, seq), grant) = (read(row)?, read_grant(row, AFTER_CREDENTIAL)?);
+        let elsewhere = CallsElsewhere {
+            connection: read_calls(calls, grant.id.uuid())?,
+            project: read_calls(calls, credential.project.uuid())?,
+        };
+        Ok(Some((grant, Presented { credential: Arc::new(credential), seq, elsewhere })))
     }
 }
 

@@ -9,7 +9,6 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::accounts::{commit_if_changed, insert_audit};
 use super::error::{Again, Fault};
-use super::rates::read_calls;
 use super::rows::{Cells, micros};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{
@@ -198,17 +197,7 @@ impl PostgresStore {
         Ok(if is_right { Redeemed::Done } else { Redeemed::Refused })
     }
 
-    /// Whoever has the token may see its connection; that opens the row of its key.
     async fn load_grant(&self, hash: &CredentialHash) -> Result<Option<Grant>, Fault> {
-        const OPEN: &str = "
-            SELECT set_config('mnemon.key', c.key_id::text, true), set_config('mnemon.project', c.project_id::text, true)
-            FROM connection c
-            WHERE c.hash = $1";
-        const CALLS: &str = "
-            SELECT w.counter_id, w.calls
-            FROM connection c
-            JOIN call_window w ON w.project_id = c.project_id AND w.counter_id = c.id
-            WHERE c.hash = $1 AND w.node_id <> $2";
         const SELECT: &str = "
             SELECT c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
             FROM connection c
@@ -216,14 +205,17 @@ impl PostgresStore {
             WHERE c.hash = $1";
         let bytes = hash.as_bytes().as_slice();
         let tx = Tx::read_latest(&self.pool, Tenant::credential(hash)).await?;
-        let asks = vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes]), ask(CALLS, &[&bytes, &self.node])];
-        let answers = tx.finish(asks).await?;
-        let [_, found, calls] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
-        let Some(grant) = found.first().map(read_grant).transpose()? else { return Ok(None) };
-        let calls_elsewhere = read_calls(calls, grant.id.uuid())?;
-        Ok(Some(Grant { calls_elsewhere, ..grant }))
+        let answers = tx.finish(vec![ask(OPEN_KEY, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
+        let [_, found] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
+        Ok(found.first().map(|row| read_grant(row, 0)).transpose()?)
     }
 }
+
+/// Whoever has the token may see its connection; that opens the row of its key.
+pub(super) const OPEN_KEY: &str = "
+    SELECT set_config('mnemon.key', c.key_id::text, true)
+    FROM connection c
+    WHERE c.hash = $1";
 
 /// The code, locked: of several uses at the same moment one is the first.
 async fn find_code(tx: &Tx, hash: &CredentialHash) -> Result<Option<Code>, Fault> {
@@ -296,17 +288,17 @@ async fn insert_connection(tx: &Tx, redemption: &Redemption) -> Result<(), Fault
     Ok(())
 }
 
-fn read_grant(row: &Row) -> Result<Grant, StoreError> {
-    let id = ConnectionId::new(Cells::new(row, "connection", String::new).uuid(0, "id")?);
+/// Reads a grant whose first column is this one.
+pub(super) fn read_grant(row: &Row, first: usize) -> Result<Grant, StoreError> {
+    let id = ConnectionId::new(Cells::new(row, "connection", String::new).uuid(first, "id")?);
     let cells = Cells::new(row, "connection", || id.to_string());
     Ok(Grant {
         id,
-        key_hash: CredentialHash::from_bytes(cells.bytes(1, "hash")?),
-        client: cells.text(2, "client_id")?,
-        resource: cells.text(3, "resource")?,
-        expires_at: cells.time(4, "expires_at")?,
-        is_revoked: cells.flag(5, "revoked_at")?,
-        calls_elsewhere: Vec::new(),
+        key_hash: CredentialHash::from_bytes(cells.bytes(first + 1, "hash")?),
+        client: cells.text(first + 2, "client_id")?,
+        resource: cells.text(first + 3, "resource")?,
+        expires_at: cells.time(first + 4, "expires_at")?,
+        is_revoked: cells.flag(first + 5, "revoked_at")?,
     })
 }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 
 use super::SqliteStore;
 use super::rows::Cells;
-use crate::{CallsElsewhere, Credential, Credentials, Presented, StoreError};
+use crate::{CallsElsewhere, Credential, Credentials, Grant, Oauth, Presented, StoreError};
 
 #[async_trait]
 impl Credentials for SqliteStore {
@@ -26,6 +26,13 @@ impl Credentials for SqliteStore {
         let seq = Seq(cell.load(std::sync::atomic::Ordering::Acquire));
         self.memory.credentials.keep(*hash, Arc::clone(&credential), cell, generation);
         Ok(Some(Presented { credential, seq, elsewhere: CallsElsewhere::default() }))
+    }
+
+    async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
+        let grant = self.find_grant(hash).await?;
+        // Without a grant the look for a key is made in vain, so that every refusal costs the same.
+        let key_hash = grant.as_ref().map_or(*hash, |grant| grant.key_hash);
+        Ok(grant.zip(self.find_credential(&key_hash).await?))
     }
 }
 

@@ -244,7 +244,6 @@ fn find_grant(conn: &Connection, hash: &CredentialHash) -> Result<Option<Grant>,
         resource: cells.text(3, "resource")?,
         expires_at: cells.time(4, "expires_at")?,
         is_revoked: !cells.is_null(5)?,
-        calls_elsewhere: Vec::new(),
     }))
 }
 

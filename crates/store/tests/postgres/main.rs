@@ -1,4 +1,5 @@
-//! PostgreSQL: the stories, the walls, the schema, many nodes, what a purge leaves, a server that goes away, and TLS.
+//! PostgreSQL: the stories, the walls, the schema, many nodes, what a purge leaves, a server that goes away, TLS, and how often a
+//! call goes there and back.
 
 mod away;
 mod nodes;
@@ -6,6 +7,7 @@ mod schema;
 mod stories;
 mod tls;
 mod traces;
+mod trips;
 mod walls;
 
 use mnemon_scratch_postgres::Database;
