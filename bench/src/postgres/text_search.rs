@@ -64,13 +64,14 @@ pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, q
             let began = Instant::now();
             let rows = client.query(&search, &[&words]).await?;
             their_best = their_best.min(began.elapsed().as_secs_f64());
+            theirs_found += if round == 0 { rows.len() } else { 0 };
+        }
+        // Each side has the caches to itself for its rounds, as it has in a service of its own.
+        for round in 0..ROUNDS {
             let began = Instant::now();
             let hits = index.search(&SearchRequest { query: &query, limit: LIMIT, visible: &|_| true });
             our_best = our_best.min(began.elapsed().as_secs_f64());
-            if round == 0 {
-                theirs_found += rows.len();
-                ours_found += hits.len();
-            }
+            ours_found += if round == 0 { hits.len() } else { 0 };
         }
         theirs += their_best;
         ours += our_best;

@@ -50,6 +50,18 @@ pub(crate) struct Ranking<'a> {
     nearness: Vec<i32>,
     /// The slots that are near enough to need no word of the query, in order.
     kindred: Vec<(u32, i32)>,
+    /// `None` where the query has no pair.
+    pairs: Option<Pairs>,
+    /// What was found out of records that have a word of the query, in order of slots. Lent words change nothing in it.
+    measured: Vec<Measured>,
+}
+
+/// What is asked of a record once, however often its words are scored.
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    slot: u32,
+    near: i32,
+    pairs: u32,
 }
 
 /// How scores became strengths.
@@ -91,11 +103,13 @@ impl<'a> Ranking<'a> {
             None
         };
         let meaning = if near.is_some() { recipe.meaning } else { 0.0 };
+        let bm25 = Bm25::new(index);
+        let pairs = if recipe.pairs > 0.0 { Pairs::new(&query, index, &bm25, recipe.pairs) } else { None };
         Some(Self {
             index,
             recipe,
             seen: index.records.seen_by(request.visible),
-            bm25: Bm25::new(index),
+            bm25,
             terms: own_terms(&query),
             scales: Scales { words: Scale::default(), near: Scale::default(), meaning },
             near,
@@ -103,6 +117,8 @@ impl<'a> Ranking<'a> {
             bonuses: Bonuses::default(),
             nearness: Vec::new(),
             kindred: Vec::new(),
+            pairs,
+            measured: Vec::new(),
         })
     }
 
@@ -173,7 +189,7 @@ impl<'a> Ranking<'a> {
             // Those that go no further still belong to the spread.
             drop_weak(&mut matched, self.recipe.preselected_records, |score| spread.add(i64::from(score)));
         }
-        self.add_pairs(&mut candidates, &matched, &mut spread);
+        self.add_matched(&mut candidates, &matched, &mut spread);
         spread.add_zeros_up_to(u64::from(self.seen.records));
         self.scales.words = spread.scale();
         for candidate in &mut candidates {
@@ -184,30 +200,46 @@ impl<'a> Ranking<'a> {
     }
 
     /// Makes candidates of the records that have a word of the query, in place of those that meaning brought.
-    fn add_pairs(&self, candidates: &mut Vec<Candidate>, matched: &[Matched], spread: &mut Spread) {
-        let (index, bm25) = (self.index, &self.bm25);
+    fn add_matched(&mut self, candidates: &mut Vec<Candidate>, matched: &[Matched], spread: &mut Spread) {
         candidates.retain(|candidate| matched.binary_search_by_key(&candidate.slot, |record| record.slot).is_err());
-        let pairs =
-            if self.recipe.pairs > 0.0 { Pairs::new(&self.query, index, bm25, self.recipe.pairs) } else { None };
         let all_words = AllWords::new(&self.query);
-        let nearness = self.nearness_of(matched);
+        self.measure(matched);
         candidates.reserve(matched.len());
-        for (record, near) in matched.iter().zip(nearness) {
-            let pairs = pairs.as_ref().map_or(0, |pairs| pairs.score(index, bm25, record));
+        for (record, &Measured { near, pairs, .. }) in matched.iter().zip(&self.measured) {
             spread.add(i64::from(record.score) + i64::from(pairs));
             let has_all_words = all_words.are_in(record);
             candidates.push(Candidate { words: record.score, pairs, has_all_words, ..by_meaning(record.slot, near) });
         }
     }
 
-    fn nearness_of(&self, matched: &[Matched]) -> Vec<i32> {
+    /// Finds how near these records are and which pairs they have, where that is not known yet.
+    fn measure(&mut self, matched: &[Matched]) {
+        let mut earlier = std::mem::take(&mut self.measured).into_iter().peekable();
+        let (mut measured, mut fresh) = (Vec::with_capacity(matched.len()), Vec::new());
+        for record in matched {
+            while earlier.next_if(|known| known.slot < record.slot).is_some() {}
+            let known = earlier.next_if(|known| known.slot == record.slot);
+            if known.is_none() {
+                fresh.push((measured.len(), *record));
+            }
+            measured.push(known.unwrap_or(Measured { slot: record.slot, near: NO_VECTOR, pairs: 0 }));
+        }
+        let nearness = self.nearness_of(&fresh);
+        for ((at, record), near) in fresh.iter().zip(nearness) {
+            let pairs = self.pairs.as_ref().map_or(0, |pairs| pairs.score(self.index, &self.bm25, record));
+            measured[*at] = Measured { slot: record.slot, near, pairs };
+        }
+        self.measured = measured;
+    }
+
+    fn nearness_of(&self, fresh: &[(usize, Matched)]) -> Vec<i32> {
         match &self.near {
-            None => vec![NO_VECTOR; matched.len()],
+            None => vec![NO_VECTOR; fresh.len()],
             Some(near) if self.is_preselecting() => {
-                let slots: Vec<u32> = matched.iter().map(|record| record.slot).collect();
+                let slots: Vec<u32> = fresh.iter().map(|(_, record)| record.slot).collect();
                 self.index.vectors.nearness_at(near, &slots)
             }
-            Some(_) => matched.iter().map(|record| self.nearness[record.slot as usize]).collect(),
+            Some(_) => fresh.iter().map(|(_, record)| self.nearness[record.slot as usize]).collect(),
         }
     }
 

@@ -281,6 +281,9 @@ CREATE TABLE snapshot (
     PRIMARY KEY (project_id, workspace_no)
 );
 
+-- Megabytes that hardly shrink: trying to would cost the server more than storing them.
+ALTER TABLE snapshot ALTER bytes SET STORAGE EXTERNAL;
+
 ALTER TABLE snapshot ENABLE ROW LEVEL SECURITY;
 ALTER TABLE snapshot FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON snapshot USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);

@@ -37,7 +37,7 @@ impl PostgresConfig {
 
 /// Waiting for a connection and then for a lock stays below two seconds: a caller is told that storage is away rather than
 /// left to wait.
-const PATIENCE: Duration = Duration::from_millis(900);
+const PATIENCE: Duration = Duration::from_millis(750);
 /// How long a connection may take to be made.
 const CONNECT_MAX: Duration = Duration::from_millis(900);
 /// How long a statement may run.

@@ -12,6 +12,7 @@ mod accounts;
 mod administration;
 mod batch;
 mod bodies;
+mod company;
 mod credentials;
 mod error;
 #[cfg(all(test, feature = "testing"))]

@@ -1,0 +1,79 @@
+//! Waiting a moment for company before a commit.
+//!
+//! A commit costs about the same however many acts it holds: the pages that all of them change, and one sync. When many
+//! callers save at once, those that were answered together are on their way back, and a commit that begins with the first
+//! of them leaves the others for the next. A lone caller is never kept waiting: it was alone the last time too.
+
+use std::time::{Duration, Instant};
+
+/// Never longer than this, however long commits take.
+const WAIT_MAX: Duration = Duration::from_millis(2);
+/// How often is looked who has come.
+const LOOK_EVERY: Duration = Duration::from_micros(100);
+
+/// Who came last time, and how long that took.
+#[derive(Default)]
+pub(super) struct Company {
+    acts: usize,
+    took: Duration,
+}
+
+impl Company {
+    /// Waits for as many acts as were committed last, at most as long as that took. `waiting` tells how many are there.
+    pub(super) fn wait(&self, waiting: impl Fn() -> usize) {
+        let until = Instant::now() + self.took.min(WAIT_MAX);
+        while waiting() < self.acts && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Remembers a commit.
+    pub(super) fn note(&mut self, acts: usize, took: Duration) {
+        (self.acts, self.took) = (acts, took);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn after(acts: usize, took: Duration) -> Company {
+        let mut company = Company::default();
+        company.note(acts, took);
+        company
+    }
+
+    /// How often was looked, with one more act there at each look.
+    fn looks(company: &Company) -> usize {
+        let looks = Cell::new(0);
+        company.wait(|| {
+            looks.set(looks.get() + 1);
+            looks.get()
+        });
+        looks.get()
+    }
+
+    #[test]
+    fn a_lone_caller_waits_for_nobody() {
+        assert_eq!(looks(&Company::default()), 1);
+        assert_eq!(looks(&after(1, Duration::from_secs(1))), 1);
+    }
+
+    #[test]
+    fn as_many_as_last_time_are_waited_for() {
+        assert_eq!(looks(&after(3, Duration::from_secs(1))), 3);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_longer_than_the_last_commit_took() {
+        let began = Instant::now();
+        after(1_000, Duration::from_micros(300)).wait(|| 1);
+        let short = began.elapsed();
+        let began = Instant::now();
+        after(1_000, Duration::from_secs(60)).wait(|| 1);
+        assert!(short >= Duration::from_micros(300) && began.elapsed() >= WAIT_MAX);
+        assert!(began.elapsed() < Duration::from_secs(30), "a slow commit does not make waiting slow");
+    }
+}
