@@ -8,7 +8,6 @@ use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
-use super::known_records::Touched;
 use super::rows::{Cells, integer, micros, micros_opt};
 use crate::{Accounts, Actor, AuditEntry, NewKey, StoreError};
 
@@ -91,11 +90,7 @@ impl Accounts for SqliteStore {
     }
 
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
-        let act = move |tx: &mut Tx<'_>| {
-            tx.touch_records(Touched::Nothing);
-            insert_audit(tx.conn, &audit, 1)
-        };
-        self.writer.write(act).await
+        self.writer.write_beside_records(move |tx| insert_audit(tx.conn, &audit, 1)).await
     }
 
     async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {

@@ -126,6 +126,18 @@ impl Writer {
         answer.await.map_err(|_| closed())?
     }
 
+    /// As [`Self::write`], for an act that has nothing to do with records: those that were read lately stay known.
+    pub(super) async fn write_beside_records<T: Send + 'static>(
+        &self,
+        act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let act = move |tx: &mut Tx<'_>| {
+            tx.touch_records(Touched::Nothing);
+            act(tx)
+        };
+        self.write(act).await
+    }
+
     /// Rewrites the file without its free space, after what waits already.
     pub(super) async fn compact(&self) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
