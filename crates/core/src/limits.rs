@@ -12,6 +12,8 @@ pub const SOURCE_CHARS_MAX: usize = 512;
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// How deep the JSON of a request may nest.
 pub const JSON_DEPTH_MAX: usize = 64;
+/// How many values a request may have, members and items of every level together.
+pub const JSON_VALUES_MAX: usize = 16_384;
 /// The most results of one search.
 pub const SEARCH_LIMIT_MAX: usize = 50;
 /// The results of a search that names no limit.

@@ -14,6 +14,8 @@ use crate::{CallContext, Connection, Engine};
 const PART_BYTES_MAX: u64 = 256 * 1024;
 /// The usual level: half the time of the strongest ones goes nowhere on text.
 const ZSTD_LEVEL: i32 = 3;
+/// How many values a line of a history may have. Tools answer with long lists, so more than a request.
+const LINE_VALUES_MAX: usize = 65_536;
 
 /// Why a history was not taken or shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -233,7 +235,8 @@ fn clean_lines(bytes: &[u8]) -> Result<Clean, SessionError> {
     }
     let mut clean = Clean { text: String::with_capacity(bytes.len()), redacted: 0 };
     for (at, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-        let mut value = json::parse(line, JSON_DEPTH_MAX).map_err(|error| invalid(format!("line {at}: {error}")))?;
+        let mut value = json::parse(line, JSON_DEPTH_MAX, LINE_VALUES_MAX)
+            .map_err(|error| invalid(format!("line {at}: {error}")))?;
         if !value.is_object() {
             return Err(invalid(format!("line {at} must be a JSON object")));
         }

@@ -7,23 +7,33 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// How many values one request may have, members and items of every level together. A value of two bytes takes some
-/// eighty once it is read, so a megabyte of them took forty; with this bound it is five.
-pub const VALUES_MAX: usize = 65_536;
+/// Bytes from which on the values of a text are counted before any is kept: in fewer there can't be many.
+const COUNTED_BYTES_MIN: usize = 32 << 10;
 
 /// Why bytes are not JSON that we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidJson(String);
 
-/// Reads one JSON value that nests at most `depth_max` deep and repeats no key.
-pub fn parse(bytes: &[u8], depth_max: usize) -> Result<Value, InvalidJson> {
+/// Reads one JSON value that nests at most `depth_max` deep, has at most `values_max` values (members and items of every
+/// level together) and repeats no key.
+///
+/// A value of two bytes takes some eighty once it is read: a megabyte of them would take forty. So a long text is counted
+/// first, and one that has too many is refused before it takes any memory.
+pub fn parse(bytes: &[u8], depth_max: usize, values_max: usize) -> Result<Value, InvalidJson> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| InvalidJson(format!("the body is not valid UTF-8 (byte {} is wrong)", error.valid_up_to())))?;
+    if text.len() >= COUNTED_BYTES_MIN {
+        read(text, depth_max, values_max, false)?;
+    }
+    read(text, depth_max, values_max, true)
+}
+
+fn read(text: &str, depth_max: usize, values_max: usize, keeps: bool) -> Result<Value, InvalidJson> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let values_left = Cell::new(VALUES_MAX);
-    let read = Strict { depth_left: depth_max, depth_max, values_left: &values_left }.deserialize(&mut deserializer);
-    let value = read.map_err(|error| InvalidJson(error.to_string()))?;
+    let values_left = Cell::new(values_max);
+    let strict = Strict { depth_left: depth_max, depth_max, values_left: &values_left, values_max, keeps };
+    let value = strict.deserialize(&mut deserializer).map_err(|error| InvalidJson(error.to_string()))?;
     deserializer.end().map_err(|error| InvalidJson(error.to_string()))?;
     Ok(value)
 }
@@ -33,6 +43,9 @@ struct Strict<'a> {
     depth_left: usize,
     depth_max: usize,
     values_left: &'a Cell<usize>,
+    values_max: usize,
+    /// Whether the value is wanted, or only known to be one.
+    keeps: bool,
 }
 
 impl Strict<'_> {
@@ -46,7 +59,8 @@ impl Strict<'_> {
 
     fn count<E: serde::de::Error>(self) -> Result<(), E> {
         let left = self.values_left.get().checked_sub(1);
-        self.values_left.set(left.ok_or_else(|| E::custom(format!("the JSON has more than {VALUES_MAX} values")))?);
+        self.values_left
+            .set(left.ok_or_else(|| E::custom(format!("the JSON has more than {} values", self.values_max)))?);
         Ok(())
     }
 }
@@ -84,7 +98,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
+        Ok(if self.keeps { Value::String(value.to_owned()) } else { Value::Null })
     }
 
     fn visit_string<E>(self, value: String) -> Result<Value, E> {
@@ -99,7 +113,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let inner = self.inner()?;
         let mut items = Vec::new();
         while let Some(item) = seq.next_element_seed(inner)? {
-            items.push(item);
+            if self.keeps {
+                items.push(item);
+            }
         }
         Ok(Value::Array(items))
     }
@@ -112,7 +128,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
                 return Err(A::Error::custom("an object repeats a key"));
             }
             let value = map.next_value_seed(inner)?;
-            members.insert(key, value);
+            if self.keeps {
+                members.insert(key, value);
+            }
         }
         Ok(Value::Object(members))
     }
@@ -121,6 +139,12 @@ impl<'de> Visitor<'de> for Strict<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const VALUES_MAX: usize = 20_000;
+
+    fn parse(bytes: &[u8], depth_max: usize) -> Result<Value, InvalidJson> {
+        super::parse(bytes, depth_max, VALUES_MAX)
+    }
 
     fn nested(depth: usize) -> String {
         format!("{}1{}", "[".repeat(depth), "]".repeat(depth))
@@ -140,7 +164,22 @@ mod tests {
         let list = |items: usize| format!("[{}1]", "1,".repeat(items - 1));
         assert!(parse(list(VALUES_MAX - 1).as_bytes(), 64).is_ok());
         let error = parse(list(VALUES_MAX).as_bytes(), 64).unwrap_err().to_string();
-        assert!(error.starts_with("the JSON has more than 65536 values"), "{error}");
+        assert!(error.starts_with("the JSON has more than 20000 values"), "{error}");
+        // Long enough to be counted first.
+        let wide = |items: usize| format!("[{}1]", "1 ,".repeat(items - 1));
+        assert!(wide(VALUES_MAX).len() > COUNTED_BYTES_MIN);
+        assert_eq!(parse(wide(VALUES_MAX - 1).as_bytes(), 64).unwrap().as_array().map(Vec::len), Some(VALUES_MAX - 1));
+        assert!(parse(wide(VALUES_MAX).as_bytes(), 64).is_err());
+    }
+
+    #[test]
+    fn a_long_text_is_read_whole_and_as_strictly_as_a_short_one() {
+        let long = "x".repeat(COUNTED_BYTES_MIN);
+        let text = format!(r#"{{"a":"{long}","b":[1,{{"c":null}}]}}"#);
+        assert_eq!(parse(text.as_bytes(), 64).unwrap(), serde_json::from_str::<Value>(&text).unwrap());
+        for bad in [r#"{"a":1,"a":2,"b":"LONG"}"#, r#"["LONG"] x"#, r#"["LONG""#] {
+            assert!(parse(bad.replace("LONG", &long).as_bytes(), 64).is_err(), "{bad}");
+        }
     }
 
     /// Found by fuzzing: without exact reading, a number came back with another last digit.

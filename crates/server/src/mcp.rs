@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use mnemon_core::JSON_DEPTH_MAX;
+use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 use mnemon_engine::CallContext;
 use mnemon_protocol::json;
 use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
@@ -81,7 +81,7 @@ async fn receive(headers: &HeaderMap, body: axum::body::Body) -> Result<Incoming
         return Err(WireError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, message));
     }
     let bytes = read_body(body).await.map_err(WireError::from)?;
-    let value = json::parse(&bytes, JSON_DEPTH_MAX)
+    let value = json::parse(&bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX)
         .map_err(|error| WireError::bad_request(code::PARSE_ERROR, format!("the body is not valid JSON: {error}")))?;
     Incoming::from_json(value).map_err(|error| WireError::bad_request(code::INVALID_REQUEST, error.to_string()))
 }

@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
-use mnemon_core::{JSON_DEPTH_MAX, Timestamp};
+use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX, Timestamp};
 use mnemon_engine::Engine;
 use mnemon_engine::admin::{AdminContext, AdminError};
 use mnemon_protocol::json;
@@ -71,7 +71,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
             Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string()).into_response()
         })?;
         let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        let value = json::parse(bytes, JSON_DEPTH_MAX).map_err(|error| invalid(&error.to_string()))?;
+        let value = json::parse(bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX).map_err(|error| invalid(&error.to_string()))?;
         if !value.is_object() {
             // Serde would take a list for the members in their order.
             return Err(invalid("the body must be a JSON object"));

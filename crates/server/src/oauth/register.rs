@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State};
 use http::StatusCode;
-use mnemon_core::JSON_DEPTH_MAX;
+use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 use mnemon_engine::oauth::{Registration, SCOPE};
 use mnemon_protocol::json;
 use mnemon_protocol::oauth::{RegisterClient, RegisteredClient};
@@ -20,7 +20,8 @@ pub(crate) async fn register(State(app): State<App>, request: Request) -> Result
 
 fn parse(bytes: &[u8]) -> Result<Registration, OauthFailure> {
     let wrong = |text: String| OauthFailure::new(StatusCode::BAD_REQUEST, "invalid_client_metadata", text);
-    let value = json::parse(bytes, JSON_DEPTH_MAX).map_err(|error| wrong(format!("the body is not JSON: {error}")))?;
+    let value = json::parse(bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX)
+        .map_err(|error| wrong(format!("the body is not JSON: {error}")))?;
     if !value.is_object() {
         return Err(wrong("the body must be a JSON object".to_owned()));
     }
