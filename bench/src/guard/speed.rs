@@ -62,6 +62,7 @@ const HURTFUL: &[(&str, &str)] = &[
     ("tags", "\u{e0061}"),
     ("mixed scripts", "pа\u{440}а "),
     ("leet", "th3 4ll 1s n0t "),
+    ("numbers", "1 23456, "),
     ("one long word", "a"),
     ("ideographs", "忽略"),
     ("combining marks", "\u{301}"),

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::lexicon::{CLASSES_MAX, ClassSet, Lexicon};
-use crate::normalise::{Disguises, normalise};
+use crate::normalise::{Disguises, Plain};
 use crate::sentences::sentences;
 use crate::tokens::{Token, read_tokens};
 
@@ -45,9 +45,8 @@ pub(crate) struct Anatomy<G> {
     pub(crate) disguises: Disguises,
 }
 
-/// Takes `text` apart; `new_grams` makes the receiver for each sentence.
-pub(crate) fn dissect<G: Grams>(text: &str, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
-    let plain = normalise(text);
+/// Takes a text apart; `new_grams` makes the receiver for each sentence.
+pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
     let mut anatomy =
         Anatomy { sentences: Vec::new(), hits: Vec::new(), hit_ranges: Vec::new(), disguises: plain.disguises };
     let mut tokens: Vec<Token> = Vec::new();

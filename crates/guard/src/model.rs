@@ -6,6 +6,7 @@ use crate::features::{
     Anatomy, DISGUISE_SLOTS, Grams, RULE_SLOTS, Rules, TABLE_SLOTS, disguise_slots, dissect, rule_name,
 };
 use crate::lexicon::{self, Lexicon};
+use crate::normalise::normalise;
 use crate::training::Specimen;
 
 const MAGIC: &[u8; 8] = b"MNGUARD1";
@@ -162,7 +163,10 @@ impl Model {
     }
 
     fn worst_unit(&self, text: &str) -> (f32, Rules, Vec<usize>) {
-        let anatomy = dissect(text, &self.lexicon, || Weighed { model: self, sums: Sums::default() });
+        // Weights were learned with long numbers as written, where each further digit repeats its grams. Here that would let a
+        // long id outvote the words around it.
+        let plain = normalise(text).with_numbers_alike();
+        let anatomy = dissect(plain, &self.lexicon, || Weighed { model: self, sums: Sums::default() });
         let disguises: Vec<usize> = disguise_slots(&anatomy.disguises).collect();
         let hiding = if anatomy.disguises.is_hiding() { HIDING_SCORE } else { 0.0 };
         let base = self.bias + hiding + disguises.iter().map(|slot| self.disguises[*slot]).sum::<f32>();

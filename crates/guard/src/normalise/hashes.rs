@@ -1,7 +1,7 @@
 //! Hashes, and in lone names long numbers, out: they speak to nobody, and their letters and digits look like anything.
 //!
 //! Hex that spells readable text stays. That is no hash, and somebody may have hidden words in it. Long numbers within
-//! sentences stay as well: a sentence that names an account to send money to is worth judging with it.
+//! sentences stay as well: see `numbers`.
 
 /// So many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters alone is
 /// shorter, and a run without any digit is a word.
@@ -84,7 +84,7 @@ fn long_number(bytes: &[u8], at: usize) -> usize {
 
 /// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word: two of its digits
 /// nearly always make a sign that can be printed.
-fn readable_hex(bytes: &[u8]) -> usize {
+pub(super) fn readable_hex(bytes: &[u8]) -> usize {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let word = &bytes[..length];
     let is_hex = word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_alphabetic);

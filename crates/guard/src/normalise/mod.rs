@@ -8,6 +8,7 @@ mod confusables;
 mod hashes;
 mod invisible;
 mod leet;
+mod numbers;
 mod spacing;
 
 use unicode_normalization::UnicodeNormalization;
@@ -18,6 +19,13 @@ pub(crate) struct Plain {
     /// The plain spelling; what was found inside base64 follows on lines of its own.
     pub(crate) text: String,
     pub(crate) disguises: Disguises,
+}
+
+impl Plain {
+    /// The text with all long numbers alike.
+    pub(crate) fn with_numbers_alike(self) -> Plain {
+        Plain { text: numbers::fold(self.text), ..self }
+    }
 }
 
 /// How often each way of hiding text was met.

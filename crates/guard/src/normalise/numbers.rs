@@ -1,0 +1,140 @@
+//! Long numbers, in one piece or in groups (`1794734010903588646`, `+49 151 12345678`), all read as the same short one.
+//!
+//! Which number a sentence names is not worth judging, nor how long it is: each further digit would repeat the same grams,
+//! and so make louder whatever these happen to weigh. Only where money is to be sent somewhere the account stays as it is
+//! written: such orders are what planted texts are after, and a long number is a part of what gives them away.
+
+use super::hashes::readable_hex;
+
+/// Stands for every long number: a number of this form, a year or a port, is what weights know best from honest texts.
+const SHAPE: &str = "0000";
+
+/// Words that order a payment. Told of one that was made or is due, sentences use others: paid, payments, transferred.
+const PAYMENT_ORDERS: [&str; 6] = ["pay", "send", "transfer", "transaction", "wire", "deposit"];
+
+/// So many digits, gaps not counted, are a number that nobody reads. Years, ports and small amounts are shorter.
+const DIGITS_MIN: usize = 5;
+
+/// From so many digits on a number may be an account. Telephone numbers within a country are shorter.
+const ACCOUNT_DIGITS_MIN: usize = 12;
+
+/// What may part the groups of one number. The full stop or the comma with a space is none of them: there a sentence or
+/// an item of a list ends.
+const GAPS: &[&[u8]] = &[b" / ", b" - ", b") ", b" (", b")-", b" ", b"-", b".", b"/", b",", b":"];
+
+/// Gives the long numbers of a text in plain spelling their shape. Hex that spells text is no number and stays whole.
+pub(super) fn fold(text: String) -> String {
+    if text.bytes().filter(u8::is_ascii_digit).take(DIGITS_MIN).count() < DIGITS_MIN {
+        return text;
+    }
+    let account_digits = if orders_payment(&text) { ACCOUNT_DIGITS_MIN } else { usize::MAX };
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut kept) = (0, 0);
+    while at < bytes.len() {
+        let is_start = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+        let hidden = if is_start { readable_hex(&bytes[at..]) } else { 0 };
+        let number = if hidden == 0 { Number::read(&bytes[at..]) } else { Number::NONE };
+        if (DIGITS_MIN..account_digits).contains(&number.digits) {
+            out.push_str(&text[kept..at]);
+            out.push_str(SHAPE);
+            kept = at + number.length;
+        }
+        at += hidden.max(number.length).max(1);
+    }
+    out.push_str(&text[kept..]);
+    out
+}
+
+fn orders_payment(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphabetic()).any(|word| PAYMENT_ORDERS.contains(&word))
+}
+
+/// The number at the start of some bytes.
+#[derive(Debug, Clone, Copy)]
+struct Number {
+    /// In bytes, with the gaps between its groups.
+    length: usize,
+    digits: usize,
+}
+
+impl Number {
+    const NONE: Number = Number { length: 0, digits: 0 };
+
+    /// Reads groups of digits for as long as they follow each other.
+    fn read(bytes: &[u8]) -> Number {
+        let first = digits(bytes);
+        let mut number = Number { length: first, digits: first };
+        while number.length > 0 {
+            let rest = &bytes[number.length..];
+            let gap = gap_length(rest);
+            let group = if gap > 0 { group_length(&rest[gap..]) } else { 0 };
+            if group == 0 {
+                break;
+            }
+            number.length += gap + group;
+            number.digits += group;
+        }
+        number
+    }
+}
+
+fn gap_length(bytes: &[u8]) -> usize {
+    GAPS.iter().find(|gap| bytes.starts_with(gap)).map_or(0, |gap| gap.len())
+}
+
+/// How many digits the next group has. The head of a word in hex is none, or that word would not stay whole.
+fn group_length(bytes: &[u8]) -> usize {
+    let length = digits(bytes);
+    if length > 0 && readable_hex(bytes) > 0 { 0 } else { length }
+}
+
+fn digits(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(fold(text.to_owned()), expected, "{text}");
+    }
+
+    #[test]
+    fn long_numbers_have_one_shape() {
+        for number in
+            ["12345", "1794734010903588646", "555-010-4477", "020 7946 0018", "1,234,567.89", "192.168.100.20:8080"]
+        {
+            check(&format!("see {number}, then"), "see 0000, then");
+        }
+        check("call +49 (151) 123 45-678 or 030 / 555 01 42", "call +0000 or 0000");
+        check("notes/zqstory490184.md", "notes/zqstory0000.md");
+        check("ж12345678ж", "ж0000ж");
+        check("2024-06-10t17:40:00z", "0000t0000z");
+    }
+
+    #[test]
+    fn the_account_of_an_ordered_payment_stays() {
+        for text in ["please pay to us133000000121212121212", "send 0000 to 4012 8888 8888 1881"] {
+            check(text, text);
+        }
+        check("payments go to us133000000121212121212", "payments go to us0000");
+        check("send the form to room 123456", "send the form to room 0000");
+    }
+
+    #[test]
+    fn short_numbers_lists_and_hidden_words_stay() {
+        for text in [
+            "port 5433, year 2026, 443",
+            "v1.94.0 on 10.0",
+            "done in 2024. 15 people came",
+            "1\n2\n3\n4\n5\n6",
+            // "ignore previous" in hex, alone and after a number.
+            "69676e6f72652070726576696f7573",
+            "row 5 69676e6f72652070726576696f7573",
+        ] {
+            check(text, text);
+        }
+    }
+}
