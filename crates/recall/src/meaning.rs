@@ -118,7 +118,7 @@ impl Vectors {
         // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
         let is_drawn = |seq: u64| (seq as u32).wrapping_mul(0x9E37_79B1) <= bound;
         let mut sample = Vec::with_capacity(4 * SAMPLED_RECORDS as usize);
-        rarely(
+        each_wanted(
             records.seqs(),
             |&seq| is_drawn(seq),
             |slot| {
@@ -170,14 +170,19 @@ impl Vectors {
     }
 }
 
-/// Calls `found` with the place of every item that is `wanted`. Made for a long way with few finds: it looks at a group
-/// of items at once, which the compiler does without a branch for each.
-fn rarely<T>(items: &[T], wanted: impl Fn(&T) -> bool, mut found: impl FnMut(u32)) {
+/// Calls `found` with the place of every item that is `wanted`. It looks at a group of items at once, which the compiler does
+/// without a branch for each, and only then at the items: whether one is wanted can't be guessed by the processor, and each
+/// wrong guess would cost more than all the rest.
+fn each_wanted<T>(items: &[T], wanted: impl Fn(&T) -> bool, mut found: impl FnMut(u32)) {
     const GROUP: usize = 32;
     for (group, items) in items.chunks(GROUP).enumerate() {
-        if items.iter().fold(false, |any, item| any | wanted(item)) {
-            let start = (group * GROUP) as u32;
-            (start..).zip(items).filter(|(_, item)| wanted(item)).for_each(|(place, _)| found(place));
+        if !items.iter().fold(false, |any, item| any | wanted(item)) {
+            continue;
+        }
+        let mut left = items.iter().rev().fold(0_u32, |bits, item| bits << 1 | u32::from(wanted(item)));
+        while left != 0 {
+            found((group * GROUP) as u32 + left.trailing_zeros());
+            left &= left - 1;
         }
     }
 }

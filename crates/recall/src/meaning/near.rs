@@ -1,6 +1,6 @@
 //! A query, ready to be compared: how near records are to it, seen from the mean of their workspace.
 
-use super::dot::{Both, Row};
+use super::dot::{self, Both, Row};
 use super::signs::Signs;
 use super::{NO_VECTOR, ONE};
 use crate::model::DIMENSIONS;
@@ -46,6 +46,8 @@ impl Near {
         let (mut rows, mut scales) = (Vec::with_capacity(BATCH), [0.0; BATCH]);
         for (row, scale) in records {
             scales[rows.len()] = scale;
+            // Rows lie anywhere in memory. Fetching them while the batch is gathered hides the way there.
+            dot::fetch(row);
             rows.push(row);
             if rows.len() == BATCH {
                 self.measure_batch(&rows, &scales, &mut nearness);

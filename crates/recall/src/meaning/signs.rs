@@ -1,7 +1,7 @@
 //! One bit per component: above or below the general mean. Vectors that agree in many signs are near each other, and
 //! counting bits is sixteen times less to read than the bytes. Good enough to choose whom to compare, never to rank.
 
-use super::rarely;
+use super::each_wanted;
 use crate::model::Model;
 use crate::records::Seen;
 
@@ -43,7 +43,7 @@ pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: us
     });
     let reach = reach.unwrap_or(DISTANCES - 1) as u8;
     let mut near = Vec::with_capacity(2 * count);
-    rarely(
+    each_wanted(
         &distances,
         |&distance| distance <= reach,
         |slot| {
