@@ -22,7 +22,7 @@ const PRIOR_RECORDS: f64 = 20.0;
 /// What a component of one is in the exact sums.
 const SUM_ONE: f64 = 16_777_216.0;
 /// At least so many records are measured where not all are, to know the spread of nearness.
-const SAMPLED_RECORDS: u32 = 1024;
+const SAMPLED_RECORDS: u32 = 512;
 
 /// One vector per slot, and the sum over the counted records.
 pub(crate) struct Vectors {
@@ -170,10 +170,26 @@ impl Vectors {
     }
 }
 
-/// Calls `found` with the place of every item that is `wanted`. It looks at a group of items at once, which the compiler does
-/// without a branch for each, and only then at the items: whether one is wanted can't be guessed by the processor, and each
-/// wrong guess would cost more than all the rest.
-fn each_wanted<T>(items: &[T], wanted: impl Fn(&T) -> bool, mut found: impl FnMut(u32)) {
+/// Calls `found` with the place of every item that is `wanted`.
+fn each_wanted<T>(items: &[T], wanted: impl Fn(&T) -> bool, found: impl FnMut(u32)) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq") {
+        #[expect(unsafe_code, reason = "the processor has just been asked for these features")]
+        return unsafe { each_wanted_avx512(items, wanted, found) };
+    }
+    each_wanted_any(items, wanted, found);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn each_wanted_avx512<T>(items: &[T], wanted: impl Fn(&T) -> bool, found: impl FnMut(u32)) {
+    each_wanted_any(items, wanted, found);
+}
+
+/// Looks at a group of items at once, which the compiler does without a branch for each, and only then at the items:
+/// whether one is wanted can't be guessed by the processor, and each wrong guess would cost more than all the rest.
+#[inline(always)]
+fn each_wanted_any<T>(items: &[T], wanted: impl Fn(&T) -> bool, mut found: impl FnMut(u32)) {
     const GROUP: usize = 32;
     for (group, items) in items.chunks(GROUP).enumerate() {
         if !items.iter().fold(false, |any, item| any | wanted(item)) {

@@ -3,6 +3,8 @@
 //! Scores are whole numbers from the first addition on. Sums of floats depend on the order of the terms and of the
 //! records; whole numbers give every node, every order of arrival and every rebuild the same answer to the bit.
 
+use std::cell::Cell;
+
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::postings;
@@ -18,6 +20,8 @@ pub(crate) const ONE: f32 = 65_536.0;
 const WINDOW: usize = 16_384;
 /// Lengths up to here have their norm ready; longer records are rare.
 const NORMS: usize = 256;
+/// Counts below this have their idf kept.
+const IDFS: usize = 256;
 /// The mean length where nothing is counted yet.
 const TYPICAL_LENGTH: f64 = 20.0;
 
@@ -48,6 +52,9 @@ pub(crate) struct Bm25 {
     norms: [f32; NORMS],
     /// What a term that stands once in a record of each length is worth.
     once: [f64; NORMS],
+    /// What `idf` gave for small counts, or nothing yet: most words are rare, and a logarithm for each of the lenders' words
+    /// takes longer than all the rest of lending.
+    idfs: [Cell<Option<f32>>; IDFS],
 }
 
 impl Bm25 {
@@ -63,6 +70,7 @@ impl Bm25 {
             mean_length: mean_length as f32,
             norms: [0.0; NORMS],
             once: [0.0; NORMS],
+            idfs: [const { Cell::new(None) }; IDFS],
         };
         bm25.norms = std::array::from_fn(|length| bm25.compute_norm(length as f32));
         bm25.once = bm25.norms.map(|norm| saturation(1, norm));
@@ -71,6 +79,15 @@ impl Bm25 {
 
     /// How telling a term is that stands in `counted` records.
     pub(crate) fn idf(&self, counted: u32) -> f32 {
+        let Some(known) = self.idfs.get(counted as usize) else { return self.compute_idf(counted) };
+        known.get().unwrap_or_else(|| {
+            let idf = self.compute_idf(counted);
+            known.set(Some(idf));
+            idf
+        })
+    }
+
+    fn compute_idf(&self, counted: u32) -> f32 {
         let counted = f64::from(counted);
         // libm, not the platform's: logarithms differ between systems in the last bit.
         libm::log(1.0 + (self.records - counted + 0.5) / (counted + 0.5)) as f32
