@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
     /// How many queries are compared with PostgreSQL's own search
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 1_000)]
     queries: u64,
     /// The pinned sentences that those records are made of
     #[arg(long, default_value = "tools/recall-model/train_sentences.json.gz")]
