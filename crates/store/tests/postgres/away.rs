@@ -8,7 +8,12 @@ use mnemon_store::conformance::House;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::{Insert, Store, StoreError};
 
-use crate::{database, node};
+use crate::database;
+
+/// A node with the patience of a service: how soon it gives up is what these tests are about.
+async fn node(url: &str) -> PostgresStore {
+    PostgresStore::open(PostgresConfig::new(url)).await.expect("the database opens")
+}
 
 fn save(house: &House, text: &str) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
     let (store, record) = (Arc::clone(&house.store), house.record(text));

@@ -24,7 +24,8 @@ fn database() -> Database {
     Database::prepared(&name, migrate).expect("PostgreSQL is installed")
 }
 
-/// One more node on a database.
+/// One more node on a database. A machine that runs many tests at once may keep it waiting for longer than a service would.
 async fn node(url: &str) -> PostgresStore {
-    PostgresStore::open(PostgresConfig::new(url)).await.expect("the database opens")
+    let patience = std::time::Duration::from_secs(20);
+    PostgresStore::open(PostgresConfig { patience, ..PostgresConfig::new(url) }).await.expect("the database opens")
 }
