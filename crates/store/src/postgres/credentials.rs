@@ -8,6 +8,7 @@ use mnemon_core::{
     Subscription, Viewer,
 };
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use super::PostgresStore;
 use super::error::{Again, Fault};
@@ -89,11 +90,8 @@ impl PostgresStore {
         let answers = tx.finish(asks).await?;
         let [_, found, calls] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
         let Some((credential, seq)) = found.first().map(read).transpose()? else { return Ok(None) };
-        let elsewhere = CallsElsewhere {
-            connection: read_calls(calls, credential.key.uuid())?,
-            project: read_calls(calls, credential.project.uuid())?,
-        };
-        Ok(Some(Presented { credential: Arc::new(credential), seq, elsewhere }))
+        let counter = credential.key.uuid();
+        Ok(Some(present(credential, seq, counter, calls)?))
     }
 
     /// The same by a token: whoever has it may see its connection, that opens the row of its key, and from there on it is
@@ -124,12 +122,18 @@ impl PostgresStore {
         let [_, _, found, calls] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
         let Some(row) = found.first() else { return Ok(None) };
         let ((credential, seq), grant) = (read(row)?, read_grant(row, AFTER_CREDENTIAL)?);
-        let elsewhere = CallsElsewhere {
-            connection: read_calls(calls, grant.id.uuid())?,
-            project: read_calls(calls, credential.project.uuid())?,
-        };
-        Ok(Some((grant, Presented { credential: Arc::new(credential), seq, elsewhere })))
+        let presented = present(credential, seq, grant.id.uuid(), calls)?;
+        Ok(Some((grant, presented)))
     }
+}
+
+/// A credential with the calls of other nodes: those under `counter`, and those of its whole project.
+fn present(credential: Credential, seq: Seq, counter: Uuid, calls: &[Row]) -> Result<Presented, StoreError> {
+    let elsewhere = CallsElsewhere {
+        connection: read_calls(calls, counter)?,
+        project: read_calls(calls, credential.project.uuid())?,
+    };
+    Ok(Presented { credential: Arc::new(credential), seq, elsewhere })
 }
 
 fn read(row: &Row) -> Result<(Credential, Seq), StoreError> {

@@ -141,6 +141,32 @@ async fn json_nests_sixty_four_deep_and_not_sixty_five() {
     assert_eq!(caller.post("[".repeat(500_000), &[]).await.status, 400);
 }
 
+/// The value itself, and those in it.
+fn count_values(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count_values).sum(),
+        Value::Object(members) => members.values().map(count_values).sum(),
+        _ => 0,
+    }
+}
+
+#[tokio::test]
+async fn json_has_sixteen_thousand_values_and_not_one_more() {
+    let (server, organization, caller) = set_up().await;
+    let filled = |items: usize| {
+        let arguments = json!({"content": "wide", "filler": vec![1; items]});
+        save_with(json!({"params": {"name": "remember", "arguments": arguments}}))
+    };
+    let items_max = 16_384 - count_values(&filled(0));
+    let answer = caller.post(filled(items_max + 1).to_string(), &[]).await;
+    assert_eq!(refusal(&answer), (400, -32700));
+    let message = answer.json()["error"]["message"].to_string();
+    assert!(message.contains("the JSON has more than 16384 values"), "{message}");
+    assert_eq!(server.log_position(&organization).await, 0);
+    let answer = result(&caller.post(filled(items_max).to_string(), &[]).await);
+    assert_eq!(answer["structuredContent"]["ignored_arguments"], json!(["filler"]));
+}
+
 #[tokio::test]
 async fn a_repeated_key_is_refused_at_any_depth() {
     let (server, organization, caller) = set_up().await;
