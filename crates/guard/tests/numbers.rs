@@ -199,6 +199,14 @@ fn any_two_fillings() -> impl Strategy<Value = (String, String)> {
         .prop_map(|(form, one, other)| (Chance(one).fill(&form), Chance(other).fill(&form)))
 }
 
+/// Words of the pattern, none of which orders a payment: there the account stays as it is written.
+fn words(pattern: &'static str) -> impl Strategy<Value = String> {
+    const PAYMENT_ORDERS: [&str; 6] = ["pay", "send", "transfer", "transaction", "wire", "deposit"];
+    pattern.prop_filter("orders a payment", |words| {
+        words.split(' ').all(|word| !PAYMENT_ORDERS.contains(&word.to_lowercase().as_str()))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -208,9 +216,9 @@ proptest! {
     }
 
     #[test]
-    fn neither_digits_nor_length_of_a_number_change_the_score_of_any_words(
-        before in "([a-zA-Z]{1,9} ){1,12}",
-        after in "( [a-zA-Z]{1,9}){0,12}",
+    fn neither_digits_nor_length_of_a_number_change_the_score_of_words_that_order_no_payment(
+        before in words("([a-zA-Z]{1,9} ){1,12}"),
+        after in words("( [a-zA-Z]{1,9}){0,12}"),
         one in "[0-9]{5,30}",
         other in "[0-9]{5,30}",
     ) {

@@ -8,6 +8,8 @@
 const HEX_MIN: usize = 12;
 /// So many digits in a row are a number that nobody reads.
 const DIGITS_MIN: usize = 8;
+/// The largest exponent of a number in a machine has so many digits.
+const EXPONENT_DIGITS_MAX: usize = 3;
 /// The lengths of the parts of a UUID.
 const UUID_PARTS: [usize; 5] = [8, 4, 4, 4, 12];
 
@@ -82,13 +84,26 @@ fn long_number(bytes: &[u8], at: usize) -> usize {
     if length >= DIGITS_MIN { length } else { 0 }
 }
 
-/// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word: two of its digits
-/// nearly always make a sign that can be printed.
+/// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word, with an exponent
+/// or without: two of its digits nearly always make a sign that can be printed.
 pub(super) fn readable_hex(bytes: &[u8]) -> usize {
     let length = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    let word = &bytes[..length];
+    let (word, rest) = bytes.split_at(length);
     let is_hex = word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_alphabetic);
-    if length >= HEX_MIN && is_hex && is_readable(word) { length } else { 0 }
+    let is_text = is_hex && !has_exponent(word, rest) && is_readable(word);
+    if length >= HEX_MIN && is_text { length } else { 0 }
+}
+
+/// Whether a word is a number with an exponent: `4105854851772e21`, or `4105854851772e` where `-16` follows.
+fn has_exponent(word: &[u8], rest: &[u8]) -> bool {
+    let Some(mark) = word.iter().position(|byte| !byte.is_ascii_digit()) else { return false };
+    let exponent = match &word[mark + 1..] {
+        [] => rest.strip_prefix(b"-").or(rest.strip_prefix(b"+")).unwrap_or_default(),
+        within => within,
+    };
+    let digits = exponent.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_whole = exponent.get(digits).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    word[mark] == b'e' && (1..=EXPONENT_DIGITS_MAX).contains(&digits) && is_whole
 }
 
 /// Whether hex digits, two by two, spell text.
@@ -122,5 +137,19 @@ mod tests {
         // "ignore previous" in hex.
         check("69676e6f72652070726576696f7573", "69676e6f72652070726576696f7573");
         check("ж12345678ж", "жж");
+    }
+
+    #[test]
+    fn a_number_with_an_exponent_spells_nothing() {
+        // Each of them is printable when read as hex.
+        for number in ["6646273336796e-45", "6646273336796e+4", "664627333679e204", "664627333679e20"] {
+            assert_eq!(readable_hex(number.as_bytes()), 0, "{number}");
+        }
+        // "hidden-text", "hiding it", and words with more letters than an exponent leaves them.
+        for word in
+            ["68696464656e", "686964696e67206974", "6646273336796e-4567", "6646273336796e-4x", "6646273336796f-45"]
+        {
+            assert!(readable_hex(word.as_bytes()) >= HEX_MIN, "{word}");
+        }
     }
 }
