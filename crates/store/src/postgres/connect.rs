@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
@@ -35,8 +36,8 @@ impl PostgresConfig {
     }
 }
 
-/// Waiting for a connection and then for a lock stays below two seconds: a caller is told that storage is away rather than
-/// left to wait.
+/// A caller waits once for a connection and once for a lock, which together stays below two seconds: it is told that storage
+/// is away rather than left to wait.
 const PATIENCE: Duration = Duration::from_millis(750);
 /// How long a connection may take to be made.
 const CONNECT_MAX: Duration = Duration::from_millis(900);
@@ -54,6 +55,7 @@ pub(super) struct Limits {
 pub(super) struct Pool {
     inner: deadpool_postgres::Pool,
     limits: Limits,
+    patience: Duration,
     epoch: Arc<AtomicU64>,
 }
 
@@ -66,9 +68,6 @@ impl Pool {
         let inner = deadpool_postgres::Pool::builder(manager)
             .max_size(config.connections_max.max(2))
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(config.patience))
-            .create_timeout(Some(config.patience))
-            .recycle_timeout(Some(config.patience))
             .post_create(note_epoch(&epoch))
             .build()
             .map_err(|error| StoreError::Failed(format!("the pool of connections can't be made: {error}")))?;
@@ -77,7 +76,7 @@ impl Pool {
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
             lock_timeout_ms: config.patience.as_millis().to_string(),
         };
-        Ok(Self { inner, limits, epoch })
+        Ok(Self { inner, limits, patience: config.patience, epoch })
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -93,7 +92,11 @@ impl Pool {
         if self.inner.is_closed() {
             return Err(closed().into());
         }
-        Ok(self.inner.get().await?)
+        // Over all it takes: the pool's own limits would let a caller wait for its turn and then again for a new connection.
+        match tokio::time::timeout(self.patience, self.inner.get()).await {
+            Ok(connection) => Ok(connection?),
+            Err(_) => Err(Fault::away("every connection to PostgreSQL is in use, or none could be made in time")),
+        }
     }
 
     pub(super) fn close(&self) {
@@ -174,7 +177,7 @@ fn split_tls(url: &str) -> (String, Option<String>, Option<String>) {
     for part in query.split('&') {
         match part.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value.to_owned()),
-            Some(("sslrootcert", value)) => roots = Some(value.replace("%2F", "/").replace("%2f", "/")),
+            Some(("sslrootcert", value)) => roots = Some(percent_decode_str(value).decode_utf8_lossy().into_owned()),
             _ => rest.push(part),
         }
     }
@@ -211,6 +214,7 @@ mod tests {
         check("?sslmode=verify-full", Ok(SslMode::Require));
         check("?sslmode=maybe", Err("sslmode must be disable, prefer, require or verify-full, not 'maybe'"));
         check("?sslmode=verify-full&sslrootcert=%2Fnowhere.pem", Err("can't read /nowhere.pem"));
+        check("?sslmode=verify-full&sslrootcert=/no%20where/caf%C3%A9.pem", Err("can't read /no where/café.pem"));
         check("?nonsense=1", Err("the database's address is wrong"));
     }
 

@@ -67,9 +67,6 @@ impl From<tokio_postgres::Error> for Fault {
 impl From<PoolError> for Fault {
     fn from(error: PoolError) -> Self {
         match error {
-            PoolError::Timeout(_) => {
-                Self::away("every connection to PostgreSQL is in use, or none could be made in time")
-            }
             PoolError::Closed => closed().into(),
             PoolError::Backend(error) => match error.as_db_error() {
                 Some(refusal) => Self { again: Again::No, ..from_server(refusal) },

@@ -23,12 +23,21 @@ pub(super) struct Company {
 impl Company {
     /// Waits for as many acts as were committed last, at most as long as that took. `waiting` tells how many are there.
     pub(super) fn wait(&self, waiting: impl Fn() -> usize) {
+        self.wait_by(waiting, || {
+            let began = Instant::now();
+            std::thread::sleep(LOOK_EVERY);
+            began.elapsed()
+        });
+    }
+
+    /// The same, with a pause that tells how long it was.
+    fn wait_by(&self, waiting: impl Fn() -> usize, pause: impl Fn() -> Duration) {
         if self.acts < ACTS_MIN {
             return;
         }
-        let until = Instant::now() + self.took.min(WAIT_MAX);
-        while waiting() < self.acts && Instant::now() < until {
-            std::thread::sleep(LOOK_EVERY);
+        let mut left = self.took.min(WAIT_MAX);
+        while waiting() < self.acts && left > Duration::ZERO {
+            left = left.saturating_sub(pause());
         }
     }
 
@@ -50,35 +59,43 @@ mod tests {
         company
     }
 
-    /// How often was looked, with one more act there at each look.
-    fn looks(company: &Company) -> usize {
+    /// How often was looked, with so many more acts there at each look, and the same time between two looks.
+    fn looks(company: &Company, more_each: usize) -> usize {
         let looks = Cell::new(0);
-        company.wait(|| {
+        let look = || {
             looks.set(looks.get() + 1);
-            looks.get()
-        });
+            looks.get() * more_each
+        };
+        company.wait_by(look, || LOOK_EVERY);
         looks.get()
     }
 
     #[test]
     fn a_handful_of_callers_waits_for_nobody() {
-        assert_eq!(looks(&Company::default()), 0);
-        assert_eq!(looks(&after(ACTS_MIN - 1, Duration::from_secs(1))), 0);
+        assert_eq!(looks(&Company::default(), 1), 0);
+        assert_eq!(looks(&after(ACTS_MIN - 1, WAIT_MAX), 1), 0);
     }
 
     #[test]
     fn as_many_as_last_time_are_waited_for() {
-        assert_eq!(looks(&after(ACTS_MIN, Duration::from_secs(1))), ACTS_MIN);
+        assert_eq!(looks(&after(ACTS_MIN, WAIT_MAX), 1), ACTS_MIN);
+        assert_eq!(looks(&after(ACTS_MIN, WAIT_MAX), ACTS_MIN), 1);
     }
 
     #[test]
     fn nobody_is_waited_for_longer_than_the_last_commit_took() {
-        let began = Instant::now();
-        after(1_000, Duration::from_micros(300)).wait(|| 1);
-        let short = began.elapsed();
-        let began = Instant::now();
+        assert_eq!(looks(&after(1_000, LOOK_EVERY * 3), 0), 3 + 1);
+        let looks_max = WAIT_MAX.div_duration_f64(LOOK_EVERY) as usize + 1;
+        assert_eq!(looks(&after(1_000, WAIT_MAX), 0), looks_max);
+        assert_eq!(
+            looks(&after(1_000, Duration::from_secs(60)), 0),
+            looks_max,
+            "a slow commit does not make waiting slow"
+        );
+    }
+
+    #[test]
+    fn a_real_wait_ends() {
         after(1_000, Duration::from_secs(60)).wait(|| 1);
-        assert!(short >= Duration::from_micros(300) && began.elapsed() >= WAIT_MAX);
-        assert!(began.elapsed() < Duration::from_secs(30), "a slow commit does not make waiting slow");
     }
 }

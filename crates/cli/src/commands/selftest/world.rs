@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mnemon_core::{
     Access, AccountId, Clock, CredentialKind, DepartmentId, IdSource, MemberId, PlanName, PlanTable, ProjectId, Role,
@@ -17,6 +18,8 @@ use mnemon_store::{Accounts, Store};
 use super::chance::{Chance, MovedClock};
 use super::model::{Model, Person};
 
+/// A database that is slow has not leaked anything.
+const PATIENCE: Duration = Duration::from_secs(20);
 const ACCOUNTS: usize = 2;
 const PROJECTS_PER_ACCOUNT: usize = 2;
 const DEPARTMENTS_PER_ACCOUNT: usize = 5;
@@ -58,7 +61,9 @@ impl World {
         let name = SystemIds.uuid(clock.now()).simple().to_string();
         let folder = std::env::temp_dir().join(format!("mnemon-selftest-{name}"));
         let store: Arc<dyn Store> = match database {
-            Some(url) => Arc::new(PostgresStore::open(PostgresConfig::new(url)).await?),
+            Some(url) => {
+                Arc::new(PostgresStore::open(PostgresConfig { patience: PATIENCE, ..PostgresConfig::new(url) }).await?)
+            }
             None => Arc::new(SqliteStore::open(&folder)?),
         };
         let config =
