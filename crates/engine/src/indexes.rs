@@ -397,7 +397,8 @@ impl State {
     }
 
     fn add(&mut self, seq: Seq, audience: Audience, text: &str, embedding: Option<&Embedding>) {
-        if !self.ever.contains(&audience) {
+        // Who has a number was met before, and so is in the list already.
+        if !self.audiences.numbers.contains_key(&audience) && !self.ever.contains(&audience) {
             self.ever.push(audience);
         }
         let number = self.audiences.number(audience);

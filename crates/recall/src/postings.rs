@@ -1,11 +1,14 @@
 //! In which records a term stands, and how often: slots in rising order, as differences, packed into bytes.
 //!
 //! A posting is one byte where the slot is near and the term stands there once, which is the common case. A deleted
-//! record's postings are cut out at once, so a list never holds anything but the truth.
+//! record's postings are cut out at once, so a list never holds anything but the truth. `postings/marks.rs` finds the place.
+
+mod marks;
 
 use smallvec::SmallVec;
 
 use crate::varint;
+use marks::Marks;
 
 /// The records of one term.
 #[derive(Default, Clone)]
@@ -16,6 +19,8 @@ pub(crate) struct Postings {
     last: u32,
     /// How many records there are in the list.
     len: u32,
+    /// Places to start reading from, once a long list was changed in its midst. Boxed: nearly all lists are short.
+    marks: Option<Box<Marks>>,
 }
 
 /// One record of a list.
@@ -31,7 +36,12 @@ impl Postings {
     }
 
     pub(crate) fn iter(&self) -> Iter<'_> {
-        Iter { bytes: &self.bytes, at: 0, previous: 0 }
+        self.iter_from(0, 0)
+    }
+
+    /// From a place on: behind the posting of `previous`, or at the start.
+    fn iter_from(&self, at: usize, previous: u32) -> Iter<'_> {
+        Iter { bytes: &self.bytes, at, previous }
     }
 
     /// Puts a record in. The slot must not be in the list yet.
@@ -53,13 +63,14 @@ impl Postings {
         self.splice(slot, None);
         self.len -= 1;
         if self.len == 0 {
-            self.bytes = SmallVec::new();
+            *self = Self::default();
         }
     }
 
     /// Bytes on the heap. An inline list has none.
     pub(crate) fn heap_bytes(&self) -> usize {
-        if self.bytes.spilled() { self.bytes.capacity() } else { 0 }
+        let list = if self.bytes.spilled() { self.bytes.capacity() } else { 0 };
+        list + self.marks.as_ref().map_or(0, |marks| marks.heap_bytes())
     }
 
     /// The list as it is kept: its bytes, its highest slot, how many records it has.
@@ -68,19 +79,22 @@ impl Postings {
     }
 
     pub(crate) fn from_parts(bytes: &[u8], last: u32, len: u32) -> Self {
-        Self { bytes: SmallVec::from_slice(bytes), last, len }
+        Self { bytes: SmallVec::from_slice(bytes), last, len, marks: None }
     }
 
     /// Rewrites the neighbourhood of `slot`: with a count it comes in, without one it goes.
     fn splice(&mut self, slot: u32, count: Option<u32>) {
-        let mut iter = self.iter();
-        let (mut start, mut before) = (0, 0);
+        let mut marks = self.marks.take().or_else(|| Marks::of(self));
+        let (mut start, mut before) = marks.as_ref().map_or((0, 0), |marks| marks.before(slot));
+        let mut iter = self.iter_from(start, before);
+        let mut passed = 0;
         let mut here = iter.next();
         while let Some(posting) = here
             && posting.slot < slot
         {
             (start, before) = (iter.at, posting.slot);
             here = iter.next();
+            passed += 1;
         }
         let mut fresh: SmallVec<[u8; 24]> = SmallVec::new();
         let mut previous = before;
@@ -97,6 +111,11 @@ impl Postings {
             None => self.last = previous,
         }
         self.replace(start, end, &fresh);
+        if let Some(marks) = &mut marks {
+            marks.shift(slot, end - start, fresh.len());
+        }
+        // Where many came to one place it is time for other marks; the next change makes them.
+        self.marks = marks.filter(|_| !Marks::are_far_apart(passed));
     }
 
     fn replace(&mut self, start: usize, end: usize, fresh: &[u8]) {
@@ -159,11 +178,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_list_holds_what_was_put_in_and_not_taken_out(
+            first in 0_u32..400,
             steps in prop::collection::vec((0_u32..400, 1_u32..300), 0..300),
         ) {
             let mut list = Postings::default();
-            let mut truth = BTreeMap::new();
-            for (slot, count) in steps {
+            let mut truth: BTreeMap<u32, u32> = BTreeMap::new();
+            let all_at_first = (0..first).map(|slot| (slot, slot % 3 + 1));
+            for (slot, count) in all_at_first.chain(steps) {
                 if truth.remove(&slot).is_some() {
                     list.remove(slot);
                 } else {

@@ -1,6 +1,8 @@
 //! The records of a workspace by slot: who they are, how long, who may see them, and their words in reading order.
 //! A slot is a place in these arrays; it says nothing of age, and the slot of a forgotten record is used again.
 
+mod audiences;
+
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -9,6 +11,7 @@ use crate::lexicon::FormNo;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
 use crate::snapshot::{Reader, Writer};
 use crate::varint;
+use audiences::Audiences;
 
 /// Who may see a record, as a number that only the caller understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,9 +42,9 @@ pub(crate) struct Records {
     slots_by_seq: HashTable<u32>,
     seqs: Vec<u64>,
     lengths: Vec<u16>,
-    /// An index into `audiences`, shifted left by one, and whether the record is counted; `VACANT` for a free slot.
-    standings: Vec<u16>,
-    audiences: Vec<Audience>,
+    /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for a free slot.
+    standings: Vec<u32>,
+    audiences: Audiences,
     /// Per slot: start of its words in `words` (40 bits) and their length in bytes (24 bits).
     spans: Vec<u64>,
     words: Vec<u8>,
@@ -49,19 +52,7 @@ pub(crate) struct Records {
     free: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Audience {
-    number: AudienceNo,
-    records: u32,
-}
-
-impl Audience {
-    fn new(number: u32) -> Self {
-        Self { number: AudienceNo(number), records: 0 }
-    }
-}
-
-const VACANT: u16 = u16::MAX;
+const VACANT: u32 = u32::MAX;
 
 impl Records {
     pub(crate) fn len(&self) -> usize {
@@ -79,7 +70,7 @@ impl Records {
 
     /// Takes a slot for a new record.
     pub(crate) fn insert(&mut self, facts: Facts, words: &Words) -> u32 {
-        let standing = self.audience_index(facts.audience) << 1 | u16::from(facts.counted);
+        let standing = self.audiences.enter(facts.audience) << 1 | u32::from(facts.counted);
         let span = self.store_words(words);
         let slot = if let Some(slot) = self.free.pop() {
             let at = slot as usize;
@@ -105,7 +96,7 @@ impl Records {
         if let Ok(entry) = self.slots_by_seq.find_entry(hash(seq), |&other| other == slot) {
             entry.remove();
         }
-        self.audiences[usize::from(self.standings[at] >> 1)].records -= 1;
+        self.audiences.leave(self.standings[at] >> 1);
         self.standings[at] = VACANT;
         self.words_dead_bytes += span_len(self.spans[at]);
         self.spans[at] = 0;
@@ -118,7 +109,7 @@ impl Records {
         let standing = self.standings[at];
         Facts {
             seq: self.seqs[at],
-            audience: self.audiences[usize::from(standing >> 1)].number,
+            audience: self.audiences.number(standing >> 1),
             counted: standing & 1 == 1,
             length: self.lengths[at],
         }
@@ -167,9 +158,7 @@ impl Records {
 
     /// Asks once per audience who may be seen.
     pub(crate) fn seen_by(&self, visible: &dyn Fn(AudienceNo) -> bool) -> Seen<'_> {
-        let by_audience: Vec<bool> =
-            self.audiences.iter().map(|audience| audience.records > 0 && visible(audience.number)).collect();
-        let records = self.audiences.iter().zip(&by_audience).filter(|(_, seen)| **seen).map(|(a, _)| a.records).sum();
+        let (by_audience, records) = self.audiences.seen(visible);
         Seen { standings: &self.standings, by_audience, records, is_everyone: records as usize == self.slots() }
     }
 
@@ -178,7 +167,7 @@ impl Records {
             + vec_bytes(&self.seqs)
             + vec_bytes(&self.lengths)
             + vec_bytes(&self.standings)
-            + vec_bytes(&self.audiences)
+            + self.audiences.size_bytes()
             + vec_bytes(&self.spans)
             + self.words.capacity()
             + vec_bytes(&self.free)
@@ -188,22 +177,23 @@ impl Records {
         out.numbers(self.seqs.iter().map(|seq| seq.to_le_bytes()));
         out.numbers(self.lengths.iter().map(|length| length.to_le_bytes()));
         out.numbers(self.standings.iter().map(|standing| standing.to_le_bytes()));
-        out.numbers(self.audiences.iter().map(|audience| audience.number.0.to_le_bytes()));
+        out.numbers(self.audiences.numbers().map(|number| number.0.to_le_bytes()));
         out.numbers(self.spans.iter().map(|span| span.to_le_bytes()));
         out.run(&self.words);
     }
 
     /// What can be derived from the rest is: free slots, sizes of audiences, the table by `seq`.
     pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
-        let mut records = Self {
-            seqs: input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect(),
-            lengths: input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect(),
-            standings: input.numbers()?.iter().map(|&standing| u16::from_le_bytes(standing)).collect(),
-            audiences: input.numbers()?.iter().map(|&number| Audience::new(u32::from_le_bytes(number))).collect(),
-            spans: input.numbers()?.iter().map(|&span| u64::from_le_bytes(span)).collect(),
-            words: input.run()?.to_vec(),
-            ..Self::default()
-        };
+        let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect();
+        let lengths = input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect();
+        let standings: Vec<u32> = input.numbers()?.iter().map(|&standing| u32::from_le_bytes(standing)).collect();
+        let numbers: Vec<AudienceNo> =
+            input.numbers()?.iter().map(|&number| AudienceNo(u32::from_le_bytes(number))).collect();
+        let taken = standings.iter().filter(|&&standing| standing != VACANT).map(|standing| standing >> 1);
+        let audiences = Audiences::restore(&numbers, taken)?;
+        let spans = input.numbers()?.iter().map(|&span| u64::from_le_bytes(span)).collect();
+        let words = input.run()?.to_vec();
+        let mut records = Self { seqs, lengths, standings, audiences, spans, words, ..Self::default() };
         let slots = records.seqs.len();
         if [records.lengths.len(), records.standings.len(), records.spans.len()] != [slots; 3] {
             return None;
@@ -216,7 +206,6 @@ impl Records {
                 records.free.push(slot);
                 continue;
             }
-            records.audiences.get_mut(usize::from(records.standings[at] >> 1))?.records += 1;
             let span = records.spans[at];
             records.words.get(span_start(span)..span_start(span) + span_len(span))?;
             words_live_bytes += span_len(span);
@@ -225,21 +214,6 @@ impl Records {
         }
         records.words_dead_bytes = records.words.len().checked_sub(words_live_bytes)?;
         Some(records)
-    }
-
-    /// The index of an audience, with one record more in it. Audiences without records give up their place.
-    fn audience_index(&mut self, number: AudienceNo) -> u16 {
-        let known = self.audiences.iter().position(|audience| audience.records > 0 && audience.number == number);
-        let at = known.or_else(|| self.audiences.iter().position(|audience| audience.records == 0));
-        let at = at.unwrap_or_else(|| {
-            self.audiences.push(Audience { number, records: 0 });
-            self.audiences.len() - 1
-        });
-        self.audiences[at].number = number;
-        self.audiences[at].records += 1;
-        let index = u16::try_from(at).expect("a workspace has fewer than 2^15 audiences");
-        assert!(index < VACANT >> 1, "a workspace has fewer than 2^15 audiences");
-        index
     }
 
     fn store_words(&mut self, words: &Words) -> u64 {
@@ -271,7 +245,7 @@ impl Records {
 
 /// What one caller may see.
 pub(crate) struct Seen<'a> {
-    standings: &'a [u16],
+    standings: &'a [u32],
     by_audience: Vec<bool>,
     /// How many records that is.
     pub(crate) records: u32,
@@ -287,7 +261,7 @@ impl Seen<'_> {
             return true;
         }
         let standing = self.standings[slot as usize];
-        standing != VACANT && self.by_audience[usize::from(standing >> 1)]
+        standing != VACANT && self.by_audience[(standing >> 1) as usize]
     }
 }
 

@@ -9,7 +9,7 @@ use crate::records::Records;
 
 const MAGIC: [u8; 4] = *b"mnRX";
 /// Raise it whenever the layout changes, or what the words of a text are.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HEADER_BYTES: usize = 16;
 
 /// Why a snapshot is not used.

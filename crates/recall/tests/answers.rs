@@ -99,6 +99,32 @@ fn unseen_records_are_not_found() {
 }
 
 #[test]
+fn seventy_thousand_people_have_drafts_of_their_own() {
+    const PEOPLE: u32 = 70_000;
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    let draft = |person: u32| NewDoc {
+        seq: u64::from(person) + 1,
+        text: "my draft",
+        audience: AudienceNo(person),
+        counted: false,
+        embedding: None,
+    };
+    (0..PEOPLE).for_each(|person| index.add(draft(person)));
+    index.remove(draft(7).seq);
+    index.add(NewDoc { text: "a newcomer's draft", ..draft(PEOPLE) });
+    let restored = WorkspaceIndex::from_snapshot(Model::shipped(), &index.to_snapshot()).unwrap();
+    for index in [index, restored] {
+        for (person, found) in [(0, true), (7, false), (32_767, true), (65_536, true), (PEOPLE, true)] {
+            let visible = |audience: AudienceNo| audience.0 == person;
+            let hits = index.search(&SearchRequest { query: "draft", limit: 10, visible: &visible });
+            let seqs: Vec<u64> = hits.iter().map(|hit| hit.seq).collect();
+            let own = found.then_some(u64::from(person) + 1);
+            assert_eq!(seqs, Vec::from_iter(own), "{person}");
+        }
+    }
+}
+
+#[test]
 fn the_first_hit_of_keywords_has_all_of_them_as_typed() {
     let texts = [
         "table table table tables of results",
