@@ -102,7 +102,10 @@ async fn newest_applied(client: &Client) -> Result<i64, Fault> {
 
 /// Applies one step unless another node did meanwhile.
 async fn apply(client: &mut Client, migration: &Migration, role: &str) -> Result<bool, Fault> {
-    const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (no BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
+    // Sent together they are one transaction: that the table is there already is no news for the log.
+    const TABLE: &str = "
+        SELECT set_config('client_min_messages', 'warning', true);
+        CREATE TABLE IF NOT EXISTS migration (no BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
     const NOTE: &str = "INSERT INTO migration (no, name) VALUES ($1, $2)";
     const IS_APPLIED: &str = "SELECT EXISTS (SELECT 1 FROM migration WHERE no = $1)";
     // Two that make the table at once: one is told that the name or its type is taken.
