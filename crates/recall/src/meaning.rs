@@ -4,6 +4,9 @@ mod dot;
 mod near;
 mod signs;
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use crate::memory::{extend_tight, push_tight, vec_bytes};
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
@@ -34,16 +37,26 @@ pub(crate) struct Vectors {
     /// Exact, so that taking a record out leaves no trace.
     sums: Box<[i64; DIMENSIONS]>,
     counted: u32,
+    /// The sample of all slots, until a record comes or goes.
+    sample: OnceLock<Vec<u32>>,
 }
 
 impl Vectors {
     pub(crate) fn new() -> Self {
-        Self { steps: Vec::new(), scales: Vec::new(), signs: Vec::new(), sums: Box::new([0; DIMENSIONS]), counted: 0 }
+        Self {
+            steps: Vec::new(),
+            scales: Vec::new(),
+            signs: Vec::new(),
+            sums: Box::new([0; DIMENSIONS]),
+            counted: 0,
+            sample: OnceLock::new(),
+        }
     }
 
     /// Sets the vector of a slot; slots are taken one after the other or used again.
     pub(crate) fn set(&mut self, model: &Model, slot: u32, embedding: Option<&Embedding>, counted: bool) {
         let at = slot as usize;
+        self.sample.take();
         let steps = embedding.map_or(&[0; DIMENSIONS], |embedding| embedding.steps());
         let scale = Embedding::scale(steps);
         let signs = signs::of(steps.iter().map(|&step| f32::from(step) * scale), model);
@@ -65,6 +78,7 @@ impl Vectors {
     /// Forgets the vector of a slot.
     pub(crate) fn clear(&mut self, slot: u32, counted: bool) {
         let at = slot as usize;
+        self.sample.take();
         if counted && self.scales[at] > 0.0 {
             self.counted -= 1;
             self.add_to_sums(at, -1);
@@ -112,7 +126,14 @@ impl Vectors {
     }
 
     /// A part of the visible slots that is fair and depends on nothing but the records' `seq`.
-    pub(crate) fn sample(records: &Records, seen: &Seen<'_>) -> Vec<u32> {
+    pub(crate) fn sample(&self, records: &Records, seen: &Seen<'_>) -> Cow<'_, [u32]> {
+        if seen.is_everyone {
+            return Cow::Borrowed(self.sample.get_or_init(|| Self::draw(records, seen)));
+        }
+        Cow::Owned(Self::draw(records, seen))
+    }
+
+    fn draw(records: &Records, seen: &Seen<'_>) -> Vec<u32> {
         let halvings = (seen.records / SAMPLED_RECORDS).max(1).ilog2();
         let bound = u32::MAX >> halvings;
         // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
@@ -131,7 +152,8 @@ impl Vectors {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums)
+        let sample = self.sample.get().map_or(0, vec_bytes);
+        self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums) + sample
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -155,7 +177,7 @@ impl Vectors {
         let steps: Vec<i8> = input.run()?.iter().map(|step| step.cast_signed()).collect();
         let fits = signs.len() == scales.len() && steps.len() == scales.len() * DIMENSIONS;
         let sums = Box::new(sums.try_into().ok()?);
-        fits.then_some(Self { steps, scales, signs, sums, counted })
+        fits.then_some(Self { steps, scales, signs, sums, counted, sample: OnceLock::new() })
     }
 
     fn rows(&self) -> &[[i8; DIMENSIONS]] {

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::index::WorkspaceIndex;
-use crate::meaning::{self, NO_VECTOR, Near, Vectors};
+use crate::meaning::{self, NO_VECTOR, Near};
 use crate::recipe::Recipe;
 use crate::records::Seen;
 use crate::search::SearchRequest;
@@ -148,7 +148,7 @@ impl<'a> Ranking<'a> {
         let is_kindred = |&(_, nearness): &(u32, i32)| nearness > bar;
         let mut spread = Spread::default();
         if self.is_preselecting() {
-            let sample = Vectors::sample(&self.index.records, &self.seen);
+            let sample = vectors.sample(&self.index.records, &self.seen);
             spread.add_nearness(&vectors.nearness_at(near, &sample));
             let chosen = vectors.preselect(near, &self.seen, self.recipe.preselected_records);
             let nearness = vectors.nearness_at(near, &chosen);
@@ -201,7 +201,12 @@ impl<'a> Ranking<'a> {
 
     /// Makes candidates of the records that have a word of the query, in place of those that meaning brought.
     fn add_matched(&mut self, candidates: &mut Vec<Candidate>, matched: &[Matched], spread: &mut Spread) {
-        candidates.retain(|candidate| matched.binary_search_by_key(&candidate.slot, |record| record.slot).is_err());
+        // Both are in order of slots.
+        let mut known = matched.iter().map(|record| record.slot).peekable();
+        candidates.retain(|candidate| {
+            while known.next_if(|&slot| slot < candidate.slot).is_some() {}
+            known.peek() != Some(&candidate.slot)
+        });
         let all_words = AllWords::new(&self.query);
         self.measure(matched);
         candidates.reserve(matched.len());
