@@ -45,6 +45,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         );
     }
     Ok(Outcome::new("idle", 1)
+        .fact(format!("opened within {:.1} s", opened_in.as_secs_f64()))
         .must(still_open == idle_wanted, format!("{still_open} of {idle_wanted} idle connections open"))
         .must(each <= BYTES_EACH_MAX, format!("{:.1} KiB each", each as f64 / 1024.0))
         .must(busy.failures == 0, format!("{} of {} active calls failed", busy.failures, busy.calls))

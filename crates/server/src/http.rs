@@ -18,7 +18,7 @@ use axum::extract::Request;
 use mnemon_engine::Engine;
 use mnemon_engine::oauth::Issuer;
 
-pub use listen::serve;
+pub use listen::{bind, serve};
 pub(crate) use {
     auth::{admin_context, authenticate},
     body::{NoBody, read_body},

@@ -13,6 +13,6 @@ mod record_json;
 mod router;
 
 pub use admin::route_table as admin_route_table;
-pub use http::{App, serve};
+pub use http::{App, bind, serve};
 pub use mcp::tool_descriptions;
 pub use router::{router, with_layers};

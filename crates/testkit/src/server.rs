@@ -15,7 +15,6 @@ use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
@@ -257,7 +256,7 @@ impl Running {
         let (clock, ids) = (Arc::clone(clock), Arc::clone(ids));
         let engine = Engine::new(Arc::clone(&store), clock, ids, config);
         let engine = Arc::new(engine.with_integrations(options.integrations.clone()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = mnemon_server::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let url = format!("http://{address}");
         let server_config = ServerConfig {

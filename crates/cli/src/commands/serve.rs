@@ -47,7 +47,7 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     let engine = Arc::new(engine);
     engine.check_integration_keys().await?;
     // Bound before anything is made: a taken port must not cost the first start its one chance to show the key.
-    let listener = bind(config.server.listen).await?;
+    let listener = bind(config.server.listen)?;
     let address = listener.local_addr()?;
     let base_url = config.server.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let first = engine.first_start().await.context("the first account could not be made")?;
@@ -78,8 +78,8 @@ fn outgoing(config: &OutgoingSettings) -> anyhow::Result<Outgoing> {
     Ok(Outgoing::new(&outgoing)?)
 }
 
-async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| {
+fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    mnemon_server::bind(address).with_context(|| {
         format!("can't listen on {address}: choose another address with --listen, or stop what uses it")
     })
 }

@@ -12,9 +12,9 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tower::{Service, ServiceExt};
 
@@ -27,8 +27,22 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long running requests may take to finish once the service is told to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many may wait to be accepted. The system has a limit of its own, which on Linux is 4,096 unless `net.core.somaxconn` says
+/// otherwise.
+const WAITING_MAX: u32 = 65_535;
 /// The pause after a failed accept: out of file descriptors, trying again at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Binds an address. Many may come at once, after a restart for example, and wait to be accepted: past the limit the system
+/// drops them, and they try again after a second and then ever later.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // An address can be taken again at once after a stop. On Windows the option would let two share it.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING_MAX)
+}
 
 /// Serves until `shutdown` is done, then lets running requests finish.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) -> io::Result<()> {
@@ -40,20 +54,8 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
             () = &mut shutdown => break,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                // Answers are small and written at once; waiting to fill a packet would only add latency.
-                let _ = stream.set_nodelay(true);
-                let connection = http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(HEAD_TIMEOUT)
-                    .serve_connection(TokioIo::new(impatient(stream)), TowerToHyperService::new(named(&router, peer)));
-                let watched = graceful.watch(connection);
-                tokio::spawn(async move {
-                    if let Err(error) = watched.await {
-                        tracing::debug!(%error, "a connection ended early");
-                    }
-                });
-            }
+            // Nothing else is done here: whoever waits to be accepted is turned away once too many do.
+            Ok((stream, peer)) => drop(tokio::spawn(converse(stream, peer, router.clone(), graceful.watcher()))),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -65,6 +67,19 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
         tracing::warn!(drain.timeout_s = DRAIN_TIMEOUT.as_secs(), "some requests did not finish in time");
     }
     Ok(())
+}
+
+/// Answers the requests of one connection until it ends.
+async fn converse(stream: TcpStream, peer: SocketAddr, router: Router, watcher: Watcher) {
+    // Answers are small and written at once; waiting to fill a packet would only add latency.
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(impatient(stream)), TowerToHyperService::new(named(&router, peer)));
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
 }
 
 /// The routes, told who is at the other end.
@@ -83,4 +98,34 @@ fn impatient(stream: TcpStream) -> Pin<Box<TimeoutStream<TcpStream>>> {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_TIMEOUT));
     Box::pin(stream)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    use super::*;
+
+    /// More than would wait if nothing were said about it, which is 1,024.
+    const WAITING: usize = 1_500;
+
+    fn allow_open_files(count: u64) {
+        let limit = getrlimit(Resource::Nofile);
+        if limit.current.is_some_and(|current| current < count) {
+            setrlimit(Resource::Nofile, Rlimit { current: Some(count), ..limit }).expect("the hard limit is higher");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_crowd_may_wait_to_be_accepted() {
+        allow_open_files(WAITING as u64 + 200);
+        let system_max = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("the system tells its limit");
+        let listener = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let mut waiting = Vec::new();
+        for nth in 0..WAITING.min(system_max.trim().parse().expect("a number")) {
+            let connected = tokio::time::timeout(Duration::from_secs(10), TcpStream::connect(address)).await;
+            waiting.push(connected.unwrap_or_else(|_| panic!("connection {nth} was dropped")).expect("it connects"));
+        }
+    }
 }
