@@ -10,6 +10,7 @@ mod commands;
 mod integration_arguments;
 mod logging;
 mod mcp_client;
+mod open_files;
 mod printer;
 mod settings;
 mod storage;

@@ -21,11 +21,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::welcome;
 use crate::arguments::Serve;
 use crate::printer::Printer;
-use crate::{logging, settings, storage};
+use crate::{logging, open_files, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     let config = settings::load(&serve.settings)?;
     logging::start(&config.log)?;
+    open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer))?;
     Ok(ExitCode::SUCCESS)

@@ -63,6 +63,14 @@ impl Place {
     pub(crate) fn serve(&self, more: &[&str]) -> Service {
         Service::start(self, more)
     }
+
+    /// The same from a shell that allows so many open files.
+    pub(crate) fn serve_with_open_files(&self, count: usize) -> Service {
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit -S -n {count} && exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_mnemon")]).current_dir(self.path()).env_clear();
+        Service::start_by(self, shell, &[])
+    }
 }
 
 impl Done {
@@ -89,8 +97,13 @@ pub(crate) struct Service {
 
 impl Service {
     fn start(place: &Place, more: &[&str]) -> Self {
+        Self::start_by(place, place.command(&[]), more)
+    }
+
+    /// The same, where something else starts the binary.
+    fn start_by(place: &Place, mut command: Command, more: &[&str]) -> Self {
         let log = place.path().join("log");
-        let mut command = place.command(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
+        command.args(["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
         let log_file = File::options().create(true).append(true).open(&log).expect("a file for the log");
         command.args(more).stdout(Stdio::piped()).stderr(log_file);
         let mut child = command.spawn().expect("the binary runs");

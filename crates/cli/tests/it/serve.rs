@@ -1,8 +1,10 @@
 //! `mnemon serve`: the first start, later starts, and what stands in the way of one.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -197,4 +199,21 @@ fn settings_come_from_the_file_and_flags_win() {
     let ready: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("ready.json")).expect("a file")).expect("JSON");
     assert_ne!(ready["address"], "127.0.0.1:1", "the flag named another port");
+}
+
+#[test]
+fn more_connections_are_held_than_the_shell_would_allow() {
+    const ALLOWED: usize = 64;
+    let place = Place::new();
+    let service = place.serve_with_open_files(ALLOWED);
+    let address = service.url.strip_prefix("http://").expect("it listens without TLS");
+    let mut connections: Vec<TcpStream> =
+        (0..4 * ALLOWED).map(|_| TcpStream::connect(address).expect("the service listens")).collect();
+    for connection in &mut connections {
+        connection.set_read_timeout(Some(Duration::from_secs(10))).expect("a time limit");
+        connection.write_all(b"GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n").expect("the connection is open");
+        let mut status = [0; 12];
+        connection.read_exact(&mut status).expect("every connection is answered");
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
 }

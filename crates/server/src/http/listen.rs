@@ -109,21 +109,26 @@ mod tests {
     /// More than would wait if nothing were said about it, which is 1,024.
     const WAITING: usize = 1_500;
 
-    fn allow_open_files(count: u64) {
+    /// Files that are open beside the connections.
+    const OTHER_FILES: u64 = 200;
+
+    /// Lets this process have so many connections, or as many as the system allows.
+    fn allow_connections(wanted: usize) -> usize {
         let limit = getrlimit(Resource::Nofile);
-        if limit.current.is_some_and(|current| current < count) {
-            setrlimit(Resource::Nofile, Rlimit { current: Some(count), ..limit }).expect("the hard limit is higher");
+        let files = (wanted as u64 + OTHER_FILES).min(limit.maximum.unwrap_or(u64::MAX));
+        if limit.current.is_some_and(|current| current < files) {
+            setrlimit(Resource::Nofile, Rlimit { current: Some(files), ..limit }).expect("it is below the hard limit");
         }
+        usize::try_from(files - OTHER_FILES).expect("no more than wanted")
     }
 
     #[tokio::test]
     async fn a_crowd_may_wait_to_be_accepted() {
-        allow_open_files(WAITING as u64 + 200);
         let system_max = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("the system tells its limit");
         let listener = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let mut waiting = Vec::new();
-        for nth in 0..WAITING.min(system_max.trim().parse().expect("a number")) {
+        for nth in 0..allow_connections(WAITING).min(system_max.trim().parse().expect("a number")) {
             let connected = tokio::time::timeout(Duration::from_secs(10), TcpStream::connect(address)).await;
             waiting.push(connected.unwrap_or_else(|_| panic!("connection {nth} was dropped")).expect("it connects"));
         }
