@@ -145,7 +145,7 @@ mod tests {
         for number in ["6646273336796e-45", "6646273336796e+4", "664627333679e204", "664627333679e20"] {
             assert_eq!(readable_hex(number.as_bytes()), 0, "{number}");
         }
-        // "hidden-text", "hiding it", and words with more letters than an exponent leaves them.
+        // "hidden", "hiding it", and words with more letters than an exponent leaves them.
         for word in
             ["68696464656e", "686964696e67206974", "6646273336796e-4567", "6646273336796e-4x", "6646273336796f-45"]
         {
