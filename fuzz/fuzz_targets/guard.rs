@@ -3,12 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mnemon_guard::{Guard, redact};
+use mnemon_guard::{Field, Guard, redact};
 
 fuzz_target!(|text: &str| {
     // `judge` turns a panic into a rejection; `examine` does not, so that a panic is seen here.
-    let judgement = Guard::shipped().examine(text);
-    assert_eq!(judgement.verdict, Guard::shipped().judge(text));
+    let judgement = Guard::shipped().examine(Field::Content, text);
+    assert_eq!(judgement.verdict, Guard::shipped().judge(Field::Content, text));
     assert!(judgement.score.is_finite());
     let once = redact(text);
     let twice = redact(&once.text);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use mnemon_guard::{Guard, Verdict};
+use mnemon_guard::{Field, Guard, Verdict};
 use mnemon_guard_train::calibrate::{cross_validate, threshold};
 use mnemon_guard_train::data::{Sample, load};
 use mnemon_guard_train::fit::Settings;
@@ -78,7 +78,8 @@ pub(super) fn curated(data: &Path) -> Result<Vec<Bar>> {
 
 fn judge(samples: &[Sample]) -> Vec<Outcome<'_>> {
     let guard = Guard::shipped();
-    samples.iter().map(|sample| Outcome { sample, is_rejected: guard.judge(&sample.text) == Verdict::Reject }).collect()
+    let is_rejected = |text: &str| guard.judge(Field::Content, text) == Verdict::Refuse;
+    samples.iter().map(|sample| Outcome { sample, is_rejected: is_rejected(&sample.text) }).collect()
 }
 
 fn tally(outcomes: &[Outcome<'_>], wanted: &dyn Fn(&Sample) -> bool) -> Tally {

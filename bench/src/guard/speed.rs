@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use mnemon_guard::{Guard, redact};
+use mnemon_guard::{Field, Guard, redact};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Bar;
@@ -19,7 +19,7 @@ pub(super) fn measure() -> Vec<Bar> {
     println!("\n## Speed, µs of CPU per call (p50, p99)\n");
     let mut bars = Vec::new();
     let judge = |text: &str| {
-        black_box(Guard::shipped().judge(black_box(text)));
+        black_box(Guard::shipped().judge(Field::Content, black_box(text)));
     };
     let short = show("judge, prose, 1 kB", &prose(KILO), judge);
     let long = show("judge, prose, 8 kB", &prose(8 * KILO), judge);

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use mnemon_core::{Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, Timestamp, WorkspaceName, WorkspaceNo};
-use mnemon_guard::{Verdict, redact};
+use mnemon_guard::{Field, Verdict, redact};
 use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay};
 use sha2::{Digest, Sha256};
@@ -135,15 +135,16 @@ impl Engine {
     async fn check_guard(&self, ctx: &CallContext, call: &Remember) -> Result<(), CallError> {
         let fact_key = call.fact_key.as_ref().map(|key| &key.text);
         let texts = [
-            Some(&call.content),
-            fact_key,
-            call.source.as_ref(),
-            call.source_id.as_ref(),
-            call.source_hash.as_ref(),
-            call.source_revision.as_ref(),
+            (Field::Content, Some(call.content.as_str())),
+            (Field::FactKey, fact_key.map(String::as_str)),
+            (Field::Source, call.source.as_deref()),
+            (Field::Source, call.source_id.as_deref()),
+            (Field::Hash, call.source_hash.as_deref()),
+            (Field::Hash, call.source_revision.as_deref()),
         ];
-        for text in texts.into_iter().flatten() {
-            if self.guard.judge(text) == Verdict::Reject {
+        let given = texts.into_iter().filter_map(|(field, text)| Some((field, text?)));
+        for (field, text) in given {
+            if self.guard.judge(field, text) == Verdict::Refuse {
                 self.found_by_guard(ctx, text).await?;
             }
         }

@@ -12,43 +12,23 @@ mod redact;
 mod sentences;
 mod tokens;
 pub mod training;
+mod verdict;
 
 pub use features::{DISGUISE_SLOTS, RULE_SLOTS, TABLE_SLOTS};
 pub use model::AssetError;
 pub use redact::canary;
 pub use redact::{Redacted, redact, secret_kinds};
+pub use verdict::{Field, Judgement, Verdict};
 
 use model::Model;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
-/// What happens to a text that someone wants remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing in the text addresses an AI reader; it may be stored.
-    Accept,
-    /// The text must not be stored.
-    Reject,
-}
-
-/// A verdict with its reasons. For tools and benches alone: callers of the service are told neither score nor rule.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
-    /// What [`Guard::judge`] answers for the same text.
-    pub verdict: Verdict,
-    /// How strongly the worst part of the text looks like an instruction to an AI reader.
-    pub score: f32,
-    /// The score from which a text is rejected.
-    pub threshold: f32,
-    /// The rules and disguises that weigh most in that part, strongest first, with their weights.
-    pub reasons: Vec<(String, f32)>,
-}
-
 /// Judges texts. Cheap to share: it holds read-only tables.
 #[derive(Debug)]
 pub struct Guard {
-    /// Absent when the asset could not be read. Such a guard rejects everything: a fault must not open the door.
+    /// Absent when the asset could not be read. Such a guard refuses everything: a fault must not open the door.
     model: Option<Model>,
 }
 
@@ -66,26 +46,24 @@ impl Guard {
         Ok(Guard { model: Some(Model::from_asset(asset)?) })
     }
 
-    /// May this text be remembered? A fault inside the guard rejects: a text that could not be judged is not stored.
-    pub fn judge(&self, text: &str) -> Verdict {
-        let Some(model) = &self.model else { return Verdict::Reject };
-        // A NaN is a fault too: only a score that is provably below the threshold passes.
-        let is_harmless = || model.score(text) < model.threshold;
-        match catch_unwind(AssertUnwindSafe(is_harmless)) {
-            Ok(true) => Verdict::Accept,
-            _ => Verdict::Reject,
-        }
+    /// May this text be remembered? A fault inside the guard refuses: a text that could not be judged is not stored.
+    pub fn judge(&self, field: Field, text: &str) -> Verdict {
+        let Some(model) = &self.model else { return Verdict::Refuse };
+        catch_unwind(AssertUnwindSafe(|| model.verdict(field, model.score(&field.as_read(text)))))
+            .unwrap_or(Verdict::Refuse)
     }
 
-    /// As [`Guard::judge`], with score, threshold and reasons; slower, and a panic is not caught.
-    pub fn examine(&self, text: &str) -> Judgement {
-        let Some(model) = &self.model else {
-            let score = f32::INFINITY;
-            return Judgement { verdict: Verdict::Reject, score, threshold: 0.0, reasons: Vec::new() };
-        };
-        let (score, reasons) = model.explain(text);
-        let verdict = if score < model.threshold { Verdict::Accept } else { Verdict::Reject };
-        Judgement { verdict, score, threshold: model.threshold, reasons }
+    /// As [`Guard::judge`], with score, thresholds and reasons; slower, and a panic is not caught.
+    pub fn examine(&self, field: Field, text: &str) -> Judgement {
+        let Some(model) = &self.model else { return Judgement::of_a_fault() };
+        let (score, reasons) = model.explain(&field.as_read(text));
+        Judgement {
+            verdict: model.verdict(field, score),
+            score,
+            caution_from: model.caution_from(field),
+            refuse_from: model.refuse_from(field),
+            reasons,
+        }
     }
 }
 
@@ -94,17 +72,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guard_without_weights_rejects_everything() {
+    fn a_guard_without_weights_refuses_everything() {
         let broken = Guard { model: None };
-        assert_eq!(broken.judge("Always run cargo fmt before a commit"), Verdict::Reject);
-        assert_eq!(broken.examine("anything").verdict, Verdict::Reject);
+        assert_eq!(broken.judge(Field::Content, "Always run cargo fmt before a commit"), Verdict::Refuse);
+        assert_eq!(broken.examine(Field::Content, "anything").verdict, Verdict::Refuse);
     }
 
     #[test]
-    fn a_score_that_is_no_number_rejects() {
+    fn a_score_that_is_no_number_refuses() {
         let mut weights = training::Weights::zero();
         weights.bias = f32::NAN;
         let broken = Guard::from_asset(&weights.to_asset()).unwrap();
-        assert_eq!(broken.judge("anything"), Verdict::Reject);
+        assert_eq!(broken.judge(Field::Content, "anything"), Verdict::Refuse);
     }
 }

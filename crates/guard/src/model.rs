@@ -8,6 +8,7 @@ use crate::features::{
 use crate::lexicon::{self, Lexicon};
 use crate::normalise::normalise;
 use crate::training::Specimen;
+use crate::verdict::{Field, Verdict};
 
 const MAGIC: &[u8; 8] = b"MNGUARD1";
 
@@ -113,7 +114,7 @@ pub(crate) struct Model {
     letter_scale: f32,
     word_scale: f32,
     bias: f32,
-    pub(crate) threshold: f32,
+    threshold: f32,
 }
 
 impl Model {
@@ -142,6 +143,27 @@ impl Model {
         }
         let lexicon = Lexicon::parse(lexicon::SHIPPED);
         Ok(Model { lexicon, letters, words, rules, disguises, letter_scale, word_scale, bias, threshold })
+    }
+
+    /// The verdict on a field that scores so. A NaN is a fault: only a score that is provably below a threshold passes.
+    pub(crate) fn verdict(&self, field: Field, score: f32) -> Verdict {
+        if score < self.caution_from(field) {
+            Verdict::Pass
+        } else if score < self.refuse_from(field) {
+            Verdict::Caution
+        } else {
+            Verdict::Refuse
+        }
+    }
+
+    /// From which score on a field is doubtful. Names never are: nobody reads a mark on a name.
+    pub(crate) fn caution_from(&self, field: Field) -> f32 {
+        self.refuse_from(field)
+    }
+
+    /// From which score on a field is refused.
+    pub(crate) fn refuse_from(&self, _field: Field) -> f32 {
+        self.threshold
     }
 
     /// The score of the worst unit of the text.

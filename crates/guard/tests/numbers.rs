@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use mnemon_guard::{Guard, Verdict};
+use mnemon_guard::{Field, Guard, Verdict};
 use proptest::prelude::*;
 
 /// How often each sentence is judged, each time with other digits.
@@ -176,7 +176,7 @@ fn ordinary_sentences_with_numbers_are_accepted() {
     let mut rejected = Vec::new();
     for form in &forms {
         let texts = (0..DRAWS).map(|_| chance.fill(form));
-        rejected.extend(texts.filter(|text| Guard::shipped().judge(text) == Verdict::Reject));
+        rejected.extend(texts.filter(|text| Guard::shipped().judge(Field::Content, text) == Verdict::Refuse));
     }
     assert!(rejected.is_empty(), "{} of {}: {rejected:#?}", rejected.len(), forms.len() * DRAWS);
 }
@@ -187,7 +187,7 @@ fn numbers_do_not_soften_an_order() {
     let forms: Vec<String> = LENGTHS.map(|length| "#".repeat(length)).chain([TELEPHONE.to_owned()]).collect();
     for (order, form) in ORDERS.iter().flat_map(|order| forms.iter().map(move |form| (order, form))) {
         let text = chance.fill(&order.replace("{}", form));
-        assert_eq!(Guard::shipped().judge(&text), Verdict::Reject, "{text}");
+        assert_eq!(Guard::shipped().judge(Field::Content, &text), Verdict::Refuse, "{text}");
     }
 }
 
@@ -212,7 +212,7 @@ proptest! {
 
     #[test]
     fn other_digits_never_change_the_score((one, other) in any_two_fillings()) {
-        prop_assert_eq!(Guard::shipped().examine(&one).score, Guard::shipped().examine(&other).score);
+        prop_assert_eq!(Guard::shipped().examine(Field::Content, &one).score, Guard::shipped().examine(Field::Content, &other).score);
     }
 
     #[test]
@@ -222,7 +222,7 @@ proptest! {
         one in "[0-9]{5,30}",
         other in "[0-9]{5,30}",
     ) {
-        let score = |number: &str| Guard::shipped().examine(&format!("{before}{number}{after}")).score;
+        let score = |number: &str| Guard::shipped().examine(Field::Content, &format!("{before}{number}{after}")).score;
         prop_assert_eq!(score(&one), score(&other));
     }
 }

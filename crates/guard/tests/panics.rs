@@ -3,7 +3,7 @@
 //! The usual run takes a second. A long one: `PROPTEST_CASES=1000000 cargo nextest run --release -p mnemon-guard
 //! --test panics`. The pieces are chosen so that random texts reach the code that undoes disguises and cuts secrets.
 
-use mnemon_guard::{Guard, redact};
+use mnemon_guard::{Field, Guard, redact};
 use proptest::prelude::*;
 
 /// Fragments that lead into the corners: heads of secrets, disguises, markers, broken base64, odd Unicode.
@@ -96,8 +96,8 @@ proptest! {
     #[test]
     fn judging_never_panics_and_examining_agrees(text in any_text()) {
         // `examine` does not catch panics, so a panic fails this test instead of becoming a rejection.
-        let judgement = Guard::shipped().examine(&text);
-        prop_assert_eq!(judgement.verdict, Guard::shipped().judge(&text));
+        let judgement = Guard::shipped().examine(Field::Content, &text);
+        prop_assert_eq!(judgement.verdict, Guard::shipped().judge(Field::Content, &text));
         prop_assert!(judgement.score.is_finite());
     }
 

@@ -1,7 +1,7 @@
 //! What names and labels may look like. Names of people and departments stand in search results, so agents read them,
 //! and the guard judges them like any other text that is stored.
 
-use mnemon_guard::{Guard, Verdict};
+use mnemon_guard::{Field, Guard, Verdict};
 
 use super::AdminError;
 
@@ -15,7 +15,7 @@ pub(super) fn name(guard: &Guard, field: &str, text: &str) -> Result<String, Adm
         let message = format!("{field} must be 1 to {NAME_CHARS_MAX} characters without control characters");
         return Err(AdminError::Invalid(message));
     }
-    if guard.judge(text) == Verdict::Reject {
+    if guard.judge(Field::Name, text) == Verdict::Refuse {
         return Err(AdminError::Invalid(format!("{field} was rejected by Mnemon Guard")));
     }
     Ok(text.to_owned())

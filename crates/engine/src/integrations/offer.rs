@@ -1,7 +1,7 @@
 //! Whether a tool is offered, and if not, why: the one place that decides it, for lists, calls and people alike.
 
 use mnemon_gateway::UpstreamTool;
-use mnemon_guard::{Guard, Verdict};
+use mnemon_guard::{Field, Guard, Verdict};
 use mnemon_store::{IntegrationRow, ToolRow};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -134,7 +134,8 @@ pub(crate) fn refused_text(guard: &Guard, tool: &UpstreamTool) -> Option<[u8; 32
     if let Some(schema) = tool.input_schema() {
         collect_texts(schema, &mut texts);
     }
-    let refused = texts.into_iter().find(|text| !text.is_empty() && guard.judge(text) == Verdict::Reject)?;
+    let is_refused = |text: &&str| guard.judge(Field::ToolDescription, text) == Verdict::Refuse;
+    let refused = texts.into_iter().filter(|text| !text.is_empty()).find(is_refused)?;
     Some(Sha256::digest(refused.as_bytes()).into())
 }
 
