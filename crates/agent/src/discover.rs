@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use mnemon_protocol::hex::to_hex;
 use sha2::{Digest, Sha256};
 
 use crate::places::Places;
@@ -84,7 +85,7 @@ fn wire_name(stem: &str) -> String {
     if is_plain && !stem.is_empty() && stem.len() <= NAME_MAX {
         return stem.to_owned();
     }
-    Sha256::digest(stem.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&Sha256::digest(stem.as_bytes())[..16])
 }
 
 /// Looks at every `.jsonl` below a folder. Links are not followed: they lead out, or in circles.

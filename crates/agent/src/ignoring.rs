@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use mnemon_protocol::hex::to_hex;
 use sha2::{Digest, Sha256};
 
 const FILE: &str = ".mnemonignore";
@@ -48,7 +49,7 @@ impl IgnoreRules {
             }
         }
         if !rules.files.is_empty() {
-            rules.fingerprint = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            rules.fingerprint = to_hex(&hash.finalize()[..8]);
         }
         rules
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mnemon_protocol::hex::to_hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -32,7 +33,7 @@ impl ApiKey {
 
     /// Tells keys apart without telling them.
     pub fn fingerprint(&self) -> String {
-        Sha256::digest(self.0.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        to_hex(&Sha256::digest(self.0.as_bytes())[..8])
     }
 }
 

@@ -1,6 +1,7 @@
 //! Short keys that name a fact: given by the caller, or made from the content.
 
 use crate::RecordId;
+use crate::hex::to_hex;
 use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_nul};
 
 /// How a record's fact key came to be. Only given keys take part in conflicts.
@@ -66,9 +67,7 @@ pub fn made_fact_key(content: &str, id: RecordId) -> String {
     // The last bytes of a UUIDv7 are chance; the first are time and would repeat within a batch.
     let tail = &id.to_bytes()[12..];
     slug.push('-');
-    for byte in tail {
-        slug.push_str(&format!("{byte:02x}"));
-    }
+    slug.push_str(&to_hex(tail));
     slug
 }
 

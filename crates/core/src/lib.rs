@@ -8,6 +8,7 @@ mod account;
 mod clock;
 mod credential;
 mod fact_key;
+mod hex;
 mod ids;
 mod limits;
 mod plan;
@@ -22,6 +23,7 @@ pub use account::{Access, Account, Department, Member, Project, Role};
 pub use clock::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
 pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, make_token};
 pub use fact_key::{FactKey, made_fact_key};
+pub use hex::{parse_hex, to_hex};
 pub use ids::{
     AccountId, AuditId, ConnectionId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, SessionId, WorkspaceNo,
 };

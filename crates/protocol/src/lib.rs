@@ -4,6 +4,7 @@
 //! To add a tool: its result shape in `memory.rs`, its description in the server's tool table.
 
 pub mod admin;
+pub mod hex;
 pub mod json;
 pub mod jsonrpc;
 pub mod mcp;

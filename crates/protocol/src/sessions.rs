@@ -8,6 +8,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::hex;
+
 /// Where the agent's routes live.
 pub const PREFIX: &str = "/agent/v1";
 /// The most bytes of lines in one request.
@@ -49,7 +51,7 @@ impl Chain {
 
     /// As hexadecimal digits.
     pub fn to_hex(self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::to_hex(&self.0)
     }
 
     /// From hexadecimal digits.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use mnemon_protocol::hex::to_hex;
 use sha2::{Digest, Sha256};
 
 use crate::discover::SessionFile;
@@ -123,7 +124,7 @@ pub(crate) fn tail_hash(session: &SessionFile, raw_offset: u64) -> io::Result<Op
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(raw_offset - start).read_to_end(&mut bytes)?;
-    Ok(Some(Sha256::digest(&bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()))
+    Ok(Some(to_hex(&Sha256::digest(&bytes)[..16])))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use mnemon_core::{ProjectId, Secret};
+use mnemon_core::{ProjectId, Secret, to_hex};
 use sha2::{Digest, Sha256};
 
 const FORMAT: u8 = 1;
@@ -123,8 +123,7 @@ impl Sealer {
         let (head, ciphertext) = sealed.split_at(HEAD_BYTES);
         let (id, nonce) = head[1..].split_at(KEY_ID_BYTES);
         let key = [&self.current, &self.previous].into_iter().flatten().find(|key| key.id() == id);
-        let name = || id.iter().map(|byte| format!("{byte:02x}")).collect();
-        let key = key.ok_or_else(|| NotOpened::OtherKey(name()))?;
+        let key = key.ok_or_else(|| NotOpened::OtherKey(to_hex(id)))?;
         let nonce: [u8; NONCE_BYTES] = nonce.try_into().map_err(|_| NotOpened::Broken)?;
         let payload = Payload { msg: ciphertext, aad: &place.to_bytes() };
         key.cipher().decrypt(&Nonce::from(nonce), payload).map_err(|_| NotOpened::Broken)
