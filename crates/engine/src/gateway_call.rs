@@ -5,7 +5,6 @@ use mnemon_gateway::{ToolResult, UpstreamTool};
 use mnemon_store::{IntegrationRow, ProjectIntegrations, StoreError, ToolRow};
 use serde_json::{Map, Value};
 
-use crate::admin::GuardMode;
 use crate::integrations::{OfferedTool, ToolNames, ToolState, describe, split, state_of};
 use crate::{Admission, CallContext, CallError, Connection, Engine};
 
@@ -140,10 +139,7 @@ impl Engine {
     ) -> Result<ToolState, StoreError> {
         let is_released = match tool.seen.refused_text {
             None => true,
-            Some(hash) => {
-                self.store.is_released(ctx.project(), hash).await?
-                    || self.guard_mode(ctx.credential.account).await? != GuardMode::Reject
-            }
+            Some(hash) => self.is_let_through(ctx.credential.account, ctx.project(), hash).await?,
         };
         Ok(state_of(row, tool, read, is_released))
     }

@@ -13,6 +13,7 @@ mod first_start;
 mod forget;
 mod freshness;
 mod gateway_call;
+mod guarding;
 mod idempotency;
 mod indexes;
 pub mod integrations;
@@ -23,6 +24,7 @@ mod search;
 mod sessions;
 mod snapshots;
 mod system;
+mod upkeep;
 mod usage;
 mod validate;
 
@@ -42,10 +44,12 @@ pub use first_start::FirstStart;
 pub use forget::{Forget, Forgotten};
 pub use freshness::Judged;
 pub use gateway_call::{GatewayCall, IntegrationTool};
+pub use guarding::GuardMode;
 pub use remember::{Remember, Remembered};
 pub use search::{Found, Search};
 pub use sessions::{AppendSession, SessionError, SessionText};
 pub use system::{SystemClock, SystemIds};
+pub use upkeep::Upkeep;
 pub use validate::{Validate, Validated};
 
 pub use mnemon_gateway::{ToolResult, UpstreamError};

@@ -2,13 +2,10 @@
 
 use jiff::SignedDuration;
 use mnemon_core::{Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, Timestamp, WorkspaceName, WorkspaceNo};
-use mnemon_guard::{Field, Verdict, redact};
+use mnemon_guard::{Field, redact};
 use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay};
-use sha2::{Digest, Sha256};
 
-use crate::admin::GuardMode;
-use crate::admin::{REJECTED, REPORTED};
 use crate::freshness::Claim;
 use crate::idempotency::{KeptAnswer, arguments_hash, check_key};
 use crate::indexes::Saved;
@@ -71,7 +68,7 @@ impl Engine {
         }
         let idempotency = idempotency(ctx, &call)?;
         let (call, redacted) = without_secrets(call);
-        self.check_guard(ctx, &call).await?;
+        self.check_texts(ctx, texts(&call)).await?;
         let (record, embedding) = self.new_record(ctx, call)?;
         let insert = Insert { record, records_max: self.plan_limits(ctx).records_max, idempotency };
         self.insert(ctx, insert, &embedding, redacted).await
@@ -130,41 +127,6 @@ impl Engine {
         Ok(judged.pop().expect("one claim gives one judgement"))
     }
 
-    /// Every text that the call brings in is read by agents later, so every one is judged. What the operator let through
-    /// for this project, or for the whole account, passes.
-    async fn check_guard(&self, ctx: &CallContext, call: &Remember) -> Result<(), CallError> {
-        let fact_key = call.fact_key.as_ref().map(|key| &key.text);
-        let texts = [
-            (Field::Content, Some(call.content.as_str())),
-            (Field::FactKey, fact_key.map(String::as_str)),
-            (Field::Source, call.source.as_deref()),
-            (Field::Source, call.source_id.as_deref()),
-            (Field::Hash, call.source_hash.as_deref()),
-            (Field::Hash, call.source_revision.as_deref()),
-        ];
-        let given = texts.into_iter().filter_map(|(field, text)| Some((field, text?)));
-        for (field, text) in given {
-            if self.guard.judge(field, text) == Verdict::Refuse {
-                self.found_by_guard(ctx, text).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Decides about a text that the guard found. The audit log keeps its hash, by which it can be let through later.
-    async fn found_by_guard(&self, ctx: &CallContext, text: &str) -> Result<(), CallError> {
-        let mode = self.guard_mode(ctx.credential.account).await?;
-        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        if mode == GuardMode::Off || self.store.is_released(ctx.project(), hash).await? {
-            return Ok(());
-        }
-        let subject = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        let action = if mode == GuardMode::Report { REPORTED } else { REJECTED };
-        self.store.insert_audit(self.audit(ctx, action, subject)).await?;
-        self.usage.count(ctx, Counted::Rejection);
-        if mode == GuardMode::Report { Ok(()) } else { Err(CallError::Guard) }
-    }
-
     fn new_record(&self, ctx: &CallContext, call: Remember) -> Result<(NewRecord, Embedding), CallError> {
         let credential = &ctx.credential;
         let id = RecordId::new(self.ids.uuid(ctx.now));
@@ -202,6 +164,20 @@ fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>
     let window = SignedDuration::from_hours(IDEMPOTENCY_HOURS);
     let valid_since = ctx.now.saturating_sub(window).unwrap_or(Timestamp::MIN);
     Ok(Some(Idempotency { member: ctx.credential.member, key, arguments_hash: arguments_hash(call), valid_since }))
+}
+
+/// Every text of a call that somebody reads later, and what it is.
+fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
+    let fact_key = call.fact_key.as_ref().map(|key| key.text.as_str());
+    let texts = [
+        (Field::Content, Some(call.content.as_str())),
+        (Field::FactKey, fact_key),
+        (Field::Source, call.source.as_deref()),
+        (Field::Source, call.source_id.as_deref()),
+        (Field::Hash, call.source_hash.as_deref()),
+        (Field::Hash, call.source_revision.as_deref()),
+    ];
+    texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
 }
 
 /// Replaces secrets in every text field, and counts them.

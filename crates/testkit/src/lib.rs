@@ -13,6 +13,7 @@ mod recorder;
 mod server;
 pub mod transcripts;
 mod upstream;
+mod waiting;
 mod web;
 pub mod wire;
 
@@ -22,4 +23,5 @@ pub use people::{MemberSpec, Organization};
 pub use recorder::{Exchange, Recorder};
 pub use server::{TestServer, TestServerOptions, TestStore};
 pub use upstream::{Recorded, Speaks, TestUpstream, Trick, read_tool, write_tool};
+pub use waiting::eventually;
 pub use web::{Page, Web};

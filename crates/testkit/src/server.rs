@@ -7,7 +7,7 @@ use axum::Router;
 use http_body_util::BodyExt;
 use mnemon_core::PlanTable;
 use mnemon_engine::integrations::IntegrationSettings;
-use mnemon_engine::{Engine, EngineConfig};
+use mnemon_engine::{Engine, EngineConfig, Upkeep};
 use mnemon_gateway::Outgoing;
 use mnemon_server::config::{Network, ServerConfig};
 use mnemon_server::{App, router, serve};
@@ -62,6 +62,8 @@ pub struct TestServerOptions {
     pub base_url: Option<String>,
     /// How integrations work.
     pub integrations: IntegrationSettings,
+    /// Whether the background jobs run. Off only where a test compares what depends on when figures are written.
+    pub has_upkeep: bool,
 }
 
 impl Default for TestServerOptions {
@@ -75,6 +77,7 @@ impl Default for TestServerOptions {
             trusted_proxies: Vec::new(),
             base_url: None,
             integrations: IntegrationSettings::default(),
+            has_upkeep: true,
         }
     }
 }
@@ -114,6 +117,7 @@ struct Running {
     router: Router,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
+    upkeep: Option<Upkeep>,
 }
 
 impl TestServer {
@@ -225,6 +229,9 @@ impl TestServer {
         if let Some(task) = self.running.task.take() {
             task.await.expect("the server ends without a panic");
         }
+        if let Some(upkeep) = self.running.upkeep.take() {
+            upkeep.stop().await;
+        }
         self.engine.close().await;
     }
 }
@@ -274,6 +281,7 @@ impl Running {
             let stopped = async { stopped.await.unwrap_or(()) };
             serve(listener, routes, stopped).await.expect("the server runs until it is stopped");
         });
-        Self { url, engine, store, router, stop: Some(stop), task: Some(task) }
+        let upkeep = options.has_upkeep.then(|| engine.start_upkeep());
+        Self { url, engine, store, router, stop: Some(stop), task: Some(task), upkeep }
     }
 }

@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use mnemon_core::Secret;
@@ -61,10 +60,10 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     if let Some(path) = ready_file {
         write_ready_file(path, &base_url, address, &made)?;
     }
-    tokio::spawn(housekeeping(Arc::clone(&engine)));
-    tokio::spawn(tell_calls(Arc::clone(&engine)));
+    let upkeep = engine.start_upkeep();
     tracing::info!(%address, %base_url, storage = place, "listening");
     let served = mnemon_server::serve(listener, router(app), stopped).await;
+    upkeep.stop().await;
     engine.close().await;
     tracing::info!("stopped");
     Ok(served?)
@@ -110,41 +109,6 @@ fn announce(printer: &Printer, base_url: &str, place: &str, made: &Made) {
     match made.key() {
         Some(key) => printer.text(&welcome::first_start(*printer, base_url, place, key, made.operator_token())),
         None => printer.text(&welcome::later_start(base_url, place, made.operator_token())),
-    }
-}
-
-/// Tells other nodes what was let through here, so often that they lag by less than a second.
-async fn tell_calls(engine: Arc<Engine>) {
-    const TELL_EVERY: Duration = Duration::from_millis(500);
-    let mut ticks = tokio::time::interval(TELL_EVERY);
-    loop {
-        ticks.tick().await;
-        if let Err(error) = engine.publish_calls().await {
-            tracing::warn!(%error, "the calls let through here could not be told to the other nodes");
-        }
-    }
-}
-
-/// Writes figures every few seconds, and once an hour removes for good what was forgotten long ago.
-async fn housekeeping(engine: Arc<Engine>) {
-    const FLUSH_EVERY: Duration = Duration::from_secs(5);
-    const FLUSHES_PER_PURGE: u32 = 720;
-    let mut ticks = tokio::time::interval(FLUSH_EVERY);
-    for count in 0u32.. {
-        ticks.tick().await;
-        if let Err(error) = engine.flush_usage().await {
-            tracing::warn!(%error, "usage figures could not be written; they are kept for the next try");
-        }
-        if count % FLUSHES_PER_PURGE == 0 {
-            if let Err(error) = engine.purge_oauth().await {
-                tracing::warn!(%error, "ended connections could not be removed; the next try is in an hour");
-            }
-            match engine.purge_old().await {
-                Ok(0) => {}
-                Ok(purged) => tracing::info!(purged, "records forgotten more than 30 days ago were removed for good"),
-                Err(error) => tracing::warn!(%error, "old records could not be removed; the next try is in an hour"),
-            }
-        }
     }
 }
 

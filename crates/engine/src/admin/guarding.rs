@@ -1,38 +1,12 @@
-//! How the guard works for an account: its mode, what it rejected, and what was let through by hand.
+//! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What the
+//! mode does to a call is decided in `guarding.rs`, one room up.
 
-use mnemon_core::{AccountId, MemberId, ProjectId, Timestamp};
+use mnemon_core::{AccountId, MemberId, ProjectId, Timestamp, parse_hex};
 use mnemon_store::Actor;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-
-/// What happens to a text that the guard would reject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum GuardMode {
-    /// It is refused.
-    #[default]
-    Reject,
-    /// It is stored, and the audit log notes it.
-    Report,
-    /// It is not looked at.
-    Off,
-}
-
-impl GuardMode {
-    /// The word used in storage and on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reject => "reject",
-            Self::Report => "report",
-            Self::Off => "off",
-        }
-    }
-
-    /// The mode that a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Reject, Self::Report, Self::Off].into_iter().find(|mode| mode.as_str() == word)
-    }
-}
+use crate::guarding::{GuardMode, REJECTED, REPORTED};
 
 /// A text that the guard found, by its hash. The text itself is kept nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,18 +23,10 @@ pub struct Rejection {
     pub was_stored: bool,
 }
 
-pub(crate) const REJECTED: &str = "guard.reject";
-pub(crate) const REPORTED: &str = "guard.report";
 /// How far back the audit log is read for rejections.
 const AUDIT_ROWS: usize = 10_000;
 
 impl Engine {
-    /// The mode in force for an account.
-    pub(crate) async fn guard_mode(&self, account: AccountId) -> Result<GuardMode, mnemon_store::StoreError> {
-        let stored = self.store.find_guard_mode(account).await?;
-        Ok(stored.and_then(|word| GuardMode::parse(&word)).unwrap_or_default())
-    }
-
     /// The mode in force, for people.
     pub async fn show_guard(&self, ctx: &AdminContext, account: AccountId) -> Result<GuardMode, AdminError> {
         self.admin_account(ctx, account).await?;
@@ -109,16 +75,4 @@ impl Engine {
         self.store.release_text(project.id, bytes, audit).await?;
         Ok(())
     }
-}
-
-fn parse_hex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        let pair = std::str::from_utf8(pair).ok()?;
-        *byte = u8::from_str_radix(pair, 16).ok()?;
-    }
-    Some(bytes)
 }

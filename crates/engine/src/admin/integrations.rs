@@ -4,11 +4,11 @@
 mod request;
 mod sealing;
 
-use mnemon_core::{Project, ProjectId, Timestamp};
+use mnemon_core::{Project, ProjectId, Timestamp, to_hex};
 use mnemon_gateway::UpstreamTool;
 use mnemon_store::{IntegrationRow, UpstreamAddress};
 
-use super::{AdminContext, AdminError, GuardMode};
+use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::integrations::{Looked, ToolNames, ToolState, check_name, state_of};
 
@@ -213,13 +213,12 @@ impl Engine {
     }
 
     async fn show_row(&self, project: &Project, row: &IntegrationRow) -> Result<ShownIntegration, AdminError> {
-        let mode = self.guard_mode(project.account).await?;
         let mut tools = Vec::new();
         for tool in &row.tools {
             let read = UpstreamTool::from_definition(&tool.seen.definition);
             let is_released = match tool.seen.refused_text {
                 None => true,
-                Some(hash) => mode != GuardMode::Reject || self.store.is_released(project.id, hash).await?,
+                Some(hash) => self.is_let_through(project.account, project.id, hash).await?,
             };
             let state = state_of(row, tool, read.as_ref(), is_released);
             tools.push(ShownTool {
@@ -227,8 +226,8 @@ impl Engine {
                 title: read.as_ref().map(|read| read.title().to_owned()).unwrap_or_default(),
                 description: read.as_ref().map(|read| read.description().to_owned()).unwrap_or_default(),
                 state,
-                hash: hex(&tool.seen.hash),
-                refused_text: tool.seen.refused_text.as_ref().map(hex),
+                hash: to_hex(tool.seen.hash),
+                refused_text: tool.seen.refused_text.map(to_hex),
             });
         }
         Ok(ShownIntegration {
@@ -245,8 +244,4 @@ impl Engine {
             tools,
         })
     }
-}
-
-fn hex(bytes: &[u8; 32]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,6 +1,6 @@
 //! The guard's mode, its findings, and what is let through by hand.
 
-use mnemon_engine::admin::GuardMode;
+use mnemon_engine::GuardMode;
 use mnemon_protocol::admin::{ReleaseText, SetGuard};
 use serde::Deserialize;
 use serde_json::json;

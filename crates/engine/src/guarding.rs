@@ -1,0 +1,89 @@
+//! What the guard's verdict means to an account: the account's mode, and the texts that were released by hand. Saving and
+//! calling other systems both ask here. How admins read and change it is in `admin/guarding.rs`.
+
+use mnemon_core::{AccountId, ProjectId, to_hex};
+use mnemon_guard::{Field, Verdict};
+use mnemon_store::StoreError;
+use sha2::{Digest, Sha256};
+
+use crate::usage::Counted;
+use crate::{CallContext, CallError, Engine};
+
+/// What happens to a text that the guard would reject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GuardMode {
+    /// It is refused.
+    #[default]
+    Reject,
+    /// It is stored, and the audit log notes it.
+    Report,
+    /// It is not looked at.
+    Off,
+}
+
+impl GuardMode {
+    /// The word used in storage and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Report => "report",
+            Self::Off => "off",
+        }
+    }
+
+    /// The mode that a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Reject, Self::Report, Self::Off].into_iter().find(|mode| mode.as_str() == word)
+    }
+}
+
+/// The audit log's word for a refused text.
+pub(crate) const REJECTED: &str = "guard.reject";
+/// The audit log's word for a text that was stored although the guard found it.
+pub(crate) const REPORTED: &str = "guard.report";
+
+impl Engine {
+    /// The mode in force for an account.
+    pub(crate) async fn guard_mode(&self, account: AccountId) -> Result<GuardMode, StoreError> {
+        let stored = self.store.find_guard_mode(account).await?;
+        Ok(stored.and_then(|word| GuardMode::parse(&word)).unwrap_or_default())
+    }
+
+    /// Judges texts that a call brings in: agents read every one of them later.
+    pub(crate) async fn check_texts(
+        &self,
+        ctx: &CallContext,
+        texts: impl Iterator<Item = (Field, &str)>,
+    ) -> Result<(), CallError> {
+        for (field, text) in texts {
+            if self.guard.judge(field, text) == Verdict::Refuse {
+                self.found_by_guard(ctx, text).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a text that the guard found passes all the same: released for the project, or the account's mode does not
+    /// reject.
+    pub(crate) async fn is_let_through(
+        &self,
+        account: AccountId,
+        project: ProjectId,
+        text_hash: [u8; 32],
+    ) -> Result<bool, StoreError> {
+        Ok(self.store.is_released(project, text_hash).await? || self.guard_mode(account).await? != GuardMode::Reject)
+    }
+
+    /// Decides about a text that the guard found. The audit log keeps its hash, by which an operator can release it.
+    async fn found_by_guard(&self, ctx: &CallContext, text: &str) -> Result<(), CallError> {
+        let mode = self.guard_mode(ctx.credential.account).await?;
+        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        if mode == GuardMode::Off || self.store.is_released(ctx.project(), hash).await? {
+            return Ok(());
+        }
+        let action = if mode == GuardMode::Report { REPORTED } else { REJECTED };
+        self.store.insert_audit(self.audit(ctx, action, to_hex(hash))).await?;
+        self.usage.count(ctx, Counted::Rejection);
+        if mode == GuardMode::Report { Ok(()) } else { Err(CallError::Guard) }
+    }
+}
