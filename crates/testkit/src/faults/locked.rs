@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mnemon_scratch_postgres::Cluster;
 use serde_json::json;
 
@@ -43,7 +43,13 @@ impl Nodes {
         let statement = format!("BEGIN; LOCK TABLE api_key, record; SELECT pg_sleep({}); COMMIT", hold.as_secs_f64());
         let before = self.resident_bytes();
         let mut lock = cluster.session("postgres", &statement)?;
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let is_held = "SELECT COUNT(*) > 0 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
+            AND relation = 'record'::regclass";
+        let began = Instant::now();
+        while cluster.sql("postgres", is_held)?.trim() != "t" {
+            ensure!(began.elapsed() < Duration::from_secs(30), "the tables can't be locked");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         let until = Instant::now() + hold.saturating_sub(Duration::from_secs(3));
         let node = self.services[0].as_ref().context("the node runs")?.address;
         let mut callers = Vec::new();

@@ -270,6 +270,7 @@ impl Writer {
                 }
                 let content = format!("writer {nth} saved number {n}");
                 let idempotency_key = format!("w{nth}-{n}");
+                let began = Instant::now();
                 loop {
                     let arguments = json!({"content": content, "workspace": format!("w{nth}")});
                     match call(&client, at, &key, "remember", arguments, Some(&idempotency_key)).await {
@@ -280,6 +281,7 @@ impl Writer {
                         Err(error) => {
                             written.failed += 1;
                             let words = format!("{error:#}");
+                            ensure!(began.elapsed() < GIVE_UP_AFTER, "a save is refused on and on: {words}");
                             if !EXPECTED.iter().any(|expected| words.contains(expected)) {
                                 written.other_words.push(words);
                             }
@@ -295,6 +297,8 @@ impl Writer {
 }
 
 const WRITERS: usize = 8;
+/// Longer than any fault lasts.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
 
 impl Nodes {
     /// Lets writers write while `fault` happens, and then holds what is stored against what they were told.

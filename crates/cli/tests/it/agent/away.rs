@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use mnemon_testkit::{Recorder, TestServer};
+use mnemon_testkit::{Recorder, TestServer, eventually};
 use serde_json::{Value, json};
 
 use super::process::Home;
@@ -78,9 +78,7 @@ async fn a_call_that_rightly_takes_long_is_waited_for() {
     let mut agent = home.start(&[], &[("MNEMON_URL", &recorder.url), ("MNEMON_API_KEY", &key)]);
     recorder.delay(Duration::from_millis(6_000));
     agent.send(search(1).to_string());
-    while recorder.exchanges().is_empty() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    eventually("the call has reached the service", async || !recorder.exchanges().is_empty()).await;
     // The service itself is quick; only this one call is slow.
     recorder.delay(Duration::ZERO);
     let answer: Value = serde_json::from_str(&agent.line()).expect("JSON");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mnemon_testkit::{Exchange, Recorder, TestServer};
+use mnemon_testkit::{Exchange, Recorder, TestServer, eventually};
 use serde_json::json;
 
 use super::process::Home;
@@ -90,11 +90,7 @@ async fn after_revoke_nothing_leaves_from_the_next_second_on() {
     transcripts::fill(&home, 2, 3_000);
     assert_eq!(home.at_terminal(&["consent"], &variables, "yes\n").code, 0);
     let _agent = home.start(&[], &variables);
-    let began = Instant::now();
-    while uploads(&recorder).len() < 2 {
-        assert!(began.elapsed() < Duration::from_secs(60), "the background sync begins by itself");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    eventually("the background sync begins by itself", async || uploads(&recorder).len() >= 2).await;
     let status = home.run(&["status", "--json"], &variables).json();
     assert!(status["bytes_pending"].as_u64().is_some_and(|bytes| bytes > 0), "there is more to come: {status}");
     assert_eq!(home.run(&["revoke"], &variables).code, 0);

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use mnemon_testkit::TestServer;
@@ -89,32 +90,35 @@ async fn many_requests_run_side_by_side() {
     assert!(began.elapsed() < Duration::from_secs(10), "one after another would take twenty seconds");
 }
 
-/// A server that takes a request and never answers; tells when the other side hangs up.
-fn silent() -> (String, std::sync::mpsc::Receiver<()>) {
+/// A server that takes a request and never answers; tells when one arrives and when the other side hangs up.
+fn silent() -> (String, Receiver<()>, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let (gone, told) = std::sync::mpsc::channel();
+    let (came, told_arrival) = channel();
+    let (gone, told_end) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let gone = gone.clone();
+            let (came, gone) = (came.clone(), gone.clone());
             std::thread::spawn(move || {
                 let mut stream = stream;
                 let mut buffer = [0; 4096];
-                while stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
+                while stream.read(&mut buffer).is_ok_and(|read| read > 0) {
+                    let _ = came.send(());
+                }
                 let _ = gone.send(());
             });
         }
     });
-    (url, told)
+    (url, told_arrival, told_end)
 }
 
 #[test]
 fn a_cancelled_request_is_dropped_and_not_answered() {
-    let (url, hung_up) = silent();
+    let (url, arrived, hung_up) = silent();
     let home = Home::new();
     let mut agent = home.start(&[], &[("MNEMON_URL", &url), ("MNEMON_API_KEY", "mnm_any")]);
     agent.send(call(1, "search", &json!({"query": "x"})).to_string());
-    std::thread::sleep(Duration::from_millis(300));
+    arrived.recv_timeout(Duration::from_secs(10)).expect("the request is sent");
     assert!(hung_up.try_recv().is_err(), "the request runs");
     agent.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     hung_up.recv_timeout(Duration::from_secs(2)).expect("the connection of the request is closed");

@@ -1,6 +1,6 @@
 //! Running integrations by the admin API: what is answered, and what is refused with which words.
 
-use mnemon_testkit::{TestUpstream, Trick};
+use mnemon_testkit::{TestUpstream, Trick, eventually};
 use serde_json::{Value, json};
 
 use super::{World, impatient, options};
@@ -162,9 +162,7 @@ async fn a_command_that_hangs_or_talks_without_end_is_ended() {
         assert_eq!(tested["problem"], problem);
     }
     for word in ["471147", "471148", "471149"] {
-        while is_running(word) {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        eventually("the command has ended", async || !is_running(word)).await;
     }
 }
 
