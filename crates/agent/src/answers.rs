@@ -1,25 +1,16 @@
-//! Answers that the agent itself gives: errors in words, and what keeps an assistant going while the service is away.
+//! Answers that the agent gives itself: their envelope, and errors in words. What it answers while the service is away is
+//! in `away.rs`.
 
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::{RpcError, code};
-use mnemon_protocol::mcp::{
-    Caching, DiscoverResult, InitializeResult, LEGACY_DEFAULT, LEGACY_VERSIONS, ListToolsResult, SUPPORTED_VERSIONS,
-};
 use mnemon_protocol::result::{ResultMeta, ServerInfo, Trailer};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::message::Message;
-use crate::own_tool;
 use crate::service::NoAnswer;
 use crate::settings::{KEY_VARIABLE, Settings};
-
-/// Told to a client that lost its tools to an absent service, once that is back.
-pub(crate) const TOOLS_CHANGED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-
-const INSTRUCTIONS: &str =
-    "The memory service can't be reached right now. Its tools appear by themselves when it is back.";
 
 #[derive(Serialize)]
 struct Success<'a, R> {
@@ -95,47 +86,6 @@ pub(crate) fn trailer(is_modern: bool) -> Trailer {
     }
 }
 
-fn agent_info() -> ServerInfo {
+pub(crate) fn agent_info() -> ServerInfo {
     ServerInfo { name: "Mnemon agent".to_owned(), version: env!("CARGO_PKG_VERSION") }
-}
-
-/// What an assistant needs to start, and gets from the agent while the service is away: an assistant that is refused here
-/// gives the server up and does not come back to it.
-pub(crate) fn while_away(message: &Message) -> Option<Vec<u8>> {
-    let is_modern = message.is_modern();
-    // Short, so that a client that keeps lists asks again soon.
-    let caching = is_modern.then_some(Caching { ttl_ms: 1_000, cache_scope: "private" });
-    let capabilities = json!({"tools": {"listChanged": true}});
-    match message.method.as_deref()? {
-        "initialize" => {
-            let asked = message.asked_version.as_deref().unwrap_or(LEGACY_DEFAULT);
-            let version = LEGACY_VERSIONS.into_iter().find(|version| *version == asked).unwrap_or(LEGACY_DEFAULT);
-            let result = InitializeResult {
-                protocol_version: version,
-                capabilities,
-                server_info: agent_info(),
-                instructions: INSTRUCTIONS,
-                trailer: trailer(is_modern),
-            };
-            Some(success(message, &result))
-        }
-        "server/discover" => {
-            let result = DiscoverResult {
-                supported_versions: SUPPORTED_VERSIONS,
-                capabilities,
-                server_info: agent_info(),
-                instructions: INSTRUCTIONS,
-                caching,
-                trailer: trailer(is_modern),
-            };
-            Some(success(message, &result))
-        }
-        "tools/list" => {
-            let own = own_tool::description();
-            let result = ListToolsResult { tools: vec![&own], caching, trailer: trailer(is_modern) };
-            Some(success(message, &result))
-        }
-        "ping" if !is_modern => Some(success(message, &json!({}))),
-        _ => None,
-    }
 }

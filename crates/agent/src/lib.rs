@@ -7,6 +7,7 @@
 //! `sync.rs` and `transcript.rs` (session histories), `install.rs` (other programs' configurations).
 
 mod answers;
+mod away;
 pub mod background;
 mod clock;
 pub mod consent;

@@ -19,7 +19,7 @@ use crate::message::Message;
 use crate::places::Places;
 use crate::service::{HttpAnswer, NoAnswer, Service};
 use crate::settings::Settings;
-use crate::{answers, listing, own_tool, status};
+use crate::{answers, away, listing, own_tool, status};
 
 /// More than the service takes; a longer line is refused without being kept.
 const LINE_BYTES_MAX: u64 = 4 << 20;
@@ -198,7 +198,7 @@ impl Proxy {
     fn without_service(self: &Arc<Self>, message: &Message, why: &NoAnswer) -> Option<Vec<u8>> {
         message.id.as_ref()?;
         if matches!(why, NoAnswer::Away(_))
-            && let Some(answer) = answers::while_away(message)
+            && let Some(answer) = away::while_away(message)
         {
             self.look_for_service();
             return Some(answer);
@@ -218,7 +218,7 @@ impl Proxy {
                 let Some(proxy) = proxy.upgrade() else { return };
                 if proxy.service.is_alive().await {
                     proxy.is_looking.store(false, Ordering::SeqCst);
-                    let _ = proxy.out.send(answers::TOOLS_CHANGED.to_vec()).await;
+                    let _ = proxy.out.send(away::TOOLS_CHANGED.to_vec()).await;
                     return;
                 }
             }

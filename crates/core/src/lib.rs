@@ -33,9 +33,9 @@ pub use limits::{
     check_source_text,
 };
 pub use plan::{PlanLimits, PlanName, PlanTable};
-pub use record::{ContentHash, NewRecord, Record, Scope};
+pub use record::{ContentHash, NewRecord, Record};
 pub use secret::Secret;
 pub use status::{SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
-pub use visibility::{Audience, DepartmentTree, Viewer};
+pub use visibility::{Audience, DepartmentTree, Scope, Viewer};
 pub use workspace::{DEFAULT_WORKSPACE, InvalidWorkspaceName, WorkspaceName};

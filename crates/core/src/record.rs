@@ -6,33 +6,6 @@ use crate::{
     Audience, DepartmentId, FactKey, MemberId, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
 };
 
-/// Who may see a record, as the caller says it. [`Audience`] is the same with names filled in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
-    /// Its author only.
-    Draft,
-    /// The author's department, those below it, and the heads above it.
-    Department,
-    /// Every key of the project.
-    Shared,
-}
-
-impl Scope {
-    /// The word used in storage and on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::Department => "department",
-            Self::Shared => "shared",
-        }
-    }
-
-    /// The scope that a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Draft, Self::Department, Self::Shared].into_iter().find(|scope| scope.as_str() == word)
-    }
-}
-
 /// A fingerprint of a record's content, by which an equal text is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentHash([u8; 16]);

@@ -2,7 +2,34 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{DepartmentId, MemberId, Role, Scope};
+use crate::{DepartmentId, MemberId, Role};
+
+/// Who may see a record, as the caller says it. [`Audience`] is the same with names filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// Its author only.
+    Draft,
+    /// The author's department, those below it, and the heads above it.
+    Department,
+    /// Every key of the project.
+    Shared,
+}
+
+impl Scope {
+    /// The word used in storage and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Department => "department",
+            Self::Shared => "shared",
+        }
+    }
+
+    /// The scope that a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Draft, Self::Department, Self::Shared].into_iter().find(|scope| scope.as_str() == word)
+    }
+}
 
 /// Who may see a record: its scope with names filled in. Records with equal audiences are seen by the same people, so
 /// the question is answered once per audience and not once per record.

@@ -14,7 +14,6 @@ mod forget;
 mod freshness;
 mod gateway_call;
 mod guarding;
-mod idempotency;
 mod indexes;
 pub mod integrations;
 pub mod oauth;

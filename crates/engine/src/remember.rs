@@ -1,5 +1,7 @@
 //! Saving a fact, decision or note.
 
+mod idempotency;
+
 use jiff::SignedDuration;
 use mnemon_core::{Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use mnemon_guard::{Field, redact};
@@ -7,10 +9,10 @@ use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay};
 
 use crate::freshness::Claim;
-use crate::idempotency::{KeptAnswer, arguments_hash, check_key};
 use crate::indexes::Saved;
 use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine, Judged};
+use idempotency::{KeptAnswer, arguments_hash, check_key};
 
 /// How long an idempotency key is kept.
 const IDEMPOTENCY_HOURS: i64 = 24;

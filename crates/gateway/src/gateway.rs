@@ -16,34 +16,7 @@ use crate::breaker::Breaker;
 use crate::http::HttpWire;
 use crate::session::{Hello, Session, Wire};
 use crate::stdio::StdioWire;
-use crate::{Outgoing, ToolResult, UpstreamError, UpstreamTool};
-
-/// What one call may take, and what is kept after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// The deadline of a call.
-    pub call_timeout: Duration,
-    /// The deadline of greeting an upstream and listing its tools.
-    pub list_timeout: Duration,
-    /// The largest answer.
-    pub answer_bytes_max: usize,
-    /// How many calls one owner may have running.
-    pub calls_max: usize,
-    /// How long a conversation that nobody uses is kept. A local command ends with it.
-    pub idle_max: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            call_timeout: Duration::from_secs(30),
-            list_timeout: Duration::from_secs(10),
-            answer_bytes_max: 1 << 20,
-            calls_max: 8,
-            idle_max: Duration::from_secs(600),
-        }
-    }
-}
+use crate::{Limits, Outgoing, ToolResult, UpstreamError, UpstreamTool};
 
 /// Where an upstream is.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ mod breaker;
 mod error;
 mod gateway;
 mod http;
+mod limits;
 mod message;
 pub mod outgoing;
 mod result;
@@ -18,7 +19,8 @@ mod tool;
 
 pub use breaker::{FAILURES_MAX, PAUSE};
 pub use error::UpstreamError;
-pub use gateway::{Gateway, Limits, Listing, Target, Upstream};
+pub use gateway::{Gateway, Listing, Target, Upstream};
+pub use limits::Limits;
 pub use outgoing::{Fetched, Outgoing, OutgoingConfig, OutgoingError, Resolver, SystemResolver};
 pub use result::ToolResult;
 pub use session::{Hello, TOOLS_MAX};

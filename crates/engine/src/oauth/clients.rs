@@ -1,10 +1,9 @@
-//! Who may ask: clients that registered themselves, and clients that a document describes.
+//! Who may ask: clients that registered themselves. Those that a document describes are in `document.rs`.
 
 use std::net::IpAddr;
 
 use mnemon_store::{ClientKind, OauthClient, StoreError};
 
-use super::document::is_address;
 use super::redirects::{self, REDIRECTS_MAX};
 use crate::Engine;
 
@@ -80,14 +79,6 @@ impl Engine {
         };
         self.store.save_client(client.clone()).await?;
         Ok(client)
-    }
-
-    /// The client with this id; its document is fetched where that is due.
-    pub(super) async fn find_client(&self, id: &str, caller: IpAddr) -> Result<OauthClient, ClientError> {
-        if is_address(id) {
-            return self.document_client(id, caller).await;
-        }
-        self.known_client(id).await
     }
 
     /// The client with this id, as far as it is known already.

@@ -46,13 +46,21 @@ struct Document {
 }
 
 /// Whether an id claims to be the address of a document.
-pub(super) fn is_address(id: &str) -> bool {
+fn is_address(id: &str) -> bool {
     id.contains("://")
 }
 
 impl Engine {
+    /// The client with this id; its document is fetched where that is due.
+    pub(super) async fn find_client(&self, id: &str, caller: IpAddr) -> Result<OauthClient, ClientError> {
+        if is_address(id) {
+            return self.document_client(id, caller).await;
+        }
+        self.known_client(id).await
+    }
+
     /// The client that a document describes, from the store while it is fresh.
-    pub(super) async fn document_client(&self, id: &str, caller: IpAddr) -> Result<OauthClient, ClientError> {
+    async fn document_client(&self, id: &str, caller: IpAddr) -> Result<OauthClient, ClientError> {
         let url = parse_address(id).map_err(|why| ClientError::Document(why.to_owned()))?;
         let now = self.clock.now();
         let known = self.store.find_client(id).await?;

@@ -10,7 +10,7 @@ use super::page::{self, Notice};
 use crate::http::{App, Fields, Shared, read_body};
 
 /// The names that a request may have once.
-pub(super) const NAMES: [&str; 8] = [
+const NAMES: [&str; 8] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -95,7 +95,24 @@ fn ask(
 ) -> Response {
     let secret = app.engine.browser_secret(browser_secret(app, headers));
     let seal = app.engine.seal_form(&secret, asking);
-    page::ask(app, asking, asked, &seal, &secret, notice)
+    page::ask(app, asked, hidden(asking, &seal), &secret, notice)
+}
+
+/// What the form sends back: the request as it came, and its seal.
+fn hidden<'a>(asking: &'a AuthorizationRequest, seal: &'a str) -> Vec<(&'static str, &'a str)> {
+    let values = [
+        &asking.client_id,
+        &asking.redirect_uri,
+        &asking.response_type,
+        &asking.code_challenge,
+        &asking.code_challenge_method,
+        &asking.scope,
+        &asking.state,
+        &asking.resource,
+    ];
+    let given = NAMES.into_iter().zip(values);
+    let given = given.filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    given.chain([("form", seal)]).collect()
 }
 
 fn refuse(app: &Shared, error: &AuthorizeError) -> Response {

@@ -12,7 +12,7 @@ use http::header::{
     SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, StatusCode};
-use mnemon_engine::oauth::{Asked, AuthorizationRequest, TOKEN_LIFE};
+use mnemon_engine::oauth::{Asked, TOKEN_LIFE};
 use sha2::{Digest, Sha256};
 use url::Url;
 
@@ -93,12 +93,11 @@ struct ErrorPage<'a> {
     message: &'a str,
 }
 
-/// The page that asks.
+/// The page that asks. The form sends the hidden fields back with the answer.
 pub(super) fn ask(
     app: &Shared,
-    asking: &AuthorizationRequest,
     asked: &Asked,
-    seal: &str,
+    hidden: Vec<(&'static str, &str)>,
     secret: &str,
     notice: Option<Notice>,
 ) -> Response {
@@ -111,7 +110,7 @@ pub(super) fn ask(
         is_loopback: asked.is_loopback,
         days: TOKEN_LIFE.as_hours() / 24,
         notice: notice.map(Notice::text),
-        hidden: hidden(asking, seal),
+        hidden,
     };
     let mut response = html(notice.map_or(StatusCode::OK, Notice::status), &page);
     let headers = response.headers_mut();
@@ -124,22 +123,6 @@ pub(super) fn ask(
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
-}
-
-fn hidden<'a>(asking: &'a AuthorizationRequest, seal: &'a str) -> Vec<(&'static str, &'a str)> {
-    let values = [
-        &asking.client_id,
-        &asking.redirect_uri,
-        &asking.response_type,
-        &asking.code_challenge,
-        &asking.code_challenge_method,
-        &asking.scope,
-        &asking.state,
-        &asking.resource,
-    ];
-    let given = super::authorize::NAMES.into_iter().zip(values);
-    let given = given.filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    given.chain([("form", seal)]).collect()
 }
 
 /// The page that says why nobody is asked.

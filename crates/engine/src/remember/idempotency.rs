@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::{CallError, Judged, Remember, Remembered};
 
 /// Checks a key that the caller sent.
-pub(crate) fn check_key(key: &str) -> Result<(), CallError> {
+pub(super) fn check_key(key: &str) -> Result<(), CallError> {
     let is_valid = (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
     if is_valid {
         return Ok(());
@@ -17,7 +17,7 @@ pub(crate) fn check_key(key: &str) -> Result<(), CallError> {
 }
 
 /// A fingerprint of the arguments. Each part is preceded by its length, so that no two calls can be taken for one.
-pub(crate) fn arguments_hash(call: &Remember) -> [u8; 32] {
+pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut part = |text: Option<&str>| {
         let length = text.map_or(u64::MAX, |text| text.len() as u64);
@@ -38,7 +38,7 @@ pub(crate) fn arguments_hash(call: &Remember) -> [u8; 32] {
 
 /// What is kept of the first answer: everything but the text, which stays in its one place, the record.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct KeptAnswer {
+pub(super) struct KeptAnswer {
     status: u8,
     conflicts_with: Vec<String>,
     redacted: usize,
@@ -52,7 +52,7 @@ pub(crate) struct KeptAnswer {
 const STATUSES: [Status; 4] = [Status::Stale, Status::Conflict, Status::Verified, Status::Unverified];
 
 impl KeptAnswer {
-    pub(crate) fn of(answer: &Remembered) -> Self {
+    pub(super) fn of(answer: &Remembered) -> Self {
         let record = &answer.record;
         let status = STATUSES.iter().position(|status| *status == answer.judged.status).unwrap_or(STATUSES.len() - 1);
         Self {
@@ -67,12 +67,12 @@ impl KeptAnswer {
         }
     }
 
-    pub(crate) fn to_json(&self) -> String {
+    pub(super) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("plain members always serialize")
     }
 
     /// Puts the kept facts back onto the record. `None` when what was kept can't be read.
-    pub(crate) fn restore(json: &str, answer: &mut Remembered) -> Option<()> {
+    pub(super) fn restore(json: &str, answer: &mut Remembered) -> Option<()> {
         let kept: Self = serde_json::from_str(json).ok()?;
         let rivals: Option<Vec<RecordId>> = kept.conflicts_with.iter().map(|id| id.parse().ok()).collect();
         let status = *STATUSES.get(usize::from(kept.status))?;

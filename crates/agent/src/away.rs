@@ -1,0 +1,58 @@
+//! What keeps an assistant going while the service is away: its first questions are answered here, and its tools come back
+//! by themselves.
+
+use mnemon_protocol::mcp::{
+    Caching, DiscoverResult, InitializeResult, LEGACY_DEFAULT, LEGACY_VERSIONS, ListToolsResult, SUPPORTED_VERSIONS,
+};
+use serde_json::json;
+
+use crate::answers::{agent_info, success, trailer};
+use crate::message::Message;
+use crate::own_tool;
+
+/// Told to a client that lost its tools to an absent service, once that is back.
+pub(crate) const TOOLS_CHANGED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+const INSTRUCTIONS: &str =
+    "The memory service can't be reached right now. Its tools appear by themselves when it is back.";
+
+/// What an assistant needs to start, and gets from the agent while the service is away: an assistant that is refused here
+/// gives the server up and does not come back to it.
+pub(crate) fn while_away(message: &Message) -> Option<Vec<u8>> {
+    let is_modern = message.is_modern();
+    // Short, so that a client that keeps lists asks again soon.
+    let caching = is_modern.then_some(Caching { ttl_ms: 1_000, cache_scope: "private" });
+    let capabilities = json!({"tools": {"listChanged": true}});
+    match message.method.as_deref()? {
+        "initialize" => {
+            let asked = message.asked_version.as_deref().unwrap_or(LEGACY_DEFAULT);
+            let version = LEGACY_VERSIONS.into_iter().find(|version| *version == asked).unwrap_or(LEGACY_DEFAULT);
+            let result = InitializeResult {
+                protocol_version: version,
+                capabilities,
+                server_info: agent_info(),
+                instructions: INSTRUCTIONS,
+                trailer: trailer(is_modern),
+            };
+            Some(success(message, &result))
+        }
+        "server/discover" => {
+            let result = DiscoverResult {
+                supported_versions: SUPPORTED_VERSIONS,
+                capabilities,
+                server_info: agent_info(),
+                instructions: INSTRUCTIONS,
+                caching,
+                trailer: trailer(is_modern),
+            };
+            Some(success(message, &result))
+        }
+        "tools/list" => {
+            let own = own_tool::description();
+            let result = ListToolsResult { tools: vec![&own], caching, trailer: trailer(is_modern) };
+            Some(success(message, &result))
+        }
+        "ping" if !is_modern => Some(success(message, &json!({}))),
+        _ => None,
+    }
+}
