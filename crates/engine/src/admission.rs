@@ -1,9 +1,11 @@
 //! What stands before every tool call: rate limits, then the subscription.
 
+use std::marker::PhantomData;
+
 use mnemon_core::{Access, PlanLimits};
 
 use crate::usage::Counted;
-use crate::{CallContext, CallError, Engine};
+use crate::{CallContext, CallError, Engine, Forget, GatewayCall, Remember, Search, Validate};
 
 /// The tools, by what they need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,14 +43,42 @@ impl Tool {
     }
 }
 
-/// Proof that a call passed what stands before every tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A call to a tool, by its arguments.
+pub trait ToolCall {
+    /// The tool that is called.
+    const TOOL: Tool;
+}
+
+impl ToolCall for Remember {
+    const TOOL: Tool = Tool::Remember;
+}
+
+impl ToolCall for Search {
+    const TOOL: Tool = Tool::Search;
+}
+
+impl ToolCall for Forget {
+    const TOOL: Tool = Tool::Forget;
+}
+
+impl ToolCall for Validate {
+    const TOOL: Tool = Tool::ValidateMemory;
+}
+
+impl ToolCall for GatewayCall {
+    const TOOL: Tool = Tool::GatewayCall;
+}
+
+/// Proof that a call passed what stands before its tool. What lets a read-only key search does not let it save, so a proof
+/// is worth something for one kind of call alone.
+#[derive(Debug)]
 #[must_use]
-pub struct Admission(());
+pub struct Admission<Call: ToolCall>(PhantomData<Call>);
 
 impl Engine {
     /// Lets a call through, and counts it, or says why not.
-    pub fn admit(&self, ctx: &CallContext, tool: Tool) -> Result<Admission, CallError> {
+    pub fn admit<Call: ToolCall>(&self, ctx: &CallContext) -> Result<Admission<Call>, CallError> {
+        let tool = Call::TOOL;
         let limits = self.plan_limits(ctx);
         self.rates.pass(ctx.connection_id(), ctx.project(), &limits, &ctx.elsewhere, ctx.now)?;
         self.usage.count(ctx, Counted::Call);
@@ -60,7 +90,7 @@ impl Engine {
         if tool.needs_write_access() && ctx.credential.access == Access::Read {
             return Err(CallError::ReadOnlyKey);
         }
-        Ok(Admission(()))
+        Ok(Admission(PhantomData))
     }
 
     /// What the caller's plan allows. An account without a plan gets nothing done anyway, so no limits are needed.

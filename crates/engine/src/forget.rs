@@ -30,7 +30,7 @@ impl Engine {
     pub async fn forget(
         &self,
         ctx: &CallContext,
-        _admission: Admission,
+        _admission: Admission<Forget>,
         forget: Forget,
     ) -> Result<Forgotten, CallError> {
         match forget {

@@ -66,7 +66,7 @@ impl Engine {
     pub async fn gateway_call(
         &self,
         ctx: &CallContext,
-        admission: Admission,
+        admission: Admission<GatewayCall>,
         call: GatewayCall,
     ) -> Result<ToolResult, CallError> {
         let absent = || CallError::IntegrationNotEnabled(call.server.clone());
@@ -80,7 +80,7 @@ impl Engine {
     pub async fn call_integration_tool(
         &self,
         ctx: &CallContext,
-        _admission: Admission,
+        _admission: Admission<GatewayCall>,
         called: IntegrationTool,
         arguments: &Map<String, Value>,
     ) -> Result<ToolResult, CallError> {

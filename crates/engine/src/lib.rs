@@ -35,7 +35,7 @@ use mnemon_guard::Guard;
 use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
 
-pub use admission::{Admission, Tool};
+pub use admission::{Admission, Tool, ToolCall};
 pub use authenticate::NotAuthenticated;
 pub use context::{CallContext, Connection};
 pub use error::CallError;

@@ -62,7 +62,7 @@ impl Engine {
     pub async fn remember(
         &self,
         ctx: &CallContext,
-        _admission: Admission,
+        _admission: Admission<Remember>,
         call: Remember,
     ) -> Result<Remembered, CallError> {
         if call.source_hash.is_some() && call.source_id.is_none() {

@@ -41,7 +41,7 @@ impl Engine {
     pub async fn search(
         &self,
         ctx: &CallContext,
-        _admission: Admission,
+        _admission: Admission<Search>,
         search: Search,
     ) -> Result<Vec<Found>, CallError> {
         let slot = self.indexes.current(ctx.project(), &search.workspace, ctx.seq).await?;

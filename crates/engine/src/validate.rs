@@ -42,7 +42,7 @@ impl Engine {
     pub async fn validate(
         &self,
         ctx: &CallContext,
-        _admission: Admission,
+        _admission: Admission<Validate>,
         validate: Validate,
     ) -> Result<Validated, CallError> {
         let Validate { source_id, current_source_hash: given, workspace } = validate;

@@ -40,9 +40,8 @@ pub(crate) struct Call<'a> {
 /// `POST /mcp`, from programs and from pages that may call.
 pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Response {
     let app = &*app.0;
-    if !app.origins.allow(request.headers()) {
-        let message = "this Origin may not call; add it to server.allowed_origins";
-        return Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message).into_response();
+    if let Err(refusal) = app.origins.check(request.headers()) {
+        return refusal.into_response();
     }
     let origin = request.headers().get(ORIGIN).cloned();
     let mut response = if cors::is_preflight(request.method(), request.headers()) {

@@ -26,10 +26,7 @@ impl FromRequestParts<App> for Admin {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
-        if !app.0.origins.allow(&parts.headers) {
-            let message = "this Origin may not call; add it to server.allowed_origins";
-            return Err(Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message).into_response());
-        }
+        app.0.origins.check(&parts.headers).map_err(IntoResponse::into_response)?;
         let ctx = admin_context(&app.0, &parts.headers).await.map_err(|refusal| *refusal)?;
         Ok(Self { engine: Arc::clone(&app.0.engine), ctx })
     }

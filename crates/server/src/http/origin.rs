@@ -1,7 +1,9 @@
 //! Which browser pages may call: ours and the configured ones. Programs send no `Origin` and pass.
 
 use http::header::ORIGIN;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::Reply;
 
 const LOOPBACK_HOSTS: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
@@ -31,8 +33,16 @@ impl Origins {
         Self { own, configured, allows_all }
     }
 
-    /// Whether a request may come in by its `Origin`.
-    pub(crate) fn allow(&self, headers: &HeaderMap) -> bool {
+    /// Lets a request pass by its `Origin`, or answers it. Every door asks here before anything else.
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Reply> {
+        if self.allow(headers) {
+            return Ok(());
+        }
+        let message = "this Origin may not call; add it to server.allowed_origins";
+        Err(Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message))
+    }
+
+    fn allow(&self, headers: &HeaderMap) -> bool {
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => true,

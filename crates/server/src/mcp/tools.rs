@@ -10,7 +10,7 @@ mod validate_memory;
 
 use std::sync::LazyLock;
 
-use mnemon_engine::{Admission, CallError, Connection, IntegrationTool, Tool, ToolResult};
+use mnemon_engine::{CallError, Connection, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
 use mnemon_store::StoreError;
@@ -101,11 +101,7 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
     };
     let called = find(call, &name).await?;
-    let tool = if let Called::Own(tool) = &called { *tool } else { Tool::GatewayCall };
-    let outcome = match call.app.engine.admit(call.ctx, tool) {
-        Ok(admission) => run(call, called, admission, arguments).await,
-        Err(refusal) => Err(refusal),
-    };
+    let outcome = run(call, called, arguments).await;
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
         Ok(Answered::Own(result)) => tool_success(call, &result),
@@ -130,26 +126,25 @@ fn storage_failed(error: &StoreError) -> RpcError {
     RpcError::new(code::INTERNAL_ERROR, "storage is away; try again in a few seconds")
 }
 
-async fn run(
-    call: &Call<'_>,
-    called: Called,
-    admission: Admission,
-    arguments: Map<String, Value>,
-) -> Result<Answered, CallError> {
+/// Admits the call before its arguments are looked at, and runs it.
+async fn run(call: &Call<'_>, called: Called, arguments: Map<String, Value>) -> Result<Answered, CallError> {
+    let (engine, ctx) = (&call.app.engine, call.ctx);
     let tool = match called {
         Called::Own(tool) => tool,
         Called::Integration(tool) => {
-            let result = call.app.engine.call_integration_tool(call.ctx, admission, *tool, &arguments).await?;
+            let result = engine.call_integration_tool(ctx, engine.admit(ctx)?, *tool, &arguments).await?;
             return Ok(Answered::PassedOn(result));
         }
     };
     let arguments = Arguments::new(arguments);
     let result = match tool {
-        Tool::Remember => remember::run(call, admission, arguments).await,
-        Tool::Search => search::run(call, admission, arguments).await,
-        Tool::Forget => forget::run(call, admission, arguments).await,
-        Tool::ValidateMemory => validate_memory::run(call, admission, arguments).await,
-        Tool::GatewayCall => return gateway_call::run(call, admission, arguments).await.map(Answered::PassedOn),
+        Tool::Remember => remember::run(call, engine.admit(ctx)?, arguments).await,
+        Tool::Search => search::run(call, engine.admit(ctx)?, arguments).await,
+        Tool::Forget => forget::run(call, engine.admit(ctx)?, arguments).await,
+        Tool::ValidateMemory => validate_memory::run(call, engine.admit(ctx)?, arguments).await,
+        Tool::GatewayCall => {
+            return gateway_call::run(call, engine.admit(ctx)?, arguments).await.map(Answered::PassedOn);
+        }
     };
     result.map(Answered::Own)
 }

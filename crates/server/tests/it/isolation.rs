@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mnemon_core::{Access, Clock, Scope, Timestamp, WorkspaceName};
-use mnemon_engine::{Remember, Tool};
+use mnemon_engine::Remember;
 use mnemon_testkit::{Answer, Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn fill(server: &Arc<TestServer>, caller: &Caller, count: usize) {
             tokio::spawn(async move {
                 for n in (lane..count).step_by(SIDE_BY_SIDE) {
                     let ctx = server.engine.authenticate(&key).await.expect("a good key");
-                    let admission = server.engine.admit(&ctx, Tool::Remember).expect("no limits");
+                    let admission = server.engine.admit(&ctx).expect("no limits");
                     server.engine.remember(&ctx, admission, plain(text(n))).await.expect("it is saved");
                 }
             })

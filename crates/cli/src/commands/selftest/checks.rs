@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mnemon_core::{FactKey, RecordId, Role, Scope, WorkspaceName};
 use mnemon_engine::admin::{AdminError, MemberChange, RecordQuery};
-use mnemon_engine::{CallError, Forget, Remember, Search, Tool, Validate};
+use mnemon_engine::{CallError, Forget, Remember, Search, Validate};
 
 use super::Finding;
 use super::model::{Fact, Seen};
@@ -87,7 +87,7 @@ impl World {
             (Scope::Draft, _) => Some(Seen::Person(person)),
             (Scope::Department, department) => department.map(Seen::Department),
         };
-        let admission = self.engine.admit(&ctx, Tool::Remember)?;
+        let admission = self.engine.admit(&ctx)?;
         let answer = self.engine.remember(&ctx, admission, call.clone()).await;
         let Some(seen) = seen else {
             let is_refused = matches!(answer, Err(CallError::Argument(_)));
@@ -171,7 +171,7 @@ impl World {
         let exclude_stale = self.chance.percent(30);
         let search =
             Search { query: word.clone(), limit: SEARCH_LIMIT, workspace: workspace(place), scope, exclude_stale };
-        let admission = self.engine.admit(&ctx, Tool::Search)?;
+        let admission = self.engine.admit(&ctx)?;
         let answer = self.engine.search(&ctx, admission, search).await;
         let is_active = self.model.is_active(person, project, place);
         let found = match answer {
@@ -217,7 +217,7 @@ impl World {
         let at = self.chance.below(self.model.facts.len());
         let fact = self.model.facts[at].clone();
         let may = fact.project == project && self.model.is_alive(&fact) && self.model.sees(person, fact.seen);
-        let admission = self.engine.admit(&ctx, Tool::Forget)?;
+        let admission = self.engine.admit(&ctx)?;
         let answer = self.engine.forget(&ctx, admission, Forget::Record(fact.id.to_string())).await;
         match (answer, may) {
             (Ok(_), true) => self.model.facts[at].is_forgotten = true,
@@ -236,7 +236,7 @@ impl World {
             |fact: &&Fact| fact.source.as_deref() == Some(&source_id) && place.is_none_or(|p| p == fact.workspace);
         let meant: BTreeSet<RecordId> =
             self.model.visible(person, project).filter(of_source).map(|fact| fact.id).collect();
-        let admission = self.engine.admit(&ctx, Tool::Forget)?;
+        let admission = self.engine.admit(&ctx)?;
         let forget = Forget::Source { source_id: source_id.clone(), workspace: place.map(workspace) };
         let said = set(&self.engine.forget(&ctx, admission, forget).await?.ids);
         for fact in self.model.facts.iter_mut().filter(|fact| said.contains(&fact.id)) {
@@ -256,7 +256,7 @@ impl World {
         if let Some(hash) = &hash {
             self.model.sight(project, &source_id, Seen::All, hash, true);
         }
-        let admission = self.engine.admit(&ctx, Tool::ValidateMemory)?;
+        let admission = self.engine.admit(&ctx)?;
         let validate = Validate { source_id: source_id.clone(), current_source_hash: hash, workspace: None };
         let said = self.engine.validate(&ctx, admission, validate).await?;
         let of_source = |fact: &&Fact| fact.source.as_deref() == Some(&source_id);

@@ -10,7 +10,7 @@ use crate::mcp::render::memory_result;
 
 pub(super) async fn run(
     call: &Call<'_>,
-    admission: Admission,
+    admission: Admission<Forget>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, CallError> {
     let forget = parse(&mut arguments)?;

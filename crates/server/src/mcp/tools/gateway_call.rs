@@ -9,7 +9,7 @@ use crate::mcp::Call;
 
 pub(super) async fn run(
     call: &Call<'_>,
-    admission: Admission,
+    admission: Admission<GatewayCall>,
     mut arguments: Arguments,
 ) -> Result<ToolResult, CallError> {
     let gateway_call = parse(&mut arguments)?;

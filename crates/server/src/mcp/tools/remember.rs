@@ -16,7 +16,7 @@ const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
 
 pub(super) async fn run(
     call: &Call<'_>,
-    admission: Admission,
+    admission: Admission<Remember>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, CallError> {
     let remember = parse(&mut arguments, call.headers)?;

@@ -13,7 +13,7 @@ use crate::record_json::record_json;
 
 pub(super) async fn run(
     call: &Call<'_>,
-    admission: Admission,
+    admission: Admission<Search>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, CallError> {
     let search = parse(&mut arguments)?;

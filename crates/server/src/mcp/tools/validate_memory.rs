@@ -10,7 +10,7 @@ use crate::mcp::render::memory_result;
 
 pub(super) async fn run(
     call: &Call<'_>,
-    admission: Admission,
+    admission: Admission<Validate>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, CallError> {
     let validate = parse(&mut arguments)?;
