@@ -22,6 +22,7 @@ mod remember;
 mod search;
 mod sessions;
 mod snapshots;
+pub mod stored;
 mod system;
 mod upkeep;
 mod usage;

@@ -7,11 +7,11 @@ use mnemon_engine::admin::{
     UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
+use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
 use mnemon_protocol::admin::{
     AccountJson, AuditJson, ConnectionJson, DepartmentJson, FiguresJson, IntegrationJson, IntegrationToolJson, KeyJson,
     ListedRecordJson, MemberJson, ProjectJson, RejectionJson, SessionJson, TestedJson, UsageJson, WorkspaceJson,
 };
-use mnemon_store::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
 use serde::Serialize;
 use serde_json::{Value, json};
 

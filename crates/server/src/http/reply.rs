@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use mnemon_store::StoreError;
+use mnemon_engine::stored::StoreError;
 use serde_json::json;
 
 /// A JSON answer.

@@ -1,13 +1,13 @@
 //! From what the engine answers to what goes over the wire.
 
 use mnemon_core::SubscriptionState;
+use mnemon_engine::stored::StoreError;
 use mnemon_engine::{CallError, Connection, ToolResult, UpstreamError};
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
 use mnemon_protocol::memory::MemoryResult;
 use mnemon_protocol::result::{ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
 use mnemon_protocol::tools::{CallToolResult, PassedOnResult, TextItem};
-use mnemon_store::StoreError;
 use serde::Serialize;
 use serde_json::value::RawValue;
 

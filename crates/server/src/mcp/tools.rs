@@ -10,10 +10,10 @@ mod validate_memory;
 
 use std::sync::LazyLock;
 
+use mnemon_engine::stored::StoreError;
 use mnemon_engine::{CallError, Connection, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
-use mnemon_store::StoreError;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

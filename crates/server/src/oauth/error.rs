@@ -4,8 +4,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use mnemon_engine::oauth::{ClientError, TokenError};
+use mnemon_engine::stored::StoreError;
 use mnemon_protocol::oauth::OauthErrorJson;
-use mnemon_store::StoreError;
 
 use crate::http::{NoBody, Reply};
 

@@ -4,9 +4,9 @@ use axum::extract::{Request, State};
 use http::StatusCode;
 use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 use mnemon_engine::oauth::{Registration, SCOPE};
+use mnemon_engine::stored::OauthClient;
 use mnemon_protocol::json;
 use mnemon_protocol::oauth::{RegisterClient, RegisteredClient};
-use mnemon_store::OauthClient;
 
 use super::error::OauthFailure;
 use crate::http::{App, Reply, read_body};
