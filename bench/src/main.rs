@@ -5,12 +5,15 @@
 
 mod agent;
 mod faults;
+mod freshness;
 mod gateway;
 mod guard;
 mod load;
 mod postgres;
+mod real_texts;
 mod recall;
 mod recall_speed;
+mod tokens;
 
 use clap::{Parser, Subcommand};
 
@@ -31,6 +34,8 @@ enum Bench {
     Agent(agent::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
+    /// Whether what holds comes first: facts that changed, in every way a fact can
+    Freshness(freshness::Args),
     /// What a call to another system costs, and what one that misbehaves takes from others
     Gateway(gateway::Args),
     #[command(hide = true)]
@@ -47,12 +52,15 @@ enum Bench {
     Recall(recall::Args),
     /// What a search, a save and a cold start cost, by the size of the workspace
     RecallSpeed(recall_speed::Args),
+    /// The text that an assistant reads for ten hits, for `bench/tokens/run` to count
+    Tokens(tokens::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
         Bench::Agent(args) => agent::run(&args),
         Bench::Faults(args) => faults::run(&args),
+        Bench::Freshness(args) => freshness::run(&args),
         Bench::Gateway(args) => gateway::run(&args),
         Bench::GatewayUpstream(args) => gateway::run_upstream(&args),
         Bench::Guard(args) => guard::run(&args),
@@ -61,5 +69,6 @@ fn main() -> anyhow::Result<()> {
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),
+        Bench::Tokens(args) => tokens::run(&args),
     }
 }

@@ -9,7 +9,7 @@ use mnemon_testkit::process::cpu_time;
 use mnemon_testkit::wire::Wire;
 
 use super::server::Started;
-use super::texts::{Chance, Texts};
+use super::texts::{Chance, Source};
 
 /// How much longer than asked a phase may take before the server counts as hung.
 const GRACE: Duration = Duration::from_secs(60);
@@ -34,31 +34,31 @@ impl Kind {
 
 /// Makes the bodies of calls. Each save is a new text; each search looks for one of the stored ones.
 pub(crate) struct Calls {
-    texts: Texts,
+    texts: Source,
     records: u64,
     workspace: &'static str,
     next_save: AtomicU64,
 }
 
 impl Calls {
-    pub(crate) fn new(texts: Texts, records: u64, workspace: &'static str, first_save: u64) -> Self {
-        Self { texts, records, workspace, next_save: AtomicU64::new(first_save) }
+    pub(crate) fn new(texts: impl Into<Source>, records: u64, workspace: &'static str, first_save: u64) -> Self {
+        Self { texts: texts.into(), records, workspace, next_save: AtomicU64::new(first_save) }
     }
 
-    /// A new text to be saved. The words need no escaping.
+    /// A new text to be saved.
     pub(crate) fn save(&self) -> String {
         let number = self.next_save.fetch_add(1, Ordering::Relaxed);
-        let (text, workspace) = (self.texts.text(number), self.workspace);
+        let (text, workspace) = (quoted(&self.texts.text(number)), self.workspace);
         format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":"{text}","workspace":"{workspace}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":{text},"workspace":"{workspace}"}}}}}}"#
         )
     }
 
     pub(crate) fn search(&self, chance: &mut Chance) -> String {
         let number = chance.below(self.records as usize) as u64;
-        let (query, workspace) = (self.texts.query(number, chance), self.workspace);
+        let (query, workspace) = (quoted(&self.texts.query(number, chance)), self.workspace);
         format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"search","arguments":{{"query":"{query}","workspace":"{workspace}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"search","arguments":{{"query":{query},"workspace":"{workspace}"}}}}}}"#
         )
     }
 
@@ -68,6 +68,11 @@ impl Calls {
             Kind::Save => self.save(),
         }
     }
+}
+
+/// A text as it stands in JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// One measured stretch of time.

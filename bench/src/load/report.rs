@@ -8,6 +8,8 @@ use super::drive::{Kind, Phase};
 
 /// How much more processor time than the floor a search may take.
 const SEARCH_CPU_RATIO_MAX: f64 = 4.0;
+/// The same where texts and queries are as long as people write them.
+const REAL_SEARCH_CPU_RATIO_MAX: f64 = 10.0;
 /// Durable saves per second that always are enough; on a slower machine half the floor's rate is.
 const SAVES_PER_SECOND_MIN: f64 = 10_000.0;
 const SAVES_CLIENTS: usize = 64;
@@ -35,6 +37,8 @@ impl Row {
 /// Everything that a run found.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
+    /// Whether texts and queries are real ones; the bars differ.
+    pub(crate) is_real: bool,
     pub(crate) records: u64,
     pub(crate) cores: usize,
     pub(crate) rounds: usize,
@@ -57,20 +61,27 @@ impl Report {
     pub(crate) fn bars(&self) -> Vec<Bar> {
         let searches = || self.rows.iter().filter(|row| row.kind == Kind::Search.name());
         let saves = self.rows.iter().filter(|row| row.kind == Kind::Save.name() && row.clients == SAVES_CLIENTS);
+        if self.is_real {
+            return searches().map(|row| search_cpu(row, REAL_SEARCH_CPU_RATIO_MAX)).collect();
+        }
         let dearest = searches().max_by(|one, other| one.cpu_ratio().total_cmp(&other.cpu_ratio()));
         let quickest = searches().min_by_key(|row| row.clients);
-        let bars = dearest.map(search_cpu).into_iter().chain(saves.map(save_rate)).chain(quickest.map(search_wait));
+        let bars = dearest
+            .map(|row| search_cpu(row, SEARCH_CPU_RATIO_MAX))
+            .into_iter()
+            .chain(saves.map(save_rate))
+            .chain(quickest.map(search_wait));
         bars.collect()
     }
 }
 
-fn search_cpu(row: &Row) -> Bar {
+fn search_cpu(row: &Row, ratio_max: f64) -> Bar {
     let ratio = row.cpu_ratio();
     let text = format!(
-        "a search costs {ratio:.2} x the floor's processor time at {} clients, the dearest (bar: <= {SEARCH_CPU_RATIO_MAX} x)",
+        "a search costs {ratio:.2} x the floor's processor time at {} clients (bar: <= {ratio_max} x)",
         row.clients
     );
-    Bar { text, is_met: ratio <= SEARCH_CPU_RATIO_MAX }
+    Bar { text, is_met: ratio <= ratio_max }
 }
 
 fn save_rate(row: &Row) -> Bar {
@@ -92,7 +103,8 @@ fn search_wait(row: &Row) -> Bar {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { records, cores, rounds, seconds, .. } = self;
-        writeln!(f, "{records} records, {cores} cores, medians of {rounds} x {seconds} s\n")?;
+        let (texts, figure) = if self.is_real { ("real texts", "lowest") } else { ("records", "medians") };
+        writeln!(f, "{records} {texts}, {cores} cores, {figure} of {rounds} x {seconds} s\n")?;
         writeln!(
             f,
             "{:8}{:>8}{:>10}{:>10}{:>10}{:>11}{:>9} |{:>11}{:>11} |{:>7}{:>7}",

@@ -1,5 +1,9 @@
 //! Short texts as teams note them, from word lists of our own. The same seed gives the same texts, and words follow Zipf's
-//! law as in real notes: few are everywhere, most are rare.
+//! law as in real notes: few are everywhere, most are rare. [`Source`] offers them beside real texts.
+
+use std::sync::Arc;
+
+use crate::real_texts::RealTexts;
 
 /// What notes talk about most, most frequent first.
 const COMMON: &str = "the to and of for in a is on with we from use by after before when at are that it every only not \
@@ -57,7 +61,38 @@ impl Chance {
     }
 }
 
-/// A source of texts and of queries that fit them.
+/// Where texts and queries come from.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Made(Arc<Texts>),
+    /// As people wrote them.
+    Real(Arc<RealTexts>),
+}
+
+impl From<Texts> for Source {
+    fn from(texts: Texts) -> Self {
+        Self::Made(Arc::new(texts))
+    }
+}
+
+impl Source {
+    pub(crate) fn text(&self, number: u64) -> String {
+        match self {
+            Self::Made(texts) => texts.text(number),
+            Self::Real(texts) => texts.text(number),
+        }
+    }
+
+    /// A query: one that the text of this number answers, or a real one.
+    pub(crate) fn query(&self, number: u64, chance: &mut Chance) -> String {
+        match self {
+            Self::Made(texts) => texts.query(number, chance),
+            Self::Real(texts) => texts.any_query(chance).to_owned(),
+        }
+    }
+}
+
+/// Makes texts, and queries that fit them.
 pub(crate) struct Texts {
     words: Vec<String>,
     /// Up to which share of all words the first n come.

@@ -1,6 +1,6 @@
 //! `recall`: R@k, MRR@10 and nDCG@10 on labelled sets, for SQLite's FTS5 and for the ranking in its steps.
 
-mod data;
+pub(crate) mod data;
 mod keywords;
 mod metrics;
 mod plot;

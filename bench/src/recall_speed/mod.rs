@@ -8,14 +8,15 @@ use std::path::PathBuf;
 
 use mnemon_recall::{AudienceNo, Embedding, Model, NewDoc, SearchRequest, WorkspaceIndex};
 
+use crate::real_texts::RealTexts;
 use crate::recall::Fts5;
 use clock::{Times, cpu_seconds};
 use texts::Texts;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many records
-    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
+    /// How many records [default: 1000,10000,100000,1000000; with --texts: all real ones, and 100000]
+    #[arg(long, value_delimiter = ',')]
     records: Vec<u64>,
     /// How many queries per size
     #[arg(long, default_value_t = 1000)]
@@ -26,7 +27,14 @@ pub(crate) struct Args {
     /// The pinned sentences the records are made of
     #[arg(long, default_value = "tools/recall-model/train_sentences.json.gz")]
     sentences: PathBuf,
+    /// Real texts and queries instead: a folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`
+    #[arg(long, value_name = "DIR")]
+    texts: Option<PathBuf>,
 }
+
+const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
+/// The size beyond the real texts' own number, reached by putting pieces of them together.
+const REAL_SIZE: u64 = 100_000;
 
 /// How many hits are asked for.
 const LIMIT: usize = 10;
@@ -36,8 +44,16 @@ const ADDED: u64 = 500;
 const FTS5_QUERIES: u64 = 100;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let texts = Texts::load(&args.sentences)?;
-    for &records in &args.records {
+    let (texts, usual) = match &args.texts {
+        None => (Texts::load(&args.sentences)?, SIZES.to_vec()),
+        Some(folder) => {
+            let real = RealTexts::load(folder)?;
+            let usual = vec![real.len(), REAL_SIZE];
+            (Texts::Real(real), usual)
+        }
+    };
+    let sizes = if args.records.is_empty() { usual } else { args.records.clone() };
+    for records in sizes {
         println!("\n{records} records");
         let index = build(&texts, records);
         search(&texts, &index, records, args.queries);

@@ -1,5 +1,5 @@
 //! Records and queries of any number, always the same: sentences of the pinned training text, two by two, with names
-//! and numbers as people save them. About as long as the one-sentence facts that assistants extract.
+//! and numbers as people save them, about as long as the one-sentence facts that assistants extract; or real texts.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,18 +7,45 @@ use std::path::Path;
 use anyhow::Context;
 use flate2::read::GzDecoder;
 
-pub(crate) struct Texts {
-    sentences: Vec<String>,
+use crate::real_texts::RealTexts;
+
+/// Where records and queries come from.
+pub(crate) enum Texts {
+    /// Made from sentences.
+    Made(Sentences),
+    /// As people wrote them.
+    Real(RealTexts),
 }
 
 impl Texts {
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        Ok(Self { sentences: serde_json::from_reader(GzDecoder::new(file))? })
+        Ok(Self::Made(Sentences { sentences: serde_json::from_reader(GzDecoder::new(file))? }))
     }
 
     /// The record with this number.
     pub(crate) fn record(&self, number: u64) -> String {
+        match self {
+            Self::Made(sentences) => sentences.record(number),
+            Self::Real(texts) => texts.text(number),
+        }
+    }
+
+    /// A question to the first `records` records.
+    pub(crate) fn query(&self, number: u64, records: u64) -> String {
+        match self {
+            Self::Made(sentences) => sentences.query(number, records),
+            Self::Real(texts) => texts.query(number).to_owned(),
+        }
+    }
+}
+
+pub(crate) struct Sentences {
+    sentences: Vec<String>,
+}
+
+impl Sentences {
+    fn record(&self, number: u64) -> String {
         let mut chance = Chance::new(number);
         let (first, second) = (self.pick(&mut chance), self.pick(&mut chance));
         match chance.below(8) {
@@ -29,7 +56,7 @@ impl Texts {
     }
 
     /// A question: three to eight words of one of the first `records` records, common ones among them.
-    pub(crate) fn query(&self, number: u64, records: u64) -> String {
+    fn query(&self, number: u64, records: u64) -> String {
         let mut chance = Chance::new(number ^ 0x51_7C_C1_B7);
         let record = self.record(chance.below(records));
         let words: Vec<&str> = record.split_whitespace().collect();

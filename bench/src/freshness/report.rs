@@ -1,0 +1,136 @@
+//! The figures of `freshness` as tables, and the bars they are held against.
+
+use super::story::{Asked, Change};
+
+/// Of the questions whose first answer was the old record before the change, so many percent have the new one as their
+/// first answer after it, also where only one record is asked for. Other questions are shown, but freshness can't answer
+/// for them: the ranking put something else first even when the old record held.
+const FRESH_FIRST_MIN: f64 = 95.0;
+/// Where nothing fresh answers, the stale record is within the first three in so many percent.
+const STALE_WITHIN_MIN: f64 = 95.0;
+const WITHIN: usize = 3;
+
+/// One way of changing, and what the questions brought; `None` where the service does not offer it.
+pub(crate) struct Row {
+    pub(crate) change: Change,
+    pub(crate) asked: Option<Vec<Asked>>,
+}
+
+pub(crate) fn print_tables(rows: &[Row]) {
+    println!("{:27} first answer was the old record    | all questions", "a fresh record answers");
+    println!(
+        "{:27}{:>8}{:>15}{:>12} |{:>8}{:>15}{:>19}{:>13}{:>14}",
+        "",
+        "number",
+        "fresh first",
+        "limit: 1",
+        "number",
+        "fresh first",
+        "fresh before old",
+        "old first",
+        "other first"
+    );
+    for row in rows.iter().filter(|row| row.change.has_fresh()) {
+        match &row.asked {
+            Some(asked) => println!("{:27}{}", row.change.name(), fresh_cells(asked)),
+            None => println!("{:27}   (not offered by this build)", row.change.name()),
+        }
+    }
+    println!("{:27}{}", "together", fresh_cells(&together(rows, true)));
+    println!("\nonly a stale one answers   questions   first three   stale first   limit: 1   not in ten");
+    for row in rows.iter().filter(|row| !row.change.has_fresh()) {
+        println!("{:27}{}", row.change.name(), stale_cells(row.asked.as_deref().unwrap_or_default()));
+    }
+    println!("{:27}{}", "together", stale_cells(&together(rows, false)));
+}
+
+fn fresh_cells(asked: &[Asked]) -> String {
+    let known = answered_before(asked);
+    format!(
+        "{:>8}{:>13.1} %{:>10.1} % |{:>8}{:>13.1} %{:>17.1} %{:>11.1} %{:>12.1} %",
+        known.len(),
+        percent(&known, is_fresh_first),
+        percent(&known, |asked| asked.is_first_of_one),
+        asked.len(),
+        percent(asked, is_fresh_first),
+        percent(asked, is_fresh_before_old),
+        percent(asked, |asked| asked.old == Some(0)),
+        percent(asked, |asked| asked.old != Some(0) && asked.fresh != Some(0)),
+    )
+}
+
+/// The questions that the old record answered first before the change.
+fn answered_before(asked: &[Asked]) -> Vec<Asked> {
+    asked.iter().filter(|asked| asked.was_first).cloned().collect()
+}
+
+fn stale_cells(asked: &[Asked]) -> String {
+    format!(
+        "{:>9}{:>12.1} %{:>12.1} %{:>9.1} %{:>11.1} %",
+        asked.len(),
+        percent(asked, is_stale_within),
+        percent(asked, |asked| asked.old == Some(0)),
+        percent(asked, |asked| asked.is_first_of_one),
+        percent(asked, |asked| asked.old.is_none()),
+    )
+}
+
+/// The questions behind the figures, for whoever wants to know why.
+pub(crate) fn print_missed(rows: &[Row]) {
+    for row in rows {
+        let missed =
+            |asked: &&Asked| if row.change.has_fresh() { !is_fresh_first(asked) } else { !is_stale_within(asked) };
+        for asked in row.asked.iter().flatten().filter(missed) {
+            let place = |place: Option<usize>| place.map_or("-".to_owned(), |place| (place + 1).to_string());
+            let first: String = asked.first.lines().next().unwrap_or_default().chars().take(70).collect();
+            let (fresh, old) = (place(asked.fresh), place(asked.old));
+            println!("{:20} {:?}: fresh {fresh}, old {old}; first is {first:?}", row.change.name(), asked.question);
+        }
+    }
+}
+
+/// Prints the promises; `false` where one is not kept.
+pub(crate) fn print_bars(rows: &[Row]) -> bool {
+    println!();
+    let (all, stale) = (together(rows, true), together(rows, false));
+    let fresh = answered_before(&all);
+    let mut is_met = bar("the fresh record first, together", percent(&fresh, is_fresh_first), FRESH_FIRST_MIN);
+    is_met &= bar("the same with limit: 1", percent(&fresh, |asked| asked.is_first_of_one), FRESH_FIRST_MIN);
+    is_met &=
+        bar("the fresh record before the old one, all questions", percent(&all, is_fresh_before_old), FRESH_FIRST_MIN);
+    for row in rows.iter().filter(|row| row.change.has_fresh()) {
+        if let Some(asked) = &row.asked {
+            let text = format!("the fresh record first, {}", row.change.name());
+            is_met &= bar(&text, percent(&answered_before(asked), is_fresh_first), FRESH_FIRST_MIN);
+        }
+    }
+    is_met & bar("the stale record within three, together", percent(&stale, is_stale_within), STALE_WITHIN_MIN)
+}
+
+fn bar(text: &str, found: f64, wanted: f64) -> bool {
+    let is_met = found >= wanted;
+    println!("{} {text}: {found:.1} % (bar: >= {wanted} %)", if is_met { "PASS" } else { "FAIL" });
+    is_met
+}
+
+fn together(rows: &[Row], has_fresh: bool) -> Vec<Asked> {
+    let chosen = rows.iter().filter(|row| row.change.has_fresh() == has_fresh);
+    chosen.filter_map(|row| row.asked.as_ref()).flatten().cloned().collect()
+}
+
+fn is_fresh_first(asked: &Asked) -> bool {
+    asked.fresh == Some(0)
+}
+
+fn is_fresh_before_old(asked: &Asked) -> bool {
+    asked.fresh.is_some_and(|fresh| asked.old.is_none_or(|old| fresh < old))
+}
+
+fn is_stale_within(asked: &Asked) -> bool {
+    asked.old.is_some_and(|place| place < WITHIN)
+}
+
+fn percent(asked: &[Asked], is_counted: impl Fn(&Asked) -> bool) -> f64 {
+    let counted = asked.iter().filter(|asked| is_counted(asked)).count();
+    100.0 * counted as f64 / asked.len().max(1) as f64
+}
