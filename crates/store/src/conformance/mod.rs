@@ -6,6 +6,7 @@
 //!
 //! To add a story: write it in the file of its subject, and put its name into the list below.
 
+mod credentials;
 mod fixtures;
 mod forgetting;
 mod idempotency;
@@ -16,15 +17,16 @@ mod listing;
 mod log;
 mod model;
 mod oauth;
+mod oversight;
 mod people;
-mod purging;
 mod reading;
 mod records;
-mod running;
+mod retention;
 mod sessions;
 mod sources;
 mod walls;
 
+pub use credentials::*;
 pub use fixtures::*;
 pub use forgetting::*;
 pub use idempotency::*;
@@ -35,11 +37,11 @@ pub use listing::*;
 pub use log::*;
 pub use model::*;
 pub use oauth::*;
+pub use oversight::*;
 pub use people::*;
-pub use purging::*;
 pub use reading::*;
 pub use records::*;
-pub use running::*;
+pub use retention::*;
 pub use sessions::*;
 pub use sources::*;
 pub use walls::*;

@@ -1,19 +1,14 @@
-//! Stories of accounts, credentials and the audit log.
-
-use std::sync::Arc;
+//! Stories of accounts, projects, departments and members. Those of members who leave are in `leaving.rs`.
 
 use mnemon_core::{
-    Access, Account, AccountId, Audience, CredentialHash, PlanName, Project, ProjectId, Role, Subscription,
+    Account, AccountId, Audience, Department, DepartmentId, Member, NewRecord, PlanName, Project, ProjectId, Role,
+    Subscription, WorkspaceName,
 };
 use uuid::Uuid;
 
-use super::{House, MakeEngine, at, audit, new_key, new_member};
-use crate::{Actor, AuditEntry, Credential, NewKey, StoreError};
-
-async fn present(house: &House, hash: &CredentialHash) -> Option<Arc<Credential>> {
-    let presented = house.store.find_credential(hash).await.expect("storage works");
-    presented.map(|presented| presented.credential)
-}
+use super::credentials::present;
+use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
+use crate::{DepartmentDeleted, NewKey, RecordFilter, StoreError};
 
 /// An empty store has no accounts; the first account comes with everything, or not at all.
 pub async fn the_first_account_comes_whole_or_not_at_all(make: MakeEngine) {
@@ -46,113 +41,151 @@ pub async fn the_first_account_comes_whole_or_not_at_all(make: MakeEngine) {
     assert_eq!(engine.store.list_audit(account.id, 10).await.map(|rows| rows.len()), Ok(1));
 }
 
-/// A credential tells all that follows from it, and how far the log has come.
-pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
+/// Accounts come by id, page by page, each as it is now.
+pub async fn accounts_are_listed_page_by_page(make: MakeEngine) {
+    let engine = make().await;
+    assert_eq!(engine.store.list_accounts(None, 10).await, Ok(Vec::new()));
+    let mut expected = Vec::new();
+    for n in [3, 1, 2_u8] {
+        let subscription = Subscription { plan: Some(PlanName::Pro), paid_until: Some(at(90)), is_suspended: n == 2 };
+        let id = AccountId::from_bytes([n; 16]);
+        let account = Account { id, name: format!("Account {n}"), subscription, created_at: at(i64::from(n)) };
+        engine.store.insert_account(account.clone(), audit(id, 0, "account.create")).await.expect("storage works");
+        assert_eq!(engine.store.find_account(id).await, Ok(Some(account.clone())));
+        expected.push(account);
+    }
+    expected.sort_by_key(|account| account.id);
+    assert_eq!(engine.store.list_accounts(None, 10).await, Ok(expected.clone()));
+    assert_eq!(engine.store.list_accounts(None, 2).await, Ok(expected[..2].to_vec()));
+    assert_eq!(engine.store.list_accounts(Some(expected[1].id), 2).await, Ok(expected[2..].to_vec()));
+    assert_eq!(engine.store.list_accounts(Some(expected[2].id), 2).await, Ok(Vec::new()));
+    assert_eq!(engine.store.find_account(AccountId::from_bytes([9; 16])).await, Ok(None));
+}
+
+/// A deleted project opens to no key and shows nothing to any reader; its neighbour does not notice.
+pub async fn a_deleted_project_is_gone_for_every_reader(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
-    let works = house.add_department("Works", None).await;
-    let mut ben = new_member(house.account, "Ben", Role::Head, Some(works));
-    ben.access_until = Some(at(900));
-    house.store.insert_member(ben.clone(), audit(house.account, 0, "member.create")).await.expect("storage works");
-    let key = NewKey { access: Access::Read, expires_at: Some(at(800)), ..new_key(house.project, ben.id) };
-    house.store.insert_key(key.clone(), audit(house.account, 0, "key.create")).await.expect("storage works");
-    let found = present(&house, &key.hash).await.expect("it is there");
-    assert_eq!(
-        (found.key, found.access, found.expires_at, found.is_revoked),
-        (key.id, Access::Read, Some(at(800)), false)
+    let other = House { project: house.add_project().await, ..house.clone() };
+    let given = house.sourced("a fact", "page", "h");
+    let (seq, no) = house.save_numbered(given.clone()).await;
+    house.save(NewRecord { workspace: workspace("team"), ..house.record("another") }).await;
+    let (kept, _) = other.save_numbered(other.record("a fact")).await;
+    let (store, project, account) = (&house.store, house.project, house.account);
+    let listed = store.list_projects(account).await.expect("storage works");
+    assert_eq!(listed.iter().map(|project| project.id).collect::<Vec<_>>(), [project, other.project]);
+    assert_eq!(store.find_project(project).await, Ok(Some(listed[0].clone())));
+    assert!(
+        !store.find_credential(&house.key_hash).await.expect("storage works").expect("there").credential.is_revoked
     );
-    assert_eq!((found.project, found.account, found.member), (house.project, house.account, ben.id));
-    assert_eq!((found.member_name.as_str(), found.role, found.access_until), ("Ben", Role::Head, Some(at(900))));
-    assert_eq!((found.department, found.department_name.as_deref()), (Some(works), Some("Works")));
-    assert_eq!(found.subscription.plan, Some(PlanName::Unlimited));
-    assert_eq!(present(&house, &CredentialHash::of("nobody's")).await, None);
-    for n in 0..5 {
-        let seq = house.save_text(&format!("fact {n}")).await;
-        let presented = house.store.find_credential(&key.hash).await.expect("storage works").expect("there");
-        assert_eq!(presented.seq, seq, "never behind an answered save");
-    }
+
+    let line = || audit(account, 30, "project.delete");
+    let stranger = House::build(&engine.store).await;
+    assert_eq!(store.delete_project(stranger.account, project, line()).await, Ok(false));
+    assert_eq!(store.delete_project(account, ProjectId::from_bytes([9; 16]), line()).await, Ok(false));
+    assert_eq!(store.delete_project(account, project, line()).await, Ok(true));
+    assert_eq!(store.delete_project(account, project, line()).await, Ok(false), "once");
+    let rows = store.list_audit(account, 100).await.expect("storage works");
+    assert_eq!(
+        rows.iter().filter(|(line, _)| line.action == "project.delete").map(|row| row.1).collect::<Vec<_>>(),
+        [2]
+    );
+
+    assert!(store.find_credential(&house.key_hash).await.expect("storage works").expect("there").credential.is_revoked);
+    assert_eq!(store.find_project(project).await, Ok(None));
+    assert_eq!(store.list_projects(account).await, Ok(listed[1..].to_vec()));
+    assert_eq!(house.load(seq).await, None);
+    assert_eq!(store.find(project, given.id).await, Ok(None));
+    assert_eq!(store.find_any(project, given.id).await, Ok(None));
+    assert_eq!(store.list_by_source(project, "page", None).await, Ok(Vec::new()));
+    assert_eq!(store.find_workspace(project, &WorkspaceName::default()).await, Ok(None));
+    assert_eq!(store.list_workspaces(project).await, Ok(Vec::new()));
+    assert_eq!(store.list_records(project, RecordFilter::default(), None, 10).await, Ok(Vec::new()));
+    assert_eq!(store.list_sizes(project).await, Ok(Vec::new()));
+    assert!(!store.tail(project, no, mnemon_core::Seq(0), 10).await.expect("storage works").is_active);
+    assert_eq!(store.purge(project, given.id, line()).await, Ok(false));
+    assert_eq!(house.forget(&[seq], 40).await, []);
+    let insert = crate::Insert { record: house.record("late"), records_max: None, idempotency: None };
+    assert!(matches!(store.insert(insert).await, Err(StoreError::Failed(_))));
+    assert!(matches!(store.insert_key(super::new_key(project, house.ana), line()).await, Err(StoreError::Failed(_))));
+    assert!(other.load(kept).await.is_some());
+    other.save_text("and goes on").await;
 }
 
-/// A change shows on the very next call, also for a credential that was just looked up.
-pub async fn a_change_to_a_credential_shows_at_once(make: MakeEngine) {
-    let engine = make().await;
-    let house = House::build(&engine.store).await;
-    assert!(!present(&house, &house.key_hash).await.expect("there").is_revoked);
-    let subscription = Subscription { plan: Some(PlanName::Free), paid_until: Some(at(5)), is_suspended: true };
-    let line = || audit(house.account, 20, "account.subscription");
-    assert_eq!(house.store.update_subscription(house.account, subscription, line()).await, Ok(true));
-    assert_eq!(present(&house, &house.key_hash).await.expect("there").subscription, subscription);
-    let nobody = AccountId::new(Uuid::from_u128(77));
-    assert_eq!(house.store.update_subscription(nobody, subscription, line()).await, Ok(false));
-    let revoke = async |second: i64| {
-        house.store.revoke_key(house.key, at(second), audit(house.account, second, "key.revoke")).await
-    };
-    assert_eq!(revoke(30).await, Ok(true));
-    assert!(present(&house, &house.key_hash).await.expect("there").is_revoked);
-    assert_eq!(revoke(31).await, Ok(false), "for good");
-    let absent = new_key(house.project, house.ana);
-    assert_eq!(house.store.revoke_key(absent.id, at(32), line()).await, Ok(false));
-    let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
-    let count = |action: &str| rows.iter().filter(|(line, _)| line.action == action).count();
-    assert_eq!((count("key.revoke"), count("account.subscription")), (1, 1), "what did not happen leaves no row");
-    // A key that did not exist a moment ago is found once it does.
-    assert_eq!(present(&house, &absent.hash).await, None);
-    house.store.insert_key(absent.clone(), audit(house.account, 40, "key.create")).await.expect("storage works");
-    assert!(present(&house, &absent.hash).await.is_some());
+async fn delete_department(house: &House, id: DepartmentId) -> DepartmentDeleted {
+    let line = audit(house.account, 30, "department.delete");
+    house.store.delete_department(house.account, id, line).await.expect("storage works")
 }
 
-/// Nobody who asks after a revocation was answered gets the key as it was, however many ask meanwhile.
-pub async fn a_revocation_is_seen_by_all_who_ask_after_it(make: MakeEngine) {
-    let engine = make().await;
-    let house = House::build(&engine.store).await;
-    for _ in 0..30 {
-        let key = house.add_key(house.ana).await;
-        let mut askers = Vec::new();
-        for _ in 0..4 {
-            let (house, hash) = (house.clone(), key.hash);
-            askers.push(tokio::spawn(async move {
-                while !present(&house, &hash).await.expect("there").is_revoked {
-                    tokio::task::yield_now().await;
-                }
-            }));
-        }
-        let line = audit(house.account, 30, "key.revoke");
-        assert_eq!(house.store.revoke_key(key.id, at(30), line).await, Ok(true));
-        assert!(present(&house, &key.hash).await.expect("there").is_revoked);
-        for asker in askers {
-            asker.await.expect("an asker");
-        }
-        assert!(present(&house, &key.hash).await.expect("there").is_revoked, "and it stays so");
-    }
-}
-
-/// The viewer of a credential stands where its member stands in the tree.
-pub async fn a_viewer_has_its_place_in_the_tree(make: MakeEngine) {
+/// A department ends when nothing refers to it: no member, no department below, no record.
+pub async fn a_department_in_use_stays(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let top = house.add_department("Top", None).await;
-    let left = house.add_department("Left", Some(top)).await;
-    let right = house.add_department("Right", Some(top)).await;
-    let sees = async |role: Role, own, other| {
-        let member = house.add_member("Someone", role, own).await;
-        let key = house.add_key(member).await;
-        let viewer = present(&house, &key.hash).await.expect("there").viewer.clone();
-        assert!(viewer.sees(&Audience::Author(member)) && !viewer.sees(&Audience::Author(house.ana)));
-        viewer.sees(&Audience::Department(other))
+    let below = house.add_department("Below", Some(top)).await;
+    let ben = house.add_member("Ben", Role::Member, Some(below)).await;
+    assert_eq!(delete_department(&house, top).await, DepartmentDeleted::InUse, "one is below it");
+    assert_eq!(delete_department(&house, below).await, DepartmentDeleted::InUse, "Ben is in it");
+    let named = NewRecord { department: Some(below), author: ben, ..house.record("by its author") };
+    let meant = NewRecord { audience: Audience::Department(below), author: ben, ..house.record("by its audience") };
+    let mut member = new_member(house.account, "Ben", Role::Member, None);
+    member.id = ben;
+    assert_eq!(house.store.update_member(member, audit(house.account, 20, "member.update")).await, Ok(true));
+    for record in [named, meant] {
+        let id = record.id;
+        let seq = house.save(record).await;
+        assert_eq!(delete_department(&house, below).await, DepartmentDeleted::InUse, "a record");
+        house.forget(&[seq], 25).await;
+        assert_eq!(delete_department(&house, below).await, DepartmentDeleted::InUse, "it may come back");
+        assert_eq!(house.store.purge(house.project, id, audit(house.account, 26, "record.purge")).await, Ok(true));
+    }
+    assert_eq!(delete_department(&house, below).await, DepartmentDeleted::Done);
+    assert_eq!(delete_department(&house, below).await, DepartmentDeleted::Absent);
+    assert_eq!(delete_department(&house, top).await, DepartmentDeleted::Done);
+    assert_eq!(house.store.list_departments(house.account).await, Ok(Vec::new()));
+    let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
+    assert_eq!(rows.iter().filter(|(line, _)| line.action == "department.delete").count(), 2);
+}
+
+/// A department moved in the tree, or a member moved between departments, is seen so by the next call.
+pub async fn changed_people_show_at_once(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let (left, right) = (house.add_department("Left", None).await, house.add_department("Right", None).await);
+    let member = new_member(house.account, "Ben", Role::Head, Some(left));
+    house.store.insert_member(member.clone(), audit(house.account, 0, "member.create")).await.expect("storage works");
+    let key = house.add_key(member.id).await;
+    let sees = async |department| {
+        let presented = house.store.find_credential(&key.hash).await.expect("storage works").expect("there");
+        presented.credential.viewer.sees(&Audience::Department(department))
     };
-    assert!(sees(Role::Member, Some(left), left).await);
-    assert!(sees(Role::Member, Some(left), top).await);
-    assert!(!sees(Role::Member, Some(left), right).await);
-    assert!(!sees(Role::Member, Some(top), left).await);
-    assert!(sees(Role::Head, Some(top), left).await);
-    assert!(!sees(Role::Head, Some(left), right).await);
-    assert!(!sees(Role::Admin, None, top).await);
-    // A department made later is seen by a head whose credential was looked up before.
-    let head = house.add_member("Head", Role::Head, Some(top)).await;
-    let key = house.add_key(head).await;
-    present(&house, &key.hash).await;
-    let below = house.add_department("Below", Some(right)).await;
-    assert!(present(&house, &key.hash).await.expect("there").viewer.sees(&Audience::Department(below)));
+    assert!(sees(left).await && !sees(right).await);
+    let moved = Department { id: right, account: house.account, parent: Some(left), name: "Center".to_owned() };
+    let line = || audit(house.account, 20, "department.update");
+    assert_eq!(house.store.update_department(moved.clone(), line()).await, Ok(true));
+    assert!(sees(right).await, "a head sees what is below");
+    let listed = house.store.list_departments(house.account).await.expect("storage works");
+    assert_eq!(listed.iter().map(|department| department.name.as_str()).collect::<Vec<_>>(), ["Center", "Left"]);
+    assert_eq!(listed[0], moved);
+    let changed = Member {
+        name: "Benno".to_owned(),
+        role: Role::Member,
+        department: Some(right),
+        access_until: Some(at(500)),
+        ..member
+    };
+    assert_eq!(house.store.update_member(changed.clone(), line()).await, Ok(true));
+    let presented = house.store.find_credential(&key.hash).await.expect("storage works").expect("there");
+    let credential = presented.credential;
+    assert_eq!((credential.member_name.as_str(), credential.role), ("Benno", Role::Member));
+    assert_eq!((credential.access_until, credential.department_name.as_deref()), (Some(at(500)), Some("Center")));
+    assert_eq!(house.store.list_members(house.account).await.map(|members| members[1].clone()), Ok(changed.clone()));
+    let absent = Member { id: house.record("").author, account: AccountId::from_bytes([9; 16]), ..changed };
+    assert_eq!(house.store.update_member(absent, line()).await, Ok(false));
+    let absent = Department { id: DepartmentId::from_bytes([9; 16]), ..moved };
+    assert_eq!(house.store.update_department(absent, line()).await, Ok(false));
+    let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
+    assert_eq!(rows.iter().filter(|(line, _)| line.action == "department.update").count(), 2);
 }
 
 /// The walls between accounts hold, and what must be unique is.
@@ -177,72 +210,4 @@ pub async fn accounts_do_not_mix(make: MakeEngine) {
     assert_eq!(present(&house, &house.key_hash).await.expect("there").account, house.account);
     let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
     assert!(rows.iter().all(|(line, _)| line.action != "story"), "what failed left no row");
-}
-
-/// A failing act does not take its neighbours with it.
-pub async fn a_failing_act_fails_alone(make: MakeEngine) {
-    let engine = make().await;
-    let house = House::build(&engine.store).await;
-    let mut tasks = Vec::new();
-    for n in 0..64_usize {
-        let house = house.clone();
-        tasks.push(tokio::spawn(async move {
-            if n % 8 == 0 {
-                let twin = NewKey { hash: house.key_hash, ..new_key(house.project, house.ana) };
-                let answer = house.store.insert_key(twin, audit(house.account, 10, "key.create")).await;
-                assert!(matches!(answer, Err(StoreError::Failed(_))), "{answer:?}");
-                None
-            } else {
-                Some(house.save_text(&format!("fact {n}")).await)
-            }
-        }));
-    }
-    let mut seqs = Vec::new();
-    for task in tasks {
-        seqs.extend(task.await.expect("a caller"));
-    }
-    seqs.sort();
-    assert_eq!(seqs.iter().map(|seq| seq.0).collect::<Vec<_>>(), (1..=56).collect::<Vec<_>>());
-    assert_eq!(house.store.load(house.project, &seqs).await.map(|records| records.len()), Ok(56));
-}
-
-/// The audit log comes back as it was written, newest first, and apart per account.
-pub async fn the_audit_log_is_newest_first(make: MakeEngine) {
-    let engine = make().await;
-    let (house, other) = (House::build(&engine.store).await, House::build(&engine.store).await);
-    let actors = [Actor::Member(house.ana), Actor::Operator, Actor::Service];
-    let mut expected = Vec::new();
-    for (n, actor) in (0..3).zip(actors) {
-        let line = AuditEntry {
-            project: (n > 0).then_some(house.project),
-            actor,
-            subject: format!("subject {n} – ✓"),
-            ..audit(house.account, 100 + n, "story.tell")
-        };
-        house.store.insert_audit(line.clone()).await.expect("storage works");
-        expected.insert(0, (line, 1));
-    }
-    assert_eq!(house.store.list_audit(house.account, 3).await, Ok(expected.clone()));
-    assert_eq!(house.store.list_audit(house.account, 1).await, Ok(expected[..1].to_vec()));
-    assert_eq!(house.store.list_audit(house.account, 0).await, Ok(Vec::new()));
-    assert_eq!(house.store.list_audit(house.account, 100).await.map(|rows| rows.len()), Ok(5));
-    assert_eq!(other.store.list_audit(other.account, 100).await.map(|rows| rows.len()), Ok(2));
-}
-
-/// A healthy store says so; a closed one refuses everything.
-pub async fn a_closed_store_refuses(make: MakeEngine) {
-    let engine = make().await;
-    let house = House::build(&engine.store).await;
-    assert_eq!(engine.store.check().await, Ok(()));
-    let seq = house.save_text("a fact").await;
-    let late = tokio::spawn({
-        let house = house.clone();
-        async move { house.store.insert_audit(audit(house.account, 5, "late")).await }
-    });
-    engine.store.close().await;
-    let _ = late.await.expect("answered in either way");
-    engine.store.close().await;
-    assert!(engine.store.check().await.is_err());
-    assert!(engine.store.load(house.project, &[seq]).await.is_err());
-    assert!(engine.store.insert_audit(audit(house.account, 6, "too late")).await.is_err());
 }

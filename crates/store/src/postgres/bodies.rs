@@ -1,14 +1,13 @@
 //! Reading whole records, with the names of the people and places in them.
 
-use mnemon_core::{
-    DepartmentId, FactKey, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
-};
+use mnemon_core::{ProjectId, RecordId, Seq, WorkspaceName};
 use tokio_postgres::Row;
 
 use super::error::Fault;
 use super::rows::{Cells, integer};
 use super::transaction::Tx;
-use crate::{StoreError, checksum};
+use crate::StoreError;
+use crate::acts::stored::{Names, Stored};
 
 /// The records at some places of the log, whatever became of them. Needs the people of the project's account opened.
 pub(super) const BY_SEQ: &str = "
@@ -34,68 +33,27 @@ pub(super) const BY_ID: &str = "
     LEFT JOIN department d ON d.account_id = p.account_id AND d.id = r.department_id
     WHERE r.project_id = $1 AND r.id = $2";
 
-/// A record as it lies in storage, alive or not.
-pub(super) struct Stored {
-    pub(super) record: Record,
-    pub(super) department: Option<DepartmentId>,
-    pub(super) checksum: i64,
-    pub(super) forgotten_at: Option<Timestamp>,
-    /// Whether the life of its workspace goes on.
-    pub(super) is_within_reach: bool,
-}
-
-impl Stored {
-    pub(super) fn is_alive(&self) -> bool {
-        self.is_within_reach && self.forgotten_at.is_none()
-    }
-
-    pub(super) fn read(row: &Row, project: ProjectId) -> Result<Self, StoreError> {
-        let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
-        let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-        let department = cells.uuid_opt(5, "department_id")?.map(DepartmentId::new);
-        let mut record = Record {
-            id: RecordId::new(cells.uuid(1, "id")?),
-            seq,
-            workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
-            workspace: WorkspaceName::default(),
-            audience: cells.audience(3, "audience")?,
-            author: MemberId::new(cells.uuid(4, "author_id")?),
-            author_name: cells.text_opt(21, "name")?,
-            department_name: cells.text_opt(22, "name")?,
-            fact_key: FactKey { text: cells.text(12, "fact_key")?, is_given: cells.flag(6, "is_key_given")? },
-            confidence: cells.real_opt(7, "confidence")?,
-            valid_until: cells.time_opt(8, "valid_until")?,
-            created_at: cells.time(9, "created_at")?,
-            updated_at: cells.time(10, "updated_at")?,
-            source: cells.text_opt(13, "source")?,
-            source_id: cells.text_opt(14, "source_id")?,
-            source_hash: cells.text_opt(15, "source_hash")?,
-            source_revision: cells.text_opt(16, "source_revision")?,
-            content: cells.text(17, "content")?,
-        };
-        let checksum = cells.integer(18, "checksum")?;
-        if checksum::of_shown(project, &record, department) != checksum::shown_half(checksum) {
-            return Err(cells.broken("checksum"));
-        }
-        let row_of_workspace = || format!("{project}/{}", record.workspace_no.0);
-        let place = Cells::new(row, "workspace", row_of_workspace);
-        let name = place.word_opt(19, "name", |name| WorkspaceName::parse(name).ok())?;
-        let name = name.ok_or_else(|| place.broken("no"))?;
-        let is_within_reach = place.flag(20, "deleted_at")?;
-        record.workspace = name;
-        let forgotten_at = cells.time_opt(11, "forgotten_at")?;
-        Ok(Self { record, department, checksum, forgotten_at, is_within_reach })
-    }
+pub(super) fn read_stored(row: &Row, project: ProjectId) -> Result<Stored, StoreError> {
+    Stored::read(row, project, |record, _| {
+        let cells = Cells::new(row, "workspace", || format!("{project}/{}", record.workspace_no.0));
+        let workspace = cells.word_opt(19, "name", |name| WorkspaceName::parse(name).ok())?;
+        Ok(Names {
+            workspace: workspace.ok_or_else(|| cells.broken("no"))?,
+            is_within_reach: cells.flag(20, "deleted_at")?,
+            author: cells.text_opt(21, "name")?,
+            department: cells.text_opt(22, "name")?,
+        })
+    })
 }
 
 /// The record at a place of the log, whatever became of it.
 pub(super) async fn find(tx: &Tx, project: ProjectId, seq: Seq) -> Result<Option<Stored>, Fault> {
     let row = tx.row(BY_SEQ, &[&project.uuid(), &vec![integer(seq.0)]]).await?;
-    Ok(row.map(|row| Stored::read(&row, project)).transpose()?)
+    Ok(row.map(|row| read_stored(&row, project)).transpose()?)
 }
 
 /// The record with an id, whatever became of it.
 pub(super) async fn find_by_id(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<Stored>, Fault> {
     let row = tx.row(BY_ID, &[&project.uuid(), &id.uuid()]).await?;
-    Ok(row.map(|row| Stored::read(&row, project)).transpose()?)
+    Ok(row.map(|row| read_stored(&row, project)).transpose()?)
 }

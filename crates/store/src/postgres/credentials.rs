@@ -1,22 +1,24 @@
-//! Finding out who calls. Nothing is kept between two calls: another node may have changed it.
+//! Who calls: credentials, keys and the operator's token. Nothing is kept between two calls: another node may have changed
+//! it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{
-    Access, AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, PlanName, ProjectId, Role, Seq,
-    Subscription, Viewer,
-};
+use mnemon_core::{CredentialHash, KeyId, ProjectId, Seq, Timestamp};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::PostgresStore;
 use super::error::{Again, Fault};
-use super::oauth::{OPEN_KEY, read_grant};
+use super::oauth::OPEN_KEY;
+use super::oversight::{commit_if_changed, insert_audit};
 use super::rates::read_calls;
-use super::rows::Cells;
+use super::rows::{micros, micros_opt, read_tree};
 use super::transaction::{Tenant, Tx, ask};
-use crate::{CallsElsewhere, Credential, Credentials, Grant, Presented, StoreError};
+use crate::acts::credentials::{read_credential, read_key, read_operator_token};
+use crate::acts::oauth::read_grant;
+use crate::{AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Presented, StoreError};
 
 #[async_trait]
 impl Credentials for PostgresStore {
@@ -34,6 +36,68 @@ impl Credentials for PostgresStore {
             found => found,
         };
         found.map_err(|fault| fault.error)
+    }
+
+    async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {
+        const SELECT: &str = "SELECT hash FROM operator_token";
+        let rows = self.ask(Tenant::nobody(), SELECT, &[]).await?;
+        rows.first().map(read_operator_token).transpose()
+    }
+
+    async fn insert_operator_token(&self, hash: CredentialHash, at: Timestamp) -> Result<bool, StoreError> {
+        const INSERT: &str = "
+            INSERT INTO operator_token (id, hash, created_at)
+            VALUES (1, $1, $2)
+            ON CONFLICT DO NOTHING
+            RETURNING 1";
+        let bytes = hash.as_bytes().as_slice();
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
+            let answers = tx.finish(vec![ask(INSERT, &[&bytes, &micros(at)])]).await?;
+            Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
+        })
+        .await
+    }
+
+    async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project_and_people(key.project)).await?;
+            insert_key(&tx, &key).await?;
+            insert_audit(&tx, &audit, 1).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn revoke_key(&self, key: KeyId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError> {
+        const UPDATE: &str = "
+            UPDATE api_key
+            SET revoked_at = $3
+            WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL
+            RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
+            let changed = tx.count(UPDATE, &[&audit.account.uuid(), &key.uuid(), &micros(at)]).await?;
+            commit_if_changed(tx, changed, &audit).await
+        })
+        .await
+    }
+
+    async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
+        const SELECT: &str = "
+            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+            FROM api_key
+            WHERE project_id = $1
+            ORDER BY created_at, id";
+        self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?.iter().map(read_key).collect()
+    }
+
+    async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
+        const SELECT: &str = "
+            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+            FROM api_key
+            WHERE id = $1";
+        self.ask(Tenant::key(id), SELECT, &[&id.uuid()]).await?.first().map(read_key).transpose()
     }
 }
 
@@ -137,43 +201,24 @@ fn present(credential: Credential, seq: Seq, counter: Uuid, calls: &[Row]) -> Re
 }
 
 fn read(row: &Row) -> Result<(Credential, Seq), StoreError> {
-    let key = KeyId::new(Cells::new(row, "api_key", String::new).uuid(0, "id")?);
-    let key_cells = Cells::new(row, "api_key", || key.to_string());
-    let account = AccountId::new(key_cells.uuid(5, "account_id")?);
-    let member = MemberId::new(key_cells.uuid(6, "member_id")?);
-    let project = ProjectId::new(key_cells.uuid(4, "project_id")?);
-    let project_cells = Cells::new(row, "project", || project.to_string());
-    let account_cells = Cells::new(row, "account", || account.to_string());
-    let member_cells = Cells::new(row, "member", || member.to_string());
-    let role = member_cells.word(13, "role", Role::parse)?;
-    let department = member_cells.uuid_opt(15, "department_id")?.map(DepartmentId::new);
-    let credential = Credential {
-        key,
-        access: key_cells.word(1, "access", Access::parse)?,
-        expires_at: key_cells.time_opt(2, "expires_at")?,
-        // The keys of a deleted project open nothing, without a write to each of them.
-        is_revoked: key_cells.flag(3, "revoked_at")? || project_cells.flag(8, "deleted_at")?,
-        project,
-        account,
-        subscription: Subscription {
-            plan: account_cells.word_opt(9, "plan", PlanName::parse)?,
-            paid_until: account_cells.time_opt(10, "paid_until")?,
-            is_suspended: account_cells.flag(11, "is_suspended")?,
-        },
-        member,
-        member_name: member_cells.text(12, "name")?,
-        role,
-        access_until: member_cells.time_opt(14, "access_until")?,
-        department,
-        department_name: member_cells.text_opt(16, "name")?,
-        viewer: Viewer::new(member, role, department, &read_tree(row, account)?),
-    };
-    Ok((credential, Seq(project_cells.count(7, "seq")?)))
+    read_credential(row, |account| read_tree(row, 17, 18, account))
 }
 
-fn read_tree(row: &Row, account: AccountId) -> Result<DepartmentTree, StoreError> {
-    let cells = Cells::new(row, "department", || account.to_string());
-    let ids = cells.uuids(17, "id")?.into_iter().map(DepartmentId::new);
-    let parents = cells.uuid_opts(18, "parent_id")?.into_iter().map(|parent| parent.map(DepartmentId::new));
-    Ok(DepartmentTree::new(ids.zip(parents)))
+pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
+    const INSERT: &str = "
+        INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
+            label)
+        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8
+        FROM project p
+        JOIN member m ON m.account_id = p.account_id AND m.id = $4
+        WHERE p.id = $3 AND p.deleted_at IS NULL
+        RETURNING 1";
+    let (id, hash, project, member) =
+        (key.id.uuid(), key.hash.as_bytes().as_slice(), key.project.uuid(), key.member.uuid());
+    let (access, expires_at, created_at) = (key.access.as_str(), micros_opt(key.expires_at), micros(key.created_at));
+    let values: [&(dyn ToSql + Sync); 8] =
+        [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label];
+    let inserted = tx.count(INSERT, &values).await?;
+    let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
+    if inserted == 1 { Ok(()) } else { Err(absent().into()) }
 }

@@ -1,17 +1,19 @@
 //! The save of one record that may meet an earlier one: idempotency key, duplicate, limit, record, in this order. The
 //! project is locked. What meets nothing goes the short way, together with others, in `batch.rs`.
 
-use mnemon_core::{ContentHash, NewRecord, Record, Seq, WorkspaceNo};
+use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
 
-use super::bodies::{self, Stored};
+use super::bodies;
 use super::error::Fault;
 use super::new_rows::NewRows;
 use super::project::Locked;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use super::transaction::Tx;
-use crate::{Idempotency, Insert, Inserted, Replay, StoreError, checksum};
+use crate::acts::records::EarlierUse;
+use crate::acts::stored::{Changed, broken};
+use crate::{Idempotency, Insert, Inserted, Replay};
 
 /// Saves one record. Its author is known to be there.
 pub(super) async fn insert(
@@ -53,13 +55,10 @@ async fn find_earlier(tx: &Tx, record: &NewRecord, key: &Idempotency) -> Result<
     let project = record.project;
     let values: [&(dyn ToSql + Sync); 4] = [&project.uuid(), &key.member.uuid(), &key.key, &micros(key.valid_since)];
     let Some(row) = tx.row(SELECT, &values).await? else { return Ok(None) };
-    let cells = Cells::new(&row, "idempotency", || format!("{project}/{}/{}", key.member, key.key));
-    if cells.bytes(0, "arguments_hash")? != key.arguments_hash {
+    let EarlierUse { is_same, seq, was_duplicate, answer } = EarlierUse::read(&row, project, key)?;
+    if !is_same {
         return Ok(Some(Inserted::KeyReused));
     }
-    let seq = Seq(cells.count(1, "record_seq")?);
-    let was_duplicate = cells.flag(2, "was_duplicate")?;
-    let answer = cells.text_opt(3, "answer")?;
     let record = bodies::find(tx, project, seq).await?.map(|stored| stored.record);
     Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, answer }))))
 }
@@ -99,44 +98,36 @@ async fn find_duplicate(
 /// nothing, but for the sighting of its source.
 async fn refresh_duplicate(tx: &Tx, project: &mut Locked, given: &NewRecord, seq: Seq) -> Result<Record, Fault> {
     let stored = bodies::find(tx, given.project, seq).await?;
-    let stored = stored.ok_or_else(|| missing(given, seq))?;
-    let mut fresh = stored.record.clone();
-    bring_up_to_date(&mut fresh.source_hash, &given.source_hash);
-    bring_up_to_date(&mut fresh.source_revision, &given.source_revision);
-    bring_up_to_date(&mut fresh.confidence, &given.confidence);
-    bring_up_to_date(&mut fresh.valid_until, &given.valid_until);
-    if fresh != stored.record {
-        fresh.updated_at = given.created_at;
-        update_given_values(tx, given, &stored, &fresh).await?;
-    }
+    let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;
+    let record = match stored.brought_up_to_date(given) {
+        Some(fresh) => {
+            update_given_values(tx, given.project, &fresh).await?;
+            fresh.record
+        }
+        None => stored.record,
+    };
     if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
         let seen_at = project.take_seq();
         note_known_hash(tx, given.project, source_id, given.audience, hash, seen_at, given.created_at).await?;
     }
-    Ok(fresh)
+    Ok(record)
 }
 
-fn bring_up_to_date<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
-    if given.is_some() {
-        value.clone_from(given);
-    }
-}
-
-async fn update_given_values(tx: &Tx, given: &NewRecord, stored: &Stored, fresh: &Record) -> Result<(), Fault> {
+async fn update_given_values(tx: &Tx, project: ProjectId, fresh: &Changed) -> Result<(), Fault> {
     const UPDATE: &str = "
         UPDATE record
         SET source_hash = $3, source_revision = $4, confidence = $5, valid_until = $6, updated_at = $7, checksum = $8
         WHERE project_id = $1 AND seq = $2";
-    let shown = checksum::of_shown(given.project, fresh, stored.department);
+    let Changed { record, checksum } = fresh;
     let values: [&(dyn ToSql + Sync); 8] = [
-        &given.project.uuid(),
-        &integer(fresh.seq.0),
-        &fresh.source_hash,
-        &fresh.source_revision,
-        &fresh.confidence,
-        &micros_opt(fresh.valid_until),
-        &micros(fresh.updated_at),
-        &checksum::join(shown, checksum::indexed_half(stored.checksum)),
+        &project.uuid(),
+        &integer(record.seq.0),
+        &record.source_hash,
+        &record.source_revision,
+        &record.confidence,
+        &micros_opt(record.valid_until),
+        &micros(record.updated_at),
+        checksum,
     ];
     tx.rows(UPDATE, &values).await?;
     Ok(())
@@ -164,8 +155,4 @@ async fn note_key(tx: &Tx, insert: &Insert, seq: Seq, was_duplicate: bool) -> Re
     ];
     tx.rows(UPSERT, &values).await?;
     Ok(())
-}
-
-fn missing(record: &NewRecord, seq: Seq) -> StoreError {
-    StoreError::Broken { table: "record", column: "seq", row: format!("{}/{seq}", record.project) }
 }

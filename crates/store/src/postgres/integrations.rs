@@ -1,18 +1,15 @@
 //! The integrations of projects, with their sealed credentials and pinned tools.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, ProjectId, Timestamp};
-use tokio_postgres::Row;
+use mnemon_core::{ProjectId, Timestamp};
 
 use super::PostgresStore;
-use super::accounts::insert_audit;
 use super::error::{Again, Fault};
-use super::rows::{Cells, micros};
+use super::oversight::{commit_if_changed, insert_audit};
+use super::rows::{Cells, integer, micros};
 use super::transaction::{Ask, Tenant, Tx, ask};
-use crate::{
-    AuditEntry, IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool,
-    StoreError, ToolRow, UpstreamAddress,
-};
+use crate::acts::integrations::{read_integration, read_sealed, read_style, read_tool};
+use crate::{AuditEntry, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, StoreError};
 
 #[async_trait]
 impl Integrations for PostgresStore {
@@ -51,7 +48,7 @@ impl Integrations for PostgresStore {
         tools: Vec<SeenTool>,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let look = Look { project, name, revision: i64::try_from(revision).unwrap_or(i64::MAX), at: micros(at) };
+        let look = Look { project, name, revision: integer(revision), at: micros(at) };
         self.attempt(|| self.note_tools(&look, &tools)).await
     }
 
@@ -92,7 +89,7 @@ impl Integrations for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
             let changed = tx.count(UPSERT, &[&project.uuid(), &style]).await?;
-            super::accounts::commit_if_changed(tx, changed, &audit).await
+            commit_if_changed(tx, changed, &audit).await
         })
         .await
     }
@@ -159,18 +156,10 @@ impl PostgresStore {
         let mut answers = tx.finish(asks).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
         let (rows, tools, style) = (next(), next(), next());
-        let mut rows = rows
-            .iter()
-            .map(|row| read_integration(row, project))
-            .collect::<Result<Vec<IntegrationRow>, StoreError>>()?;
-        for row in &tools {
-            let (integration, tool) = read_tool(row, project)?;
-            if let Some(found) = rows.iter_mut().find(|found| found.name == integration) {
-                found.tools.push(tool);
-            }
-        }
-        let style = style.first().map(|row| Cells::new(row, "tool_naming", || project.to_string()).text(0, "style"));
-        Ok(ProjectIntegrations { tool_names: style.transpose()?, rows })
+        let rows = rows.iter().map(|row| read_integration(row, project)).collect::<Result<_, StoreError>>()?;
+        let tools = tools.iter().map(|row| read_tool(row, project)).collect::<Result<_, StoreError>>()?;
+        let style = style.first().map(|row| read_style(row, project)).transpose()?;
+        Ok(ProjectIntegrations::join(style, rows, tools))
     }
 
     async fn upsert_integration(&self, saved: &SavedIntegration, audit: &AuditEntry) -> Result<bool, Fault> {
@@ -185,10 +174,7 @@ impl PostgresStore {
                 preset = excluded.preset, transport = excluded.transport, address = excluded.address,
                 allow = excluded.allow, sealed = excluded.sealed
             RETURNING 1";
-        let (transport, address) = match &saved.address {
-            UpstreamAddress::Url(url) => ("http", url),
-            UpstreamAddress::Command(command) => ("command", command),
-        };
+        let (transport, address) = saved.address.to_columns();
         let (project, at, allow) = (saved.project.uuid(), micros(saved.at), saved.allow.join("\n"));
         let tx = Tx::write(&self.pool, Tenant::project_of(saved.project, audit.account)).await?;
         let changed = tx
@@ -202,13 +188,13 @@ impl PostgresStore {
                     &saved.title,
                     &saved.preset,
                     &transport,
-                    address,
+                    &address,
                     &allow,
                     &saved.sealed,
                 ],
             )
             .await?;
-        super::accounts::commit_if_changed(tx, changed, audit).await
+        commit_if_changed(tx, changed, audit).await
     }
 
     /// The integration's row is the lock: of two looks that end together one is the first.
@@ -251,55 +237,4 @@ pub(super) async fn delete_all(tx: &Tx, project: ProjectId) -> Result<(), Fault>
     let id = project.uuid();
     tx.flight(vec![ask(DELETE, &[&id]), ask(DELETE_TOOLS, &[&id]), ask(DELETE_STYLE, &[&id])]).await?;
     Ok(())
-}
-
-fn read_integration(row: &Row, project: ProjectId) -> Result<IntegrationRow, StoreError> {
-    let name = Cells::new(row, "integration", || project.to_string()).text(0, "name")?;
-    let cells = Cells::new(row, "integration", || format!("{project}/{name}"));
-    let address = cells.text(9, "address")?;
-    Ok(IntegrationRow {
-        title: cells.text(6, "title")?,
-        preset: cells.text_opt(7, "preset")?,
-        address: match cells.text(8, "transport")?.as_str() {
-            "http" => UpstreamAddress::Url(address),
-            "command" => UpstreamAddress::Command(address),
-            _ => return Err(cells.broken("transport")),
-        },
-        sealed: cells.blob_opt(11, "sealed")?.map(<[u8]>::to_vec),
-        allow: cells.text(10, "allow")?.lines().map(str::to_owned).collect(),
-        is_enabled: cells.flag(2, "is_enabled")?,
-        revision: cells.count(1, "revision")?,
-        created_at: cells.time(3, "created_at")?,
-        updated_at: cells.time(4, "updated_at")?,
-        seen_at: cells.time_opt(5, "seen_at")?,
-        tools: Vec::new(),
-        name,
-    })
-}
-
-fn read_tool(row: &Row, project: ProjectId) -> Result<(String, ToolRow), StoreError> {
-    let cells = Cells::new(row, "integration_tool", || project.to_string());
-    let hash_opt = |at, column| {
-        let blob = cells.blob_opt(at, column)?;
-        blob.map(|bytes| bytes.try_into().map_err(|_| cells.broken(column))).transpose()
-    };
-    let seen = SeenTool {
-        name: cells.text(1, "name")?,
-        definition: cells.text(6, "definition")?,
-        hash: cells.bytes(3, "hash")?,
-        refused_text: hash_opt(5, "refused_text")?,
-    };
-    let accepted_hash = hash_opt(4, "accepted_hash")?;
-    let tool = ToolRow { seen, accepted_hash, is_present: cells.flag(2, "is_present")? };
-    Ok((cells.text(0, "integration")?, tool))
-}
-
-fn read_sealed(row: &Row) -> Result<Sealed, StoreError> {
-    let cells = Cells::new(row, "integration", String::new);
-    Ok(Sealed {
-        account: AccountId::new(cells.uuid(0, "account_id")?),
-        project: ProjectId::new(cells.uuid(1, "project_id")?),
-        name: cells.text(2, "name")?,
-        sealed: cells.blob(3, "sealed")?.to_vec(),
-    })
 }

@@ -1,20 +1,22 @@
 //! How a member leaves: its keys end, its session histories go, and what it saved becomes the heir's, all at once.
 
-use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceNo};
+use std::sync::Arc;
+
+use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::PostgresStore;
-use super::accounts::insert_audit;
-use super::bodies::{BY_SEQ, Stored};
+use super::bodies::{BY_SEQ, read_stored};
+use super::connect::Pool;
 use super::error::Fault;
-use super::people::lock_account;
-use super::project::{self, Locked};
+use super::oversight::insert_audit;
+use super::project::{self, Locked, lock_account};
 use super::projects::list_in_lock_order;
 use super::rows::{AudienceBytes, Cells, integer, micros, places};
 use super::sessions::drop_sessions;
 use super::transaction::{Tenant, Tx, ask};
-use crate::{AuditEntry, MemberDeleted, StoreError, checksum};
+use crate::acts::stored::Changed;
+use crate::{AuditEntry, MemberDeleted, StoreError};
 
 /// How many records are handed over by one statement.
 const PIECE: usize = 500;
@@ -25,50 +27,48 @@ struct Owned {
     seqs: Vec<Seq>,
 }
 
-impl PostgresStore {
-    pub(super) async fn end_member(
-        &self,
-        account: AccountId,
-        id: MemberId,
-        heir: Option<MemberId>,
-        audit: &AuditEntry,
-    ) -> Result<MemberDeleted, Fault> {
-        const DELETE: &str = "DELETE FROM member WHERE account_id = $1 AND id = $2";
-        let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
-        lock_account(&tx, account).await?;
-        let is_heir_absent = match heir {
-            Some(heir) => heir == id || !has_member(&tx, account, heir).await?,
-            None => false,
-        };
-        if is_heir_absent || !has_member(&tx, account, id).await? {
-            return Ok(MemberDeleted::Absent);
-        }
-        let mut owned = Vec::new();
-        for project in list_in_lock_order(&tx, account).await? {
-            owned.extend(list_owned(&tx, account, project, id).await?);
-        }
-        let records = owned.iter().map(|owned| owned.seqs.len() as u64).sum();
-        if heir.is_none() && records > 0 {
-            return Ok(MemberDeleted::NeedsHeir { records });
-        }
-        for Owned { project, seqs } in &mut owned {
-            let tenant = Tenant::project_of(project.id, account);
-            tx.flight(vec![tenant.turn()]).await?;
-            if let Some(heir) = heir {
-                hand_over(&tx, project, seqs, id, heir, audit.at).await?;
-            }
-            move_audience(&tx, project.id, id, heir).await?;
-            move_sources(&tx, project.id, id, heir).await?;
-            drop_idempotency(&tx, project.id, id).await?;
-            drop_sessions(&tx, project.id, id).await?;
-            tx.flight(vec![project.flush()]).await?;
-        }
-        let keys = revoke_keys(&tx, account, id, audit.at).await?;
-        tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
-        insert_audit(&tx, audit, records).await?;
-        tx.commit().await?;
-        Ok(MemberDeleted::Done { keys, records })
+pub(super) async fn delete_member(
+    pool: &Arc<Pool>,
+    account: AccountId,
+    id: MemberId,
+    heir: Option<MemberId>,
+    audit: &AuditEntry,
+) -> Result<MemberDeleted, Fault> {
+    const DELETE: &str = "DELETE FROM member WHERE account_id = $1 AND id = $2";
+    let tx = Tx::write(pool, Tenant::account(account)).await?;
+    lock_account(&tx, account).await?;
+    let is_heir_absent = match heir {
+        Some(heir) => heir == id || !has_member(&tx, account, heir).await?,
+        None => false,
+    };
+    if is_heir_absent || !has_member(&tx, account, id).await? {
+        return Ok(MemberDeleted::Absent);
     }
+    let mut owned = Vec::new();
+    for project in list_in_lock_order(&tx, account).await? {
+        owned.extend(list_owned(&tx, account, project, id).await?);
+    }
+    let records = owned.iter().map(|owned| owned.seqs.len() as u64).sum();
+    if heir.is_none() && records > 0 {
+        return Ok(MemberDeleted::NeedsHeir { records });
+    }
+    for Owned { project, seqs } in &mut owned {
+        let tenant = Tenant::project_of(project.id, account);
+        tx.flight(vec![tenant.turn()]).await?;
+        if let Some(heir) = heir {
+            hand_over(&tx, project, seqs, id, heir, audit.at).await?;
+        }
+        move_audience(&tx, project.id, id, heir).await?;
+        move_sources(&tx, project.id, id, heir).await?;
+        drop_idempotency(&tx, project.id, id).await?;
+        drop_sessions(&tx, project.id, id).await?;
+        tx.flight(vec![project.flush()]).await?;
+    }
+    let keys = revoke_keys(&tx, account, id, audit.at).await?;
+    tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
+    insert_audit(&tx, audit, records).await?;
+    tx.commit().await?;
+    Ok(MemberDeleted::Done { keys, records })
 }
 
 async fn has_member(tx: &Tx, account: AccountId, id: MemberId) -> Result<bool, Fault> {
@@ -111,15 +111,18 @@ async fn hand_over(
         let answers = tx.flight(vec![ask(BY_SEQ, &[&id, &piece]), ask(EMBEDDINGS, &[&id, &piece])]).await?;
         let [bodies, embeddings] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
         let mut stored =
-            bodies.iter().map(|row| Stored::read(row, project.id)).collect::<Result<Vec<_>, StoreError>>()?;
+            bodies.iter().map(|row| read_stored(row, project.id)).collect::<Result<Vec<_>, StoreError>>()?;
         stored.sort_unstable_by_key(|stored| stored.record.seq);
-        let mut fresh = Vec::with_capacity(stored.len());
-        for (stored, embedding) in stored.iter().zip(embeddings) {
-            fresh.push(Fresh::of(project.id, stored, embedding, from, to)?);
+        let (mut fresh, mut drafts) = (Vec::with_capacity(stored.len()), Vec::new());
+        for (stored, row) in stored.iter().zip(embeddings) {
+            let changed =
+                stored.handed_over(project.id, from, to, read_embedding(row, project.id, stored.record.seq)?)?;
+            if changed.record.audience != stored.record.audience {
+                drafts.push((changed.record.workspace_no, Some(changed.record.seq)));
+            }
+            fresh.push(changed);
         }
         update_owners(tx, project.id, &fresh).await?;
-        let drafts: Vec<_> =
-            fresh.iter().filter(|fresh| fresh.is_draft).map(|fresh| (fresh.no, Some(fresh.seq))).collect();
         if !drafts.is_empty() {
             project.insert_changes(tx, &drafts, "visibility", at).await?;
         }
@@ -127,70 +130,22 @@ async fn hand_over(
     Ok(())
 }
 
-/// What a record becomes with its new owner.
-struct Fresh {
-    seq: Seq,
-    no: WorkspaceNo,
-    author: Uuid,
-    audience: Vec<u8>,
-    checksum: i64,
-    is_draft: bool,
-}
-
-impl Fresh {
-    fn of(
-        project: ProjectId,
-        stored: &Stored,
-        embedding: &Row,
-        from: MemberId,
-        to: MemberId,
-    ) -> Result<Self, StoreError> {
-        let old = &stored.record;
-        let mut record = old.clone();
-        record.author = to;
-        let is_draft = record.audience == Audience::Author(from);
-        if is_draft {
-            record.audience = Audience::Author(to);
-        }
-        let shown = checksum::of_shown(project, &record, stored.department);
-        let indexed = indexed_sum(project, stored, &record, embedding)?;
-        Ok(Self {
-            seq: old.seq,
-            no: old.workspace_no,
-            author: to.uuid(),
-            audience: AudienceBytes::of(record.audience).as_slice().to_vec(),
-            checksum: checksum::join(shown, indexed),
-            is_draft,
-        })
-    }
-}
-
-/// The checksum over what indexes are built of, for the new audience. The old one has to fit first: a damaged record must
-/// not come out of this with a checksum that says it is whole.
-fn indexed_sum(project: ProjectId, stored: &Stored, fresh: &Record, row: &Row) -> Result<u32, StoreError> {
-    let (old, seq) = (&stored.record, fresh.seq);
+/// The embedding of the record at this place, out of a row with seq and embedding.
+fn read_embedding(row: &Row, project: ProjectId, seq: Seq) -> Result<&[u8], StoreError> {
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    if cells.count(0, "seq")? != seq.0 {
-        return Err(cells.broken("seq"));
-    }
-    let embedding = cells.blob(1, "embedding")?;
-    let sum = |audience| checksum::of_indexed(project, seq, audience, &old.content, embedding);
-    if sum(old.audience) == checksum::indexed_half(stored.checksum) {
-        Ok(sum(fresh.audience))
-    } else {
-        Err(cells.broken("checksum"))
-    }
+    if cells.count(0, "seq")? == seq.0 { cells.blob(1, "embedding") } else { Err(cells.broken("seq")) }
 }
 
-async fn update_owners(tx: &Tx, project: ProjectId, fresh: &[Fresh]) -> Result<(), Fault> {
+async fn update_owners(tx: &Tx, project: ProjectId, fresh: &[Changed]) -> Result<(), Fault> {
     const UPDATE: &str = "
         UPDATE record r
         SET author_id = g.author_id, audience = g.audience, checksum = g.checksum
         FROM unnest($2::bigint[], $3::uuid[], $4::bytea[], $5::bigint[]) AS g (seq, author_id, audience, checksum)
         WHERE r.project_id = $1 AND r.seq = g.seq";
-    let seqs: Vec<i64> = fresh.iter().map(|fresh| integer(fresh.seq.0)).collect();
-    let authors: Vec<Uuid> = fresh.iter().map(|fresh| fresh.author).collect();
-    let audiences: Vec<&[u8]> = fresh.iter().map(|fresh| fresh.audience.as_slice()).collect();
+    let seqs: Vec<i64> = fresh.iter().map(|fresh| integer(fresh.record.seq.0)).collect();
+    let authors: Vec<Uuid> = fresh.iter().map(|fresh| fresh.record.author.uuid()).collect();
+    let audiences: Vec<AudienceBytes> = fresh.iter().map(|fresh| AudienceBytes::of(fresh.record.audience)).collect();
+    let audiences: Vec<&[u8]> = audiences.iter().map(AudienceBytes::as_slice).collect();
     let checksums: Vec<i64> = fresh.iter().map(|fresh| fresh.checksum).collect();
     tx.rows(UPDATE, &[&project.uuid(), &seqs, &authors, &audiences, &checksums]).await?;
     Ok(())

@@ -1,20 +1,19 @@
-//! What a project holds, for those who run it: workspaces, records, sizes.
+//! Lists of what a project holds: its workspaces and its records, page by page.
 
 use std::collections::HashMap;
 
-use mnemon_core::{Audience, ProjectId, RecordId, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::bodies::{BY_ID, BY_SEQ, Stored};
+use super::bodies::{BY_SEQ, read_stored};
 use super::error::Fault;
-use super::log::read_audiences;
-use super::rows::{Cells, integer, places};
+use super::rows::{Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
-use crate::{Listed, RecordFilter, Size, StoreError, WorkspaceRow};
+use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
 
 impl PostgresStore {
-    pub(super) async fn load_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
+    pub(super) async fn list_workspaces_once(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
         const SELECT: &str = "
             SELECT w.no, w.name, w.created_at, ARRAY(
                 SELECT a.audience
@@ -51,7 +50,7 @@ impl PostgresStore {
         workspaces.iter().map(read).collect()
     }
 
-    pub(super) async fn load_records(
+    pub(super) async fn list_records_once(
         &self,
         project: ProjectId,
         filter: &RecordFilter,
@@ -62,33 +61,9 @@ impl PostgresStore {
         let seqs = list_places(&tx, project, filter, before, rows_max).await?;
         let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
         let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
-        let mut found = rows.iter().map(|row| Stored::read(row, project)).collect::<Result<Vec<_>, _>>()?;
+        let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
         found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.record.seq));
-        Ok(found.into_iter().map(to_listed).collect())
-    }
-
-    pub(super) async fn load_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
-        let rows = self.ask(Tenant::project_and_people(project), BY_ID, &[&project.uuid(), &id.uuid()]).await?;
-        let stored = rows.first().map(|row| Stored::read(row, project)).transpose()?;
-        Ok(stored.filter(|stored| stored.is_within_reach).map(to_listed))
-    }
-
-    /// Looks through the whole project, but detoasts no text: its length stands before it.
-    pub(super) async fn load_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError> {
-        const SELECT: &str = "
-            SELECT r.audience, COUNT(*), SUM(octet_length(r.content))::bigint
-            FROM record r
-            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-            WHERE r.project_id = $1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-            GROUP BY r.audience
-            ORDER BY r.audience";
-        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?;
-        let read = |row| {
-            let cells = Cells::new(row, "record", || project.to_string());
-            let (records, bytes) = (cells.count(1, "seq")?, cells.count(2, "content")?);
-            Ok(Size { audience: cells.audience(0, "audience")?, records, bytes })
-        };
-        rows.iter().map(read).collect()
+        Ok(found.into_iter().map(Listed::from).collect())
     }
 }
 
@@ -134,8 +109,4 @@ async fn list_places(
     let rows = tx.rows(select, &values).await?;
     let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
     rows.iter().map(read).collect()
-}
-
-fn to_listed(stored: Stored) -> Listed {
-    Listed { record: stored.record, forgotten_at: stored.forgotten_at }
 }

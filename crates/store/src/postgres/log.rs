@@ -1,17 +1,18 @@
-//! Reading a project's change log.
+//! A project's change log, and the snapshots of what was derived from it.
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_core::{ProjectId, Seq, WorkspaceName, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::error::{Again, Fault, no_such_project};
-use super::rows::{Cells, integer};
+use super::project::LOCK;
+use super::rows::{Cells, integer, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
-use crate::encoding::audience_from_bytes;
-use crate::{Change, Log, Present, StoreError, Tail, Workspace, checksum};
+use crate::acts::log::{read_present, read_snapshot};
+use crate::{Change, Log, Snapshot, StoreError, Tail, Workspace};
 
 #[async_trait]
 impl Log for PostgresStore {
@@ -53,25 +54,43 @@ impl Log for PostgresStore {
         let rows = self.ask(Tenant::project(project), SEQ, &[&project.uuid()]).await?;
         rows.first().map(|row| read_seq(row, project)).transpose()
     }
+
+    /// Keeps a snapshot of an active workspace unless a newer one is there.
+    ///
+    /// One that was taken before a purge and arrives after it is dropped: it holds the very text that was to be gone. The
+    /// project's lock orders the two.
+    async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError> {
+        const UPSERT: &str = "
+            INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
+            SELECT w.project_id, w.no, $3, $4
+            FROM workspace w
+            WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL AND NOT EXISTS (
+                SELECT 1
+                FROM change c
+                WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3 AND c.kind = 'purge')
+            ON CONFLICT (project_id, workspace_no) DO UPDATE
+            SET seq = excluded.seq, bytes = excluded.bytes
+            WHERE excluded.seq >= snapshot.seq";
+        let (id, no, seq) = (project.uuid(), integer(snapshot.workspace.0), integer(snapshot.seq.0));
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project(project)).await?;
+            let lock = ask(LOCK, &[&id]);
+            tx.finish(vec![lock, ask(UPSERT, &[&id, &no, &seq, &snapshot.bytes])]).await.map(|_| ())
+        })
+        .await
+    }
+
+    async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError> {
+        const SELECT: &str = "SELECT seq, bytes FROM snapshot WHERE project_id = $1 AND workspace_no = $2";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &integer(workspace.0)]).await?;
+        rows.first().map(|row| read_snapshot(row, project, workspace)).transpose()
+    }
 }
 
 const SEQ: &str = "SELECT seq FROM project WHERE id = $1";
 
 fn read_seq(row: &Row, project: ProjectId) -> Result<Seq, StoreError> {
     Ok(Seq(Cells::new(row, "project", || project.to_string()).count(0, "seq")?))
-}
-
-/// The audiences of an array column.
-pub(super) fn read_audiences(
-    row: &Row,
-    at: usize,
-    project: ProjectId,
-    no: WorkspaceNo,
-) -> Result<Vec<Audience>, StoreError> {
-    let broken =
-        || StoreError::Broken { table: "workspace_audience", column: "audience", row: format!("{project}/{}", no.0) };
-    let audiences: Vec<&[u8]> = row.try_get(at).map_err(|_| broken())?;
-    audiences.into_iter().map(|bytes| audience_from_bytes(bytes).ok_or_else(broken)).collect()
 }
 
 impl PostgresStore {
@@ -114,8 +133,7 @@ impl PostgresStore {
         let end = end.first().map(|row| read_seq(row, project)).transpose()?;
         let end = end.ok_or_else(|| no_such_project(project))?;
         let Some(active) = active.first() else {
-            let (audiences, changes) = (Vec::new(), Vec::new());
-            return Ok(Tail { upto: end, is_end: true, is_active: false, audiences, changes });
+            return Ok(Tail::ended(end));
         };
         let audiences = read_audiences(active, 0, project, no)?;
         let mut piece = Vec::with_capacity(saves.len() + changes.len());
@@ -153,20 +171,8 @@ fn read_touched(piece: &[Place<'_>], project: ProjectId) -> Result<Vec<Change>, 
 }
 
 fn read_change(row: &Row, project: ProjectId, seq: Seq) -> Result<Change, StoreError> {
-    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    if cells.blob_opt(2, "audience")?.is_none() {
-        return Ok(Change::Absent(seq));
-    }
-    let present = Present {
-        seq,
-        audience: cells.audience(2, "audience")?,
-        content: cells.text(3, "content")?,
-        embedding: cells.blob(4, "embedding")?.to_vec(),
-    };
-    let sum = checksum::of_indexed(project, seq, present.audience, &present.content, &present.embedding);
-    if sum == checksum::indexed_half(cells.integer(5, "checksum")?) {
-        Ok(Change::Present(present))
-    } else {
-        Err(cells.broken("checksum"))
-    }
+    let is_absent = Cells::new(row, "record", || format!("{project}/{seq}")).blob_opt(2, "audience")?.is_none();
+    if is_absent { Ok(Change::Absent(seq)) } else { read_present(row, 2, project, seq).map(Change::Present) }
 }
+
+pub(super) const DELETE_SNAPSHOT: &str = "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = $2";

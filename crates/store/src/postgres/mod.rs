@@ -18,40 +18,35 @@
 //!    `Tx::read` for a consistent view by several. A write is `self.attempt(|| async { .. })` around `Tx::write`, the acts
 //!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a place
 //!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
-//! 3. Rows are read by `Cells` (`rows.rs`), as in SQLite; ids by `KeyId::new(cells.uuid(0, "id")?)`.
+//! 3. Rows are read by the functions in `acts/`, which serve both engines.
 
-mod accounts;
-mod administration;
 mod batch;
 mod bodies;
 mod connect;
 mod credentials;
 mod error;
-mod guarding;
 mod insert;
 mod integrations;
-mod keys;
 mod leaving;
 mod listing;
 mod log;
 mod migrate;
 mod new_rows;
 mod oauth;
+mod oversight;
 mod people;
 mod project;
 mod projects;
-mod purging;
 mod rates;
 mod records;
+mod retention;
 mod rows;
 mod sessions;
-mod snapshots;
 mod sources;
 mod statistics;
 mod tls;
 mod transaction;
 mod transfer;
-mod usage;
 mod writer;
 
 use std::future::Future;

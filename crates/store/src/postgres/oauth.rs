@@ -1,19 +1,17 @@
 //! Clients, codes and connections.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp};
-use tokio_postgres::Row;
+use mnemon_core::{AccountId, ConnectionId, CredentialHash, ProjectId, Timestamp};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::accounts::{commit_if_changed, insert_audit};
 use super::error::{Again, Fault};
-use super::rows::{Cells, micros};
+use super::oversight::{commit_if_changed, insert_audit};
+use super::rows::micros;
 use super::transaction::{Tenant, Tx, ask};
-use crate::{
-    Actor, AuditEntry, ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption, StoreError,
-};
+use crate::acts::oauth::{Code, read_client, read_connection, read_grant};
+use crate::{AuditEntry, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption, StoreError};
 
 #[async_trait]
 impl Oauth for PostgresStore {
@@ -41,15 +39,7 @@ impl Oauth for PostgresStore {
             return Ok(None);
         }
         let rows = self.ask(Tenant::nobody(), SELECT, &[&id]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let cells = Cells::new(row, "oauth_client", || id.to_owned());
-        Ok(Some(OauthClient {
-            id: id.to_owned(),
-            kind: cells.word(0, "kind", ClientKind::parse)?,
-            name: cells.text_opt(2, "name")?,
-            redirect_uris: cells.text(3, "redirect_uris")?.lines().map(str::to_owned).collect(),
-            known_at: cells.time(1, "known_at")?,
-        }))
+        rows.first().map(|row| read_client(row, id)).transpose()
     }
 
     async fn insert_code(&self, code: NewCode) -> Result<(), StoreError> {
@@ -156,20 +146,6 @@ impl Oauth for PostgresStore {
     }
 }
 
-/// A stored code, with the key that it stands for.
-struct Code {
-    is_used: bool,
-    connection: Option<ConnectionId>,
-    expires_at: Timestamp,
-    challenge: String,
-    client: String,
-    redirect_uri: String,
-    key_revoked: bool,
-    account: AccountId,
-    project: ProjectId,
-    member: MemberId,
-}
-
 impl PostgresStore {
     async fn redeem(&self, redemption: &Redemption) -> Result<Redeemed, Fault> {
         const USE: &str = "UPDATE oauth_code SET used_at = $2, connection_id = $3 WHERE hash = $1";
@@ -180,18 +156,13 @@ impl PostgresStore {
         if code.is_used {
             return end_replayed(tx, &code, redemption).await;
         }
-        let is_right = code.expires_at > redemption.now
-            && code.client == redemption.client
-            && redemption.redirect_uri.as_ref().is_none_or(|uri| *uri == code.redirect_uri)
-            && code.challenge == redemption.challenge
-            && !code.key_revoked;
+        let is_right = code.admits(redemption);
         let made = is_right.then(|| redemption.id.uuid());
         let hash = redemption.code.as_bytes().as_slice();
         tx.rows(USE, &[&hash, &micros(redemption.now), &made]).await?;
         if is_right {
             insert_connection(&tx, redemption).await?;
-            let actor = Actor::Member(code.member);
-            insert_audit(&tx, &line(&code, redemption, 0, actor, "connection.create", redemption.id), 1).await?;
+            insert_audit(&tx, &code.created(redemption), 1).await?;
         }
         tx.commit().await?;
         Ok(if is_right { Redeemed::Done } else { Redeemed::Refused })
@@ -229,48 +200,16 @@ async fn find_code(tx: &Tx, hash: &CredentialHash) -> Result<Option<Code>, Fault
         FOR UPDATE OF c";
     let bytes = hash.as_bytes().as_slice();
     let answers = tx.flight(vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
-    let Some(row) = answers.get(1).and_then(|rows| rows.first()) else { return Ok(None) };
-    let cells = Cells::new(row, "oauth_code", String::new);
-    Ok(Some(Code {
-        is_used: cells.flag(0, "used_at")?,
-        connection: cells.uuid_opt(1, "connection_id")?.map(ConnectionId::new),
-        expires_at: cells.time(2, "expires_at")?,
-        challenge: cells.text(3, "challenge")?,
-        client: cells.text(4, "client_id")?,
-        redirect_uri: cells.text(5, "redirect_uri")?,
-        key_revoked: cells.flag(6, "revoked_at")?,
-        account: AccountId::new(cells.uuid(7, "account_id")?),
-        project: ProjectId::new(cells.uuid(8, "project_id")?),
-        member: MemberId::new(cells.uuid(9, "member_id")?),
-    }))
+    let row = answers.get(1).and_then(|rows| rows.first());
+    Ok(row.map(Code::read).transpose()?)
 }
 
 /// A used code came again: somebody else has it. What it gave ends.
 async fn end_replayed(tx: Tx, code: &Code, redemption: &Redemption) -> Result<Redeemed, Fault> {
     let Some(connection) = code.connection else { return Ok(Redeemed::Refused) };
     let changed = revoke(&tx, code.account, connection, redemption.now).await?;
-    let line = line(code, redemption, 1, Actor::Service, "connection.revoke", connection);
-    commit_if_changed(tx, changed, &line).await?;
+    commit_if_changed(tx, changed, &code.revoked(redemption, connection)).await?;
     Ok(Redeemed::Replayed)
-}
-
-fn line(
-    code: &Code,
-    redemption: &Redemption,
-    at: usize,
-    actor: Actor,
-    action: &'static str,
-    subject: ConnectionId,
-) -> AuditEntry {
-    AuditEntry {
-        id: redemption.audit[at],
-        account: code.account,
-        project: Some(code.project),
-        at: redemption.now,
-        actor,
-        action: action.into(),
-        subject: subject.to_string(),
-    }
 }
 
 async fn insert_connection(tx: &Tx, redemption: &Redemption) -> Result<(), Fault> {
@@ -286,38 +225,6 @@ async fn insert_connection(tx: &Tx, redemption: &Redemption) -> Result<(), Fault
     let (now, expires_at) = (micros(redemption.now), micros(redemption.expires_at));
     tx.rows(INSERT, &[&code, &redemption.id.uuid(), &hash, &now, &expires_at]).await?;
     Ok(())
-}
-
-/// Reads a grant whose first column is this one.
-pub(super) fn read_grant(row: &Row, first: usize) -> Result<Grant, StoreError> {
-    let id = ConnectionId::new(Cells::new(row, "connection", String::new).uuid(first, "id")?);
-    let cells = Cells::new(row, "connection", || id.to_string());
-    Ok(Grant {
-        id,
-        key_hash: CredentialHash::from_bytes(cells.bytes(first + 1, "hash")?),
-        client: cells.text(first + 2, "client_id")?,
-        resource: cells.text(first + 3, "resource")?,
-        expires_at: cells.time(first + 4, "expires_at")?,
-        is_revoked: cells.flag(first + 5, "revoked_at")?,
-    })
-}
-
-fn read_connection(row: &Row) -> Result<ConnectionRow, StoreError> {
-    let id = ConnectionId::new(Cells::new(row, "connection", String::new).uuid(0, "id")?);
-    let cells = Cells::new(row, "connection", || id.to_string());
-    Ok(ConnectionRow {
-        id,
-        project: ProjectId::new(cells.uuid(1, "project_id")?),
-        account: AccountId::new(cells.uuid(2, "account_id")?),
-        member: MemberId::new(cells.uuid(3, "member_id")?),
-        key: KeyId::new(cells.uuid(4, "key_id")?),
-        client: cells.text(9, "client_id")?,
-        client_name: cells.text_opt(10, "client_name")?,
-        created_at: cells.time(5, "created_at")?,
-        expires_at: cells.time(6, "expires_at")?,
-        revoked_at: cells.time_opt(7, "revoked_at")?,
-        last_used_at: cells.time_opt(8, "last_used_at")?,
-    })
 }
 
 async fn revoke(tx: &Tx, account: AccountId, id: ConnectionId, at: Timestamp) -> Result<u64, Fault> {

@@ -1,26 +1,89 @@
-//! The accounts, departments and members that there are, and changing them. How a member leaves is in `leaving.rs`.
+//! Accounts, departments and members. Projects are in `projects.rs`; how a member leaves is in `leaving.rs`.
 
+use async_trait::async_trait;
 use mnemon_core::{
-    Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, PlanName, ProjectId, Role, Subscription,
+    Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, Project, ProjectId, Subscription,
 };
-use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::accounts::{commit_if_changed, insert_audit};
+use super::credentials::insert_key;
 use super::error::Fault;
-use super::project;
-use super::projects::list_in_lock_order;
-use super::rows::{AudienceBytes, Cells, integer, micros_opt};
+use super::leaving::delete_member;
+use super::oversight::{commit_if_changed, insert_audit};
+use super::project::{self, lock_account};
+use super::projects::{FIND, LIST, delete_project, insert_project, list_in_lock_order};
+use super::rows::{AudienceBytes, integer, micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::{AuditEntry, DepartmentDeleted, StoreError};
+use crate::acts::people::{read_account, read_department, read_member, read_project};
+use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
 
-impl PostgresStore {
-    pub(super) async fn load_accounts(
+#[async_trait]
+impl People for PostgresStore {
+    async fn has_accounts(&self) -> Result<bool, StoreError> {
+        const SELECT: &str = "SELECT 1 FROM account LIMIT 1";
+        Ok(!self.ask(Tenant::for_upkeep(), SELECT, &[]).await?.is_empty())
+    }
+
+    async fn insert_first(
         &self,
-        after: Option<AccountId>,
-        rows_max: usize,
-    ) -> Result<Vec<Account>, StoreError> {
+        account: Account,
+        project: Project,
+        member: Member,
+        key: NewKey,
+        audit: Vec<AuditEntry>,
+        only_first: bool,
+    ) -> Result<bool, StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::new_account(account.id)).await?;
+            if only_first && !is_first(&tx).await? {
+                return Ok(false);
+            }
+            insert_account(&tx, &account).await?;
+            insert_project(&tx, &project).await?;
+            insert_member(&tx, &member).await?;
+            insert_key(&tx, &key).await?;
+            for entry in &audit {
+                insert_audit(&tx, entry, 1).await?;
+            }
+            tx.commit().await?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn insert_account(&self, account: Account, audit: AuditEntry) -> Result<(), StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(account.id)).await?;
+            insert_account(&tx, &account).await?;
+            insert_audit(&tx, &audit, 1).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn update_subscription(
+        &self,
+        account: AccountId,
+        subscription: Subscription,
+        audit: AuditEntry,
+    ) -> Result<bool, StoreError> {
+        const UPDATE: &str = "
+            UPDATE account
+            SET plan = $2, paid_until = $3, is_suspended = $4
+            WHERE id = $1
+            RETURNING 1";
+        let plan = subscription.plan.map(|plan| plan.as_str());
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
+            let paid_until = micros_opt(subscription.paid_until);
+            let changed = tx.count(UPDATE, &[&account.uuid(), &plan, &paid_until, &subscription.is_suspended]).await?;
+            commit_if_changed(tx, changed, &audit).await
+        })
+        .await
+    }
+
+    async fn list_accounts(&self, after: Option<AccountId>, rows_max: usize) -> Result<Vec<Account>, StoreError> {
         const SELECT: &str = "
             SELECT id, plan, paid_until, is_suspended, created_at, name
             FROM account
@@ -32,7 +95,7 @@ impl PostgresStore {
         rows.iter().map(read_account).collect()
     }
 
-    pub(super) async fn load_account(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
+    async fn find_account(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
         const SELECT: &str = "
             SELECT id, plan, paid_until, is_suspended, created_at, name
             FROM account
@@ -40,30 +103,49 @@ impl PostgresStore {
         self.ask(Tenant::account(id), SELECT, &[&id.uuid()]).await?.first().map(read_account).transpose()
     }
 
-    pub(super) async fn load_departments(&self, account: AccountId) -> Result<Vec<Department>, StoreError> {
+    async fn insert_project(&self, project: Project, audit: AuditEntry) -> Result<(), StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(project.account)).await?;
+            insert_project(&tx, &project).await?;
+            insert_audit(&tx, &audit, 1).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn list_projects(&self, account: AccountId) -> Result<Vec<Project>, StoreError> {
+        self.ask(Tenant::account(account), LIST, &[&account.uuid()]).await?.iter().map(read_project).collect()
+    }
+
+    async fn find_project(&self, id: ProjectId) -> Result<Option<Project>, StoreError> {
+        self.ask(Tenant::project(id), FIND, &[&id.uuid()]).await?.first().map(read_project).transpose()
+    }
+
+    async fn delete_project(&self, account: AccountId, id: ProjectId, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.attempt(|| delete_project(&self.pool, account, id, &audit)).await
+    }
+
+    async fn insert_department(&self, department: Department, audit: AuditEntry) -> Result<(), StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(department.account)).await?;
+            insert_department(&tx, &department).await?;
+            insert_audit(&tx, &audit, 1).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn list_departments(&self, account: AccountId) -> Result<Vec<Department>, StoreError> {
         const SELECT: &str = "
             SELECT id, parent_id, name
             FROM department
             WHERE account_id = $1
             ORDER BY name, id";
         let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid()]).await?;
-        let read = |row| {
-            let cells = Cells::new(row, "department", || account.to_string());
-            Ok(Department {
-                id: DepartmentId::new(cells.uuid(0, "id")?),
-                account,
-                parent: cells.uuid_opt(1, "parent_id")?.map(DepartmentId::new),
-                name: cells.text(2, "name")?,
-            })
-        };
-        rows.iter().map(read).collect()
+        rows.iter().map(|row| read_department(row, account)).collect()
     }
 
-    pub(super) async fn change_department(
-        &self,
-        department: &Department,
-        audit: &AuditEntry,
-    ) -> Result<bool, StoreError> {
+    async fn update_department(&self, department: Department, audit: AuditEntry) -> Result<bool, StoreError> {
         const UPDATE: &str = "
             UPDATE department
             SET parent_id = $3, name = $4
@@ -74,16 +156,16 @@ impl PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(department.account)).await?;
             let changed = tx.count(UPDATE, &[&account, &id, &parent, &department.name]).await?;
-            commit_if_changed(tx, changed, audit).await
+            commit_if_changed(tx, changed, &audit).await
         })
         .await
     }
 
-    pub(super) async fn end_department(
+    async fn delete_department(
         &self,
         account: AccountId,
         id: DepartmentId,
-        audit: &AuditEntry,
+        audit: AuditEntry,
     ) -> Result<DepartmentDeleted, StoreError> {
         const DELETE: &str = "DELETE FROM department WHERE account_id = $1 AND id = $2";
         self.attempt(|| async {
@@ -96,14 +178,24 @@ impl PostgresStore {
                 return Ok(DepartmentDeleted::InUse);
             }
             tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
-            insert_audit(&tx, audit, 1).await?;
+            insert_audit(&tx, &audit, 1).await?;
             tx.commit().await?;
             Ok(DepartmentDeleted::Done)
         })
         .await
     }
 
-    pub(super) async fn load_members(&self, account: AccountId) -> Result<Vec<Member>, StoreError> {
+    async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(member.account)).await?;
+            insert_member(&tx, &member).await?;
+            insert_audit(&tx, &audit, 1).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn list_members(&self, account: AccountId) -> Result<Vec<Member>, StoreError> {
         const SELECT: &str = "
             SELECT id, department_id, role, access_until, created_at, name
             FROM member
@@ -113,7 +205,7 @@ impl PostgresStore {
         rows.iter().map(|row| read_member(row, account)).collect()
     }
 
-    pub(super) async fn change_member(&self, member: &Member, audit: &AuditEntry) -> Result<bool, StoreError> {
+    async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError> {
         const UPDATE: &str = "
             UPDATE member
             SET department_id = $3, role = $4, access_until = $5, name = $6
@@ -125,32 +217,48 @@ impl PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(member.account)).await?;
             let changed = tx.count(UPDATE, &[&account, &id, &department, &role, &access_until, &member.name]).await?;
-            commit_if_changed(tx, changed, audit).await
+            commit_if_changed(tx, changed, &audit).await
         })
         .await
     }
+
+    async fn delete_member(
+        &self,
+        account: AccountId,
+        id: MemberId,
+        hand_over_to: Option<MemberId>,
+        audit: AuditEntry,
+    ) -> Result<MemberDeleted, StoreError> {
+        self.attempt(|| delete_member(&self.pool, account, id, hand_over_to, &audit)).await
+    }
 }
 
-/// Keeps new projects, members and departments from coming into an account until the transaction ends.
-pub(super) async fn lock_account(tx: &Tx, account: AccountId) -> Result<(), Fault> {
-    const LOCK: &str = "SELECT 1 FROM account WHERE id = $1 FOR UPDATE";
-    tx.rows(LOCK, &[&account.uuid()]).await?;
+/// Whether there is no account yet. The lock lets one node after the other look, until each has made what it wants.
+async fn is_first(tx: &Tx) -> Result<bool, Fault> {
+    const LOCK: &str = "LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE";
+    const SELECT: &str = "SELECT 1 FROM account LIMIT 1";
+    tx.rows(LOCK, &[]).await?;
+    Ok(tx.row(SELECT, &[]).await?.is_none())
+}
+
+async fn insert_account(tx: &Tx, account: &Account) -> Result<(), Fault> {
+    const INSERT: &str = "
+        INSERT INTO account (id, plan, paid_until, is_suspended, created_at, name)
+        VALUES ($1, $2, $3, $4, $5, $6)";
+    let subscription = &account.subscription;
+    let plan = subscription.plan.map(|plan| plan.as_str());
+    let paid_until = micros_opt(subscription.paid_until);
+    let is_suspended = subscription.is_suspended;
+    let created_at = micros(account.created_at);
+    tx.rows(INSERT, &[&account.id.uuid(), &plan, &paid_until, &is_suspended, &created_at, &account.name]).await?;
     Ok(())
 }
 
-fn read_account(row: &Row) -> Result<Account, StoreError> {
-    let id = AccountId::new(Cells::new(row, "account", String::new).uuid(0, "id")?);
-    let cells = Cells::new(row, "account", || id.to_string());
-    Ok(Account {
-        id,
-        name: cells.text(5, "name")?,
-        subscription: Subscription {
-            plan: cells.word_opt(1, "plan", PlanName::parse)?,
-            paid_until: cells.time_opt(2, "paid_until")?,
-            is_suspended: cells.flag(3, "is_suspended")?,
-        },
-        created_at: cells.time(4, "created_at")?,
-    })
+async fn insert_department(tx: &Tx, department: &Department) -> Result<(), Fault> {
+    const INSERT: &str = "INSERT INTO department (account_id, id, parent_id, name) VALUES ($1, $2, $3, $4)";
+    let parent = department.parent.map(|parent| parent.uuid());
+    tx.rows(INSERT, &[&department.account.uuid(), &department.id.uuid(), &parent, &department.name]).await?;
+    Ok(())
 }
 
 async fn has_department(tx: &Tx, account: AccountId, id: DepartmentId) -> Result<bool, Fault> {
@@ -193,16 +301,13 @@ async fn is_memory_in(tx: &Tx, account: AccountId, project: ProjectId, id: Depar
     Ok(tx.flight(asks).await?.last().is_some_and(|rows| !rows.is_empty()))
 }
 
-fn read_member(row: &Row, account: AccountId) -> Result<Member, StoreError> {
-    let id = MemberId::new(Cells::new(row, "member", || account.to_string()).uuid(0, "id")?);
-    let cells = Cells::new(row, "member", || format!("{account}/{id}"));
-    Ok(Member {
-        id,
-        account,
-        department: cells.uuid_opt(1, "department_id")?.map(DepartmentId::new),
-        name: cells.text(5, "name")?,
-        role: cells.word(2, "role", Role::parse)?,
-        access_until: cells.time_opt(3, "access_until")?,
-        created_at: cells.time(4, "created_at")?,
-    })
+async fn insert_member(tx: &Tx, member: &Member) -> Result<(), Fault> {
+    const INSERT: &str = "
+        INSERT INTO member (account_id, id, department_id, role, access_until, created_at, name)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let department = member.department.map(|department| department.uuid());
+    let (account, id, role) = (member.account.uuid(), member.id.uuid(), member.role.as_str());
+    let (access_until, created_at) = (micros_opt(member.access_until), micros(member.created_at));
+    tx.rows(INSERT, &[&account, &id, &department, &role, &access_until, &created_at, &member.name]).await?;
+    Ok(())
 }

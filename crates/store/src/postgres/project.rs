@@ -1,7 +1,7 @@
 //! A project while it is written to: its row is locked, its seq and its count change in memory and are written once, as the
 //! last step before the commit.
 
-use mnemon_core::{ProjectId, Seq, Timestamp, WorkspaceNo};
+use mnemon_core::{AccountId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::error::{Fault, no_such_project};
@@ -38,6 +38,13 @@ pub(super) fn read(row: Option<&Row>, id: ProjectId) -> Result<Option<Locked>, S
     let cells = Cells::new(row, "project", || id.to_string());
     let (seq, live_records) = (cells.count(0, "seq")?, cells.count(1, "live_records")?);
     Ok(Some(Locked { id, seq, live_records, written: (id.uuid(), 0, 0) }))
+}
+
+/// Keeps new projects, members and departments from coming into an account until the transaction ends.
+pub(super) async fn lock_account(tx: &Tx, account: AccountId) -> Result<(), Fault> {
+    const LOCK: &str = "SELECT 1 FROM account WHERE id = $1 FOR UPDATE";
+    tx.rows(LOCK, &[&account.uuid()]).await?;
+    Ok(())
 }
 
 impl Locked {

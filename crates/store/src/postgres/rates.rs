@@ -64,7 +64,7 @@ pub(super) fn read_calls(rows: &[Row], counter: Uuid) -> Result<Vec<Calls>, Stor
     let mut calls = Vec::new();
     for row in rows {
         let cells = Cells::new(row, "call_window", || counter.to_string());
-        if cells.uuid(0, "counter_id")? == counter {
+        if cells.id::<Uuid>(0, "counter_id")? == counter {
             calls.extend(decode(cells.blob(1, "calls")?).ok_or_else(|| cells.broken("calls"))?);
         }
     }

@@ -1,4 +1,5 @@
-//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`.
+//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`, lists
+//! by `listing.rs`.
 
 use std::collections::HashMap;
 
@@ -7,13 +8,15 @@ use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Times
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::accounts::insert_audit;
-use super::bodies::{self, BY_ID, BY_SEQ, Stored};
+use super::bodies::{self, BY_ID, BY_SEQ, read_stored};
 use super::error::Fault;
+use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
 use super::transaction::{Tenant, Tx, ask};
-use crate::{AuditEntry, Brief, Insert, Inserted, Records, StoreError};
+use crate::acts::records::read_brief;
+use crate::acts::stored::Stored;
+use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
 
 #[async_trait]
 impl Records for PostgresStore {
@@ -48,7 +51,7 @@ impl Records for PostgresStore {
         let rows = self.ask(tenant, BY_SEQ, &[&project.uuid(), &places(seqs)]).await?;
         let mut found = HashMap::with_capacity(rows.len());
         for row in &rows {
-            let stored = Stored::read(row, project)?;
+            let stored = read_stored(row, project)?;
             if stored.is_alive() {
                 found.insert(stored.record.seq, stored.record);
             }
@@ -59,7 +62,7 @@ impl Records for PostgresStore {
 
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
         let rows = self.ask(Tenant::project_and_people(project), BY_ID, &[&project.uuid(), &id.uuid()]).await?;
-        let stored = rows.first().map(|row| Stored::read(row, project)).transpose()?;
+        let stored = rows.first().map(|row| read_stored(row, project)).transpose()?;
         Ok(stored.filter(Stored::is_alive).map(|stored| stored.record))
     }
 
@@ -105,6 +108,26 @@ impl Records for PostgresStore {
         rows.iter().map(|row| read_brief(row, project)).collect()
     }
 
+    async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
+        self.attempt(|| self.list_workspaces_once(project)).await
+    }
+
+    async fn list_records(
+        &self,
+        project: ProjectId,
+        filter: RecordFilter,
+        before: Option<Seq>,
+        rows_max: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        self.attempt(|| self.list_records_once(project, &filter, before, rows_max)).await
+    }
+
+    async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
+        let rows = self.ask(Tenant::project_and_people(project), BY_ID, &[&project.uuid(), &id.uuid()]).await?;
+        let stored = rows.first().map(|row| read_stored(row, project)).transpose()?;
+        Ok(stored.filter(|stored| stored.is_within_reach).map(Listed::from))
+    }
+
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
         self.attempt(|| self.forget_once(project, seqs, &audit)).await
     }
@@ -126,25 +149,8 @@ impl Records for PostgresStore {
         name: &WorkspaceName,
         audit: AuditEntry,
     ) -> Result<Option<u64>, StoreError> {
-        self.attempt(|| self.end_workspace(project, name, &audit)).await
+        self.attempt(|| self.delete_workspace_once(project, name, &audit)).await
     }
-}
-
-fn read_brief(row: &Row, project: ProjectId) -> Result<Brief, StoreError> {
-    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
-    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    let given_fact_key = if cells.flag(4, "is_key_given")? { Some(cells.text(5, "fact_key")?) } else { None };
-    Ok(Brief {
-        id: RecordId::new(cells.uuid(1, "id")?),
-        seq,
-        workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
-        audience: cells.audience(3, "audience")?,
-        given_fact_key,
-        content_hash: cells.content_hash(6, "content_hash")?,
-        source_id: cells.text_opt(7, "source_id")?,
-        source_hash: cells.text_opt(8, "source_hash")?,
-        valid_until: cells.time_opt(9, "valid_until")?,
-    })
 }
 
 impl PostgresStore {
@@ -204,7 +210,7 @@ impl PostgresStore {
         Ok(Some(record))
     }
 
-    async fn end_workspace(
+    async fn delete_workspace_once(
         &self,
         project: ProjectId,
         name: &WorkspaceName,
@@ -240,5 +246,5 @@ impl PostgresStore {
 fn read_place(row: &Row, project: ProjectId) -> Result<(Seq, WorkspaceNo, RecordId), StoreError> {
     let cells = Cells::new(row, "record", || project.to_string());
     let (seq, no) = (Seq(cells.count(0, "seq")?), WorkspaceNo(cells.count(2, "workspace_no")?));
-    Ok((seq, no, RecordId::new(cells.uuid(1, "id")?)))
+    Ok((seq, no, cells.id(1, "id")?))
 }

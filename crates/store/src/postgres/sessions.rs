@@ -3,15 +3,15 @@
 
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId};
-use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::accounts::commit_if_changed;
 use super::error::Fault;
+use super::oversight::commit_if_changed;
 use super::project;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
+use crate::acts::sessions::{read_session, read_session_part};
 use crate::{AuditEntry, Session, SessionAppend, SessionAppended, SessionPart, Sessions, StoreError};
 
 const FIND: &str = "
@@ -55,7 +55,7 @@ impl Sessions for PostgresStore {
     }
 
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError> {
-        self.attempt(|| self.append(&append)).await
+        self.attempt(|| self.append_once(&append)).await
     }
 
     async fn find_session_part(
@@ -72,14 +72,7 @@ impl Sessions for PostgresStore {
             LIMIT 1";
         let values: [&(dyn ToSql + Sync); 3] = [&project.uuid(), &session.uuid(), &integer(at)];
         let rows = self.ask(Tenant::project(project), SELECT, &values).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let cells = Cells::new(row, "session_part", || format!("{project}/{session}/{at}"));
-        Ok(Some(SessionPart {
-            start: cells.count(0, "start")?,
-            size: cells.count(1, "size")?,
-            kept_bytes: cells.count(2, "kept_bytes")?,
-            body: cells.blob(3, "body")?.to_vec(),
-        }))
+        rows.first().map(|row| read_session_part(row, project, session, at)).transpose()
     }
 
     async fn delete_session(&self, project: ProjectId, id: SessionId, audit: AuditEntry) -> Result<bool, StoreError> {
@@ -97,7 +90,7 @@ impl Sessions for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn append(&self, append: &SessionAppend) -> Result<SessionAppended, Fault> {
+    async fn append_once(&self, append: &SessionAppend) -> Result<SessionAppended, Fault> {
         const IS_MEMBER: &str = "
             SELECT 1
             FROM project p
@@ -109,9 +102,8 @@ impl PostgresStore {
         if tx.row(IS_MEMBER, &[&project.uuid(), &member.uuid()]).await?.is_none() {
             return Err(StoreError::Failed(format!("there is no project {project} with a member {member}")).into());
         }
-        let found = find(&tx, append).await?;
-        let stands = found.as_ref().map_or((0, [0; 32]), |session| (session.bytes, session.chain));
-        if stands != (append.start, append.chain) {
+        let found = find_session(&tx, append).await?;
+        if !append.fits(found.as_ref()) {
             return Ok(SessionAppended::Elsewhere(found));
         }
         let replaced = match &found {
@@ -123,7 +115,7 @@ impl PostgresStore {
         if let Some(volume_bytes_max) = append.volume_bytes_max {
             shrink(&tx, project, volume_bytes_max).await?;
         }
-        let now = find(&tx, append).await?;
+        let now = find_session(&tx, append).await?;
         let broken = || StoreError::Broken { table: "session", column: "id", row: session.id.to_string() };
         let now = now.ok_or_else(broken)?;
         tx.commit().await?;
@@ -131,31 +123,11 @@ impl PostgresStore {
     }
 }
 
-async fn find(tx: &Tx, append: &SessionAppend) -> Result<Option<Session>, Fault> {
+async fn find_session(tx: &Tx, append: &SessionAppend) -> Result<Option<Session>, Fault> {
     let values: [&(dyn ToSql + Sync); 4] =
         [&append.project.uuid(), &append.member.uuid(), &append.client, &append.name];
     let row = tx.row(FIND, &values).await?;
     Ok(row.as_ref().map(|row| read_session(row, append.project)).transpose()?)
-}
-
-fn read_session(row: &Row, project: ProjectId) -> Result<Session, StoreError> {
-    let id = SessionId::new(Cells::new(row, "session", || project.to_string()).uuid(0, "id")?);
-    let cells = Cells::new(row, "session", || format!("{project}/{id}"));
-    Ok(Session {
-        id,
-        member: MemberId::new(cells.uuid(1, "member_id")?),
-        client: cells.text(11, "client")?,
-        name: cells.text(12, "name")?,
-        bytes: cells.count(2, "bytes")?,
-        kept_bytes: cells.count(3, "kept_bytes")?,
-        redacted: cells.count(4, "redacted")?,
-        chain: cells.bytes(5, "chain")?,
-        last_start: cells.count(6, "last_start")?,
-        last_chain: cells.bytes(7, "last_chain")?,
-        modified_at: cells.time(8, "modified_at")?,
-        created_at: cells.time(9, "created_at")?,
-        updated_at: cells.time(10, "updated_at")?,
-    })
 }
 
 async fn store(tx: &Tx, project: ProjectId, session: &Session, part: &SessionPart) -> Result<(), Fault> {
@@ -225,7 +197,7 @@ async fn shrink(tx: &Tx, project: ProjectId, volume_bytes_max: u64) -> Result<()
     while over > 0 {
         let Some(row) = tx.row(OLDEST, &[&project.uuid()]).await? else { return Ok(()) };
         let cells = Cells::new(&row, "session_part", key);
-        let session = SessionId::new(cells.uuid(0, "session_id")?);
+        let session = cells.id(0, "session_id")?;
         let freed = take_part(tx, project, session, cells.count(1, "start")?).await?;
         tx.rows(UPDATE, &[&project.uuid(), &session.uuid(), &integer(freed)]).await?;
         over = over.saturating_sub(freed);

@@ -1,14 +1,14 @@
 //! What is known of sources, per audience.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
-use tokio_postgres::Row;
+use mnemon_core::{Audience, ProjectId, Seq, Timestamp};
 
 use super::PostgresStore;
 use super::error::Fault;
 use super::project;
-use super::rows::{AudienceBytes, Cells, integer, micros};
+use super::rows::{AudienceBytes, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
+use crate::acts::sources::read_part;
 use crate::{SourcePart, Sources, StoreError};
 
 #[async_trait]
@@ -42,19 +42,6 @@ impl Sources for PostgresStore {
         })
         .await
     }
-}
-
-fn read_part(row: &Row, project: ProjectId) -> Result<SourcePart, StoreError> {
-    let source_id = Cells::new(row, "source", || project.to_string()).text(0, "source_id")?;
-    let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
-    let state = SourceState {
-        known_seq: Seq(cells.count(2, "known_seq")?),
-        confirmed_seq: Seq(cells.count(3, "confirmed_seq")?),
-        known_hash: cells.text_opt(4, "known_hash")?,
-        confirmed_hash: cells.text_opt(5, "confirmed_hash")?,
-    };
-    let audience = cells.audience(1, "audience")?;
-    Ok(SourcePart { source_id, audience, state })
 }
 
 /// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined

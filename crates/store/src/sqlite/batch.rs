@@ -264,6 +264,12 @@ fn load_project(conn: &Connection, id: ProjectId) -> Result<Option<ProjectState>
     }))
 }
 
+/// Whether there is such a project, and it was not deleted.
+pub(super) fn is_living(conn: &Connection, project: ProjectId) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT 1 FROM project WHERE id = ?1 AND deleted_at IS NULL";
+    Ok(conn.prepare_cached(SELECT)?.query_row([project.to_bytes()], |_| Ok(())).optional()?.is_some())
+}
+
 /// The number of the active workspace of this name.
 pub(super) fn find_living(
     conn: &Connection,

@@ -1,28 +1,11 @@
 //! Reading whole records, with the names of the people and places in them.
 
-use mnemon_core::{
-    AccountId, DepartmentId, FactKey, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
-};
-use rusqlite::{Connection, OptionalExtension, Row};
+use mnemon_core::{AccountId, DepartmentId, MemberId, ProjectId, Record, RecordId, Seq, WorkspaceName, WorkspaceNo};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{Cells, integer};
-use crate::{StoreError, checksum};
-
-/// A record as it lies in storage, alive or not.
-pub(super) struct Stored {
-    pub(super) record: Record,
-    pub(super) department: Option<DepartmentId>,
-    pub(super) checksum: i64,
-    pub(super) forgotten_at: Option<Timestamp>,
-    /// Whether the life of its workspace goes on.
-    pub(super) is_within_reach: bool,
-}
-
-impl Stored {
-    pub(super) fn is_alive(&self) -> bool {
-        self.is_within_reach && self.forgotten_at.is_none()
-    }
-}
+use crate::StoreError;
+use crate::acts::stored::{Names, Stored};
 
 /// Reads records of one project. A name is looked up once, however many of the records carry it: most of an answer comes
 /// from one workspace and few authors, and a join would look all of them up for each row.
@@ -43,17 +26,15 @@ impl<'c> Bodies<'c> {
     /// The record at a place of the log, whatever became of it.
     pub(super) fn find(&mut self, seq: Seq) -> Result<Option<Stored>, StoreError> {
         const SELECT: &str = "
-            SELECT id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
+            SELECT seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
                 created_at, updated_at, forgotten_at, fact_key, source, source_id, source_hash, source_revision, content,
                 checksum
             FROM record
             WHERE project_id = ?1 AND seq = ?2";
         let mut statement = self.conn.prepare_cached(SELECT)?;
         let mut rows = statement.query((self.project.to_bytes(), integer(seq.0)))?;
-        match rows.next()? {
-            Some(row) => self.read(row, seq).map(Some),
-            None => Ok(None),
-        }
+        let Some(row) = rows.next()? else { return Ok(None) };
+        Stored::read(row, self.project, |record, department| self.names(record, department)).map(Some)
     }
 
     /// The living record at a place of the log.
@@ -61,41 +42,11 @@ impl<'c> Bodies<'c> {
         Ok(self.find(seq)?.filter(Stored::is_alive).map(|stored| stored.record))
     }
 
-    fn read(&mut self, row: &Row<'_>, seq: Seq) -> Result<Stored, StoreError> {
-        let cells = Cells::new(row, "record", || format!("{}/{seq}", self.project));
-        let workspace_no = WorkspaceNo(cells.count(1, "workspace_no")?);
-        let author = MemberId::from_bytes(cells.bytes(3, "author_id")?);
-        let department = cells.bytes_opt(4, "department_id")?.map(DepartmentId::from_bytes);
-        let forgotten_at = cells.time_opt(10, "forgotten_at")?;
-        let mut record = Record {
-            id: RecordId::from_bytes(cells.bytes(0, "id")?),
-            seq,
-            workspace_no,
-            workspace: WorkspaceName::default(),
-            audience: cells.audience(2, "audience")?,
-            author,
-            author_name: None,
-            department_name: None,
-            fact_key: FactKey { text: cells.text(11, "fact_key")?, is_given: cells.flag(5, "is_key_given")? },
-            confidence: cells.real_opt(6, "confidence")?,
-            valid_until: cells.time_opt(7, "valid_until")?,
-            created_at: cells.time(8, "created_at")?,
-            updated_at: cells.time(9, "updated_at")?,
-            source: cells.text_opt(12, "source")?,
-            source_id: cells.text_opt(13, "source_id")?,
-            source_hash: cells.text_opt(14, "source_hash")?,
-            source_revision: cells.text_opt(15, "source_revision")?,
-            content: cells.text(16, "content")?,
-        };
-        let checksum = cells.integer(17, "checksum")?;
-        if checksum::of_shown(self.project, &record, department) != checksum::shown_half(checksum) {
-            return Err(cells.broken("checksum"));
-        }
-        let (workspace, is_within_reach) = self.workspace(workspace_no)?;
-        record.workspace = workspace;
-        record.author_name = self.member_name(author)?;
-        record.department_name = department.map(|id| self.department_name(id)).transpose()?.flatten();
-        Ok(Stored { record, department, checksum, forgotten_at, is_within_reach })
+    fn names(&mut self, record: &Record, department: Option<DepartmentId>) -> Result<Names, StoreError> {
+        let (workspace, is_within_reach) = self.workspace(record.workspace_no)?;
+        let author = self.member_name(record.author)?;
+        let department = department.map(|id| self.department_name(id)).transpose()?.flatten();
+        Ok(Names { workspace, is_within_reach, author, department })
     }
 
     /// The workspace's name, and whether this life of it goes on.

@@ -1,17 +1,17 @@
-//! Finding out who calls.
+//! Who calls: credentials, keys and the operator's token.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{
-    Access, AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, PlanName, ProjectId, Role, Seq,
-    Subscription, Viewer,
-};
-use rusqlite::{Connection, Row};
+use mnemon_core::{AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, ProjectId, Seq, Timestamp};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::rows::Cells;
-use crate::{CallsElsewhere, Credential, Credentials, Grant, Oauth, Presented, StoreError};
+use super::batch::Tx;
+use super::oversight::{insert_audit, note_if_changed};
+use super::rows::{Cells, micros, micros_opt};
+use crate::acts::credentials::{read_credential, read_key, read_operator_token};
+use crate::{AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, StoreError};
 
 #[async_trait]
 impl Credentials for SqliteStore {
@@ -20,7 +20,9 @@ impl Credentials for SqliteStore {
             Ok(presented) => return Ok(Some(presented)),
             Err(generation) => generation,
         };
-        let Some((credential, seq)) = self.readers.read_at_once(|conn| load(conn, hash))? else { return Ok(None) };
+        let Some((credential, seq)) = self.readers.read_at_once(|conn| find_credential(conn, hash))? else {
+            return Ok(None);
+        };
         let credential = Arc::new(credential);
         let cell = self.memory.seqs.raise(credential.project, seq);
         let seq = Seq(cell.load(std::sync::atomic::Ordering::Acquire));
@@ -34,13 +36,47 @@ impl Credentials for SqliteStore {
         let key_hash = grant.as_ref().map_or(*hash, |grant| grant.key_hash);
         Ok(grant.zip(self.find_credential(&key_hash).await?))
     }
+
+    async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {
+        self.readers.read(find_operator_token)
+    }
+
+    async fn insert_operator_token(&self, hash: CredentialHash, at: Timestamp) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| insert_operator_token(tx, &hash, at)).await
+    }
+
+    async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError> {
+        let act = move |tx: &mut Tx<'_>| {
+            tx.touch_people();
+            insert_key(tx.conn, &key)?;
+            insert_audit(tx.conn, &audit, 1)
+        };
+        self.writer.write(act).await
+    }
+
+    async fn revoke_key(&self, key: KeyId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError> {
+        const UPDATE: &str = "UPDATE api_key SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+        let act = move |tx: &mut Tx<'_>| {
+            let changed = tx.conn.prepare_cached(UPDATE)?.execute((key.to_bytes(), micros(at)))?;
+            note_if_changed(tx, changed, &audit)
+        };
+        self.writer.write(act).await
+    }
+
+    async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
+        self.readers.read_long(move |conn| list_keys(conn, project)).await
+    }
+
+    async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
+        self.readers.read(|conn| find_key(conn, id))
+    }
 }
 
 /// The credential and how far its project's log has come, as of one moment.
-fn load(conn: &Connection, hash: &CredentialHash) -> Result<Option<(Credential, Seq)>, StoreError> {
+fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(Credential, Seq)>, StoreError> {
     const SELECT: &str = "
-        SELECT k.id, k.access, k.expires_at, k.revoked_at, k.project_id, k.account_id, k.member_id,
-            p.seq, p.deleted_at, a.plan, a.paid_until, a.is_suspended,
+        SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
+            p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
             m.name, m.role, m.access_until, m.department_id, d.name
         FROM api_key k
         JOIN project p ON p.id = k.project_id
@@ -50,46 +86,7 @@ fn load(conn: &Connection, hash: &CredentialHash) -> Result<Option<(Credential, 
         WHERE k.hash = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([hash.as_bytes()])?;
-    match rows.next()? {
-        Some(row) => read(conn, row).map(Some),
-        None => Ok(None),
-    }
-}
-
-fn read(conn: &Connection, row: &Row<'_>) -> Result<(Credential, Seq), StoreError> {
-    let key = KeyId::from_bytes(Cells::new(row, "api_key", String::new).bytes(0, "id")?);
-    let key_cells = Cells::new(row, "api_key", || key.to_string());
-    let account = AccountId::from_bytes(key_cells.bytes(5, "account_id")?);
-    let member = MemberId::from_bytes(key_cells.bytes(6, "member_id")?);
-    let project = ProjectId::from_bytes(key_cells.bytes(4, "project_id")?);
-    let project_cells = Cells::new(row, "project", || project.to_string());
-    let account_cells = Cells::new(row, "account", || account.to_string());
-    let member_cells = Cells::new(row, "member", || member.to_string());
-    let role = member_cells.word(13, "role", Role::parse)?;
-    let department = member_cells.bytes_opt(15, "department_id")?.map(DepartmentId::from_bytes);
-    let tree = if department.is_some() { load_tree(conn, account)? } else { DepartmentTree::default() };
-    let credential = Credential {
-        key,
-        access: key_cells.word(1, "access", Access::parse)?,
-        expires_at: key_cells.time_opt(2, "expires_at")?,
-        // The keys of a deleted project open nothing, without a write to each of them.
-        is_revoked: !key_cells.is_null(3)? || !project_cells.is_null(8)?,
-        project,
-        account,
-        subscription: Subscription {
-            plan: account_cells.word_opt(9, "plan", PlanName::parse)?,
-            paid_until: account_cells.time_opt(10, "paid_until")?,
-            is_suspended: account_cells.flag(11, "is_suspended")?,
-        },
-        member,
-        member_name: member_cells.text(12, "name")?,
-        role,
-        access_until: member_cells.time_opt(14, "access_until")?,
-        department,
-        department_name: member_cells.text_opt(16, "name")?,
-        viewer: Viewer::new(member, role, department, &tree),
-    };
-    Ok((credential, Seq(project_cells.count(7, "seq")?)))
+    rows.next()?.map(|row| read_credential(row, |account| load_tree(conn, account))).transpose()
 }
 
 fn load_tree(conn: &Connection, account: AccountId) -> Result<DepartmentTree, StoreError> {
@@ -99,8 +96,66 @@ fn load_tree(conn: &Connection, account: AccountId) -> Result<DepartmentTree, St
     let mut pairs = Vec::new();
     while let Some(row) = rows.next()? {
         let cells = Cells::new(row, "department", || account.to_string());
-        let id = DepartmentId::from_bytes(cells.bytes(0, "id")?);
-        pairs.push((id, cells.bytes_opt(1, "parent_id")?.map(DepartmentId::from_bytes)));
+        pairs.push((cells.id::<DepartmentId>(0, "id")?, cells.id_opt(1, "parent_id")?));
     }
     Ok(DepartmentTree::new(pairs))
+}
+
+fn find_operator_token(conn: &Connection) -> Result<Option<CredentialHash>, StoreError> {
+    const SELECT: &str = "SELECT hash FROM operator_token";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query([])?;
+    rows.next()?.map(read_operator_token).transpose()
+}
+
+fn insert_operator_token(tx: &Tx<'_>, hash: &CredentialHash, at: Timestamp) -> Result<bool, StoreError> {
+    const INSERT: &str = "INSERT INTO operator_token (id, hash, created_at) VALUES (1, ?1, ?2) ON CONFLICT DO NOTHING";
+    Ok(tx.conn.prepare_cached(INSERT)?.execute((hash.as_bytes(), micros(at)))? == 1)
+}
+
+pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
+            label)
+        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8
+        FROM project p
+        JOIN member m ON m.account_id = p.account_id AND m.id = ?4
+        WHERE p.id = ?3 AND p.deleted_at IS NULL";
+    let inserted = conn.prepare_cached(INSERT)?.execute(params![
+        key.id.to_bytes(),
+        key.hash.as_bytes(),
+        key.project.to_bytes(),
+        key.member.to_bytes(),
+        key.access.as_str(),
+        micros_opt(key.expires_at),
+        micros(key.created_at),
+        key.label,
+    ])?;
+    let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
+    if inserted == 1 { Ok(()) } else { Err(absent()) }
+}
+
+fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
+    const SELECT: &str = "
+        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+        FROM api_key
+        WHERE project_id = ?1
+        ORDER BY created_at, id";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query([project.to_bytes()])?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next()? {
+        keys.push(read_key(row)?);
+    }
+    Ok(keys)
+}
+
+fn find_key(conn: &Connection, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
+    const SELECT: &str = "
+        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+        FROM api_key
+        WHERE id = ?1";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query([id.to_bytes()])?;
+    rows.next()?.map(read_key).transpose()
 }

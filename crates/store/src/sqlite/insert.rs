@@ -1,13 +1,15 @@
 //! The save: idempotency key, duplicate, limit, record, in this order and in one transaction.
 
-use mnemon_core::{ContentHash, NewRecord, Record, Seq, WorkspaceNo};
+use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, Seq, WorkspaceNo};
 use rusqlite::params;
 
 use super::batch::Tx;
-use super::bodies::{Bodies, Stored};
+use super::bodies::Bodies;
 use super::known_records::Touched;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
+use crate::acts::records::EarlierUse;
+use crate::acts::stored::{Changed, broken};
 use crate::{Idempotency, Insert, Inserted, Replay, StoreError, checksum};
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
@@ -49,13 +51,10 @@ fn find_earlier(tx: &Tx<'_>, record: &NewRecord, key: &Idempotency) -> Result<Op
     let mut statement = tx.conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), key.member.to_bytes(), &key.key, micros(key.valid_since)))?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let cells = Cells::new(row, "idempotency", || format!("{project}/{}/{}", key.member, key.key));
-    if cells.bytes(0, "arguments_hash")? != key.arguments_hash {
+    let EarlierUse { is_same, seq, was_duplicate, answer } = EarlierUse::read(row, project, key)?;
+    if !is_same {
         return Ok(Some(Inserted::KeyReused));
     }
-    let seq = Seq(cells.count(1, "record_seq")?);
-    let was_duplicate = cells.flag(2, "was_duplicate")?;
-    let answer = cells.text_opt(3, "answer")?;
     let record = Bodies::new(tx.conn, project).find(seq)?.map(|stored| stored.record);
     Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, answer }))))
 }
@@ -92,45 +91,37 @@ fn find_duplicate(
 /// nothing, but for the sighting of its source.
 fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Record, StoreError> {
     let stored = Bodies::new(tx.conn, given.project).find(seq)?;
-    let stored = stored.ok_or_else(|| missing(given, seq))?;
-    let mut fresh = stored.record.clone();
-    bring_up_to_date(&mut fresh.source_hash, &given.source_hash);
-    bring_up_to_date(&mut fresh.source_revision, &given.source_revision);
-    bring_up_to_date(&mut fresh.confidence, &given.confidence);
-    bring_up_to_date(&mut fresh.valid_until, &given.valid_until);
-    if fresh != stored.record {
-        fresh.updated_at = given.created_at;
-        tx.touch_records(Touched::Project(given.project));
-        update_given_values(tx, given, &stored, &fresh)?;
-    }
+    let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;
+    let record = match stored.brought_up_to_date(given) {
+        Some(fresh) => {
+            tx.touch_records(Touched::Project(given.project));
+            update_given_values(tx, given.project, &fresh)?;
+            fresh.record
+        }
+        None => stored.record,
+    };
     if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
         let seen_at = tx.take_seq(given.project)?;
         note_known_hash(tx.conn, given.project, source_id, given.audience, hash, seen_at, given.created_at)?;
     }
-    Ok(fresh)
+    Ok(record)
 }
 
-fn bring_up_to_date<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
-    if given.is_some() {
-        value.clone_from(given);
-    }
-}
-
-fn update_given_values(tx: &Tx<'_>, given: &NewRecord, stored: &Stored, fresh: &Record) -> Result<(), StoreError> {
+fn update_given_values(tx: &Tx<'_>, project: ProjectId, fresh: &Changed) -> Result<(), StoreError> {
     const UPDATE: &str = "
         UPDATE record
         SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7, checksum = ?8
         WHERE project_id = ?1 AND seq = ?2";
-    let shown = checksum::of_shown(given.project, fresh, stored.department);
+    let Changed { record, checksum } = fresh;
     tx.conn.prepare_cached(UPDATE)?.execute(params![
-        given.project.to_bytes(),
-        integer(fresh.seq.0),
-        fresh.source_hash,
-        fresh.source_revision,
-        fresh.confidence,
-        micros_opt(fresh.valid_until),
-        micros(fresh.updated_at),
-        checksum::join(shown, checksum::indexed_half(stored.checksum)),
+        project.to_bytes(),
+        integer(record.seq.0),
+        record.source_hash,
+        record.source_revision,
+        record.confidence,
+        micros_opt(record.valid_until),
+        micros(record.updated_at),
+        checksum,
     ])?;
     Ok(())
 }
@@ -223,8 +214,4 @@ fn note_key(tx: &Tx<'_>, insert: &Insert, seq: Seq, was_duplicate: bool) -> Resu
         micros(insert.record.created_at),
     ])?;
     Ok(())
-}
-
-fn missing(record: &NewRecord, seq: Seq) -> StoreError {
-    StoreError::Broken { table: "record", column: "seq", row: format!("{}/{seq}", record.project) }
 }

@@ -1,17 +1,16 @@
 //! The integrations of projects, with their sealed credentials and pinned tools.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, ProjectId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use mnemon_core::{ProjectId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
-use super::accounts::insert_audit;
-use super::batch::Tx;
-use super::projects::find_project;
-use super::rows::{Cells, integer, micros};
+use super::batch::{Tx, is_living};
+use super::oversight::insert_audit;
+use super::rows::{integer, micros};
+use crate::acts::integrations::{read_integration, read_sealed, read_style, read_tool};
 use crate::{
-    AuditEntry, IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool,
-    StoreError, ToolRow, UpstreamAddress,
+    AuditEntry, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, StoreError, ToolRow,
 };
 
 #[async_trait]
@@ -73,7 +72,7 @@ fn list_integrations(conn: &Connection, project: ProjectId) -> Result<ProjectInt
         WHERE project_id = ?1
         ORDER BY name";
     const SELECT_STYLE: &str = "SELECT style FROM tool_naming WHERE project_id = ?1";
-    if find_project(conn, project)?.is_none() {
+    if !is_living(conn, project)? {
         return Ok(ProjectIntegrations::default());
     }
     let mut statement = conn.prepare_cached(SELECT)?;
@@ -82,59 +81,23 @@ fn list_integrations(conn: &Connection, project: ProjectId) -> Result<ProjectInt
     while let Some(row) = rows.next()? {
         found.push(read_integration(row, project)?);
     }
-    for integration in &mut found {
-        integration.tools = list_tools(conn, project, &integration.name)?;
-    }
     let mut statement = conn.prepare_cached(SELECT_STYLE)?;
     let mut rows = statement.query([project.to_bytes()])?;
-    let style = rows.next()?.map(|row| Cells::new(row, "tool_naming", || project.to_string()).text(0, "style"));
-    Ok(ProjectIntegrations { tool_names: style.transpose()?, rows: found })
+    let style = rows.next()?.map(|row| read_style(row, project)).transpose()?;
+    Ok(ProjectIntegrations::join(style, found, list_tools(conn, project)?))
 }
 
-fn read_integration(row: &Row<'_>, project: ProjectId) -> Result<IntegrationRow, StoreError> {
-    let name = Cells::new(row, "integration", || project.to_string()).text(0, "name")?;
-    let cells = Cells::new(row, "integration", || format!("{project}/{name}"));
-    let address = cells.text(9, "address")?;
-    let allow = cells.text(10, "allow")?;
-    Ok(IntegrationRow {
-        title: cells.text(6, "title")?,
-        preset: cells.text_opt(7, "preset")?,
-        address: match cells.text(8, "transport")?.as_str() {
-            "http" => UpstreamAddress::Url(address),
-            "command" => UpstreamAddress::Command(address),
-            _ => return Err(cells.broken("transport")),
-        },
-        sealed: if cells.is_null(11)? { None } else { Some(cells.blob(11, "sealed")?.to_vec()) },
-        allow: allow.lines().map(str::to_owned).collect(),
-        is_enabled: cells.flag(2, "is_enabled")?,
-        revision: cells.count(1, "revision")?,
-        created_at: cells.time(3, "created_at")?,
-        updated_at: cells.time(4, "updated_at")?,
-        seen_at: cells.time_opt(5, "seen_at")?,
-        tools: Vec::new(),
-        name,
-    })
-}
-
-fn list_tools(conn: &Connection, project: ProjectId, integration: &str) -> Result<Vec<ToolRow>, StoreError> {
+fn list_tools(conn: &Connection, project: ProjectId) -> Result<Vec<(String, ToolRow)>, StoreError> {
     const SELECT: &str = "
-        SELECT name, is_present, hash, accepted_hash, refused_text, definition
+        SELECT integration, name, is_present, hash, accepted_hash, refused_text, definition
         FROM integration_tool
-        WHERE project_id = ?1 AND integration = ?2
-        ORDER BY name";
+        WHERE project_id = ?1
+        ORDER BY integration, name";
     let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), integration))?;
+    let mut rows = statement.query([project.to_bytes()])?;
     let mut tools = Vec::new();
     while let Some(row) = rows.next()? {
-        let cells = Cells::new(row, "integration_tool", || format!("{project}/{integration}"));
-        let seen = SeenTool {
-            name: cells.text(0, "name")?,
-            definition: cells.text(5, "definition")?,
-            hash: cells.bytes(2, "hash")?,
-            refused_text: cells.bytes_opt(4, "refused_text")?,
-        };
-        let accepted_hash = cells.bytes_opt(3, "accepted_hash")?;
-        tools.push(ToolRow { seen, accepted_hash, is_present: cells.flag(1, "is_present")? });
+        tools.push(read_tool(row, project)?);
     }
     Ok(tools)
 }
@@ -147,13 +110,10 @@ fn save_integration(tx: &Tx<'_>, saved: &SavedIntegration, audit: &AuditEntry) -
         ON CONFLICT (project_id, name) DO UPDATE SET revision = revision + 1, is_enabled = excluded.is_enabled,
             updated_at = excluded.updated_at, title = excluded.title, preset = excluded.preset,
             transport = excluded.transport, address = excluded.address, allow = excluded.allow, sealed = excluded.sealed";
-    if find_project(tx.conn, saved.project)?.is_none() {
+    if !is_living(tx.conn, saved.project)? {
         return Ok(false);
     }
-    let (transport, address) = match &saved.address {
-        UpstreamAddress::Url(url) => ("http", url),
-        UpstreamAddress::Command(command) => ("command", command),
-    };
+    let (transport, address) = saved.address.to_columns();
     tx.conn.prepare_cached(UPSERT)?.execute(params![
         saved.project.to_bytes(),
         saved.name,
@@ -253,7 +213,7 @@ fn set_tool_names(tx: &Tx<'_>, project: ProjectId, style: &str, audit: &AuditEnt
     const UPSERT: &str = "
         INSERT INTO tool_naming (project_id, style) VALUES (?1, ?2)
         ON CONFLICT (project_id) DO UPDATE SET style = excluded.style";
-    if find_project(tx.conn, project)?.is_none() {
+    if !is_living(tx.conn, project)? {
         return Ok(false);
     }
     tx.conn.prepare_cached(UPSERT)?.execute((project.to_bytes(), style))?;
@@ -271,13 +231,7 @@ fn list_all_sealed(conn: &Connection) -> Result<Vec<Sealed>, StoreError> {
     let mut rows = statement.query([])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
-        let cells = Cells::new(row, "integration", String::new);
-        all.push(Sealed {
-            account: AccountId::from_bytes(cells.bytes(0, "account_id")?),
-            project: ProjectId::from_bytes(cells.bytes(1, "project_id")?),
-            name: cells.text(2, "name")?,
-            sealed: cells.blob(3, "sealed")?.to_vec(),
-        });
+        all.push(read_sealed(row)?);
     }
     Ok(all)
 }

@@ -1,16 +1,17 @@
 //! How a member leaves: its keys end, its session histories go, and what it saved becomes the heir's, all at once.
 
-use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Record, Seq, Timestamp, WorkspaceNo};
+use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::accounts::insert_audit;
 use super::batch::Tx;
-use super::bodies::{Bodies, Stored};
+use super::bodies::Bodies;
+use super::log::insert_change;
+use super::oversight::insert_audit;
 use super::projects::list_projects;
-use super::records::insert_change;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sessions::drop_sessions;
-use crate::{AuditEntry, MemberDeleted, StoreError, checksum};
+use crate::acts::stored::{Changed, broken};
+use crate::{AuditEntry, MemberDeleted, StoreError};
 
 pub(super) fn delete_member(
     tx: &mut Tx<'_>,
@@ -90,55 +91,41 @@ fn hand_over(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     for (project, seq) in owned {
-        let broken = || StoreError::Broken { table: "record", column: "seq", row: format!("{project}/{seq}") };
-        let stored = Bodies::new(tx.conn, *project).find(*seq)?.ok_or_else(broken)?;
-        let mut record = stored.record.clone();
-        record.author = to;
-        let is_draft = record.audience == Audience::Author(from);
-        if is_draft {
-            record.audience = Audience::Author(to);
-        }
-        update_owner(tx.conn, *project, &stored, &record)?;
-        if is_draft {
-            insert_change(tx, *project, record.workspace_no, "visibility", Some(*seq), at)?;
+        let absent = || broken(*project, *seq, "seq");
+        let stored = Bodies::new(tx.conn, *project).find(*seq)?.ok_or_else(absent)?;
+        let embedding = find_embedding(tx.conn, *project, *seq)?.ok_or_else(absent)?;
+        let fresh = stored.handed_over(*project, from, to, &embedding)?;
+        update_owner(tx.conn, *project, &fresh)?;
+        if fresh.record.audience != stored.record.audience {
+            insert_change(tx, *project, fresh.record.workspace_no, "visibility", Some(*seq), at)?;
         }
     }
     Ok(())
 }
 
-fn update_owner(conn: &Connection, project: ProjectId, stored: &Stored, fresh: &Record) -> Result<(), StoreError> {
+fn find_embedding(conn: &Connection, project: ProjectId, seq: Seq) -> Result<Option<Vec<u8>>, StoreError> {
+    const SELECT: &str = "SELECT embedding FROM record WHERE project_id = ?1 AND seq = ?2";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(seq.0)))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    Ok(Some(cells.blob(0, "embedding")?.to_vec()))
+}
+
+fn update_owner(conn: &Connection, project: ProjectId, fresh: &Changed) -> Result<(), StoreError> {
     const UPDATE: &str = "
         UPDATE record
         SET author_id = ?3, audience = ?4, checksum = ?5
         WHERE project_id = ?1 AND seq = ?2";
-    let shown = checksum::of_shown(project, fresh, stored.department);
-    let indexed = indexed_sum(conn, project, stored, fresh)?;
+    let Changed { record, checksum } = fresh;
     conn.prepare_cached(UPDATE)?.execute(params![
         project.to_bytes(),
-        integer(fresh.seq.0),
-        fresh.author.to_bytes(),
-        AudienceBytes::of(fresh.audience).as_slice(),
-        checksum::join(shown, indexed),
+        integer(record.seq.0),
+        record.author.to_bytes(),
+        AudienceBytes::of(record.audience).as_slice(),
+        checksum,
     ])?;
     Ok(())
-}
-
-/// The checksum over what indexes are built of, for the new audience. The old one has to fit first: a damaged record must
-/// not come out of this with a checksum that says it is whole.
-fn indexed_sum(conn: &Connection, project: ProjectId, stored: &Stored, fresh: &Record) -> Result<u32, StoreError> {
-    const SELECT: &str = "SELECT embedding FROM record WHERE project_id = ?1 AND seq = ?2";
-    let (old, seq) = (&stored.record, fresh.seq);
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), integer(seq.0)))?;
-    let broken = |column| StoreError::Broken { table: "record", column, row: format!("{project}/{seq}") };
-    let row = rows.next()?.ok_or_else(|| broken("seq"))?;
-    let embedding = Cells::new(row, "record", || format!("{project}/{seq}")).blob(0, "embedding")?;
-    let sum = |audience| checksum::of_indexed(project, seq, audience, &old.content, embedding);
-    if sum(old.audience) == checksum::indexed_half(stored.checksum) {
-        Ok(sum(fresh.audience))
-    } else {
-        Err(broken("checksum"))
-    }
 }
 
 /// Every workspace that knew the member's drafts knows the heir's instead.

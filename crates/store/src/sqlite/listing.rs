@@ -1,4 +1,4 @@
-//! What a project holds, for those who run it: workspaces, records, sizes.
+//! Lists of what a project holds: its workspaces and its records, page by page.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use mnemon_core::{Audience, ProjectId, RecordId, Seq, WorkspaceNo};
 use rusqlite::Connection;
 
 use super::batch::find_living;
-use super::bodies::{Bodies, Stored, find_seq};
+use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
 use super::rows::{Cells, integer};
-use crate::{Listed, RecordFilter, Size, StoreError, WorkspaceRow};
+use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
     const SELECT: &str = "
@@ -71,7 +71,7 @@ pub(super) fn list_records(
     };
     let seqs = list_places(conn, project, filter, workspace, before, rows_max)?;
     let mut bodies = Bodies::new(conn, project);
-    let found = seqs.into_iter().map(|seq| Ok(bodies.find(seq)?.map(to_listed)));
+    let found = seqs.into_iter().map(|seq| Ok(bodies.find(seq)?.map(Listed::from)));
     found.filter_map(Result::transpose).collect()
 }
 
@@ -135,32 +135,5 @@ fn list_places(
 pub(super) fn find_any(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
     let Some(seq) = find_seq(conn, project, id)? else { return Ok(None) };
     let stored = Bodies::new(conn, project).find(seq)?;
-    Ok(stored.filter(|stored| stored.is_within_reach).map(to_listed))
-}
-
-fn to_listed(stored: Stored) -> Listed {
-    Listed { record: stored.record, forgotten_at: stored.forgotten_at }
-}
-
-/// Looks through the whole project, but through no text: the length of a text stands before it.
-pub(super) fn list_sizes(conn: &Connection, project: ProjectId) -> Result<Vec<Size>, StoreError> {
-    const SELECT: &str = "
-        SELECT r.audience, COUNT(*), SUM(OCTET_LENGTH(r.content))
-        FROM record r
-        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = ?1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-        GROUP BY r.audience
-        ORDER BY r.audience";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query([project.to_bytes()])?;
-    let mut sizes = Vec::new();
-    while let Some(row) = rows.next()? {
-        let cells = Cells::new(row, "record", || project.to_string());
-        sizes.push(Size {
-            audience: cells.audience(0, "audience")?,
-            records: cells.count(1, "seq")?,
-            bytes: cells.count(2, "content")?,
-        });
-    }
-    Ok(sizes)
+    Ok(stored.filter(|stored| stored.is_within_reach).map(Listed::from))
 }

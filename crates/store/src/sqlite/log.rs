@@ -1,16 +1,18 @@
-//! Reading a project's change log.
+//! A project's change log, and the snapshots of what was derived from it.
 
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
-use rusqlite::{Connection, OptionalExtension, Row};
+use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
-use super::batch::find_living;
+use super::batch::{Tx, find_living};
 use super::error::no_such_project;
-use super::rows::{Cells, integer};
-use crate::{Change, Log, Present, StoreError, Tail, Workspace, checksum};
+use super::known_records::Touched;
+use super::rows::{Cells, integer, micros};
+use crate::acts::log::{read_present, read_snapshot};
+use crate::{Change, Log, Snapshot, StoreError, Tail, Workspace};
 
 /// A tail of at most this many places is read where it is asked for; see [`super::readers::Readers::read`].
 const SHORT_TAIL_MAX: u64 = 64;
@@ -53,6 +55,14 @@ impl Log for SqliteStore {
         self.memory.seqs.raise(project, seq);
         Ok(self.memory.seqs.find(project))
     }
+
+    async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.writer.write(move |tx| save_snapshot(tx, project, &snapshot)).await
+    }
+
+    async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError> {
+        self.readers.read_long(move |conn| find_snapshot(conn, project, workspace)).await
+    }
 }
 
 pub(super) fn load_seq(conn: &Connection, project: ProjectId) -> Result<Option<Seq>, StoreError> {
@@ -92,7 +102,7 @@ fn tail(
 ) -> Result<Tail, StoreError> {
     let end = load_seq(conn, project)?.ok_or_else(|| no_such_project(project))?;
     if !is_active(conn, project, no)? {
-        return Ok(Tail { upto: end, is_end: true, is_active: false, audiences: Vec::new(), changes: Vec::new() });
+        return Ok(Tail::ended(end));
     }
     let mut piece = list_saves(conn, project, no, after, rows_max)?;
     piece.extend(list_changes(conn, project, no, after, rows_max)?);
@@ -162,8 +172,7 @@ fn list_changes(
     let mut places = Vec::new();
     while let Some(row) = rows.next()? {
         let cells = Cells::new(row, "change", || project.to_string());
-        let record = if cells.is_null(1)? { None } else { Some(Seq(cells.count(1, "record_seq")?)) };
-        places.push(Place { at: Seq(cells.count(0, "seq")?), record });
+        places.push(Place { at: Seq(cells.count(0, "seq")?), record: cells.count_opt(1, "record_seq")?.map(Seq) });
     }
     Ok(places)
 }
@@ -176,23 +185,73 @@ fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq)
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), integer(seq.0), integer(no.0)))?;
     match rows.next()? {
-        Some(row) => read_present(row, project, seq).map(Change::Present),
+        Some(row) => read_present(row, 0, project, seq).map(Change::Present),
         None => Ok(Change::Absent(seq)),
     }
 }
 
-fn read_present(row: &Row<'_>, project: ProjectId, seq: Seq) -> Result<Present, StoreError> {
-    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    let present = Present {
-        seq,
-        audience: cells.audience(0, "audience")?,
-        content: cells.text(1, "content")?,
-        embedding: cells.blob(2, "embedding")?.to_vec(),
-    };
-    let sum = checksum::of_indexed(project, seq, present.audience, &present.content, &present.embedding);
-    if sum == checksum::indexed_half(cells.integer(3, "checksum")?) {
-        Ok(present)
-    } else {
-        Err(cells.broken("checksum"))
-    }
+/// Takes the next place of the log for something that happened to a record or to its whole workspace.
+pub(super) fn insert_change(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    no: WorkspaceNo,
+    kind: &str,
+    record: Option<Seq>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let seq = tx.take_seq(project)?;
+    let record = record.map(|record| integer(record.0));
+    let values = params![project.to_bytes(), integer(seq.0), integer(no.0), kind, record, micros(at)];
+    tx.conn.prepare_cached(INSERT)?.execute(values)?;
+    Ok(())
+}
+
+/// Keeps a snapshot of an active workspace unless a newer one is there.
+///
+/// One that was taken before a purge and arrives after it is dropped: it holds the very text that was to be gone.
+fn save_snapshot(tx: &mut Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Result<(), StoreError> {
+    const UPSERT: &str = "
+        INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
+        SELECT w.project_id, w.no, ?3, ?4
+        FROM workspace w
+        WHERE w.project_id = ?1 AND w.no = ?2 AND w.deleted_at IS NULL AND NOT EXISTS (
+            SELECT 1
+            FROM change c
+            WHERE c.project_id = ?1 AND c.workspace_no = ?2 AND c.seq > ?3 AND c.kind = 'purge')
+        ON CONFLICT (project_id, workspace_no) DO UPDATE
+        SET seq = excluded.seq, bytes = excluded.bytes
+        WHERE excluded.seq >= seq";
+    tx.touch_records(Touched::Nothing);
+    // Overwriting the old bytes would double the writing, of megabytes. They hold words at most, and compacting takes
+    // them away.
+    tx.conn.execute_batch("PRAGMA secure_delete = FAST")?;
+    let saved = tx.conn.prepare_cached(UPSERT)?.execute(params![
+        project.to_bytes(),
+        integer(snapshot.workspace.0),
+        integer(snapshot.seq.0),
+        snapshot.bytes,
+    ]);
+    tx.conn.execute_batch("PRAGMA secure_delete = ON")?;
+    saved?;
+    Ok(())
+}
+
+fn find_snapshot(
+    conn: &Connection,
+    project: ProjectId,
+    workspace: WorkspaceNo,
+) -> Result<Option<Snapshot>, StoreError> {
+    const SELECT: &str = "SELECT seq, bytes FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(workspace.0)))?;
+    rows.next()?.map(|row| read_snapshot(row, project, workspace)).transpose()
+}
+
+pub(super) fn delete_snapshot(conn: &Connection, project: ProjectId, workspace: WorkspaceNo) -> Result<(), StoreError> {
+    const DELETE: &str = "DELETE FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2";
+    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), integer(workspace.0)))?;
+    Ok(())
 }

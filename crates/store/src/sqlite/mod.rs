@@ -8,8 +8,6 @@
 //! is free over a better index, which made each save read its whole project. A statement whose index is gone then fails
 //! instead of crawling.
 
-mod accounts;
-mod administration;
 mod batch;
 mod bodies;
 mod company;
@@ -18,10 +16,8 @@ mod error;
 #[cfg(all(test, feature = "testing"))]
 mod faults;
 mod files;
-mod guarding;
 mod insert;
 mod integrations;
-mod keys;
 mod known_records;
 mod leaving;
 mod listing;
@@ -29,18 +25,17 @@ mod log;
 mod memory;
 mod migrate;
 mod oauth;
+mod oversight;
 mod people;
 mod projects;
-mod purging;
 mod rates;
 mod readers;
 mod records;
+mod retention;
 mod rows;
 mod sessions;
-mod snapshots;
 mod sources;
 mod transfer;
-mod usage;
 mod wal;
 mod writer;
 

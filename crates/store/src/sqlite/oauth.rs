@@ -1,16 +1,15 @@
 //! Clients, codes and connections.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, AuditId, ConnectionId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp};
-use rusqlite::{Connection, Row, params};
+use mnemon_core::{ConnectionId, CredentialHash, ProjectId, Timestamp};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::accounts::{insert_audit, note_if_changed};
 use super::batch::Tx;
-use super::rows::{Cells, micros};
-use crate::{
-    Actor, AuditEntry, ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption, StoreError,
-};
+use super::oversight::{insert_audit, note_if_changed};
+use super::rows::micros;
+use crate::acts::oauth::{Code, read_client, read_connection, read_grant};
+use crate::{AuditEntry, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption, StoreError};
 
 #[async_trait]
 impl Oauth for SqliteStore {
@@ -85,15 +84,7 @@ fn find_client(conn: &Connection, id: &str) -> Result<Option<OauthClient>, Store
     const SELECT: &str = "SELECT kind, known_at, name, redirect_uris FROM oauth_client WHERE id = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([id])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let cells = Cells::new(row, "oauth_client", || id.to_owned());
-    Ok(Some(OauthClient {
-        id: id.to_owned(),
-        kind: cells.word(0, "kind", ClientKind::parse)?,
-        name: cells.text_opt(2, "name")?,
-        redirect_uris: cells.text(3, "redirect_uris")?.lines().map(str::to_owned).collect(),
-        known_at: cells.time(1, "known_at")?,
-    }))
+    rows.next()?.map(|row| read_client(row, id)).transpose()
 }
 
 fn insert_code(conn: &Connection, code: &NewCode) -> Result<(), StoreError> {
@@ -115,96 +106,41 @@ fn insert_code(conn: &Connection, code: &NewCode) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A stored code, with the key that it stands for.
-struct Code {
-    is_used: bool,
-    connection: Option<ConnectionId>,
-    expires_at: Timestamp,
-    challenge: String,
-    client: String,
-    redirect_uri: String,
-    key_revoked: bool,
-    account: AccountId,
-    project: ProjectId,
-    member: MemberId,
-}
-
 fn redeem_code(tx: &mut Tx<'_>, redemption: &Redemption) -> Result<Redeemed, StoreError> {
     const USE: &str = "UPDATE oauth_code SET used_at = ?2, connection_id = ?3 WHERE hash = ?1";
     let Some(code) = find_code(tx.conn, &redemption.code)? else { return Ok(Redeemed::Refused) };
     if code.is_used {
         return end_replayed(tx, &code, redemption);
     }
-    let is_right = code.expires_at > redemption.now
-        && code.client == redemption.client
-        && redemption.redirect_uri.as_ref().is_none_or(|uri| *uri == code.redirect_uri)
-        && code.challenge == redemption.challenge
-        && !code.key_revoked;
+    let is_right = code.admits(redemption);
     let made = is_right.then(|| redemption.id.to_bytes());
     tx.conn.prepare_cached(USE)?.execute((redemption.code.as_bytes(), micros(redemption.now), made))?;
     if !is_right {
         return Ok(Redeemed::Refused);
     }
     insert_connection(tx.conn, redemption)?;
-    insert_audit(
-        tx.conn,
-        &line(&code, redemption, 0, Actor::Member(code.member), "connection.create", redemption.id),
-        1,
-    )?;
+    insert_audit(tx.conn, &code.created(redemption), 1)?;
     Ok(Redeemed::Done)
 }
 
 fn find_code(conn: &Connection, hash: &CredentialHash) -> Result<Option<Code>, StoreError> {
     const SELECT: &str = "
-        SELECT c.used_at, c.connection_id, c.expires_at, c.challenge, c.client_id, c.redirect_uri,
-            k.revoked_at, k.account_id, k.project_id, k.member_id
+        SELECT c.used_at IS NOT NULL, c.connection_id, c.expires_at, c.challenge, c.client_id, c.redirect_uri,
+            k.revoked_at IS NOT NULL, k.account_id, k.project_id, k.member_id
         FROM oauth_code c
         JOIN api_key k ON k.id = c.key_id
         WHERE c.hash = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([hash.as_bytes()])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let cells = Cells::new(row, "oauth_code", String::new);
-    Ok(Some(Code {
-        is_used: !cells.is_null(0)?,
-        connection: cells.bytes_opt(1, "connection_id")?.map(ConnectionId::from_bytes),
-        expires_at: cells.time(2, "expires_at")?,
-        challenge: cells.text(3, "challenge")?,
-        client: cells.text(4, "client_id")?,
-        redirect_uri: cells.text(5, "redirect_uri")?,
-        key_revoked: !cells.is_null(6)?,
-        account: AccountId::from_bytes(cells.bytes(7, "account_id")?),
-        project: ProjectId::from_bytes(cells.bytes(8, "project_id")?),
-        member: MemberId::from_bytes(cells.bytes(9, "member_id")?),
-    }))
+    rows.next()?.map(Code::read).transpose()
 }
 
 /// A used code came again: somebody else has it. What it gave ends.
 fn end_replayed(tx: &mut Tx<'_>, code: &Code, redemption: &Redemption) -> Result<Redeemed, StoreError> {
     let Some(connection) = code.connection else { return Ok(Redeemed::Refused) };
     let changed = revoke(tx.conn, connection, redemption.now)?;
-    note_if_changed(tx, changed, &line(code, redemption, 1, Actor::Service, "connection.revoke", connection))?;
+    note_if_changed(tx, changed, &code.revoked(redemption, connection))?;
     Ok(Redeemed::Replayed)
-}
-
-fn line(
-    code: &Code,
-    redemption: &Redemption,
-    at: usize,
-    actor: Actor,
-    action: &'static str,
-    subject: ConnectionId,
-) -> AuditEntry {
-    let id: AuditId = redemption.audit[at];
-    AuditEntry {
-        id,
-        account: code.account,
-        project: Some(code.project),
-        at: redemption.now,
-        actor,
-        action: action.into(),
-        subject: subject.to_string(),
-    }
 }
 
 fn insert_connection(conn: &Connection, redemption: &Redemption) -> Result<(), StoreError> {
@@ -228,23 +164,13 @@ fn insert_connection(conn: &Connection, redemption: &Redemption) -> Result<(), S
 
 fn find_grant(conn: &Connection, hash: &CredentialHash) -> Result<Option<Grant>, StoreError> {
     const SELECT: &str = "
-        SELECT c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at
+        SELECT c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
         FROM connection c
         JOIN api_key k ON k.id = c.key_id
         WHERE c.hash = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([hash.as_bytes()])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let id = ConnectionId::from_bytes(Cells::new(row, "connection", String::new).bytes(0, "id")?);
-    let cells = Cells::new(row, "connection", || id.to_string());
-    Ok(Some(Grant {
-        id,
-        key_hash: CredentialHash::from_bytes(cells.bytes(1, "hash")?),
-        client: cells.text(2, "client_id")?,
-        resource: cells.text(3, "resource")?,
-        expires_at: cells.time(4, "expires_at")?,
-        is_revoked: !cells.is_null(5)?,
-    }))
+    rows.next()?.map(|row| read_grant(row, 0)).transpose()
 }
 
 fn list_connections(conn: &Connection, project: ProjectId) -> Result<Vec<ConnectionRow>, StoreError> {
@@ -272,24 +198,6 @@ fn find_connection(conn: &Connection, id: ConnectionId) -> Result<Option<Connect
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([id.to_bytes()])?;
     rows.next()?.map(read_connection).transpose()
-}
-
-fn read_connection(row: &Row<'_>) -> Result<ConnectionRow, StoreError> {
-    let id = ConnectionId::from_bytes(Cells::new(row, "connection", String::new).bytes(0, "id")?);
-    let cells = Cells::new(row, "connection", || id.to_string());
-    Ok(ConnectionRow {
-        id,
-        project: ProjectId::from_bytes(cells.bytes(1, "project_id")?),
-        account: AccountId::from_bytes(cells.bytes(2, "account_id")?),
-        member: MemberId::from_bytes(cells.bytes(3, "member_id")?),
-        key: KeyId::from_bytes(cells.bytes(4, "key_id")?),
-        client: cells.text(9, "client_id")?,
-        client_name: cells.text_opt(10, "client_name")?,
-        created_at: cells.time(5, "created_at")?,
-        expires_at: cells.time(6, "expires_at")?,
-        revoked_at: cells.time_opt(7, "revoked_at")?,
-        last_used_at: cells.time_opt(8, "last_used_at")?,
-    })
 }
 
 fn revoke(conn: &Connection, id: ConnectionId, at: Timestamp) -> Result<usize, StoreError> {

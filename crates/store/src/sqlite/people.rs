@@ -1,20 +1,179 @@
-//! The accounts, departments and members that there are, and changing them. How a member leaves is in `leaving.rs`.
+//! Accounts, departments and members. Projects are in `projects.rs`; how a member leaves is in `leaving.rs`.
 
+use async_trait::async_trait;
 use mnemon_core::{
-    Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, PlanName, Role, Subscription,
+    Account, AccountId, Audience, Department, DepartmentId, Member, MemberId, Project, ProjectId, Subscription,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::accounts::{insert_audit, note_if_changed};
+use super::SqliteStore;
 use super::batch::Tx;
-use super::rows::{AudienceBytes, Cells, integer, micros_opt};
-use crate::{AuditEntry, DepartmentDeleted, StoreError};
+use super::credentials::insert_key;
+use super::leaving::delete_member;
+use super::oversight::{insert_audit, note_if_changed};
+use super::projects::{delete_project, find_project, insert_project, list_projects};
+use super::rows::{AudienceBytes, integer, micros, micros_opt};
+use crate::acts::people::{read_account, read_department, read_member};
+use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
 
-pub(super) fn list_accounts(
-    conn: &Connection,
-    after: Option<AccountId>,
-    rows_max: usize,
-) -> Result<Vec<Account>, StoreError> {
+#[async_trait]
+impl People for SqliteStore {
+    async fn has_accounts(&self) -> Result<bool, StoreError> {
+        self.readers.read(has_accounts)
+    }
+
+    async fn insert_first(
+        &self,
+        account: Account,
+        project: Project,
+        member: Member,
+        key: NewKey,
+        audit: Vec<AuditEntry>,
+        only_first: bool,
+    ) -> Result<bool, StoreError> {
+        let act = move |tx: &mut Tx<'_>| {
+            if only_first && has_accounts(tx.conn)? {
+                return Ok(false);
+            }
+            tx.touch_people();
+            insert_account(tx.conn, &account)?;
+            insert_project(tx.conn, &project)?;
+            insert_member(tx.conn, &member)?;
+            insert_key(tx.conn, &key)?;
+            audit.iter().try_for_each(|entry| insert_audit(tx.conn, entry, 1))?;
+            Ok(true)
+        };
+        self.writer.write(act).await
+    }
+
+    async fn insert_account(&self, account: Account, audit: AuditEntry) -> Result<(), StoreError> {
+        self.change_people(audit, move |conn| insert_account(conn, &account)).await
+    }
+
+    async fn update_subscription(
+        &self,
+        account: AccountId,
+        subscription: Subscription,
+        audit: AuditEntry,
+    ) -> Result<bool, StoreError> {
+        const UPDATE: &str = "UPDATE account SET plan = ?2, paid_until = ?3, is_suspended = ?4 WHERE id = ?1";
+        let act = move |tx: &mut Tx<'_>| {
+            let changed = tx.conn.prepare_cached(UPDATE)?.execute(params![
+                account.to_bytes(),
+                subscription.plan.map(|plan| plan.as_str()),
+                micros_opt(subscription.paid_until),
+                subscription.is_suspended,
+            ])?;
+            note_if_changed(tx, changed, &audit)
+        };
+        self.writer.write(act).await
+    }
+
+    async fn list_accounts(&self, after: Option<AccountId>, rows_max: usize) -> Result<Vec<Account>, StoreError> {
+        self.readers.read_long(move |conn| list_accounts(conn, after, rows_max)).await
+    }
+
+    async fn find_account(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        self.readers.read(|conn| find_account(conn, id))
+    }
+
+    async fn insert_project(&self, project: Project, audit: AuditEntry) -> Result<(), StoreError> {
+        self.change_people(audit, move |conn| insert_project(conn, &project)).await
+    }
+
+    async fn list_projects(&self, account: AccountId) -> Result<Vec<Project>, StoreError> {
+        self.readers.read_long(move |conn| list_projects(conn, account)).await
+    }
+
+    async fn find_project(&self, id: ProjectId) -> Result<Option<Project>, StoreError> {
+        self.readers.read(|conn| find_project(conn, id))
+    }
+
+    async fn delete_project(&self, account: AccountId, id: ProjectId, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| delete_project(tx, account, id, &audit)).await
+    }
+
+    async fn insert_department(&self, department: Department, audit: AuditEntry) -> Result<(), StoreError> {
+        self.change_people(audit, move |conn| insert_department(conn, &department)).await
+    }
+
+    async fn list_departments(&self, account: AccountId) -> Result<Vec<Department>, StoreError> {
+        self.readers.read_long(move |conn| list_departments(conn, account)).await
+    }
+
+    async fn update_department(&self, department: Department, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| update_department(tx, &department, &audit)).await
+    }
+
+    async fn delete_department(
+        &self,
+        account: AccountId,
+        id: DepartmentId,
+        audit: AuditEntry,
+    ) -> Result<DepartmentDeleted, StoreError> {
+        self.writer.write(move |tx| delete_department(tx, account, id, &audit)).await
+    }
+
+    async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError> {
+        self.change_people(audit, move |conn| insert_member(conn, &member)).await
+    }
+
+    async fn list_members(&self, account: AccountId) -> Result<Vec<Member>, StoreError> {
+        self.readers.read_long(move |conn| list_members(conn, account)).await
+    }
+
+    async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| update_member(tx, &member, &audit)).await
+    }
+
+    async fn delete_member(
+        &self,
+        account: AccountId,
+        id: MemberId,
+        hand_over_to: Option<MemberId>,
+        audit: AuditEntry,
+    ) -> Result<MemberDeleted, StoreError> {
+        self.writer.write(move |tx| delete_member(tx, account, id, hand_over_to, &audit)).await
+    }
+}
+
+impl SqliteStore {
+    /// Does one change to the people together with its audit row.
+    async fn change_people(
+        &self,
+        audit: AuditEntry,
+        change: impl Fn(&Connection) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let act = move |tx: &mut Tx<'_>| {
+            tx.touch_people();
+            change(tx.conn)?;
+            insert_audit(tx.conn, &audit, 1)
+        };
+        self.writer.write(act).await
+    }
+}
+
+fn has_accounts(conn: &Connection) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM account)";
+    Ok(conn.prepare_cached(SELECT)?.query_row([], |row| row.get(0))?)
+}
+
+fn insert_account(conn: &Connection, account: &Account) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO account (id, plan, paid_until, is_suspended, created_at, name)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    conn.prepare_cached(INSERT)?.execute(params![
+        account.id.to_bytes(),
+        account.subscription.plan.map(|plan| plan.as_str()),
+        micros_opt(account.subscription.paid_until),
+        account.subscription.is_suspended,
+        micros(account.created_at),
+        account.name,
+    ])?;
+    Ok(())
+}
+
+fn list_accounts(conn: &Connection, after: Option<AccountId>, rows_max: usize) -> Result<Vec<Account>, StoreError> {
     const SELECT: &str = "
         SELECT id, plan, paid_until, is_suspended, created_at, name
         FROM account
@@ -32,7 +191,7 @@ pub(super) fn list_accounts(
     Ok(accounts)
 }
 
-pub(super) fn find_account(conn: &Connection, id: AccountId) -> Result<Option<Account>, StoreError> {
+fn find_account(conn: &Connection, id: AccountId) -> Result<Option<Account>, StoreError> {
     const SELECT: &str = "
         SELECT id, plan, paid_until, is_suspended, created_at, name
         FROM account
@@ -42,22 +201,15 @@ pub(super) fn find_account(conn: &Connection, id: AccountId) -> Result<Option<Ac
     rows.next()?.map(read_account).transpose()
 }
 
-fn read_account(row: &Row<'_>) -> Result<Account, StoreError> {
-    let id = AccountId::from_bytes(Cells::new(row, "account", String::new).bytes(0, "id")?);
-    let cells = Cells::new(row, "account", || id.to_string());
-    Ok(Account {
-        id,
-        name: cells.text(5, "name")?,
-        subscription: Subscription {
-            plan: cells.word_opt(1, "plan", PlanName::parse)?,
-            paid_until: cells.time_opt(2, "paid_until")?,
-            is_suspended: cells.flag(3, "is_suspended")?,
-        },
-        created_at: cells.time(4, "created_at")?,
-    })
+fn insert_department(conn: &Connection, department: &Department) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO department (account_id, id, parent_id, name) VALUES (?1, ?2, ?3, ?4)";
+    let parent = department.parent.map(|parent| parent.to_bytes());
+    let values = (department.account.to_bytes(), department.id.to_bytes(), parent, &department.name);
+    conn.prepare_cached(INSERT)?.execute(values)?;
+    Ok(())
 }
 
-pub(super) fn list_departments(conn: &Connection, account: AccountId) -> Result<Vec<Department>, StoreError> {
+fn list_departments(conn: &Connection, account: AccountId) -> Result<Vec<Department>, StoreError> {
     const SELECT: &str = "
         SELECT id, parent_id, name
         FROM department
@@ -67,22 +219,12 @@ pub(super) fn list_departments(conn: &Connection, account: AccountId) -> Result<
     let mut rows = statement.query([account.to_bytes()])?;
     let mut departments = Vec::new();
     while let Some(row) = rows.next()? {
-        let cells = Cells::new(row, "department", || account.to_string());
-        departments.push(Department {
-            id: DepartmentId::from_bytes(cells.bytes(0, "id")?),
-            account,
-            parent: cells.bytes_opt(1, "parent_id")?.map(DepartmentId::from_bytes),
-            name: cells.text(2, "name")?,
-        });
+        departments.push(read_department(row, account)?);
     }
     Ok(departments)
 }
 
-pub(super) fn update_department(
-    tx: &mut Tx<'_>,
-    department: &Department,
-    audit: &AuditEntry,
-) -> Result<bool, StoreError> {
+fn update_department(tx: &mut Tx<'_>, department: &Department, audit: &AuditEntry) -> Result<bool, StoreError> {
     const UPDATE: &str = "UPDATE department SET parent_id = ?3, name = ?4 WHERE account_id = ?1 AND id = ?2";
     let parent = department.parent.map(|parent| parent.to_bytes());
     let values = (department.account.to_bytes(), department.id.to_bytes(), parent, &department.name);
@@ -90,7 +232,7 @@ pub(super) fn update_department(
     note_if_changed(tx, changed, audit)
 }
 
-pub(super) fn delete_department(
+fn delete_department(
     tx: &mut Tx<'_>,
     account: AccountId,
     id: DepartmentId,
@@ -140,7 +282,23 @@ fn is_memory_of(conn: &Connection, account: AccountId, id: DepartmentId) -> Resu
     Ok(conn.prepare_cached(SELECT)?.query_row(values, |row| row.get(0))?)
 }
 
-pub(super) fn list_members(conn: &Connection, account: AccountId) -> Result<Vec<Member>, StoreError> {
+fn insert_member(conn: &Connection, member: &Member) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO member (account_id, id, department_id, role, access_until, created_at, name)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    conn.prepare_cached(INSERT)?.execute(params![
+        member.account.to_bytes(),
+        member.id.to_bytes(),
+        member.department.map(|department| department.to_bytes()),
+        member.role.as_str(),
+        micros_opt(member.access_until),
+        micros(member.created_at),
+        member.name,
+    ])?;
+    Ok(())
+}
+
+fn list_members(conn: &Connection, account: AccountId) -> Result<Vec<Member>, StoreError> {
     const SELECT: &str = "
         SELECT id, department_id, role, access_until, created_at, name
         FROM member
@@ -155,21 +313,7 @@ pub(super) fn list_members(conn: &Connection, account: AccountId) -> Result<Vec<
     Ok(members)
 }
 
-fn read_member(row: &Row<'_>, account: AccountId) -> Result<Member, StoreError> {
-    let id = MemberId::from_bytes(Cells::new(row, "member", || account.to_string()).bytes(0, "id")?);
-    let cells = Cells::new(row, "member", || format!("{account}/{id}"));
-    Ok(Member {
-        id,
-        account,
-        department: cells.bytes_opt(1, "department_id")?.map(DepartmentId::from_bytes),
-        name: cells.text(5, "name")?,
-        role: cells.word(2, "role", Role::parse)?,
-        access_until: cells.time_opt(3, "access_until")?,
-        created_at: cells.time(4, "created_at")?,
-    })
-}
-
-pub(super) fn update_member(tx: &mut Tx<'_>, member: &Member, audit: &AuditEntry) -> Result<bool, StoreError> {
+fn update_member(tx: &mut Tx<'_>, member: &Member, audit: &AuditEntry) -> Result<bool, StoreError> {
     const UPDATE: &str = "
         UPDATE member
         SET department_id = ?3, role = ?4, access_until = ?5, name = ?6

@@ -1,14 +1,24 @@
-//! The projects of an account, and the end of one.
+//! Projects, and the end of one.
 
 use mnemon_core::{AccountId, Project, ProjectId, WorkspaceNo};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
-use super::accounts::insert_audit;
 use super::batch::Tx;
 use super::integrations;
-use super::records::insert_change;
+use super::log::insert_change;
+use super::oversight::insert_audit;
 use super::rows::{Cells, micros};
+use crate::acts::people::read_project;
 use crate::{AuditEntry, StoreError};
+
+pub(super) fn insert_project(conn: &Connection, project: &Project) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO project (id, account_id, seq, live_records, created_at, deleted_at, name)
+        VALUES (?1, ?2, 0, 0, ?3, NULL, ?4)";
+    let values = (project.id.to_bytes(), project.account.to_bytes(), micros(project.created_at), &project.name);
+    conn.prepare_cached(INSERT)?.execute(values)?;
+    Ok(())
+}
 
 pub(super) fn list_projects(conn: &Connection, account: AccountId) -> Result<Vec<Project>, StoreError> {
     const SELECT: &str = "
@@ -33,17 +43,6 @@ pub(super) fn find_project(conn: &Connection, id: ProjectId) -> Result<Option<Pr
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([id.to_bytes()])?;
     rows.next()?.map(read_project).transpose()
-}
-
-fn read_project(row: &Row<'_>) -> Result<Project, StoreError> {
-    let id = ProjectId::from_bytes(Cells::new(row, "project", String::new).bytes(0, "id")?);
-    let cells = Cells::new(row, "project", || id.to_string());
-    Ok(Project {
-        id,
-        account: AccountId::from_bytes(cells.bytes(1, "account_id")?),
-        name: cells.text(3, "name")?,
-        created_at: cells.time(2, "created_at")?,
-    })
 }
 
 /// Ends a project and every workspace in it. Readers look at the workspace of a record anyway: with those ended, each of

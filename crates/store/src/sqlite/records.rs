@@ -1,19 +1,23 @@
-//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`.
+//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`, lists
+//! by `listing.rs`.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
-use rusqlite::{Connection, Row, params};
+use rusqlite::Connection;
 
 use super::SqliteStore;
-use super::accounts::insert_audit;
 use super::batch::Tx;
 use super::bodies::{Bodies, find_seq};
 use super::insert::insert;
 use super::known_records::Touched;
+use super::listing::{find_any, list_records, list_workspaces};
+use super::log::insert_change;
+use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
-use crate::{AuditEntry, Brief, Insert, Inserted, Records, StoreError};
+use crate::acts::records::read_brief;
+use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
 
 /// As many records are read where they are asked for; see [`super::readers::Readers::read`].
 const SHORT_READ_MAX: usize = 64;
@@ -92,6 +96,24 @@ impl Records for SqliteStore {
             briefs.dedup_by_key(|brief| brief.seq);
             Ok(briefs)
         })
+    }
+
+    async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
+        self.readers.read_long(move |conn| list_workspaces(conn, project)).await
+    }
+
+    async fn list_records(
+        &self,
+        project: ProjectId,
+        filter: RecordFilter,
+        before: Option<Seq>,
+        rows_max: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, rows_max)).await
+    }
+
+    async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
+        self.readers.read_at_once(|conn| find_any(conn, project, id))
     }
 
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
@@ -197,23 +219,6 @@ fn list_by_fact_key(
     Ok(())
 }
 
-fn read_brief(row: &Row<'_>, project: ProjectId) -> Result<Brief, StoreError> {
-    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
-    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    let given_fact_key = if cells.flag(4, "is_key_given")? { Some(cells.text(5, "fact_key")?) } else { None };
-    Ok(Brief {
-        id: RecordId::from_bytes(cells.bytes(1, "id")?),
-        seq,
-        workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
-        audience: cells.audience(3, "audience")?,
-        given_fact_key,
-        content_hash: cells.content_hash(6, "content_hash")?,
-        source_id: cells.text_opt(7, "source_id")?,
-        source_hash: cells.text_opt(8, "source_hash")?,
-        valid_until: cells.time_opt(9, "valid_until")?,
-    })
-}
-
 fn forget(tx: &mut Tx<'_>, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, StoreError> {
     const UPDATE: &str = "UPDATE record SET forgotten_at = ?3 WHERE project_id = ?1 AND seq = ?2";
     let mut forgotten = Vec::new();
@@ -249,7 +254,7 @@ fn find_living_place(
     let mut rows = statement.query((project.to_bytes(), integer(seq.0)))?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    Ok(Some((RecordId::from_bytes(cells.bytes(0, "id")?), WorkspaceNo(cells.count(1, "workspace_no")?))))
+    Ok(Some((cells.id(0, "id")?, WorkspaceNo(cells.count(1, "workspace_no")?))))
 }
 
 fn restore(
@@ -321,23 +326,4 @@ fn count_living(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Resul
     let mut statement = conn.prepare_cached(SELECT)?;
     let count: i64 = statement.query_row((project.to_bytes(), integer(no.0)), |row| row.get(0))?;
     Ok(u64::try_from(count).unwrap_or(0))
-}
-
-/// Takes the next place of the log for something that happened to a record or to its whole workspace.
-pub(super) fn insert_change(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    no: WorkspaceNo,
-    kind: &str,
-    record: Option<Seq>,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    const INSERT: &str = "
-        INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let seq = tx.take_seq(project)?;
-    let record = record.map(|record| integer(record.0));
-    let values = params![project.to_bytes(), integer(seq.0), integer(no.0), kind, record, micros(at)];
-    tx.conn.prepare_cached(INSERT)?.execute(values)?;
-    Ok(())
 }

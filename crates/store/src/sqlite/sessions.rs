@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
-use super::accounts::insert_audit;
 use super::batch::Tx;
+use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
+use crate::acts::sessions::{read_session, read_session_part};
 use crate::{AuditEntry, Session, SessionAppend, SessionAppended, SessionPart, Sessions, StoreError};
 
 #[async_trait]
@@ -92,34 +93,13 @@ fn list_sessions(
     Ok(sessions)
 }
 
-fn read_session(row: &Row<'_>, project: ProjectId) -> Result<Session, StoreError> {
-    let id = SessionId::from_bytes(Cells::new(row, "session", || project.to_string()).bytes(0, "id")?);
-    let cells = Cells::new(row, "session", || format!("{project}/{id}"));
-    Ok(Session {
-        id,
-        member: MemberId::from_bytes(cells.bytes(1, "member_id")?),
-        client: cells.text(11, "client")?,
-        name: cells.text(12, "name")?,
-        bytes: cells.count(2, "bytes")?,
-        kept_bytes: cells.count(3, "kept_bytes")?,
-        redacted: cells.count(4, "redacted")?,
-        chain: cells.bytes(5, "chain")?,
-        last_start: cells.count(6, "last_start")?,
-        last_chain: cells.bytes(7, "last_chain")?,
-        modified_at: cells.time(8, "modified_at")?,
-        created_at: cells.time(9, "created_at")?,
-        updated_at: cells.time(10, "updated_at")?,
-    })
-}
-
 fn append_session(tx: &mut Tx<'_>, append: &SessionAppend) -> Result<SessionAppended, StoreError> {
     if !belongs(tx.conn, append.project, append.member)? {
         let (project, member) = (append.project, append.member);
         return Err(StoreError::Failed(format!("there is no project {project} with a member {member}")));
     }
     let found = find_session(tx.conn, append.project, append.member, &append.client, &append.name)?;
-    let stands = found.as_ref().map_or((0, [0; 32]), |session| (session.bytes, session.chain));
-    if stands != (append.start, append.chain) {
+    if !append.fits(found.as_ref()) {
         return Ok(SessionAppended::Elsewhere(found));
     }
     let replaced = match &found {
@@ -228,7 +208,7 @@ fn shrink(conn: &Connection, project: ProjectId, volume_bytes_max: u64) -> Resul
         let mut rows = statement.query([project.to_bytes()])?;
         let Some(row) = rows.next()? else { return Ok(()) };
         let cells = Cells::new(row, "session_part", || project.to_string());
-        let session = SessionId::from_bytes(cells.bytes(0, "session_id")?);
+        let session = cells.id(0, "session_id")?;
         let freed = take_part(conn, project, session, cells.count(1, "start")?)?;
         conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), session.to_bytes(), integer(freed)))?;
         over = over.saturating_sub(freed);
@@ -250,14 +230,7 @@ fn find_session_part(
         LIMIT 1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), session.to_bytes(), integer(at)))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let cells = Cells::new(row, "session_part", || format!("{project}/{session}/{at}"));
-    Ok(Some(SessionPart {
-        start: cells.count(0, "start")?,
-        size: cells.count(1, "size")?,
-        kept_bytes: cells.count(2, "kept_bytes")?,
-        body: cells.blob(3, "body")?.to_vec(),
-    }))
+    rows.next()?.map(|row| read_session_part(row, project, session, at)).transpose()
 }
 
 fn delete_session(tx: &mut Tx<'_>, project: ProjectId, id: SessionId, audit: &AuditEntry) -> Result<bool, StoreError> {

@@ -1,12 +1,13 @@
 //! What is known of sources, per audience.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
+use mnemon_core::{Audience, ProjectId, Seq, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::known_records::Touched;
-use super::rows::{AudienceBytes, Cells, integer, micros};
+use super::rows::{AudienceBytes, integer, micros};
+use crate::acts::sources::read_part;
 use crate::{SourcePart, Sources, StoreError};
 
 #[async_trait]
@@ -49,24 +50,14 @@ fn list_parts(
     parts: &mut Vec<SourcePart>,
 ) -> Result<(), StoreError> {
     const SELECT: &str = "
-        SELECT audience, known_seq, confirmed_seq, known_hash, confirmed_hash
+        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
         FROM source
         WHERE project_id = ?1 AND source_id = ?2
         ORDER BY audience";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), source_id))?;
     while let Some(row) = rows.next()? {
-        let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
-        parts.push(SourcePart {
-            source_id: source_id.to_owned(),
-            audience: cells.audience(0, "audience")?,
-            state: SourceState {
-                known_seq: Seq(cells.count(1, "known_seq")?),
-                confirmed_seq: Seq(cells.count(2, "confirmed_seq")?),
-                known_hash: cells.text_opt(3, "known_hash")?,
-                confirmed_hash: cells.text_opt(4, "confirmed_hash")?,
-            },
-        });
+        parts.push(read_part(row, project)?);
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, move_everyt
 use crate::conformance::{House, at, audit, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
-use crate::{Administration, ClientKind, Day, Idempotency, OauthClient, RecordFilter, Store, StoreError, Usage};
+use crate::{ClientKind, Day, Idempotency, OauthClient, RecordFilter, Records, Store, StoreError, Usage};
 
 /// How many records the larger project has: more than one piece.
 const MANY: usize = 1_234;

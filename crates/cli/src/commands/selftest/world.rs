@@ -13,7 +13,7 @@ use mnemon_engine::{CallContext, Engine, EngineConfig, SystemIds};
 use mnemon_gateway::Outgoing;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
-use mnemon_store::{Accounts, Store};
+use mnemon_store::{People, Store};
 
 use super::chance::{Chance, MovedClock};
 use super::model::{Model, Person};

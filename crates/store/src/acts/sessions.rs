@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId, Timestamp};
 
-use crate::{AuditEntry, StoreError};
+use super::AuditEntry;
+use crate::StoreError;
+use crate::rows::{Cells, Row};
 
 /// Keeping session histories.
 #[async_trait]
@@ -110,6 +112,12 @@ pub struct SessionAppend {
 }
 
 impl SessionAppend {
+    /// Whether the session stands where the append says it does.
+    pub(crate) fn fits(&self, found: Option<&Session>) -> bool {
+        let stands = found.map_or((0, [0; 32]), |session| (session.bytes, session.chain));
+        stands == (self.start, self.chain)
+    }
+
     /// The session after the append, which takes the place of a part with so many bytes of text.
     pub(crate) fn grown(&self, before: Option<Session>, replaced_bytes: u64) -> Session {
         let (id, created_at) = before.as_ref().map_or((self.id, self.at), |session| (session.id, session.created_at));
@@ -152,4 +160,39 @@ pub enum SessionAppended {
     Done(Session),
     /// The session stands elsewhere, or does not exist though the append goes on in its midst. Nothing was changed.
     Elsewhere(Option<Session>),
+}
+
+pub(crate) fn read_session<R: Row>(row: &R, project: ProjectId) -> Result<Session, StoreError> {
+    let id: SessionId = Cells::new(row, "session", || project.to_string()).id(0, "id")?;
+    let cells = Cells::new(row, "session", || format!("{project}/{id}"));
+    Ok(Session {
+        id,
+        member: cells.id(1, "member_id")?,
+        client: cells.text(11, "client")?,
+        name: cells.text(12, "name")?,
+        bytes: cells.count(2, "bytes")?,
+        kept_bytes: cells.count(3, "kept_bytes")?,
+        redacted: cells.count(4, "redacted")?,
+        chain: cells.bytes(5, "chain")?,
+        last_start: cells.count(6, "last_start")?,
+        last_chain: cells.bytes(7, "last_chain")?,
+        modified_at: cells.time(8, "modified_at")?,
+        created_at: cells.time(9, "created_at")?,
+        updated_at: cells.time(10, "updated_at")?,
+    })
+}
+
+pub(crate) fn read_session_part<R: Row>(
+    row: &R,
+    project: ProjectId,
+    session: SessionId,
+    at: u64,
+) -> Result<SessionPart, StoreError> {
+    let cells = Cells::new(row, "session_part", || format!("{project}/{session}/{at}"));
+    Ok(SessionPart {
+        start: cells.count(0, "start")?,
+        size: cells.count(1, "size")?,
+        kept_bytes: cells.count(2, "kept_bytes")?,
+        body: cells.blob(3, "body")?.to_vec(),
+    })
 }

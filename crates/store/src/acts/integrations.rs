@@ -4,7 +4,9 @@
 use async_trait::async_trait;
 use mnemon_core::{AccountId, ProjectId, Timestamp};
 
-use crate::{AuditEntry, StoreError};
+use super::AuditEntry;
+use crate::StoreError;
+use crate::rows::{Cells, Row};
 
 /// Keeping integrations.
 #[async_trait]
@@ -165,4 +167,84 @@ pub struct Resealed {
     pub old: Sealed,
     /// The new bytes.
     pub sealed: Vec<u8>,
+}
+
+impl UpstreamAddress {
+    /// The words that storage keeps: the transport and the address.
+    pub(crate) fn to_columns(&self) -> (&'static str, &str) {
+        match self {
+            Self::Url(url) => ("http", url),
+            Self::Command(command) => ("command", command),
+        }
+    }
+}
+
+/// Reads an integration, without its tools.
+pub(crate) fn read_integration<R: Row>(row: &R, project: ProjectId) -> Result<IntegrationRow, StoreError> {
+    let name = Cells::new(row, "integration", || project.to_string()).text(0, "name")?;
+    let cells = Cells::new(row, "integration", || format!("{project}/{name}"));
+    let address = cells.text(9, "address")?;
+    Ok(IntegrationRow {
+        title: cells.text(6, "title")?,
+        preset: cells.text_opt(7, "preset")?,
+        address: match cells.text(8, "transport")?.as_str() {
+            "http" => UpstreamAddress::Url(address),
+            "command" => UpstreamAddress::Command(address),
+            _ => return Err(cells.broken("transport")),
+        },
+        sealed: cells.blob_opt(11, "sealed")?.map(<[u8]>::to_vec),
+        allow: cells.lines(10, "allow")?,
+        is_enabled: cells.flag(2, "is_enabled")?,
+        revision: cells.count(1, "revision")?,
+        created_at: cells.time(3, "created_at")?,
+        updated_at: cells.time(4, "updated_at")?,
+        seen_at: cells.time_opt(5, "seen_at")?,
+        tools: Vec::new(),
+        name,
+    })
+}
+
+/// Reads a tool, and the name of the integration that it belongs to.
+pub(crate) fn read_tool<R: Row>(row: &R, project: ProjectId) -> Result<(String, ToolRow), StoreError> {
+    let cells = Cells::new(row, "integration_tool", || project.to_string());
+    let seen = SeenTool {
+        name: cells.text(1, "name")?,
+        definition: cells.text(6, "definition")?,
+        hash: cells.bytes(3, "hash")?,
+        refused_text: cells.bytes_opt(5, "refused_text")?,
+    };
+    let accepted_hash = cells.bytes_opt(4, "accepted_hash")?;
+    let tool = ToolRow { seen, accepted_hash, is_present: cells.flag(2, "is_present")? };
+    Ok((cells.text(0, "integration")?, tool))
+}
+
+impl ProjectIntegrations {
+    /// Puts integrations and their tools together.
+    pub(crate) fn join(
+        tool_names: Option<String>,
+        mut rows: Vec<IntegrationRow>,
+        tools: Vec<(String, ToolRow)>,
+    ) -> Self {
+        for (integration, tool) in tools {
+            if let Some(found) = rows.iter_mut().find(|found| found.name == integration) {
+                found.tools.push(tool);
+            }
+        }
+        Self { tool_names, rows }
+    }
+}
+
+/// Reads how a project's tools are named.
+pub(crate) fn read_style<R: Row>(row: &R, project: ProjectId) -> Result<String, StoreError> {
+    Cells::new(row, "tool_naming", || project.to_string()).text(0, "style")
+}
+
+pub(crate) fn read_sealed<R: Row>(row: &R) -> Result<Sealed, StoreError> {
+    let cells = Cells::new(row, "integration", String::new);
+    Ok(Sealed {
+        account: cells.id(0, "account_id")?,
+        project: cells.id(1, "project_id")?,
+        name: cells.text(2, "name")?,
+        sealed: cells.blob(3, "sealed")?.to_vec(),
+    })
 }

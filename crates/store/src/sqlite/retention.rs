@@ -6,20 +6,51 @@
 
 use std::collections::BTreeSet;
 
+use async_trait::async_trait;
 use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::Connection;
 
-use super::accounts::insert_audit;
+use super::SqliteStore;
 use super::batch::Tx;
-use super::log::is_active;
+use super::log::{delete_snapshot, insert_change, is_active};
+use super::oversight::insert_audit;
 use super::projects::find_project;
-use super::records::insert_change;
 use super::rows::{Cells, integer, micros};
-use super::snapshots::delete_snapshot;
-use crate::{AuditEntry, StoreError};
+use crate::acts::retention::Place;
+use crate::{AuditEntry, Retention, StoreError};
+
+#[async_trait]
+impl Retention for SqliteStore {
+    async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| purge(tx, project, id, &audit)).await
+    }
+
+    async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
+        let mut purged = 0;
+        loop {
+            // Found by a reader: looking through everything must not hold up those who save.
+            let rest = rows_max.max(1) - purged as usize;
+            let doomed = self.readers.read_long(move |conn| list_doomed(conn, before, rest)).await?;
+            if doomed.is_nothing() {
+                return Ok(purged);
+            }
+            let found = doomed.records.len();
+            let count = self.writer.write(move |tx| purge_doomed(tx, &doomed, before)).await?;
+            purged += count;
+            // Where something came back between finding and removing, others take its place.
+            if found < rest || count == 0 || count as usize == rest {
+                return Ok(purged);
+            }
+        }
+    }
+
+    async fn compact(&self) -> Result<(), StoreError> {
+        self.writer.compact().await
+    }
+}
 
 /// Removes one record, alive or not.
-pub(super) fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, StoreError> {
+fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, StoreError> {
     const DELETE: &str = "DELETE FROM record WHERE project_id = ?1 AND seq = ?2";
     const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = ?1 AND record_seq = ?2";
     if find_project(tx.conn, project)?.is_none() {
@@ -40,12 +71,6 @@ pub(super) fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &A
     Ok(true)
 }
 
-struct Place {
-    seq: Seq,
-    no: WorkspaceNo,
-    is_alive: bool,
-}
-
 fn find_place(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Place>, StoreError> {
     const SELECT: &str = "
         SELECT r.seq, r.workspace_no, r.forgotten_at IS NULL AND w.deleted_at IS NULL
@@ -54,32 +79,26 @@ fn find_place(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Opt
         WHERE r.project_id = ?1 AND r.id = ?2";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), id.to_bytes()))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let cells = Cells::new(row, "record", || format!("{project}/{id}"));
-    Ok(Some(Place {
-        seq: Seq(cells.count(0, "seq")?),
-        no: WorkspaceNo(cells.count(1, "workspace_no")?),
-        is_alive: cells.flag(2, "forgotten_at")?,
-    }))
+    rows.next()?.map(|row| Place::read(row, project, id)).transpose()
 }
 
 /// What is to be removed: records, and what is left of workspaces and projects without records.
 #[derive(Default)]
-pub(super) struct Doomed {
-    pub(super) records: Vec<(ProjectId, Seq)>,
+struct Doomed {
+    records: Vec<(ProjectId, Seq)>,
     workspaces: Vec<(ProjectId, WorkspaceNo)>,
     projects: Vec<ProjectId>,
 }
 
 impl Doomed {
-    pub(super) fn is_nothing(&self) -> bool {
+    fn is_nothing(&self) -> bool {
         self.records.is_empty() && self.workspaces.is_empty() && self.projects.is_empty()
     }
 }
 
 /// Finds what ended before a moment, in all projects: upkeep is the one act that belongs to no tenant. Reads the index of
 /// the forgotten records and the tables of workspaces and projects from end to end.
-pub(super) fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<Doomed, StoreError> {
+fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<Doomed, StoreError> {
     const FORGOTTEN: &str = "
         SELECT r.project_id, r.seq
         FROM record r INDEXED BY record_forgotten
@@ -118,7 +137,7 @@ fn list_places(
     let mut places = Vec::new();
     while let Some(row) = rows.next()? {
         let cells = Cells::new(row, "record", String::new);
-        places.push((ProjectId::from_bytes(cells.bytes(0, "project_id")?), Seq(cells.count(1, "seq")?)));
+        places.push((cells.id(0, "project_id")?, Seq(cells.count(1, "seq")?)));
     }
     Ok(places)
 }
@@ -137,13 +156,13 @@ fn list_leftovers(conn: &Connection, before: Timestamp) -> Result<Vec<ProjectId>
     let mut rows = statement.query([micros(before)])?;
     let mut projects = Vec::new();
     while let Some(row) = rows.next()? {
-        projects.push(ProjectId::from_bytes(Cells::new(row, "project", String::new).bytes(0, "id")?));
+        projects.push(Cells::new(row, "project", String::new).id(0, "id")?);
     }
     Ok(projects)
 }
 
 /// Removes what was found, unless it came back in the meantime. Answers how many records it were.
-pub(super) fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u64, StoreError> {
+fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u64, StoreError> {
     let (count, touched) = remove_records(tx.conn, &doomed.records, before)?;
     for (project, no) in &touched {
         note_purge(tx, *project, *no, before)?;

@@ -1,9 +1,11 @@
 //! Access by OAuth: clients, codes and connections, and the acts on them. Secrets are kept as hashes.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp};
+use mnemon_core::{AccountId, AuditId, ConnectionId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp};
 
-use crate::{AuditEntry, StoreError};
+use super::{Actor, AuditEntry};
+use crate::StoreError;
+use crate::rows::{Cells, Row};
 
 /// Clients, codes and connections.
 #[async_trait]
@@ -123,7 +125,7 @@ pub struct Redemption {
     /// When it ends.
     pub expires_at: Timestamp,
     /// The ids of the audit rows: of making this connection, and of ending another.
-    pub audit: [mnemon_core::AuditId; 2],
+    pub audit: [AuditId; 2],
 }
 
 /// What became of using a code.
@@ -179,4 +181,120 @@ pub struct ConnectionRow {
     pub revoked_at: Option<Timestamp>,
     /// When it was last used, to within a few seconds.
     pub last_used_at: Option<Timestamp>,
+}
+
+/// A stored code, with the key that it stands for.
+pub(crate) struct Code {
+    pub(crate) is_used: bool,
+    pub(crate) connection: Option<ConnectionId>,
+    expires_at: Timestamp,
+    challenge: String,
+    client: String,
+    redirect_uri: String,
+    key_revoked: bool,
+    pub(crate) account: AccountId,
+    pub(crate) project: ProjectId,
+    member: MemberId,
+}
+
+impl Code {
+    pub(crate) fn read<R: Row>(row: &R) -> Result<Self, StoreError> {
+        let cells = Cells::new(row, "oauth_code", String::new);
+        Ok(Self {
+            is_used: cells.flag(0, "used_at")?,
+            connection: cells.id_opt(1, "connection_id")?,
+            expires_at: cells.time(2, "expires_at")?,
+            challenge: cells.text(3, "challenge")?,
+            client: cells.text(4, "client_id")?,
+            redirect_uri: cells.text(5, "redirect_uri")?,
+            key_revoked: cells.flag(6, "revoked_at")?,
+            account: cells.id(7, "account_id")?,
+            project: cells.id(8, "project_id")?,
+            member: cells.id(9, "member_id")?,
+        })
+    }
+
+    /// Whether a first use makes a connection: in time, by the client that the code was made for, at the place it was sent
+    /// to, with the verifier that belongs to its challenge (PKCE), while its key lives.
+    pub(crate) fn admits(&self, redemption: &Redemption) -> bool {
+        self.expires_at > redemption.now
+            && self.client == redemption.client
+            && redemption.redirect_uri.as_ref().is_none_or(|uri| *uri == self.redirect_uri)
+            && self.challenge == redemption.challenge
+            && !self.key_revoked
+    }
+
+    /// The audit row of the connection that a first use made.
+    pub(crate) fn created(&self, redemption: &Redemption) -> AuditEntry {
+        let [id, _] = redemption.audit;
+        self.audit(redemption, id, Actor::Member(self.member), "connection.create", redemption.id)
+    }
+
+    /// The audit row of the connection that ended because its code was used again.
+    pub(crate) fn revoked(&self, redemption: &Redemption, connection: ConnectionId) -> AuditEntry {
+        let [_, id] = redemption.audit;
+        self.audit(redemption, id, Actor::Service, "connection.revoke", connection)
+    }
+
+    fn audit(
+        &self,
+        redemption: &Redemption,
+        id: AuditId,
+        actor: Actor,
+        action: &'static str,
+        subject: ConnectionId,
+    ) -> AuditEntry {
+        AuditEntry {
+            id,
+            account: self.account,
+            project: Some(self.project),
+            at: redemption.now,
+            actor,
+            action: action.into(),
+            subject: subject.to_string(),
+        }
+    }
+}
+
+pub(crate) fn read_client<R: Row>(row: &R, id: &str) -> Result<OauthClient, StoreError> {
+    let cells = Cells::new(row, "oauth_client", || id.to_owned());
+    Ok(OauthClient {
+        id: id.to_owned(),
+        kind: cells.word(0, "kind", ClientKind::parse)?,
+        name: cells.text_opt(2, "name")?,
+        redirect_uris: cells.lines(3, "redirect_uris")?,
+        known_at: cells.time(1, "known_at")?,
+    })
+}
+
+/// Reads a grant from column `first` on.
+pub(crate) fn read_grant<R: Row>(row: &R, first: usize) -> Result<Grant, StoreError> {
+    let id: ConnectionId = Cells::new(row, "connection", String::new).id(first, "id")?;
+    let cells = Cells::new(row, "connection", || id.to_string());
+    Ok(Grant {
+        id,
+        key_hash: CredentialHash::from_bytes(cells.bytes(first + 1, "hash")?),
+        client: cells.text(first + 2, "client_id")?,
+        resource: cells.text(first + 3, "resource")?,
+        expires_at: cells.time(first + 4, "expires_at")?,
+        is_revoked: cells.flag(first + 5, "revoked_at")?,
+    })
+}
+
+pub(crate) fn read_connection<R: Row>(row: &R) -> Result<ConnectionRow, StoreError> {
+    let id: ConnectionId = Cells::new(row, "connection", String::new).id(0, "id")?;
+    let cells = Cells::new(row, "connection", || id.to_string());
+    Ok(ConnectionRow {
+        id,
+        project: cells.id(1, "project_id")?,
+        account: cells.id(2, "account_id")?,
+        member: cells.id(3, "member_id")?,
+        key: cells.id(4, "key_id")?,
+        client: cells.text(9, "client_id")?,
+        client_name: cells.text_opt(10, "client_name")?,
+        created_at: cells.time(5, "created_at")?,
+        expires_at: cells.time(6, "expires_at")?,
+        revoked_at: cells.time_opt(7, "revoked_at")?,
+        last_used_at: cells.time_opt(8, "last_used_at")?,
+    })
 }

@@ -6,18 +6,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
+use async_trait::async_trait;
+use mnemon_core::{ProjectId, RecordId, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::accounts::insert_audit;
 use super::connect::connect_as_owner;
 use super::error::Fault;
+use super::log::DELETE_SNAPSHOT;
+use super::oversight::insert_audit;
 use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros};
-use super::snapshots;
 use super::transaction::{Ask, Tenant, Tx, ask};
-use crate::{AuditEntry, StoreError};
+use crate::acts::retention::Place;
+use crate::{AuditEntry, Retention, StoreError};
 
 /// How many projects are looked at in one flight.
 const PROJECTS_AT_ONCE: usize = 64;
@@ -25,36 +27,15 @@ const PROJECTS_AT_ONCE: usize = 64;
 const OLDER_VIEWS_MAX: Duration = Duration::from_secs(30);
 const OLDER_VIEWS_PAUSE: Duration = Duration::from_millis(20);
 
-impl PostgresStore {
-    /// Removes one record, alive or not.
-    pub(super) async fn purge_record(
-        &self,
-        project: ProjectId,
-        id: RecordId,
-        audit: &AuditEntry,
-    ) -> Result<bool, Fault> {
-        const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
-        const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(false) };
-        let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
-        let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
-        let deletes =
-            vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(snapshots::DELETE, &[&uuid, &no])];
-        tx.flight(deletes).await?;
-        locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
-        if place.is_alive {
-            locked.live_records = locked.live_records.saturating_sub(1);
-        }
-        insert_audit(&tx, audit, 1).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(true)
+#[async_trait]
+impl Retention for PostgresStore {
+    async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError> {
+        self.attempt(|| self.purge_once(project, id, &audit)).await
     }
 
-    /// Removes what ended before a moment, project by project, at most so many records. Upkeep is the one act that belongs
-    /// to no tenant: it sees which projects there are, and turns to each.
-    pub(super) async fn purge_ended(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
+    /// Project by project. Upkeep is the one act that belongs to no tenant: it sees which projects there are, and turns to
+    /// each.
+    async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
         const PROJECTS: &str = "SELECT id FROM project ORDER BY id";
         let rows = self.ask(Tenant::for_upkeep(), PROJECTS, &[]).await?;
         let projects: Vec<ProjectId> = rows.iter().map(|row| ProjectId::new(row.get(0))).collect();
@@ -72,6 +53,51 @@ impl PostgresStore {
             }
         }
         Ok(purged)
+    }
+
+    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile is told that storage is away.
+    async fn compact(&self) -> Result<(), StoreError> {
+        let client = connect_as_owner(&self.config).await?;
+        let failed = |error: tokio_postgres::Error| Fault::from(error).error;
+        client.batch_execute("SET lock_timeout = '30s'").await.map_err(failed)?;
+        outlive_older_views(&client).await?;
+        for table in [
+            "record",
+            "change",
+            "source",
+            "idempotency",
+            "snapshot",
+            "workspace",
+            "workspace_audience",
+            "session",
+            "session_part",
+        ] {
+            client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+impl PostgresStore {
+    /// Removes one record, alive or not.
+    async fn purge_once(&self, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, Fault> {
+        const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
+        const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
+        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(false) };
+        let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
+        let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
+        let deletes =
+            vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(DELETE_SNAPSHOT, &[&uuid, &no])];
+        tx.flight(deletes).await?;
+        locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
+        if place.is_alive {
+            locked.live_records = locked.live_records.saturating_sub(1);
+        }
+        insert_audit(&tx, audit, 1).await?;
+        tx.finish(vec![locked.flush()]).await?;
+        Ok(true)
     }
 
     /// Those of the projects that have something to be removed.
@@ -124,28 +150,6 @@ impl PostgresStore {
         tx.finish(vec![locked.flush()]).await?;
         Ok(count)
     }
-
-    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile is told that storage is away.
-    pub(super) async fn rewrite(&self) -> Result<(), StoreError> {
-        let client = connect_as_owner(&self.config).await?;
-        let failed = |error: tokio_postgres::Error| Fault::from(error).error;
-        client.batch_execute("SET lock_timeout = '30s'").await.map_err(failed)?;
-        outlive_older_views(&client).await?;
-        for table in [
-            "record",
-            "change",
-            "source",
-            "idempotency",
-            "snapshot",
-            "workspace",
-            "workspace_audience",
-            "session",
-            "session_part",
-        ] {
-            client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
-        }
-        Ok(())
-    }
 }
 
 /// Waits until nobody looks at this database as it was before now, and nobody who writes anywhere on the server since then
@@ -172,25 +176,14 @@ async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), Stor
     Ok(())
 }
 
-struct Place {
-    seq: Seq,
-    no: WorkspaceNo,
-    is_alive: bool,
-}
-
 async fn find_place(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<Place>, Fault> {
     const SELECT: &str = "
         SELECT r.seq, r.workspace_no, r.forgotten_at IS NULL AND w.deleted_at IS NULL
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.id = $2";
-    let Some(row) = tx.row(SELECT, &[&project.uuid(), &id.uuid()]).await? else { return Ok(None) };
-    let cells = Cells::new(&row, "record", || format!("{project}/{id}"));
-    Ok(Some(Place {
-        seq: Seq(cells.count(0, "seq")?),
-        no: WorkspaceNo(cells.count(1, "workspace_no")?),
-        is_alive: cells.flag(2, "forgotten_at")?,
-    }))
+    let row = tx.row(SELECT, &[&project.uuid(), &id.uuid()]).await?;
+    Ok(row.map(|row| Place::read(&row, project, id)).transpose()?)
 }
 
 /// Removes at most so many of the records that ended, and tells of which workspaces they were.
@@ -224,7 +217,7 @@ async fn remove_records(
 async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
     const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
     let (id, number) = (project.id.uuid(), integer(no.0));
-    let answers = tx.flight(vec![ask(snapshots::DELETE, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
+    let answers = tx.flight(vec![ask(DELETE_SNAPSHOT, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
     if answers.last().is_some_and(|rows| !rows.is_empty()) {
         project.insert_change(tx, no, "purge", None, before).await?;
     }

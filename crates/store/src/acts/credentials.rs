@@ -1,0 +1,195 @@
+//! Who calls: credentials, API keys without their secrets, and the operator's token. Whether a credential is accepted is decided elsewhere.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mnemon_core::{
+    Access, AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, PlanName, ProjectId, Role, Seq,
+    Subscription, Timestamp, Viewer,
+};
+
+use super::{AuditEntry, CallsElsewhere, Grant};
+use crate::StoreError;
+use crate::rows::{Cells, Row};
+
+/// Finding out who calls, and managing keys.
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    /// The credential with this hash, whatever its state. A change to it shows on the next call.
+    async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError>;
+
+    /// The credential that the token with this hash stands for, and the connection by which it does, whatever the state of
+    /// both. Calls elsewhere are those of the connection, not of the key.
+    async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
+
+    /// The hash of the operator's token, if one was made.
+    async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError>;
+
+    /// Keeps the operator's token, if there is none yet. `false` when there is.
+    async fn insert_operator_token(&self, hash: CredentialHash, at: Timestamp) -> Result<bool, StoreError>;
+
+    /// Makes a key.
+    async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError>;
+
+    /// Revokes a key for good. `false` when there is no such living key.
+    async fn revoke_key(&self, key: KeyId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError>;
+
+    /// The keys of a project, oldest first, revoked ones included; never the secret.
+    async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError>;
+
+    /// One key.
+    async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError>;
+}
+
+/// Everything that follows from a credential, but for the judgement whether it is accepted now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Credential {
+    /// The key.
+    pub key: KeyId,
+    /// What it may do.
+    pub access: Access,
+    /// From this moment on it is no longer accepted.
+    pub expires_at: Option<Timestamp>,
+    /// Whether it was revoked.
+    pub is_revoked: bool,
+    /// The project it opens.
+    pub project: ProjectId,
+    /// The account of that project.
+    pub account: AccountId,
+    /// The account's subscription.
+    pub subscription: Subscription,
+    /// The member it acts for.
+    pub member: MemberId,
+    /// That member's name.
+    pub member_name: String,
+    /// What the member may administer.
+    pub role: Role,
+    /// From this moment on the member's keys are no longer accepted.
+    pub access_until: Option<Timestamp>,
+    /// The member's department.
+    pub department: Option<DepartmentId>,
+    /// That department's name.
+    pub department_name: Option<String>,
+    /// The member as a reader.
+    pub viewer: Viewer,
+}
+
+/// A credential together with everything else that a call begins with: one round trip for all of it.
+#[derive(Debug, Clone)]
+pub struct Presented {
+    /// The credential.
+    pub credential: Arc<Credential>,
+    /// The last seq of the project's log that any reader may already have seen acknowledged.
+    pub seq: Seq,
+    /// What other nodes let through lately.
+    pub elsewhere: CallsElsewhere,
+}
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// Its id.
+    pub id: KeyId,
+    /// The hash of the secret.
+    pub hash: CredentialHash,
+    /// The project it opens.
+    pub project: ProjectId,
+    /// The member it acts for.
+    pub member: MemberId,
+    /// What it may do.
+    pub access: Access,
+    /// What people call it.
+    pub label: Option<String>,
+    /// From this moment on it is no longer accepted.
+    pub expires_at: Option<Timestamp>,
+    /// When it is made.
+    pub created_at: Timestamp,
+}
+
+/// A key without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRow {
+    /// Its id.
+    pub id: KeyId,
+    /// The project it opens.
+    pub project: ProjectId,
+    /// The account of that project.
+    pub account: AccountId,
+    /// The member it acts for.
+    pub member: MemberId,
+    /// What it may do.
+    pub access: Access,
+    /// What people call it.
+    pub label: Option<String>,
+    /// From this moment on it is no longer accepted.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used, to within a few seconds.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// Reads the columns of a key, of its project, account, member and department: 17 of them. The departments of the account
+/// are asked for where the member belongs to one.
+pub(crate) fn read_credential<R: Row>(
+    row: &R,
+    tree: impl FnOnce(AccountId) -> Result<DepartmentTree, StoreError>,
+) -> Result<(Credential, Seq), StoreError> {
+    let key: KeyId = Cells::new(row, "api_key", String::new).id(0, "id")?;
+    let key_cells = Cells::new(row, "api_key", || key.to_string());
+    let project: ProjectId = key_cells.id(4, "project_id")?;
+    let account: AccountId = key_cells.id(5, "account_id")?;
+    let member: MemberId = key_cells.id(6, "member_id")?;
+    let project_cells = Cells::new(row, "project", || project.to_string());
+    let account_cells = Cells::new(row, "account", || account.to_string());
+    let member_cells = Cells::new(row, "member", || member.to_string());
+    let role = member_cells.word(13, "role", Role::parse)?;
+    let department = member_cells.id_opt(15, "department_id")?;
+    let tree = if department.is_some() { tree(account)? } else { DepartmentTree::default() };
+    let credential = Credential {
+        key,
+        access: key_cells.word(1, "access", Access::parse)?,
+        expires_at: key_cells.time_opt(2, "expires_at")?,
+        // The keys of a deleted project open nothing, without a write to each of them.
+        is_revoked: key_cells.flag(3, "revoked_at")? || project_cells.flag(8, "deleted_at")?,
+        project,
+        account,
+        subscription: Subscription {
+            plan: account_cells.word_opt(9, "plan", PlanName::parse)?,
+            paid_until: account_cells.time_opt(10, "paid_until")?,
+            is_suspended: account_cells.flag(11, "is_suspended")?,
+        },
+        member,
+        member_name: member_cells.text(12, "name")?,
+        role,
+        access_until: member_cells.time_opt(14, "access_until")?,
+        department,
+        department_name: member_cells.text_opt(16, "name")?,
+        viewer: Viewer::new(member, role, department, &tree),
+    };
+    Ok((credential, Seq(project_cells.count(7, "seq")?)))
+}
+
+pub(crate) fn read_operator_token<R: Row>(row: &R) -> Result<CredentialHash, StoreError> {
+    let cells = Cells::new(row, "operator_token", || "1".to_owned());
+    Ok(CredentialHash::from_bytes(cells.bytes(0, "hash")?))
+}
+
+pub(crate) fn read_key<R: Row>(row: &R) -> Result<KeyRow, StoreError> {
+    let id: KeyId = Cells::new(row, "api_key", String::new).id(0, "id")?;
+    let cells = Cells::new(row, "api_key", || id.to_string());
+    Ok(KeyRow {
+        id,
+        project: cells.id(1, "project_id")?,
+        account: cells.id(2, "account_id")?,
+        member: cells.id(3, "member_id")?,
+        access: cells.word(4, "access", Access::parse)?,
+        label: cells.text_opt(9, "label")?,
+        expires_at: cells.time_opt(5, "expires_at")?,
+        revoked_at: cells.time_opt(7, "revoked_at")?,
+        created_at: cells.time(6, "created_at")?,
+        last_used_at: cells.time_opt(8, "last_used_at")?,
+    })
+}

@@ -1,0 +1,45 @@
+//! The acts of storage, one file per subject: the trait, its values, and the rules that both engines share. The engines'
+//! files and the stories in `conformance/` carry the same names.
+
+pub(crate) mod credentials;
+pub(crate) mod integrations;
+pub(crate) mod log;
+pub(crate) mod oauth;
+pub(crate) mod oversight;
+pub(crate) mod people;
+mod rates;
+pub(crate) mod records;
+pub(crate) mod retention;
+pub(crate) mod sessions;
+pub(crate) mod sources;
+pub(crate) mod stored;
+
+use async_trait::async_trait;
+
+pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented};
+pub use self::integrations::{
+    IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
+    UpstreamAddress,
+};
+pub use self::log::{Change, Log, Present, Snapshot, Tail, Workspace};
+pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
+pub use self::oversight::{Actor, AuditEntry, Day, Oversight, Size, Usage};
+pub use self::people::{DepartmentDeleted, MemberDeleted, People};
+pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
+pub use self::records::{Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, WorkspaceRow};
+pub use self::retention::Retention;
+pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
+pub use self::sources::{SourcePart, Sources};
+use crate::StoreError;
+
+/// Everything together.
+#[async_trait]
+pub trait Store:
+    Records + Log + Sources + Credentials + People + Oversight + Retention + Oauth + Integrations + Sessions + Rates
+{
+    /// Whether reading and writing would work now; the error says in words for the operator why not.
+    async fn check(&self) -> Result<(), StoreError>;
+
+    /// Finishes what was begun and closes. Later calls fail.
+    async fn close(&self);
+}

@@ -1,0 +1,175 @@
+//! The people and what they own: accounts, projects, departments and members.
+
+use async_trait::async_trait;
+use mnemon_core::{
+    Account, AccountId, Department, DepartmentId, Member, MemberId, PlanName, Project, ProjectId, Role, Subscription,
+};
+
+use super::{AuditEntry, NewKey};
+use crate::StoreError;
+use crate::rows::{Cells, Row};
+
+/// Accounts, projects, departments and members.
+#[async_trait]
+pub trait People: Send + Sync {
+    /// Whether there is any account yet.
+    async fn has_accounts(&self) -> Result<bool, StoreError>;
+
+    /// Makes an account, its first project, its first member and that member's key at once, or nothing. With `only_first`
+    /// it makes them only where there is no account yet, and answers whether it did: of nodes that start together on an
+    /// empty database, one does.
+    async fn insert_first(
+        &self,
+        account: Account,
+        project: Project,
+        member: Member,
+        key: NewKey,
+        audit: Vec<AuditEntry>,
+        only_first: bool,
+    ) -> Result<bool, StoreError>;
+
+    /// Makes an account.
+    async fn insert_account(&self, account: Account, audit: AuditEntry) -> Result<(), StoreError>;
+
+    /// Changes an account's subscription.
+    async fn update_subscription(
+        &self,
+        account: AccountId,
+        subscription: Subscription,
+        audit: AuditEntry,
+    ) -> Result<bool, StoreError>;
+
+    /// Accounts by id, those after one.
+    async fn list_accounts(&self, after: Option<AccountId>, rows_max: usize) -> Result<Vec<Account>, StoreError>;
+
+    /// One account.
+    async fn find_account(&self, id: AccountId) -> Result<Option<Account>, StoreError>;
+
+    /// Makes a project.
+    async fn insert_project(&self, project: Project, audit: AuditEntry) -> Result<(), StoreError>;
+
+    /// The living projects of an account, oldest first.
+    async fn list_projects(&self, account: AccountId) -> Result<Vec<Project>, StoreError>;
+
+    /// One living project.
+    async fn find_project(&self, id: ProjectId) -> Result<Option<Project>, StoreError>;
+
+    /// Ends a project: its keys are no longer accepted, its records are gone for every reader. `false` when absent.
+    async fn delete_project(&self, account: AccountId, id: ProjectId, audit: AuditEntry) -> Result<bool, StoreError>;
+
+    /// Makes a department.
+    async fn insert_department(&self, department: Department, audit: AuditEntry) -> Result<(), StoreError>;
+
+    /// The departments of an account, by name.
+    async fn list_departments(&self, account: AccountId) -> Result<Vec<Department>, StoreError>;
+
+    /// Changes a department's name and parent. `false` when absent. The caller has made sure that it is no cycle.
+    async fn update_department(&self, department: Department, audit: AuditEntry) -> Result<bool, StoreError>;
+
+    /// Removes a department that nothing refers to: no member, no department below, no record.
+    async fn delete_department(
+        &self,
+        account: AccountId,
+        id: DepartmentId,
+        audit: AuditEntry,
+    ) -> Result<DepartmentDeleted, StoreError>;
+
+    /// Makes a member.
+    async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError>;
+
+    /// The members of an account, by name.
+    async fn list_members(&self, account: AccountId) -> Result<Vec<Member>, StoreError>;
+
+    /// Changes a member's name, role, department and end of access. `false` when absent.
+    async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError>;
+
+    /// Removes a member: its keys are revoked, and its records, drafts included, become the heir's. Everything happens
+    /// or nothing. A record whose audience changes takes a seq, so that every index follows.
+    async fn delete_member(
+        &self,
+        account: AccountId,
+        id: MemberId,
+        hand_over_to: Option<MemberId>,
+        audit: AuditEntry,
+    ) -> Result<MemberDeleted, StoreError>;
+}
+
+/// What became of removing a department.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DepartmentDeleted {
+    /// It is gone.
+    Done,
+    /// There is none.
+    Absent,
+    /// Something refers to it. Nothing was changed.
+    InUse,
+}
+
+/// What became of removing a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberDeleted {
+    /// It is gone.
+    Done {
+        /// How many keys were revoked.
+        keys: u64,
+        /// How many records, forgotten ones included, were handed over.
+        records: u64,
+    },
+    /// There is none, or no such heir in the account.
+    Absent,
+    /// It has records and no heir was named. Nothing was changed.
+    NeedsHeir {
+        /// How many.
+        records: u64,
+    },
+}
+
+pub(crate) fn read_account<R: Row>(row: &R) -> Result<Account, StoreError> {
+    let id: AccountId = Cells::new(row, "account", String::new).id(0, "id")?;
+    let cells = Cells::new(row, "account", || id.to_string());
+    Ok(Account {
+        id,
+        name: cells.text(5, "name")?,
+        subscription: Subscription {
+            plan: cells.word_opt(1, "plan", PlanName::parse)?,
+            paid_until: cells.time_opt(2, "paid_until")?,
+            is_suspended: cells.flag(3, "is_suspended")?,
+        },
+        created_at: cells.time(4, "created_at")?,
+    })
+}
+
+pub(crate) fn read_project<R: Row>(row: &R) -> Result<Project, StoreError> {
+    let id: ProjectId = Cells::new(row, "project", String::new).id(0, "id")?;
+    let cells = Cells::new(row, "project", || id.to_string());
+    Ok(Project {
+        id,
+        account: cells.id(1, "account_id")?,
+        name: cells.text(3, "name")?,
+        created_at: cells.time(2, "created_at")?,
+    })
+}
+
+pub(crate) fn read_department<R: Row>(row: &R, account: AccountId) -> Result<Department, StoreError> {
+    let cells = Cells::new(row, "department", || account.to_string());
+    Ok(Department {
+        id: cells.id(0, "id")?,
+        account,
+        parent: cells.id_opt(1, "parent_id")?,
+        name: cells.text(2, "name")?,
+    })
+}
+
+pub(crate) fn read_member<R: Row>(row: &R, account: AccountId) -> Result<Member, StoreError> {
+    let id: MemberId = Cells::new(row, "member", || account.to_string()).id(0, "id")?;
+    let cells = Cells::new(row, "member", || format!("{account}/{id}"));
+    Ok(Member {
+        id,
+        account,
+        department: cells.id_opt(1, "department_id")?,
+        name: cells.text(5, "name")?,
+        role: cells.word(2, "role", Role::parse)?,
+        access_until: cells.time_opt(3, "access_until")?,
+        created_at: cells.time(4, "created_at")?,
+    })
+}

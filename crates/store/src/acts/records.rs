@@ -1,0 +1,252 @@
+//! Saving, reading, listing and forgetting records: the acts, their values, and the rules that both engines share.
+
+use async_trait::async_trait;
+use mnemon_core::{
+    Audience, ContentHash, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+};
+
+use super::AuditEntry;
+use super::stored::Stored;
+use crate::StoreError;
+use crate::rows::{Cells, Row};
+
+/// Saving, reading, listing and forgetting records.
+#[async_trait]
+pub trait Records: Send + Sync {
+    /// Saves a record. Answers only when it is durable.
+    ///
+    /// In this order, inside one transaction: the idempotency key, the duplicate, the project's limit, the save. A save
+    /// with a `source_hash` makes that hash the newest known of its source for the record's audience; so does a
+    /// duplicate, which then takes a seq as well.
+    async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
+
+    /// Keeps what the first call with an idempotency key was answered, without any record text.
+    async fn save_answer(
+        &self,
+        project: ProjectId,
+        member: MemberId,
+        key: &str,
+        answer: String,
+    ) -> Result<(), StoreError>;
+
+    /// The living records at these places of the log, in the order asked for; others are left out.
+    async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError>;
+
+    /// The living record with this id.
+    async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError>;
+
+    /// The living records of a source, oldest first; of one active workspace, or of all.
+    async fn list_by_source(
+        &self,
+        project: ProjectId,
+        source_id: &str,
+        workspace: Option<&WorkspaceName>,
+    ) -> Result<Vec<Brief>, StoreError>;
+
+    /// The living records that carry one of these caller-given keys in its workspace, oldest first.
+    async fn list_by_fact_key(
+        &self,
+        project: ProjectId,
+        keys: &[(WorkspaceNo, &str)],
+    ) -> Result<Vec<Brief>, StoreError>;
+
+    /// The active workspaces of a project, by name.
+    async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError>;
+
+    /// Records of a project, newest first, those before a place of the log.
+    async fn list_records(
+        &self,
+        project: ProjectId,
+        filter: RecordFilter,
+        before: Option<Seq>,
+        rows_max: usize,
+    ) -> Result<Vec<Listed>, StoreError>;
+
+    /// A record, alive or forgotten, as long as its workspace's life goes on.
+    async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError>;
+
+    /// Soft-deletes those of the records that are alive, and answers with their ids, oldest first. Leaves the audit row
+    /// (with the count) if there was anything to forget. Answers only when it is durable.
+    async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError>;
+
+    /// Brings a forgotten record back, if it was forgotten at or after `forgotten_since`, its workspace's life goes on
+    /// and the project has room. `None` when there is no such record. The restored record keeps its place in the log;
+    /// the restoring itself takes a seq.
+    async fn restore(
+        &self,
+        project: ProjectId,
+        id: RecordId,
+        forgotten_since: Timestamp,
+        records_max: Option<u64>,
+        audit: AuditEntry,
+    ) -> Result<Option<Record>, StoreError>;
+
+    /// Ends the life of an active workspace and soft-deletes its records. Answers how many there were; `None` when
+    /// there is no such active workspace. A later save brings the name back, empty, under a new number.
+    async fn delete_workspace(
+        &self,
+        project: ProjectId,
+        name: &WorkspaceName,
+        audit: AuditEntry,
+    ) -> Result<Option<u64>, StoreError>;
+}
+
+/// A save, with everything that has to be decided inside its transaction.
+#[derive(Debug, Clone)]
+pub struct Insert {
+    /// The record.
+    pub record: NewRecord,
+    /// How many live records the project may have; decided inside, so concurrent saves never exceed it.
+    pub records_max: Option<u64>,
+    /// Makes a repeated save answer as the first one did.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// An idempotency key with what it was used for. Keys are apart per member: one member's key never answers with
+/// another's record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Whose key it is.
+    pub member: MemberId,
+    /// The key.
+    pub key: String,
+    /// A hash of the arguments of the call.
+    pub arguments_hash: [u8; 32],
+    /// Rows made before this moment no longer count.
+    pub valid_since: Timestamp,
+}
+
+/// What became of a save.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inserted {
+    /// It was stored.
+    New {
+        /// Its place in the log.
+        seq: Seq,
+        /// The workspace it joined.
+        workspace_no: WorkspaceNo,
+    },
+    /// An equal record is there already: same content, workspace, audience, `source` and `source_id`. Its hash,
+    /// revision, confidence and end of validity were brought up to date where the save gave them.
+    Duplicate(Box<Record>),
+    /// The idempotency key was used before with the same arguments.
+    Replayed(Box<Replay>),
+    /// The idempotency key was used before with other arguments. Nothing was stored.
+    KeyReused,
+    /// The project is full. Nothing was stored.
+    LimitReached,
+}
+
+/// What the first use of an idempotency key led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// The record as it is now, even if it was forgotten since. `None` after it was purged.
+    pub record: Option<Record>,
+    /// Whether the first save found a duplicate.
+    pub was_duplicate: bool,
+    /// What [`crate::Records::save_answer`] kept, if the first call came that far.
+    pub answer: Option<String>,
+}
+
+/// What is needed to judge a record without reading its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Brief {
+    /// The record's id.
+    pub id: RecordId,
+    /// Its place in the log.
+    pub seq: Seq,
+    /// The workspace it belongs to.
+    pub workspace_no: WorkspaceNo,
+    /// Who may see it.
+    pub audience: Audience,
+    /// Its fact key, only if the caller chose it.
+    pub given_fact_key: Option<String>,
+    /// A fingerprint of its text.
+    pub content_hash: ContentHash,
+    /// Its source.
+    pub source_id: Option<String>,
+    /// The source's hash when the fact was taken from it.
+    pub source_hash: Option<String>,
+    /// From this moment on it is stale.
+    pub valid_until: Option<Timestamp>,
+}
+
+/// An active workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceRow {
+    /// Names this life of it.
+    pub no: WorkspaceNo,
+    /// What people call it.
+    pub name: WorkspaceName,
+    /// When it came into being.
+    pub created_at: Timestamp,
+    /// Every audience that something was ever saved for in it.
+    pub audiences: Vec<Audience>,
+    /// How many living records there are for each audience.
+    pub living: Vec<(Audience, u64)>,
+}
+
+/// Which records to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordFilter {
+    /// Only of this active workspace.
+    pub workspace: Option<WorkspaceName>,
+    /// Only of this source.
+    pub source_id: Option<String>,
+    /// The forgotten ones instead of the living.
+    pub is_forgotten: bool,
+}
+
+/// A record in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The record.
+    pub record: Record,
+    /// When it was forgotten, if it was.
+    pub forgotten_at: Option<Timestamp>,
+}
+
+/// Reads the seq, id, workspace, audience, key and sources of a record.
+pub(crate) fn read_brief<R: Row>(row: &R, project: ProjectId) -> Result<Brief, StoreError> {
+    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
+    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+    let given_fact_key = if cells.flag(4, "is_key_given")? { Some(cells.text(5, "fact_key")?) } else { None };
+    Ok(Brief {
+        id: cells.id(1, "id")?,
+        seq,
+        workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
+        audience: cells.audience(3, "audience")?,
+        given_fact_key,
+        content_hash: cells.content_hash(6, "content_hash")?,
+        source_id: cells.text_opt(7, "source_id")?,
+        source_hash: cells.text_opt(8, "source_hash")?,
+        valid_until: cells.time_opt(9, "valid_until")?,
+    })
+}
+
+/// An earlier use of an idempotency key.
+pub(crate) struct EarlierUse {
+    pub(crate) is_same: bool,
+    pub(crate) seq: Seq,
+    pub(crate) was_duplicate: bool,
+    pub(crate) answer: Option<String>,
+}
+
+impl EarlierUse {
+    /// Reads arguments_hash, record_seq, was_duplicate and answer.
+    pub(crate) fn read<R: Row>(row: &R, project: ProjectId, key: &Idempotency) -> Result<Self, StoreError> {
+        let cells = Cells::new(row, "idempotency", || format!("{project}/{}/{}", key.member, key.key));
+        Ok(Self {
+            is_same: cells.bytes(0, "arguments_hash")? == key.arguments_hash,
+            seq: Seq(cells.count(1, "record_seq")?),
+            was_duplicate: cells.flag(2, "was_duplicate")?,
+            answer: cells.text_opt(3, "answer")?,
+        })
+    }
+}
+
+impl From<Stored> for Listed {
+    fn from(stored: Stored) -> Self {
+        Self { record: stored.record, forgotten_at: stored.forgotten_at }
+    }
+}

@@ -1,0 +1,133 @@
+//! Stories of credentials, keys and the operator's token.
+
+use std::sync::Arc;
+
+use mnemon_core::{Access, AccountId, Audience, CredentialHash, PlanName, Role, Subscription};
+use uuid::Uuid;
+
+use super::{House, MakeEngine, at, audit, new_key, new_member};
+use crate::{Credential, NewKey};
+
+pub(super) async fn present(house: &House, hash: &CredentialHash) -> Option<Arc<Credential>> {
+    let presented = house.store.find_credential(hash).await.expect("storage works");
+    presented.map(|presented| presented.credential)
+}
+
+/// A credential tells all that follows from it, and how far the log has come.
+pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let works = house.add_department("Works", None).await;
+    let mut ben = new_member(house.account, "Ben", Role::Head, Some(works));
+    ben.access_until = Some(at(900));
+    house.store.insert_member(ben.clone(), audit(house.account, 0, "member.create")).await.expect("storage works");
+    let key = NewKey { access: Access::Read, expires_at: Some(at(800)), ..new_key(house.project, ben.id) };
+    house.store.insert_key(key.clone(), audit(house.account, 0, "key.create")).await.expect("storage works");
+    let found = present(&house, &key.hash).await.expect("it is there");
+    assert_eq!(
+        (found.key, found.access, found.expires_at, found.is_revoked),
+        (key.id, Access::Read, Some(at(800)), false)
+    );
+    assert_eq!((found.project, found.account, found.member), (house.project, house.account, ben.id));
+    assert_eq!((found.member_name.as_str(), found.role, found.access_until), ("Ben", Role::Head, Some(at(900))));
+    assert_eq!((found.department, found.department_name.as_deref()), (Some(works), Some("Works")));
+    assert_eq!(found.subscription.plan, Some(PlanName::Unlimited));
+    assert_eq!(present(&house, &CredentialHash::of("nobody's")).await, None);
+    for n in 0..5 {
+        let seq = house.save_text(&format!("fact {n}")).await;
+        let presented = house.store.find_credential(&key.hash).await.expect("storage works").expect("there");
+        assert_eq!(presented.seq, seq, "never behind an answered save");
+    }
+}
+
+/// A change shows on the very next call, also for a credential that was just looked up.
+pub async fn a_change_to_a_credential_shows_at_once(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    assert!(!present(&house, &house.key_hash).await.expect("there").is_revoked);
+    let subscription = Subscription { plan: Some(PlanName::Free), paid_until: Some(at(5)), is_suspended: true };
+    let line = || audit(house.account, 20, "account.subscription");
+    assert_eq!(house.store.update_subscription(house.account, subscription, line()).await, Ok(true));
+    assert_eq!(present(&house, &house.key_hash).await.expect("there").subscription, subscription);
+    let nobody = AccountId::new(Uuid::from_u128(77));
+    assert_eq!(house.store.update_subscription(nobody, subscription, line()).await, Ok(false));
+    let revoke = async |second: i64| {
+        house.store.revoke_key(house.key, at(second), audit(house.account, second, "key.revoke")).await
+    };
+    assert_eq!(revoke(30).await, Ok(true));
+    assert!(present(&house, &house.key_hash).await.expect("there").is_revoked);
+    assert_eq!(revoke(31).await, Ok(false), "for good");
+    let absent = new_key(house.project, house.ana);
+    assert_eq!(house.store.revoke_key(absent.id, at(32), line()).await, Ok(false));
+    let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
+    let count = |action: &str| rows.iter().filter(|(line, _)| line.action == action).count();
+    assert_eq!((count("key.revoke"), count("account.subscription")), (1, 1), "what did not happen leaves no row");
+    // A key that did not exist a moment ago is found once it does.
+    assert_eq!(present(&house, &absent.hash).await, None);
+    house.store.insert_key(absent.clone(), audit(house.account, 40, "key.create")).await.expect("storage works");
+    assert!(present(&house, &absent.hash).await.is_some());
+}
+
+/// Nobody who asks after a revocation was answered gets the key as it was, however many ask meanwhile.
+pub async fn a_revocation_is_seen_by_all_who_ask_after_it(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    for _ in 0..30 {
+        let key = house.add_key(house.ana).await;
+        let mut askers = Vec::new();
+        for _ in 0..4 {
+            let (house, hash) = (house.clone(), key.hash);
+            askers.push(tokio::spawn(async move {
+                while !present(&house, &hash).await.expect("there").is_revoked {
+                    tokio::task::yield_now().await;
+                }
+            }));
+        }
+        let line = audit(house.account, 30, "key.revoke");
+        assert_eq!(house.store.revoke_key(key.id, at(30), line).await, Ok(true));
+        assert!(present(&house, &key.hash).await.expect("there").is_revoked);
+        for asker in askers {
+            asker.await.expect("an asker");
+        }
+        assert!(present(&house, &key.hash).await.expect("there").is_revoked, "and it stays so");
+    }
+}
+
+/// The viewer of a credential stands where its member stands in the tree.
+pub async fn a_viewer_has_its_place_in_the_tree(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let top = house.add_department("Top", None).await;
+    let left = house.add_department("Left", Some(top)).await;
+    let right = house.add_department("Right", Some(top)).await;
+    let sees = async |role: Role, own, other| {
+        let member = house.add_member("Someone", role, own).await;
+        let key = house.add_key(member).await;
+        let viewer = present(&house, &key.hash).await.expect("there").viewer.clone();
+        assert!(viewer.sees(&Audience::Author(member)) && !viewer.sees(&Audience::Author(house.ana)));
+        viewer.sees(&Audience::Department(other))
+    };
+    assert!(sees(Role::Member, Some(left), left).await);
+    assert!(sees(Role::Member, Some(left), top).await);
+    assert!(!sees(Role::Member, Some(left), right).await);
+    assert!(!sees(Role::Member, Some(top), left).await);
+    assert!(sees(Role::Head, Some(top), left).await);
+    assert!(!sees(Role::Head, Some(left), right).await);
+    assert!(!sees(Role::Admin, None, top).await);
+    // A department made later is seen by a head whose credential was looked up before.
+    let head = house.add_member("Head", Role::Head, Some(top)).await;
+    let key = house.add_key(head).await;
+    present(&house, &key.hash).await;
+    let below = house.add_department("Below", Some(right)).await;
+    assert!(present(&house, &key.hash).await.expect("there").viewer.sees(&Audience::Department(below)));
+}
+
+/// The operator's token is made once and stays.
+pub async fn the_operators_token_is_made_once(make: MakeEngine) {
+    let engine = make().await;
+    let (first, second) = (CredentialHash::of("first"), CredentialHash::of("second"));
+    assert_eq!(engine.store.find_operator_token().await, Ok(None));
+    assert_eq!(engine.store.insert_operator_token(first, at(0)).await, Ok(true));
+    assert_eq!(engine.store.insert_operator_token(second, at(1)).await, Ok(false));
+    assert_eq!(engine.store.find_operator_token().await, Ok(Some(first)));
+}

@@ -1,0 +1,154 @@
+//! Stories of what admins look at: the audit log, usage, and what the guard was told; and of a store that fails or closes.
+
+use mnemon_core::{AccountId, ProjectId};
+
+use super::{House, MakeEngine, at, audit, new_key};
+use crate::{Actor, AuditEntry, Day, NewKey, StoreError, Usage};
+
+/// The audit log comes back as it was written, newest first, and apart per account.
+pub async fn the_audit_log_is_newest_first(make: MakeEngine) {
+    let engine = make().await;
+    let (house, other) = (House::build(&engine.store).await, House::build(&engine.store).await);
+    let actors = [Actor::Member(house.ana), Actor::Operator, Actor::Service];
+    let mut expected = Vec::new();
+    for (n, actor) in (0..3).zip(actors) {
+        let line = AuditEntry {
+            project: (n > 0).then_some(house.project),
+            actor,
+            subject: format!("subject {n} – ✓"),
+            ..audit(house.account, 100 + n, "story.tell")
+        };
+        house.store.insert_audit(line.clone()).await.expect("storage works");
+        expected.insert(0, (line, 1));
+    }
+    assert_eq!(house.store.list_audit(house.account, 3).await, Ok(expected.clone()));
+    assert_eq!(house.store.list_audit(house.account, 1).await, Ok(expected[..1].to_vec()));
+    assert_eq!(house.store.list_audit(house.account, 0).await, Ok(Vec::new()));
+    assert_eq!(house.store.list_audit(house.account, 100).await.map(|rows| rows.len()), Ok(5));
+    assert_eq!(other.store.list_audit(other.account, 100).await.map(|rows| rows.len()), Ok(2));
+}
+
+fn usage(house: &House, day: i32, second: i64) -> Usage {
+    Usage {
+        project: house.project,
+        day: Day(day),
+        key: house.key,
+        calls: 5,
+        saves: 2,
+        searches: 2,
+        rejections: 1,
+        bytes: 700,
+        last_used_at: at(second),
+    }
+}
+
+/// Figures add up per day and key, and raise the last use of their key; what comes late sets nothing back.
+pub async fn usage_adds_up(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let second = NewKey {
+        label: Some("spare".into()),
+        expires_at: Some(at(900)),
+        created_at: at(7),
+        ..super::new_key(house.project, house.ana)
+    };
+    house.store.insert_key(second.clone(), audit(house.account, 7, "key.create")).await.expect("storage works");
+    let twice = vec![usage(&house, 10, 100), usage(&house, 10, 90), usage(&house, 12, 80)];
+    house.store.add_usage(twice).await.expect("storage works");
+    let spare = Usage { key: second.id, ..usage(&house, 11, 70) };
+    house.store.add_usage(vec![spare.clone()]).await.expect("storage works");
+    house.store.add_usage(Vec::new()).await.expect("storage works");
+    let sum = Usage { calls: 10, saves: 4, searches: 4, rejections: 2, bytes: 1400, ..usage(&house, 10, 100) };
+    let list = async |from, to| house.store.list_usage(house.project, Day(from), Day(to)).await;
+    assert_eq!(list(0, 99).await, Ok(vec![sum.clone(), spare.clone(), usage(&house, 12, 80)]));
+    assert_eq!(list(10, 11).await, Ok(vec![sum, spare]), "both ends belong to it");
+    assert_eq!(list(13, 99).await, Ok(Vec::new()));
+    let keys = house.store.list_keys(house.project).await.expect("storage works");
+    assert_eq!(
+        keys.iter().map(|row| (row.id, row.last_used_at)).collect::<Vec<_>>(),
+        [(house.key, Some(at(100))), (second.id, Some(at(70)))]
+    );
+    let row = house.store.find_key(second.id).await.expect("storage works").expect("there");
+    assert_eq!(row, keys[1]);
+    assert_eq!((row.label.as_deref(), row.expires_at, row.created_at), (Some("spare"), Some(at(900)), at(7)));
+    assert_eq!((row.project, row.account, row.member), (house.project, house.account, house.ana));
+    // A key counts for its own project alone.
+    let stranger = House::build(&engine.store).await;
+    let foreign = Usage { key: stranger.key, ..usage(&house, 10, 999) };
+    house.store.add_usage(vec![foreign]).await.expect("storage works");
+    assert_eq!(stranger.store.list_usage(stranger.project, Day(0), Day(99)).await, Ok(Vec::new()));
+    let untouched = house.store.find_key(stranger.key).await.expect("storage works").expect("there");
+    assert_eq!(untouched.last_used_at, None);
+}
+
+/// The guard's mode is the account's, and a released text may pass in its project.
+pub async fn the_guard_is_told_once(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let other = House { project: house.add_project().await, ..house.clone() };
+    let line = |action| audit(house.account, 30, action);
+    assert_eq!(house.store.find_guard_mode(house.account).await, Ok(None));
+    assert_eq!(house.store.set_guard_mode(house.account, "strict", line("guard.mode")).await, Ok(true));
+    assert_eq!(house.store.find_guard_mode(house.account).await, Ok(Some("strict".to_owned())));
+    let nobody = AccountId::from_bytes([9; 16]);
+    assert_eq!(house.store.set_guard_mode(nobody, "off", line("guard.mode")).await, Ok(false));
+    assert_eq!(house.store.find_guard_mode(nobody).await, Ok(None));
+    let release =
+        async |house: &House, hash| house.store.release_text(house.project, hash, line("guard.release")).await;
+    assert_eq!(house.store.is_released(house.project, [1; 32]).await, Ok(false));
+    assert_eq!(release(&house, [1; 32]).await, Ok(true));
+    assert_eq!(release(&house, [1; 32]).await, Ok(false), "it may already");
+    assert_eq!(house.store.is_released(house.project, [1; 32]).await, Ok(true));
+    assert_eq!(house.store.is_released(house.project, [2; 32]).await, Ok(false));
+    assert_eq!(other.store.is_released(other.project, [1; 32]).await, Ok(false));
+    let nowhere = House { project: ProjectId::from_bytes([9; 16]), ..house.clone() };
+    assert_eq!(release(&nowhere, [1; 32]).await, Ok(false));
+    let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
+    let count = |action: &str| rows.iter().filter(|(line, _)| line.action == action).count();
+    assert_eq!((count("guard.mode"), count("guard.release")), (1, 1));
+}
+
+/// A failing act does not take its neighbours with it.
+pub async fn a_failing_act_fails_alone(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let mut tasks = Vec::new();
+    for n in 0..64_usize {
+        let house = house.clone();
+        tasks.push(tokio::spawn(async move {
+            if n % 8 == 0 {
+                let twin = NewKey { hash: house.key_hash, ..new_key(house.project, house.ana) };
+                let answer = house.store.insert_key(twin, audit(house.account, 10, "key.create")).await;
+                assert!(matches!(answer, Err(StoreError::Failed(_))), "{answer:?}");
+                None
+            } else {
+                Some(house.save_text(&format!("fact {n}")).await)
+            }
+        }));
+    }
+    let mut seqs = Vec::new();
+    for task in tasks {
+        seqs.extend(task.await.expect("a caller"));
+    }
+    seqs.sort();
+    assert_eq!(seqs.iter().map(|seq| seq.0).collect::<Vec<_>>(), (1..=56).collect::<Vec<_>>());
+    assert_eq!(house.store.load(house.project, &seqs).await.map(|records| records.len()), Ok(56));
+}
+
+/// A healthy store says so; a closed one refuses everything.
+pub async fn a_closed_store_refuses(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    assert_eq!(engine.store.check().await, Ok(()));
+    let seq = house.save_text("a fact").await;
+    let late = tokio::spawn({
+        let house = house.clone();
+        async move { house.store.insert_audit(audit(house.account, 5, "late")).await }
+    });
+    engine.store.close().await;
+    let _ = late.await.expect("answered in either way");
+    engine.store.close().await;
+    assert!(engine.store.check().await.is_err());
+    assert!(engine.store.load(house.project, &[seq]).await.is_err());
+    assert!(engine.store.insert_audit(audit(house.account, 6, "too late")).await.is_err());
+}

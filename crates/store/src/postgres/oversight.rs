@@ -1,0 +1,169 @@
+//! What admins look at and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use mnemon_core::{AccountId, ProjectId};
+
+use super::PostgresStore;
+use super::error::Fault;
+use super::rows::{Cells, integer, micros};
+use super::transaction::{Tenant, Tx};
+use crate::acts::oversight::{read_audit, read_size, read_usage};
+use crate::{AuditEntry, Day, Oversight, Size, StoreError, Usage};
+
+#[async_trait]
+impl Oversight for PostgresStore {
+    async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
+            insert_audit(&tx, &audit, 1).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
+        const SELECT: &str = "
+            SELECT at, id, project_id, actor, member_id, affected, action, subject
+            FROM audit
+            WHERE account_id = $1
+            ORDER BY at DESC, id DESC
+            LIMIT $2";
+        let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid(), &integer(rows_max as u64)]).await?;
+        rows.iter().map(|row| read_audit(row, account)).collect()
+    }
+
+    /// Adds to the figures of keys that belong to their project; others leave nothing. Nodes add at the same time: all go
+    /// through projects, keys and days in one order, so that none waits for one that waits for it.
+    async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError> {
+        let mut by_project: BTreeMap<ProjectId, Vec<&Usage>> = BTreeMap::new();
+        for row in &rows {
+            by_project.entry(row.project).or_default().push(row);
+        }
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
+            for (project, rows) in &by_project {
+                tx.flight(vec![Tenant::project(*project).turn()]).await?;
+                let mut rows = rows.clone();
+                rows.sort_by_key(|row| (row.key, row.day));
+                for row in rows {
+                    add_usage(&tx, row).await?;
+                }
+            }
+            tx.commit().await
+        })
+        .await
+    }
+
+    async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError> {
+        const SELECT: &str = "
+            SELECT day, key_id, calls, saves, searches, rejections, bytes, last_used_at
+            FROM usage
+            WHERE project_id = $1 AND day BETWEEN $2 AND $3
+            ORDER BY day, key_id";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &from.0, &to.0]).await?;
+        rows.iter().map(|row| read_usage(row, project)).collect()
+    }
+
+    /// Looks through the whole project, but detoasts no text: its length stands before it.
+    async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.audience, COUNT(*), SUM(octet_length(r.content))::bigint
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            GROUP BY r.audience
+            ORDER BY r.audience";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?;
+        rows.iter().map(|row| read_size(row, project)).collect()
+    }
+
+    async fn find_guard_mode(&self, account: AccountId) -> Result<Option<String>, StoreError> {
+        const SELECT: &str = "SELECT guard_mode FROM account WHERE id = $1";
+        let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid()]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        Cells::new(row, "account", || account.to_string()).text_opt(0, "guard_mode")
+    }
+
+    async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError> {
+        const UPDATE: &str = "UPDATE account SET guard_mode = $2 WHERE id = $1 RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
+            let changed = tx.count(UPDATE, &[&account.uuid(), &mode]).await?;
+            commit_if_changed(tx, changed, &audit).await
+        })
+        .await
+    }
+
+    async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError> {
+        const INSERT: &str = "
+            INSERT INTO guard_release (project_id, hash, released_at)
+            SELECT id, $2, $3
+            FROM project
+            WHERE id = $1 AND deleted_at IS NULL
+            ON CONFLICT DO NOTHING
+            RETURNING 1";
+        let hash = hash.as_slice();
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            let changed = tx.count(INSERT, &[&project.uuid(), &hash, &micros(audit.at)]).await?;
+            commit_if_changed(tx, changed, &audit).await
+        })
+        .await
+    }
+
+    async fn is_released(&self, project: ProjectId, hash: [u8; 32]) -> Result<bool, StoreError> {
+        const SELECT: &str = "SELECT 1 FROM guard_release WHERE project_id = $1 AND hash = $2";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &hash.as_slice()]).await?;
+        Ok(!rows.is_empty())
+    }
+}
+
+/// Adds a line to the audit log, with how many things it was about.
+pub(super) async fn insert_audit(tx: &Tx, audit: &AuditEntry, affected: u64) -> Result<(), Fault> {
+    const INSERT: &str = "
+        INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let (actor, member) = audit.actor.to_columns();
+    let member = member.map(|member| member.uuid());
+    let (account, at, id) = (audit.account.uuid(), micros(audit.at), audit.id.uuid());
+    let (project, affected) = (audit.project.map(|project| project.uuid()), integer(affected));
+    let action: &str = &audit.action;
+    tx.rows(INSERT, &[&account, &at, &id, &project, &actor, &member, &affected, &action, &audit.subject]).await?;
+    Ok(())
+}
+
+/// Ends an act on an account: with its audit line where something changed, without a trace where nothing did.
+pub(super) async fn commit_if_changed(tx: Tx, changed: u64, audit: &AuditEntry) -> Result<bool, Fault> {
+    if changed > 0 {
+        insert_audit(&tx, audit, 1).await?;
+        tx.commit().await?;
+    }
+    Ok(changed > 0)
+}
+
+async fn add_usage(tx: &Tx, row: &Usage) -> Result<(), Fault> {
+    const UPSERT: &str = "
+        INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at)
+        SELECT project_id, $2, id, $4, $5, $6, $7, $8, $9
+        FROM api_key
+        WHERE project_id = $1 AND id = $3
+        ON CONFLICT (project_id, day, key_id) DO UPDATE
+        SET calls = usage.calls + excluded.calls, saves = usage.saves + excluded.saves,
+            searches = usage.searches + excluded.searches, rejections = usage.rejections + excluded.rejections,
+            bytes = usage.bytes + excluded.bytes, last_used_at = GREATEST(usage.last_used_at, excluded.last_used_at)";
+    // A row that comes late does not set the last use back.
+    const NOTE_USE: &str = "
+        UPDATE api_key
+        SET last_used_at = $3
+        WHERE project_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)";
+    let (project, key, last_used_at) = (row.project.uuid(), row.key.uuid(), micros(row.last_used_at));
+    let [calls, saves, searches, rejections, bytes] =
+        [row.calls, row.saves, row.searches, row.rejections, row.bytes].map(integer);
+    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
+        [&project, &row.day.0, &key, &calls, &saves, &searches, &rejections, &bytes, &last_used_at];
+    tx.rows(UPSERT, &values).await?;
+    tx.rows(NOTE_USE, &[&project, &key, &last_used_at]).await?;
+    Ok(())
+}
