@@ -1,5 +1,5 @@
-//! Benches: each subcommand is one module that measures one promise of the service and prints what it found.
-//! Recorded runs lie under `bench/runs/`.
+//! Benches: each subcommand is a module that measures one guarantee of the service and prints what it found. Recorded runs
+//! are in `bench/runs/`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
@@ -17,12 +17,12 @@ mod tokens;
 
 use clap::{Parser, Subcommand};
 
-/// As in the binary `mnemon`: what is measured here is what runs there.
+/// The same as in the binary `mnemon`, so that the bench measures what runs there.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
-#[command(name = "mnemon-bench", about = "Measures what Mnemon promises")]
+#[command(name = "mnemon-bench", about = "Measures Mnemon against its bars")]
 struct Cli {
     #[command(subcommand)]
     bench: Bench,
@@ -30,23 +30,23 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// What the local agent adds to a call, and what it costs while it idles
+    /// What the local agent adds to a call, and what it costs while idle
     Agent(agent::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
     /// Whether what holds comes first: facts that changed, in every way a fact can
     Freshness(freshness::Args),
-    /// What a call to another system costs, and what one that misbehaves takes from others
+    /// What a call to another system costs, and how a misbehaving one affects others
     Gateway(gateway::Args),
     #[command(hide = true)]
     GatewayUpstream(gateway::UpstreamArgs),
     /// What the guard catches, what it wrongly rejects, and what a verdict costs
     Guard(guard::Args),
-    /// What a call costs the server, beside a floor that answers a fixed body
+    /// What a call costs the server, compared with a floor that answers a fixed body
     Load(load::Args),
     #[command(hide = true)]
     LoadServer(load::ServerArgs),
-    /// What PostgreSQL carries: batched saves, several nodes, fresh searches, beside its own full-text search
+    /// What PostgreSQL can carry: batched saves, several nodes, fresh searches, and its own full-text search
     Postgres(postgres::Args),
     /// How well searches find what they should, on labelled sets
     Recall(recall::Args),

@@ -1,4 +1,4 @@
-// What a person lives through on the page where a client is connected, in the system's Chromium. One line per story.
+// What a person sees on the page that connects a client, in the system's Chromium. One line per story.
 // Settings come as JSON in the first argument: url and key of a service, the same of one whose clock the file `clock` moves,
 // the browser's path, and a folder for pictures.
 
@@ -41,11 +41,11 @@ await story('it works without script', async ({ ask }) => {
   await context.close();
 });
 
-await story('a wrong key is said clearly, the form stays, and the right one works', async ({ page, ask }) => {
+await story('a wrong key gets a clear error, the form stays, and the right key works', async ({ page, ask }) => {
   await page.goto(ask.url);
   await submit(page, settings.key.slice(0, -1) + (settings.key.endsWith('0') ? '1' : '0'));
   await page.waitForSelector('[role=alert]');
-  expect((await page.textContent('[role=alert]')).startsWith('This key was not accepted.'), 'the notice is missing');
+  expect((await page.textContent('[role=alert]')).startsWith('This key was rejected.'), 'the notice is missing');
   equal(await page.inputValue('#key'), '', 'the field');
   await picture(page, 'wrong-key');
   await submit(page, settings.key);
@@ -67,7 +67,7 @@ await story('a form of another browser does nothing, and can be sent again', asy
   await context.clearCookies();
   await submit(page, settings.key);
   await page.waitForSelector('[role=alert]');
-  expect((await page.textContent('[role=alert]')).startsWith('This form did not come from this page'), 'the notice is missing');
+  expect((await page.textContent('[role=alert]')).startsWith('This form was not sent from this page'), 'the notice is missing');
   await submit(page, settings.key);
   expect((await site.visit(ask.state)).query.get('code'), 'no code came');
 });
@@ -78,12 +78,12 @@ await story('a page that was open for too long asks again', async ({ page }) => 
   writeFileSync(settings.clock, '+11m\n');
   await submit(page, settings.movable.key);
   await page.waitForSelector('[role=alert]');
-  expect((await page.textContent('[role=alert]')).startsWith('This page was open for too long.'), 'the notice is missing');
+  expect((await page.textContent('[role=alert]')).startsWith('This page was open for too long,'), 'the notice is missing');
   await submit(page, settings.movable.key);
   expect((await site.visit(ask.state)).query.get('code'), 'no code came');
 });
 
-await story('who cancels goes back with the refusal', async ({ page, ask }) => {
+await story('cancelling returns to the client with the refusal', async ({ page, ask }) => {
   await page.goto(ask.url);
   await page.click('text=Cancel');
   const back = await site.visit(ask.state);
@@ -91,7 +91,7 @@ await story('who cancels goes back with the refusal', async ({ page, ask }) => {
   equal(back.query.get('iss'), settings.url, 'iss');
 });
 
-await story('an unknown client is told here, and nobody is sent anywhere', async ({ page, ask }) => {
+await story('an unknown client gets an error here, and nobody is redirected', async ({ page, ask }) => {
   const url = new URL(ask.url);
   url.searchParams.set('client_id', 'nobody');
   equal((await page.goto(url.href)).status(), 400, 'the status');
@@ -99,7 +99,7 @@ await story('an unknown client is told here, and nobody is sent anywhere', async
   expect(page.url().startsWith(settings.url), 'somebody was sent away');
 }, { refusesOn: 400 });
 
-await story('the page shows in no frame', async ({ page, ask }) => {
+await story('the page can't be framed', async ({ page, ask }) => {
   site.put(`/frame-${ask.state}`, `<iframe id="f" src="${ask.url.replaceAll('&', '&amp;')}"></iframe>`);
   await page.goto(`${site.url}/frame-${ask.state}`);
   await page.waitForLoadState('networkidle');
@@ -117,7 +117,7 @@ await story('a form that another site sends does nothing', async ({ page, contex
   const victim = await context.newPage();
   await victim.goto(`${site.url}/attack-${ask.state}`);
   await victim.waitForSelector('[role=alert]');
-  expect((await victim.textContent('[role=alert]')).startsWith('This form did not come from this page'), 'the form was taken');
+  expect((await victim.textContent('[role=alert]')).startsWith('This form was not sent from this page'), 'the form was taken');
   expect(!site.wasVisited(ask.state), 'a code was sent');
 }, { refusesOn: 403 });
 
@@ -150,7 +150,7 @@ await browser.close();
 site.close();
 process.exit(failed === 0 ? 0 : 1);
 
-// --- the frame of a story --------------------------------------------------------------------------------------------
+// --- running a story ----------------------------------------------------------------------------------------------
 
 async function story(name, live, { refusesOn } = {}) {
   const context = await browser.newContext();
@@ -159,7 +159,7 @@ async function story(name, live, { refusesOn } = {}) {
     page.setDefaultTimeout(WAIT_MS);
     const errors = listen(page);
     await live({ page, context, ask: await newRequest(settings) });
-    // A refused answer is an error to the browser's console too; anything else there is one of ours.
+    // The browser's console also reports a refused answer as an error; anything else there is our error.
     const ours = errors.filter((text) => !/status of 4\d\d/.test(text) && !refusesOn);
     equal(ours.join('; '), '', 'what the browser complains about');
     console.log(`ok      browser: ${name}`);
@@ -247,7 +247,7 @@ async function startSite() {
       waiting.get(state)?.(visit);
     }
     response.setHeader('content-type', 'text/html');
-    // Browsers ask for an icon by themselves; there is none, and that is no complaint.
+    // Browsers request an icon on their own; there is none, and that is not an error.
     response.end(pages.get(url.pathname) ?? '<link rel="icon" href="data:,"><p>Back at the client.</p>');
   });
   await new Promise((listening) => server.listen(0, 'localhost', listening));

@@ -1,4 +1,4 @@
-//! What the local agent adds to a call, and what it costs to have it running: measured in one run, each call made once
+//! What the local agent adds to a call, and what it costs to keep it running. Measured in one run: each call is made once
 //! directly and once through the agent, in turn.
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use mnemon_testkit::faults::Program;
 use mnemon_testkit::process::{cpu_time, resident_bytes, resident_peak_bytes};
 use serde_json::json;
 
-/// The promises.
+/// The bars.
 const ADDED_P50_MAX: Duration = Duration::from_millis(1);
 const IDLE_BYTES_MAX: u64 = 30_000_000;
 const IDLE_CPU_MAX: f64 = 0.01;
@@ -21,17 +21,17 @@ pub(crate) struct Args {
     /// Calls each way
     #[arg(long, default_value_t = 2_000)]
     calls: usize,
-    /// Seconds of watching the idle agent
+    /// How long to watch the idle agent, in seconds
     #[arg(long, default_value_t = 20)]
     idle_s: u64,
-    /// The program [default: the one beside the bench, built now if it is not up to date]
+    /// The program [default: the one next to the bench, built now if it is not up to date]
     #[arg(long)]
     binary: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let binary = match &args.binary {
-        Some(binary) => binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?,
+        Some(binary) => binary.canonicalize().with_context(|| format!("can't find {}", binary.display()))?,
         None => crate::faults::build()?,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -60,7 +60,7 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
         if line.trim_end().as_bytes() != answer {
             bail!("the agent's answer is not the service's");
         }
-        // The first tenth warms both ways up.
+        // The first tenth warms up both ways.
         if call >= args.calls / 10 {
             straight.push(first);
             through.push(second);
@@ -76,7 +76,7 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
     let is_quick = added_p50 < ADDED_P50_MAX;
     println!("added, p50 {:>20.0} µs   (must be under 1,000)  {}", added_p50.as_secs_f64() * 1e6, verdict(is_quick));
     let is_light = idle(args, &agent)?;
-    if is_quick && is_light { Ok(()) } else { bail!("a promise is broken") }
+    if is_quick && is_light { Ok(()) } else { bail!("a bar was missed") }
 }
 
 fn idle(args: &Args, agent: &Agent) -> Result<bool> {
@@ -93,7 +93,7 @@ fn idle(args: &Args, agent: &Agent) -> Result<bool> {
         megabytes(peak),
         verdict(is_small)
     );
-    println!("idle processor {:>16.2} %    (over {} s)  {}", busy * 100.0, args.idle_s, verdict(is_quiet));
+    println!("idle CPU       {:>16.2} %    (over {} s)  {}", busy * 100.0, args.idle_s, verdict(is_quiet));
     Ok(is_small && is_quiet)
 }
 
@@ -101,7 +101,7 @@ const fn verdict(is_kept: bool) -> &'static str {
     if is_kept { "PASS" } else { "FAIL" }
 }
 
-/// The value below which this part of the others lies.
+/// The value below which this fraction of the values lies.
 fn at(times: &mut [Duration], part: f64) -> Duration {
     times.sort_unstable();
     times[((times.len() - 1) as f64 * part) as usize]
@@ -111,7 +111,7 @@ fn said(failed: mnemon_testkit::wire::CallFailed) -> anyhow::Error {
     anyhow::anyhow!("{failed:?}")
 }
 
-/// The agent as a process, spoken to as an assistant would.
+/// The agent as a process, called as an assistant would.
 struct Agent {
     child: Child,
     input: ChildStdin,

@@ -1,5 +1,5 @@
-//! The order of system calls: between the last write to the WAL and the answer to a save or forget lies a finished sync
-//! of the WAL. One client, so that each answer belongs to the writes right before it.
+//! The order of system calls: every answer to a save or forget comes after a finished sync of the WAL that follows the last
+//! write to it. One client, so that each answer belongs to the writes right before it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::outcome::Outcome;
 use super::{Setup, strace};
 
 const SAVES: usize = 400;
-/// One of so many saves is forgotten again.
+/// One save in this many is forgotten again.
 const FORGET_ONE_OF: usize = 4;
 const TRACED: &str = "trace=pwrite64,pwritev,write,writev,sendto,sendmsg,fdatasync,fsync";
 
@@ -60,8 +60,8 @@ impl Order {
 
     fn of(trace: &str) -> Self {
         let mut order = Self::default();
-        // A call that is interrupted in the log is counted when it ends if it is a sync, and when it begins otherwise:
-        // the strictest reading.
+        // A call that is interrupted in the log counts when it ends if it is a sync, and when it begins otherwise: the strictest
+        // reading.
         let mut begun_syncs: HashMap<&str, bool> = HashMap::new();
         let (mut is_dirty, mut is_synced) = (false, false);
         for line in trace.lines() {

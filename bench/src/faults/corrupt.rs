@@ -1,5 +1,5 @@
-//! A damaged database file: a flipped byte anywhere, a file cut short, a header of zeros. The service may refuse to start
-//! and any call may fail, but what it answers is right, and the log says what to do.
+//! A damaged database file: a flipped byte anywhere, a truncated file, a zeroed header. The service may refuse to start and
+//! any call may fail, but every answer is right, and the log says what to do.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         .must(tally.without_advice.is_empty(), format!("{} without advice in the log", tally.without_advice.len())))
 }
 
-/// Saves and forgets, and ends in good order so that everything lies in the one file.
+/// Saves and forgets, and exits properly so that everything is in the one file.
 async fn fill(program: &mut Program) -> Result<Story> {
     let mut service = program.start().await?;
     program.key = Some(service.key.clone());
@@ -112,7 +112,7 @@ async fn try_one(program: &Program, story: &Story, damage: Damage, tally: &mut T
             tally.failed_calls += usize::from(errors > 0);
             tally.harmless += usize::from(errors == 0 && wrong.is_empty());
         }
-        // An empty file is a new database: the key is new, and so the old one is unknown. That is an error too.
+        // An empty file is a new database: the key is new, so the old one is unknown. That is an error too.
         Err(_) => {
             errors = 1;
             tally.refused_start += 1;
@@ -127,7 +127,7 @@ async fn try_one(program: &Program, story: &Story, damage: Damage, tally: &mut T
     Ok(())
 }
 
-/// Looks for every record by its words. A missing or changed record is wrong unless its own call failed.
+/// Searches for every record by its words. A missing or changed record is wrong unless its own call failed.
 async fn look_through(story: &Story, wire: &mut Wire, errors: &mut usize, wrong: &mut Vec<String>) -> Result<()> {
     for (id, text) in &story.saved {
         let marker = text.rsplit(' ').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A disk that runs full while saves come in: they fail with words that say so, searches go on, and saves work again
-//! soon after there is room, without a new start.
+//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, and saves work
+//! again soon after space is freed, without a restart.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::Setup;
 use super::outcome::Outcome;
 
 const DISK_BYTES: u64 = 24 << 20;
-/// What is taken from the disk at first and given back later.
+/// The space taken from the disk at first and freed later.
 const BALLAST_BYTES: usize = 12 << 20;
 const SAVES_MAX: usize = 100_000;
 const TRIES_WHILE_FULL: usize = 200;
@@ -45,7 +45,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         .must(seen.searches_failed == 0, format!("{} of {} searches failed", seen.searches_failed, seen.searches))
         .must(
             seen.recovery_max <= RECOVERY_MAX,
-            format!("saves back at most {:.2} s after there was room", seen.recovery_max.as_secs_f64()),
+            format!("saves back at most {:.2} s after space was freed", seen.recovery_max.as_secs_f64()),
         ))
 }
 
@@ -74,7 +74,7 @@ async fn round(setup: &Setup, seen: &mut Seen) -> Result<()> {
     service.kill()
 }
 
-/// Goes on saving and searching.
+/// Continues to save and search.
 async fn while_full(story: &mut Story, wire: &mut Wire, seen: &mut Seen) -> Result<()> {
     for _ in 0..TRIES_WHILE_FULL {
         story.save(wire).await?;

@@ -1,5 +1,5 @@
-//! A disk whose syncs fail. For good: nothing is acknowledged from the first failure on. For a while: saves work again
-//! by themselves. Either way a new start finds everything that was ever acknowledged.
+//! A disk whose syncs fail. Permanently: nothing is acknowledged from the first failure on. Temporarily: saves recover by
+//! themselves. Either way a restart finds everything that was ever acknowledged.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::{Setup, strace};
 /// The first failing sync of the first round; later ones fail later.
 const FIRST_FAILURE: usize = 40;
 const FAILURES_PASSING: usize = 5;
-/// How many saves are tried while every sync fails.
+/// How many saves are attempted while every sync fails.
 const TRIES: usize = 20;
 const RECOVERY_MAX: Duration = Duration::from_secs(5);
 const SAVES_MAX: usize = 10_000;
@@ -44,7 +44,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         .must(seen.searches_failed == 0, format!("{} searches failed", seen.searches_failed))
         .must(
             seen.recovery_max <= RECOVERY_MAX,
-            format!("saves back at most {:.2} s after a failure that passes", seen.recovery_max.as_secs_f64()),
+            format!("saves back at most {:.2} s after a temporary failure", seen.recovery_max.as_secs_f64()),
         ))
 }
 
@@ -96,7 +96,7 @@ async fn is_answered(wire: &mut mnemon_testkit::wire::Wire) -> bool {
     wire.call("search", &arguments).await.is_ok()
 }
 
-/// Kills, starts without the tracer, and compares.
+/// Kills, restarts without the tracer, and compares.
 async fn restart_and_check(program: &mut Program, service: Service, stories: &[Story], seen: &mut Seen) -> Result<()> {
     program.key = Some(service.key.clone());
     program.under.clear();

@@ -1,4 +1,4 @@
-//! Ten thousand connections that say nothing, and a hundred that work.
+//! Ten thousand silent connections, and a hundred that work.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const MEASURED: Duration = Duration::from_secs(4);
 /// How long the service waits for the head of a request.
 const HUNG_UP_ON_AFTER: Duration = Duration::from_secs(15);
 const BYTES_EACH_MAX: u64 = 20 << 10;
-/// Files that a process has open beside the connections.
+/// Files that a process has open besides the connections.
 const OTHER_FILES: usize = 200;
 
 pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
@@ -37,11 +37,11 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     let opened_in = began.elapsed();
     let busy = measure(&service, ACTIVE, MEASURED).await?;
     let each = resident_bytes(service.pid)?.saturating_sub(before) / idle_wanted.max(1) as u64;
-    // A connection that was hung up on can be read to its end.
+    // A connection that was closed by the service can be read to its end.
     let still_open = idle.iter().filter(|stream| stream.try_read(&mut [0; 1]).is_err()).count();
     if began.elapsed() >= HUNG_UP_ON_AFTER {
         bail!(
-            "can't tell here: it took {opened_in:.0?} to open the connections, and those that say nothing are hung up on"
+            "can't tell here: it took {opened_in:.0?} to open the connections, and silent connections are closed meanwhile"
         );
     }
     Ok(Outcome::new("idle", 1)
@@ -49,10 +49,10 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         .must(still_open == idle_wanted, format!("{still_open} of {idle_wanted} idle connections open"))
         .must(each <= BYTES_EACH_MAX, format!("{:.1} KiB each", each as f64 / 1024.0))
         .must(busy.failures == 0, format!("{} of {} active calls failed", busy.failures, busy.calls))
-        .must(busy.is_at_most_twice(&quiet), format!("active p99 {:.1?} beside {:.1?} before", busy.p99, quiet.p99)))
+        .must(busy.is_at_most_twice(&quiet), format!("active p99 {:.1?}, {:.1?} before", busy.p99, quiet.p99)))
 }
 
-/// Opens connections, several at a time: one after the other they would take long on a busy machine.
+/// Opens connections, several at a time: one by one would take long on a busy machine.
 async fn open(address: SocketAddr, count: usize) -> Result<Vec<TcpStream>> {
     const AT_ONCE: usize = 16;
     let mut opening = JoinSet::new();

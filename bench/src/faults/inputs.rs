@@ -1,5 +1,5 @@
-//! Requests that are huge, deep, repeated or broken: each is refused with its own words, costs next to no memory and
-//! stores nothing. Strange but honest texts come back byte for byte.
+//! Requests that are huge, deep, repeated or broken: each is refused with its own message, costs hardly any memory and
+//! stores nothing. Unusual but valid texts come back byte for byte.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -34,12 +34,12 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     let (program, _scratch) = setup.program()?;
     let service = program.start().await?;
     let mut wire = service.connect().await?;
-    // Once before: what the first call of a kind builds up is no cost of the bad input.
+    // Once before: what the first call of a kind allocates is not a cost of the bad input.
     wire.call("remember", &json!({"content": "a first record"})).await.map_err(|failed| said(&failed))?;
     wire.call("search", &json!({"query": "record"})).await.map_err(|failed| said(&failed))?;
     let before = resident_bytes(service.pid)?;
     let (mut accepted, mut peak) = (Vec::new(), before);
-    let mut dearest = "";
+    let mut most_expensive = "";
     let kinds = bad_requests();
     for _ in 0..rounds {
         for bad in &kinds {
@@ -49,7 +49,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
             }
             let resident = resident_peak_bytes(service.pid)?;
             if resident > peak {
-                (peak, dearest) = (resident, bad.name);
+                (peak, most_expensive) = (resident, bad.name);
             }
         }
     }
@@ -61,10 +61,13 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     Ok(Outcome::new("inputs", rounds)
         .must(accepted.is_empty(), format!("{} kinds refused with 4xx{}", kinds.len(), exceptions(&accepted)))
         .must(smuggled == 0, format!("{smuggled} stored"))
-        .must(growth <= GROWTH_MAX, format!("memory at most +{} KiB, last raised by: {dearest}", growth >> 10))
+        .must(growth <= GROWTH_MAX, format!("memory at most +{} KiB, last raised by: {most_expensive}", growth >> 10))
         .must(panics == 0, format!("{panics} panics"))
         .must(texts.changed.is_empty(), format!("changed on their way: {:?}", texts.changed))
-        .must(texts.same > 0, format!("{} strange texts came back, {:?} were refused", texts.same, texts.refused)))
+        .must(
+            texts.same > 0,
+            format!("{} unusual texts came back unchanged, {:?} were refused", texts.same, texts.refused),
+        ))
 }
 
 fn exceptions(accepted: &[String]) -> String {
@@ -113,7 +116,7 @@ fn bad_requests() -> Vec<Bad> {
     ]
 }
 
-/// Sends a request on a connection of its own and returns the status of the answer.
+/// Sends a request on its own connection and returns the status of the answer.
 async fn send(service: &Service, bad: &Bad) -> Result<u16> {
     let stream = TcpStream::connect(service.address).await?;
     let (mut reading, mut writing) = stream.into_split();
@@ -125,7 +128,7 @@ async fn send(service: &Service, bad: &Bad) -> Result<u16> {
     );
     let (body, times) = (bad.body.clone(), bad.times);
     let sending = tokio::spawn(async move {
-        // The service hangs up on what it won't read; that is its good right.
+        // The service may hang up on what it does not want to read.
         let _ = writing.write_all(head.as_bytes()).await;
         for _ in 0..times {
             if writing.write_all(&body).await.is_err() {

@@ -1,5 +1,5 @@
-//! What the service survives, shown against the real program. Each fault is a module; `docs/guides/faults.md` says what
-//! each one shows. Kill and power loss live in the testkit, because the tests run a short form of them.
+//! What the service survives, tested against the real program. Each fault is a module; `docs/guides/faults.md` says what each
+//! one shows. Kill and power loss live in the testkit, because the tests run a short form of them.
 
 mod ack_order;
 mod corrupt;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// How often [default: as many as the guide promises]
     #[arg(long)]
     rounds: Option<usize>,
-    /// The program [default: the one beside the bench, built now if it is not up to date]
+    /// The program [default: the one next to the bench, built now if it is not up to date]
     #[arg(long)]
     binary: Option<PathBuf>,
     /// Makes the random moments and places repeatable
@@ -41,23 +41,23 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Fault {
-    /// One after the other
+    /// All faults, one after the other
     All,
     /// kill -9 under load
     Kill,
     /// Power loss under load
     Power,
-    /// A disk whose syncs fail, for a while and for good
+    /// A disk whose syncs fail, temporarily and permanently
     Fsync,
-    /// A sync lies between the last write and the answer
+    /// Every answer comes after a sync of the last write
     AckOrder,
-    /// A disk that runs full and gets room again
+    /// A disk that fills up and is freed again
     DiskFull,
     /// A damaged database file
     Corrupt,
     /// SIGTERM under load
     Sigterm,
-    /// kill -9 of the agent or the service in the midst of a sync of session histories
+    /// kill -9 of the agent or the service during a sync of session histories
     Sync,
     /// Huge, deep, repeated and broken requests, and texts that must come back byte for byte
     Inputs,
@@ -73,7 +73,7 @@ enum Fault {
     PostgresKill,
     /// A synchronous standby takes over under load
     PostgresFailover,
-    /// A table that somebody keeps locked, and 500 clients
+    /// A table that somebody keeps locked, with 500 clients
     PostgresLocked,
 }
 
@@ -100,7 +100,7 @@ impl Fault {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let binary = match &args.binary {
-        Some(binary) => binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?,
+        Some(binary) => binary.canonicalize().with_context(|| format!("can't find {}", binary.display()))?,
         None => build()?,
     };
     let setup = Setup { binary, rounds: args.rounds, seed: args.seed };
@@ -174,8 +174,8 @@ async fn sync(setup: &Setup) -> Result<Outcome> {
     let scratch = tempfile::tempdir()?;
     let report = faults::kill_sync(&setup.binary, scratch.path(), setup.rounds(200), setup.seed).await?;
     Ok(Outcome::new("sync", report.rounds)
-        .fact(format!("agent killed {} times at work, service {}", report.agent_kills, report.service_kills))
-        .fact(format!("{} copies were cut off in their midst", report.cut_off))
+        .fact(format!("agent killed {} times while working, service {}", report.agent_kills, report.service_kills))
+        .fact(format!("{} copies were cut off midway", report.cut_off))
         .fact(format!("{} copies of {:.1} MB compared", report.compared, report.bytes as f64 / 1e6))
         .must(report.is_passed(), format!("{} unequal", report.unequal)))
 }
@@ -193,14 +193,14 @@ async fn power(setup: &Setup) -> Result<Outcome> {
         .must(is_missing_sync_seen(setup).await?, "a missing sync would be seen".to_owned()))
 }
 
-/// The control: once more, with every sync turned into nothing. If that loses nothing either, the recipe proves nothing.
+/// The control: the same with every sync turned into nothing. If that loses nothing either, the method proves nothing.
 async fn is_missing_sync_seen(setup: &Setup) -> Result<bool> {
     let scratch = tempfile::tempdir()?;
     let inject = ["-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:retval=0"];
     let under = strace(&scratch.path().join("trace"), &inject)?;
     let rounds = Rounds::short(1, setup.seed);
     let report = faults::power_under(&under, &setup.binary, scratch.path(), &rounds).await;
-    // A database that can't be opened any more is a loss that nobody could miss.
+    // A database that can't be opened any more is an obvious loss.
     Ok(report.map_or(true, |report| !report.findings.is_clean()))
 }
 
@@ -216,14 +216,14 @@ impl Setup {
         self.rounds.unwrap_or(usual)
     }
 
-    /// The program on an empty data directory of its own.
+    /// The program on its own empty data directory.
     fn program(&self) -> Result<(Program, TempDir)> {
         let scratch = tempfile::tempdir()?;
         Ok((Program::new(&self.binary, &scratch.path().join("data"), scratch.path()), scratch))
     }
 }
 
-/// Builds the program into the directory that the bench lies in, and with the same profile.
+/// Builds the program into the directory of the bench, with the same profile.
 pub(crate) fn build() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let profile_dir = own.parent().context("a program lies in a directory")?;
@@ -234,14 +234,14 @@ pub(crate) fn build() -> Result<PathBuf> {
         command.arg("--release");
     }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let status = command.current_dir(workspace).status().context("cargo can't be run; give --binary")?;
+    let status = command.current_dir(workspace).status().context("can't run cargo; pass --binary")?;
     if !status.success() {
-        bail!("the program could not be built; give --binary");
+        bail!("can't build the program; pass --binary");
     }
     Ok(profile_dir.join("mnemon"))
 }
 
-/// `strace` before the program, its log in a file.
+/// Runs the program under `strace`, with its log in a file.
 fn strace(log: &Path, arguments: &[&str]) -> Result<Vec<std::ffi::OsString>> {
     if Command::new("strace").arg("-V").output().is_err() {
         bail!("can't run here: needs strace");

@@ -1,4 +1,4 @@
-//! Three nodes behind HAProxy on one PostgreSQL, all of them processes of their own: the long forms.
+//! Three nodes behind HAProxy on one PostgreSQL, each its own process: the long forms.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use mnemon_testkit::faults::nodes::{
 use super::Setup;
 use super::outcome::Outcome;
 
-/// What nodes know of each other.
+/// What nodes know about each other.
 pub(crate) async fn together(setup: &Setup) -> Result<Outcome> {
     let (cluster, scratch) = (durable_cluster()?, tempfile::tempdir()?);
     let nodes = Nodes::start(&setup.binary, &cluster.url("postgres"), scratch.path()).await?;
@@ -24,7 +24,6 @@ pub(crate) async fn together(setup: &Setup) -> Result<Outcome> {
         .must((60..=85).contains(&passed), format!("{passed} calls passed a limit of 60, at 25 a second")))
 }
 
-/// A node that is killed.
 pub(crate) async fn kill_node(setup: &Setup) -> Result<Outcome> {
     let (cluster, scratch) = (durable_cluster()?, tempfile::tempdir()?);
     let mut nodes = Nodes::start(&setup.binary, &cluster.url("postgres"), scratch.path()).await?;
@@ -57,10 +56,7 @@ pub(crate) async fn kill_postgres(setup: &Setup) -> Result<Outcome> {
     let report = nodes.under_load(fault, |sql| Ok(cluster.sql("postgres", sql)?)).await?;
     let words = report.other_words.first().cloned();
     let outcome = tell(Outcome::new("postgres-kill", rounds), &report);
-    Ok(outcome.must(
-        words.is_none(),
-        format!("told otherwise than that storage is away: {}", words.unwrap_or("nobody".into())),
-    ))
+    Ok(outcome.must(words.is_none(), format!("unexpected errors: {}", words.unwrap_or("none".into()))))
 }
 
 /// A standby that takes over.
@@ -90,7 +86,7 @@ pub(crate) async fn locked(setup: &Setup) -> Result<Outcome> {
     let report = nodes.with_locked_table(&cluster, 500, Duration::from_secs(30)).await?;
     Ok(Outcome::new("postgres-locked", 1)
         .fact(format!("{} calls by 500 clients", report.calls))
-        .must(report.told == report.calls, format!("{} told that storage is away", report.told))
+        .must(report.told == report.calls, format!("{} answered `storage is unavailable`", report.told))
         .must(
             report.is_passed(Duration::from_secs(2)),
             format!("longest wait {:.2} s, {} bytes more", report.wait_max.as_secs_f64(), report.growth_bytes),

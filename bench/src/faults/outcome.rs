@@ -1,4 +1,4 @@
-//! The one line that a fault ends in.
+//! The one line that a fault ends with.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl Outcome {
         let Findings { saved, forgotten, lost, returned, wrong } = found;
         self.must(*saved > 0, format!("{saved} saves and {forgotten} forgets acknowledged"))
             .must(*lost == 0, format!("{lost} lost"))
-            .must(*returned == 0, format!("{returned} forgotten back"))
+            .must(*returned == 0, format!("{returned} forgotten records back"))
             .must(*wrong == 0, format!("{wrong} wrong"))
     }
 }

@@ -1,4 +1,4 @@
-//! SIGTERM while writers are being answered: what runs may finish, the process ends by itself and in time.
+//! SIGTERM while writers are being answered: running requests may finish, and the process exits by itself in time.
 
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,6 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     }
     Ok(Outcome::new("sigterm", rounds)
         .findings(&findings)
-        .must(drain_max <= DRAIN_MAX, format!("slowest end {:.2} s", drain_max.as_secs_f64()))
-        .must(bad_ends == 0, format!("{bad_ends} ended with an error")))
+        .must(drain_max <= DRAIN_MAX, format!("slowest exit {:.2} s", drain_max.as_secs_f64()))
+        .must(bad_ends == 0, format!("{bad_ends} exited with an error")))
 }

@@ -1,5 +1,5 @@
-//! Clients that send a byte now and then, and clients that never read their answers: both are shown out in time, and
-//! nobody else waits longer for them.
+//! Clients that send a byte now and then, and clients that never read their answers: both are disconnected in time, and
+//! nobody else waits longer because of them.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ const SOCKETS: usize = 5_000;
 const SLOW_READERS: usize = 100;
 const BYTE_EVERY: Duration = Duration::from_secs(10);
 const CLOSED_WITHIN: Duration = Duration::from_secs(15);
-/// Closing thousands of sockets at one moment takes a moment.
+/// Closing thousands of sockets at once takes a moment.
 const SLACK: Duration = Duration::from_secs(2);
 const WATCHED_MAX: Duration = Duration::from_secs(40);
 const ACTIVE: usize = 8;
 const MEASURED: Duration = Duration::from_secs(4);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What one that never reads may cost: a buffer in each direction and an answer on its way.
+/// What a client that never reads may cost: a buffer in each direction and an answer on its way.
 const BYTES_EACH_MAX: u64 = 256 << 10;
 
 pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
@@ -59,7 +59,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
             ),
         )
         .must(busy.failures == 0, format!("{} of {} other calls failed", busy.failures, busy.calls))
-        .must(busy.is_at_most_twice(&quiet), format!("others' p99 {:.1?} beside {:.1?} before", busy.p99, quiet.p99))
+        .must(busy.is_at_most_twice(&quiet), format!("others' p99 {:.1?}, {:.1?} before", busy.p99, quiet.p99))
         .must(each <= BYTES_EACH_MAX, format!("{} KiB for each that never reads", each >> 10)))
 }
 
@@ -73,7 +73,7 @@ async fn start<F: Future<Output = Result<Watched>>>(count: usize, one: impl Fn()
     Ok(all)
 }
 
-/// Sends the head of a request byte by byte and tells when the other end hung up.
+/// Sends the head of a request byte by byte and returns when the other end hung up.
 async fn trickle_head(service: &Service) -> Result<Watched> {
     let mut stream = TcpStream::connect(service.address).await?;
     Ok(tokio::spawn(async move {
@@ -84,7 +84,7 @@ async fn trickle_head(service: &Service) -> Result<Watched> {
             }
             let mut answer = [0; 256];
             let heard = tokio::time::timeout(BYTE_EVERY, stream.read(&mut answer)).await;
-            // An answer such as 408 comes before the end; both mean that the sender was shown out.
+            // An answer such as 408 comes before the end; both mean that the sender was disconnected.
             if heard.is_ok() {
                 return Some(began.elapsed());
             }
@@ -96,7 +96,7 @@ async fn trickle_head(service: &Service) -> Result<Watched> {
     }))
 }
 
-/// Asks again and again without reading an answer until the buffers of both ends are full; then waits to be hung up on.
+/// Sends requests without reading an answer until the buffers of both ends are full; then waits to be disconnected.
 async fn never_read(service: &Service) -> Result<Watched> {
     let stream = TcpStream::connect(service.address).await?;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"note of a writer","workspace":"busy","limit":50}}}"#;
@@ -110,7 +110,7 @@ async fn never_read(service: &Service) -> Result<Watched> {
         let mut last_taken = began;
         while began.elapsed() < WATCHED_MAX {
             match stream.try_write(request.as_bytes()) {
-                // A part of a request may have been taken; the service may then find nonsense, but not before it reads.
+                // Part of a request may have been sent; the service may find nonsense, but not before it reads.
                 Ok(_) => last_taken = Instant::now(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(LOOK_EVERY).await,
                 Err(_) => return Some(last_taken.elapsed()),
@@ -121,7 +121,7 @@ async fn never_read(service: &Service) -> Result<Watched> {
     }))
 }
 
-/// The longest time until one was hung up on, and how many were not.
+/// The longest time until one was disconnected, and how many were not.
 async fn wait_for(watched: Vec<Watched>) -> Result<(Duration, usize)> {
     let (mut slowest, mut left) = (Duration::ZERO, 0);
     for one in watched {

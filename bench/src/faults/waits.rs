@@ -7,7 +7,7 @@ use mnemon_testkit::faults::{Service, Story};
 use mnemon_testkit::wire::CallFailed;
 use serde_json::json;
 
-/// On a machine that has other things to do, waits below this say nothing.
+/// On a busy machine, waits below this mean nothing.
 const NOISE: Duration = Duration::from_millis(5);
 
 /// What a measurement saw.
@@ -25,7 +25,7 @@ impl Waits {
     }
 }
 
-/// Stores something to be searched for.
+/// Stores something to search for.
 pub(crate) async fn prepare(service: &Service, records: usize) -> Result<()> {
     let mut wire = service.connect().await?;
     let mut story = Story::new("busy", "one-writer");

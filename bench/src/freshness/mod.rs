@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         report::print_missed(&rows);
     }
     if !report::print_bars(&rows) {
-        // Not an error of the bench, so no error's words: the line that begins with FAIL has said it.
+        // A missed bar is not an error of the bench, so it prints no error: the line that starts with FAIL says it.
         std::process::exit(1);
     }
     Ok(())

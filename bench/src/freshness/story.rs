@@ -25,7 +25,7 @@ const REFUSED: &str = "Memory rejected by";
 pub(crate) enum Change {
     /// The file it came from has another hash now; the new fact came from there too.
     Source,
-    /// Another record claims something else under the same key.
+    /// Another record has different content under the same key.
     Key,
     /// The new record was saved in place of the old one.
     Replaced,

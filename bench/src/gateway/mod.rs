@@ -1,5 +1,5 @@
-//! What the gateway costs: a tool called through the service beside the same tool called at its upstream, in turns within
-//! one run; and what a project whose upstream misbehaves takes from the others.
+//! What the gateway costs: a tool called through the service compared with the same tool called at its upstream, in turns
+//! within one run; and how much a project whose upstream misbehaves affects the others.
 
 mod upstream;
 
@@ -21,27 +21,26 @@ pub(crate) use upstream::{UpstreamArgs, run as run_upstream};
 const NEIGHBOUR_P99_RATIO_MAX: f64 = 1.2;
 /// As many as a project may have running.
 const CALLERS: usize = 8;
-/// What a caller takes between an answer and its next call.
+/// The pause of a caller between an answer and its next call.
 const PAUSE: Duration = Duration::from_millis(100);
 const TRICKS: [&str; 6] = ["hang", "drip", "flood", "flood-events", "reset", "slow"];
 
-/// How long and how often.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How long each measurement takes
+    /// Length of each measurement, in seconds
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// How often everything is measured; the medians count
+    /// Number of rounds; the medians count
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// How many records the searched project has
+    /// Number of records in the searched project
     #[arg(long, default_value_t = 1_000)]
     records: usize,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.rounds == 0 || args.records == 0 || args.seconds <= 0.0 {
-        bail!("--rounds, --records and --seconds must be more than nothing");
+        bail!("--rounds, --records and --seconds must be greater than 0");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let is_met = runtime.block_on(measure(args))?;
@@ -61,7 +60,7 @@ async fn measure(args: &Args) -> Result<bool> {
     neighbours(args, &service).await
 }
 
-/// One measured stretch of time.
+/// One measurement.
 #[derive(Debug, Clone, Copy)]
 struct Waits {
     calls_per_second: f64,
@@ -93,7 +92,7 @@ async fn overhead(args: &Args, service: &Started) -> Result<()> {
         }
         println!(
             "{:26}{clients:>8}{:>10}{:>+10.0}{:>+10.0}",
-            "what the gateway adds",
+            "added by the gateway",
             "",
             through.p50_us - direct.p50_us,
             through.p99_us - direct.p99_us
@@ -113,7 +112,7 @@ async fn neighbours(args: &Args, service: &Started) -> Result<bool> {
     }
     let search = call("search", &json!({"query": "which team owns the service on port 1007"}));
     let bearer = bearer(&neighbour);
-    println!("searches of another project, one client, while {CALLERS} callers use an upstream that ...");
+    println!("searches in another project, one client, while {CALLERS} callers use an upstream that ...");
     println!("{:26}{:>12}{:>12}{:>8}", "", "alone p99", "then p99", "ratio");
     let mut is_met = true;
     for trick in TRICKS {
@@ -133,7 +132,7 @@ async fn neighbours(args: &Args, service: &Started) -> Result<bool> {
         println!("{trick:26}{:>9.0} µs{:>9.0} µs{ratio:>7.2}x  {verdict}", alone.p99_us, beside.p99_us);
         world.remove_integration().await?;
     }
-    println!("\nbar: the p99 of others stays within {NEIGHBOUR_P99_RATIO_MAX} x");
+    println!("\nbar: the others' p99 stays within {NEIGHBOUR_P99_RATIO_MAX} x");
     Ok(is_met)
 }
 
@@ -192,7 +191,7 @@ fn median(waits: &[Waits]) -> Waits {
     Waits { calls_per_second: of(|w| w.calls_per_second), p50_us: of(|w| w.p50_us), p99_us: of(|w| w.p99_us) }
 }
 
-/// The service's first account, by its admin's key.
+/// The service's first account, with its admin's key.
 struct World {
     address: SocketAddr,
     key: String,
@@ -233,7 +232,7 @@ impl World {
         Ok(made["key"].as_str().context("a key")?.to_owned())
     }
 
-    /// Callers of the integration who never stop, whatever they are answered.
+    /// Callers of the integration who never stop, whatever the answer.
     fn hammer(&self) -> Vec<JoinHandle<()>> {
         let body = call("host_readonly.echo", &json!({"text": "x"}));
         let caller = |_| {
@@ -241,8 +240,7 @@ impl World {
             tokio::spawn(async move {
                 let Ok(mut wire) = Wire::connect(address, &key).await else { return };
                 while wire.post(&body).await.is_ok() {
-                    // An assistant reads its answer before it calls again; without a pause the refusals themselves would
-                    // be the load.
+                    // An assistant reads its answer before it calls again; without a pause the refusals themselves would be the load.
                     tokio::time::sleep(PAUSE).await;
                 }
             })

@@ -1,4 +1,4 @@
-//! The upstreams that are measured against, each in a process of its own, so that their work is not taken for ours.
+//! The upstreams used for measuring, each in its own process, so that their work is not counted as ours.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ fn parse(trick: &str) -> Result<Trick> {
         "flood-events" => Trick::FloodEvents,
         "reset" => Trick::Reset,
         "slow" => Trick::Slow(100),
-        other => bail!("there is no trick '{other}'"),
+        other => bail!("unknown trick '{other}'"),
     })
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Leave out cross-validation, which trains five times
     #[arg(long)]
     no_cross_validation: bool,
-    /// Leave out the measurement of speed
+    /// Skip the measurement of speed
     #[arg(long)]
     no_speed: bool,
 }

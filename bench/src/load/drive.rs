@@ -1,4 +1,4 @@
-//! Clients that call as fast as they are answered, and what is seen of it: rates, waits, and the server's processor time.
+//! Clients that call as fast as they are answered, and what they measure: rates, waits, and the server's CPU time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ impl Kind {
     }
 }
 
-/// Makes the bodies of calls. Each save is a new text; each search looks for one of the stored ones.
+/// Makes the bodies of calls. Each save is a new text; each search looks for a stored one.
 pub(crate) struct Calls {
     texts: Source,
     records: u64,
@@ -75,13 +75,13 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// One measured stretch of time.
+/// One measurement.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub(crate) struct Phase {
     pub(crate) calls_per_second: f64,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// The server's processor time, user and system, over the calls.
+    /// The server's CPU time per call, user and system.
     pub(crate) cpu_us_per_call: f64,
     /// The mean size of an answer's body.
     pub(crate) answer_bytes: f64,
@@ -94,7 +94,7 @@ pub(crate) enum Until {
     Calls(u64),
 }
 
-/// Lets `clients` call for a while. `is_floor`: the answers mean nothing and are not looked at.
+/// Lets `clients` call for a while. `is_floor`: the answers mean nothing and are not checked.
 pub(crate) async fn phase(
     server: &Started,
     calls: &Arc<Calls>,
@@ -167,13 +167,13 @@ impl Client {
     }
 }
 
-/// Words in any order read like an order to an assistant now and then (six times in 400,000). That is no save, and counts
-/// as none; the next text takes its place.
+/// Words in random order occasionally read like an order to an assistant (six times in 400,000). Such a text is not saved
+/// and not counted; the next one takes its place.
 fn is_rejected(body: &[u8]) -> bool {
     body.len() < 300 && body.windows(REJECTED.len()).any(|window| window == REJECTED)
 }
 
-/// The flag stands at the end of an answer, so ten kilobytes need not be read for it.
+/// The flag is at the end of an answer, so ten kilobytes need not be read for it.
 fn ensure_success(status: u16, body: &[u8]) -> Result<()> {
     let end = &body[body.len().saturating_sub(200)..];
     let is_success = status == 200 && end.windows(15).any(|window| window == br#""isError":false"#);

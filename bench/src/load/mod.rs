@@ -1,7 +1,8 @@
-//! What a call costs the server: saves and searches over HTTP beside a floor that answers a fixed body of the same size.
+//! What a call costs the server: saves and searches over HTTP, compared with a floor that answers a fixed body of the same
+//! size.
 //!
-//! The two are measured in turns within one run, so that a busy machine slows both. Clients share the processor with the
-//! server; their time is not counted, but it bounds the rates, the floor's as well.
+//! The two are measured in turns within one run, so that a busy machine slows both. Clients share the CPU with the server;
+//! their time is not counted, but it limits the rates, also the floor's.
 
 mod drive;
 mod report;
@@ -32,7 +33,6 @@ const GROWING: &str = "growing";
 /// How many clients store the records that are searched.
 const FILLERS: usize = 64;
 
-/// How much, how long, and where to keep the result.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many records the searched workspace has [default: 10000; with --texts: all real ones]
@@ -45,13 +45,13 @@ pub(crate) struct Args {
     /// of all rounds counts then, because the question is what a call costs and not what the machine does besides
     #[arg(long, value_name = "DIR")]
     texts: Option<PathBuf>,
-    /// How long each measurement takes
+    /// Length of each measurement, in seconds
     #[arg(long, default_value_t = 1.5)]
     seconds: f64,
-    /// How often everything is measured; the medians count
+    /// Number of rounds; the medians count
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Where the service keeps its data; must be empty [default: a temporary directory]
+    /// Data directory of the service; must be empty [default: a temporary directory]
     #[arg(long)]
     data_dir: Option<PathBuf>,
     /// Write the figures as JSON to this file
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         std::fs::write(path, serde_json::to_string_pretty(&report)? + "\n")?;
     }
     if bars.iter().any(|bar| !bar.is_met) {
-        // Not an error of the bench, so no error's words: the line that begins with FAIL has said it.
+        // A missed bar is not an error of the bench, so it prints no error: the line that starts with FAIL says it.
         std::process::exit(1);
     }
     Ok(())
@@ -152,7 +152,7 @@ impl Bench {
         let saves = Arc::new(Calls::new(plan.source.clone(), 1, GROWING, plan.records));
         progress(&format!("storing {} records", plan.records));
         let fill = phase(&service, &searches, Kind::Save, FILLERS, Until::Calls(plan.records), false).await?;
-        // A workspace is indexed in memory from its first search on, and from then on each save pays for that too.
+        // A workspace is indexed in memory from its first search on; from then on each save pays for that too.
         let mut wire = Wire::connect(service.address, &service.key).await?;
         wire.post(&saves.save()).await?;
         wire.post(&saves.search(&mut Chance::new(1))).await?;
@@ -210,7 +210,7 @@ impl Phase {
     }
 }
 
-/// One line that says what happens now, on a terminal alone.
+/// One line that says what happens now, only on a terminal.
 pub(crate) fn progress(text: &str) {
     let mut stderr = std::io::stderr();
     if stderr.is_terminal() {

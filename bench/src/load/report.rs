@@ -1,4 +1,4 @@
-//! The figures as a table, and the bars they are held against.
+//! The figures as a table, and the bars they are compared with.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::drive::{Kind, Phase};
 
-/// How much more processor time than the floor a search may take.
+/// How much more CPU time than the floor a search may take.
 const SEARCH_CPU_RATIO_MAX: f64 = 4.0;
 /// The same where texts and queries are as long as people write them.
 const REAL_SEARCH_CPU_RATIO_MAX: f64 = 10.0;
-/// Durable saves per second that always are enough; on a slower machine half the floor's rate is.
+/// Durable saves per second that are always enough; on a slower machine, half the floor's rate is.
 const SAVES_PER_SECOND_MIN: f64 = 10_000.0;
 const SAVES_CLIENTS: usize = 64;
 const SEARCH_P50_US_MAX: f64 = 2_000.0;
 
-/// One kind of call from so many clients, beside the floor.
+/// One kind of call from a number of clients, compared with the floor.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) kind: &'static str,
@@ -34,7 +34,6 @@ impl Row {
     }
 }
 
-/// Everything that a run found.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// Whether texts and queries are real ones; the bars differ.
@@ -44,14 +43,14 @@ pub(crate) struct Report {
     pub(crate) rounds: usize,
     pub(crate) seconds: f64,
     pub(crate) rows: Vec<Row>,
-    /// Storing the records that are searched, before anything of them is indexed.
+    /// Storing the records that are searched, before they are indexed.
     pub(crate) fill: Phase,
     pub(crate) resident_bytes_filled: u64,
     pub(crate) resident_bytes_end: u64,
     pub(crate) resident_bytes_floor: u64,
 }
 
-/// A promise, and whether it was kept.
+/// A bar, and whether it was met.
 pub(crate) struct Bar {
     pub(crate) text: String,
     pub(crate) is_met: bool,

@@ -1,5 +1,5 @@
-//! The servers that are measured, each in a process of its own: the service itself on embedded storage, and the floor,
-//! which is the same program with the same layers and the same loop but answers a fixed body.
+//! The servers under measurement, each in its own process: the service on embedded storage, and the floor, which is the
+//! same program with the same layers and the same loop but answers a fixed body.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -32,13 +32,13 @@ const INDEX_BYTES_MAX: usize = 512 << 20;
 /// What to serve; the bench starts itself with these.
 #[derive(clap::Args)]
 pub(crate) struct ServerArgs {
-    /// The service, with its data here
+    /// The service, with this data directory
     #[arg(long)]
     data_dir: Option<PathBuf>,
     /// The service on this PostgreSQL database
     #[arg(long, conflicts_with = "data_dir")]
     database: Option<String>,
-    /// How many saves PostgreSQL stores together
+    /// Maximum number of saves that PostgreSQL stores in one transaction
     #[arg(long, default_value_t = 512)]
     batch_max: usize,
     /// The floor, with answers of this size
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
     })
 }
 
-/// The service, and the key that its first start made; later nodes of a database have none to tell.
+/// The service, and the key that its first start created; later nodes of a database have none to report.
 async fn service(store: Arc<dyn Store>, address: SocketAddr, has_gateway: bool) -> Result<(Router, String)> {
     let allowed_hosts = if has_gateway { vec!["127.0.0.1".to_owned()] } else { Vec::new() };
     let outgoing = Outgoing::new(&OutgoingConfig { allowed_hosts, ..OutgoingConfig::default() })?;
@@ -98,7 +98,7 @@ fn floor(body_bytes: usize) -> Router {
 }
 
 async fn fixed(State(answer): State<Bytes>, body: Body) -> Response {
-    // Read as the service reads it; what it says does not matter here.
+    // Read as the service reads it; its content does not matter here.
     let _ = to_bytes(body, REQUEST_BYTES_MAX).await;
     let mut response = Response::new(Body::from(answer));
     let headers = response.headers_mut();
@@ -112,7 +112,6 @@ async fn end_of_input() {
     let _ = ended.await;
 }
 
-/// A server that was started.
 pub(crate) struct Started {
     pub(crate) address: SocketAddr,
     pub(crate) key: String,
@@ -124,7 +123,7 @@ impl Started {
         Self::start(&["--data-dir".to_owned(), dir.display().to_string()])
     }
 
-    /// A node on a database. The first one makes the key, the others are told it.
+    /// A node on a database. The first one creates the key; the others get it passed in.
     pub(crate) fn node(url: &str, batch_max: usize, key: Option<&str>) -> Result<Self> {
         let args = ["--database".to_owned(), url.to_owned(), "--batch-max".to_owned(), batch_max.to_string()];
         let mut node = Self::start(&args)?;

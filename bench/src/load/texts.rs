@@ -1,11 +1,11 @@
-//! Short texts as teams note them, from word lists of our own. The same seed gives the same texts, and words follow Zipf's
+//! Short texts like those teams write, from our own word lists. The same seed gives the same texts, and words follow Zipf's
 //! law as in real notes: few are everywhere, most are rare. [`Source`] offers them beside real texts.
 
 use std::sync::Arc;
 
 use crate::real_texts::RealTexts;
 
-/// What notes talk about most, most frequent first.
+/// What notes are mostly about, most frequent first.
 const COMMON: &str = "the to and of for in a is on with we from use by after before when at are that it every only not \
     until team service build release customer test server data weekly project meeting report budget design review \
     deploy branch invoice office office-hours contract database payment screen user account search cache queue backup \
@@ -27,14 +27,14 @@ const ONSETS: [&str; 20] =
 const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ai", "ea", "ou"];
 const CODAS: [&str; 12] = ["", "n", "r", "l", "s", "t", "m", "ck", "nd", "rt", "ss", "x"];
 
-/// How many different words there are.
+/// The size of the vocabulary.
 const VOCABULARY: usize = 12_000;
 const WORDS_MIN: usize = 8;
 const WORDS_MAX: usize = 32;
 const QUERY_WORDS_MIN: usize = 3;
 const QUERY_WORDS_MAX: usize = 6;
 
-/// Repeatable chance: the SplitMix64 sequence.
+/// Repeatable randomness: the SplitMix64 sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 
@@ -95,7 +95,7 @@ impl Source {
 /// Makes texts, and queries that fit them.
 pub(crate) struct Texts {
     words: Vec<String>,
-    /// Up to which share of all words the first n come.
+    /// The cumulative share of the first n words.
     cumulative: Vec<f64>,
     seed: u64,
 }
@@ -126,17 +126,17 @@ impl Texts {
             }
             text.push_str(self.word(&mut chance));
         }
-        // Numbers are part of most notes, and this one makes the text differ from every other.
+        // Numbers are part of most notes, and this one makes the text unique.
         text.push_str(&format!(" item {number}"));
         text
     }
 
-    /// A query that the text of this number answers: some of its words, in their order.
+    /// A query that the text with this number answers: some of its words, in order.
     pub(crate) fn query(&self, number: u64, chance: &mut Chance) -> String {
         let text = self.text(number);
         let words: Vec<&str> = text.split(' ').collect();
         let count = QUERY_WORDS_MIN + chance.below(QUERY_WORDS_MAX - QUERY_WORDS_MIN + 1);
-        // The last two words are the number, which nobody would look for.
+        // The last two words are the number, which nobody would search for.
         let first = chance.below(words.len() - 2 - count);
         words[first..first + count].join(" ")
     }

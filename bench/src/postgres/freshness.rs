@@ -1,4 +1,4 @@
-//! What a search pays for being fresh: the one round trip that reads credential, subscription and the log's end.
+//! What a search pays for being fresh: the one round trip that reads credential, subscription and the end of the log.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use super::BATCH_MAX;
 use crate::load::Started;
 
-/// Times the read alone, beside the shortest thing that can be asked of the server.
+/// Times the read alone, compared with the shortest possible request to the server.
 pub(super) async fn measure(cluster: &Cluster, seconds: f64) -> Result<()> {
     cluster.sql("postgres", "CREATE DATABASE freshness")?;
     let url = cluster.url("freshness");
@@ -33,8 +33,8 @@ pub(super) async fn measure(cluster: &Cluster, seconds: f64) -> Result<()> {
         nothings.push(began.elapsed());
     }
     let (read, nothing) = (middle(&mut reads), middle(&mut nothings));
-    println!("\nfreshness: credential, subscription and the log's end in one round trip: {read:.0} µs p50");
-    println!("           the shortest round trip to the same server (SELECT 1):        {nothing:.0} µs p50");
+    println!("\nfreshness: credential, subscription and end of the log, one round trip: {read:.0} µs p50");
+    println!("           shortest round trip to the same server (SELECT 1):           {nothing:.0} µs p50");
     Ok(())
 }
 

@@ -1,8 +1,8 @@
-//! What the service does on PostgreSQL: saves stored together against one by one, searches on one, two and three nodes,
-//! what asking for freshness adds to a search, and the same searches by PostgreSQL's own full-text search.
+//! The service on PostgreSQL: batched saves compared with single ones, searches on one, two and three nodes, what freshness
+//! adds to a search, and the same searches by PostgreSQL's own full-text search.
 //!
-//! The server is a durable one (fsync on) on this machine, started for the run; nodes are processes of their own. All of
-//! them and the clients share the processors, so rates do not add up over nodes on a small machine.
+//! The server is durable (fsync on), on this machine, and started for the run; nodes are separate processes. All of them and
+//! the clients share the cores, so rates do not add up over nodes on a small machine.
 
 mod freshness;
 mod text_search;
@@ -18,31 +18,31 @@ use mnemon_testkit::wire::Wire;
 use crate::load::{Calls, Chance, Kind, Phase, Started, Texts, Until, phase, progress};
 
 const SEED: u64 = 20_270_116;
-/// How many clients fill the workspace that is searched.
+/// How many clients fill the searched workspace.
 const FILLERS: usize = 32;
-/// How many saves are stored together by default.
+/// How many saves are batched by default.
 const BATCH_MAX: usize = 512;
-/// How much quicker than PostgreSQL's own search the ranking has to be.
+/// How much faster than PostgreSQL's own search the ranking must be.
 const TEXT_SEARCH_RATIO_MIN: f64 = 20.0;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many records the searched workspace has
+    /// Number of records in the searched workspace
     #[arg(long, default_value_t = 10_000)]
     records: u64,
-    /// How many clients save at once, one measurement each
+    /// Numbers of concurrent saving clients, one measurement each
     #[arg(long, value_delimiter = ',', default_values_t = [1, 32, 128])]
     clients: Vec<usize>,
-    /// How many nodes are searched, one measurement each
+    /// Numbers of nodes to search on, one measurement each
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3])]
     nodes: Vec<usize>,
-    /// How long each measurement takes
+    /// Length of each measurement, in seconds
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// How many queries are compared with PostgreSQL's own search
+    /// Number of queries to compare with PostgreSQL's own search
     #[arg(long, default_value_t = 1_000)]
     queries: u64,
-    /// The pinned sentences that those records are made of
+    /// The pinned sentences that the records are made of
     #[arg(long, default_value = "tools/recall-model/train_sentences.json.gz")]
     sentences: PathBuf,
 }
@@ -63,15 +63,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Durable saves, stored together and one by one, each kind in a database of its own.
+/// Durable saves, batched and one by one, each kind in its own database.
 async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
     println!("saves on one node        clients   saves/s    p50 µs    p99 µs   node CPU µs");
-    for (name, batch_max) in [("stored together", BATCH_MAX), ("one by one", 1)] {
+    for (name, batch_max) in [("batched", BATCH_MAX), ("one by one", 1)] {
         let database = format!("saves_{batch_max}");
         cluster.sql("postgres", &format!("CREATE DATABASE {database}"))?;
         let node = Started::node(&cluster.url(&database), batch_max, None)?;
         let calls = Arc::new(Calls::new(Texts::new(SEED), 1, "growing", 0));
-        // From its first search on a workspace is indexed, and each save pays for that too.
+        // From its first search on, a workspace is indexed, and each save pays for that too.
         let mut wire = Wire::connect(node.address, &node.key).await?;
         wire.post(&calls.save()).await?;
         wire.post(&calls.search(&mut Chance::new(1))).await?;
@@ -85,7 +85,7 @@ async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Searches on so many nodes of one database, with as many clients on each.
+/// Searches on several nodes of one database, with as many clients on each.
 async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
     const CLIENTS: usize = 12;
     cluster.sql("postgres", "CREATE DATABASE searches")?;
@@ -96,7 +96,7 @@ async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
     phase(&first, &calls, Kind::Save, FILLERS, Until::Calls(args.records), false).await?;
     let key = first.key.clone();
     let mut nodes = vec![first];
-    println!("\nsearches of {} records   nodes  searches/s    p50 µs    p99 µs   node CPU µs", args.records);
+    println!("\nsearches in {} records   nodes  searches/s    p50 µs    p99 µs   node CPU µs", args.records);
     for &count in &args.nodes {
         while nodes.len() < count {
             nodes.push(Started::node(&url, BATCH_MAX, Some(&key))?);
@@ -117,7 +117,7 @@ async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// The rates of several nodes together; of waits the worst node's, of processor time the mean.
+/// The sum of the nodes' rates, the worst node's waits, and the mean CPU time.
 fn joined(phases: &[Phase]) -> Phase {
     let sum = |figure: fn(&Phase) -> f64| phases.iter().map(figure).sum::<f64>();
     let most = |figure: fn(&Phase) -> f64| phases.iter().map(figure).fold(0.0, f64::max);

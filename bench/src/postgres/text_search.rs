@@ -1,5 +1,5 @@
-//! The same searches by PostgreSQL's own means: `tsvector`, a GIN index, `ts_rank_cd`. Words of a query are joined by OR, as
-//! the ranking does it, and the ten best are asked for without their texts.
+//! The same searches with PostgreSQL's own tools: `tsvector`, a GIN index, `ts_rank_cd`. The words of a query are joined by
+//! OR, as in our ranking, and the ten best are requested without their texts.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::load::progress;
 use crate::recall_speed::texts::Texts;
 
 const LIMIT: usize = 10;
-/// Of each search the quickest of so many counts, on both sides: neighbours on the machine slow things down, never up.
+/// Each search counts as the fastest of this many, on both sides: neighbours on the machine only slow things down.
 const ROUNDS: usize = 3;
 
 const TABLE: &str = "
@@ -33,7 +33,7 @@ const SEARCH: &str = "
     ORDER BY ts_rank_cd(words, query) DESC, id DESC
     LIMIT 10";
 
-/// How many times as long PostgreSQL takes, in the mean.
+/// How many times as long PostgreSQL takes, on average.
 pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, queries: u64) -> Result<f64> {
     progress("PostgreSQL's own search: storing");
     let texts = Texts::load(sentences)?;
@@ -47,7 +47,7 @@ pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, q
         client.execute(INSERT, &[&ids, &texts.to_vec()]).await?;
     }
     client.batch_execute("CREATE INDEX note_words ON note USING GIN (words)").await?;
-    // By itself: several statements sent together are one transaction, and this one must stand outside.
+    // Separately: several statements sent together are one transaction, and this one must be outside.
     client.batch_execute("VACUUM ANALYZE note").await?;
     let mut index = WorkspaceIndex::new(Model::shipped());
     for (seq, text) in (1..).zip(&all) {
@@ -66,7 +66,7 @@ pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, q
             their_best = their_best.min(began.elapsed().as_secs_f64());
             theirs_found += if round == 0 { rows.len() } else { 0 };
         }
-        // Each side has the caches to itself for its rounds, as it has in a service of its own.
+        // Each side has the caches to itself during its rounds, as it would in its own service.
         for round in 0..ROUNDS {
             let began = Instant::now();
             let hits = index.search(&SearchRequest { query: &query, limit: LIMIT, visible: &|_| true });
@@ -83,7 +83,7 @@ pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, q
     Ok(theirs / ours)
 }
 
-/// The words of a query as `to_tsquery` takes them.
+/// The words of a query in the syntax of `to_tsquery`.
 fn joined_by_or(query: &str) -> String {
     let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" | ")

@@ -23,7 +23,6 @@ impl Texts {
         Ok(Self::Made(Sentences { sentences: serde_json::from_reader(GzDecoder::new(file))? }))
     }
 
-    /// The record with this number.
     pub(crate) fn record(&self, number: u64) -> String {
         match self {
             Self::Made(sentences) => sentences.record(number),

@@ -1,5 +1,5 @@
-//! Answers that the agent gives itself: their envelope, and errors in words. What it answers while the service is away is
-//! in `away.rs`.
+//! Answers that the agent gives itself: their envelope, and errors. What it answers while the service is unreachable is in
+//! `away.rs`.
 
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::{RpcError, code};
@@ -45,30 +45,30 @@ fn raw_id(message: &Message) -> Box<RawValue> {
     RawValue::from_string(id).expect("an id was read from JSON")
 }
 
-/// The words for a request that has no answer of the service.
+/// The message for a request that the service did not answer.
 pub(crate) fn no_answer(message: &Message, settings: &Settings, why: &NoAnswer) -> Vec<u8> {
     let url = &settings.url;
     let text = match why {
         NoAnswer::NoKey => format!(
-            "no Mnemon API key was found: set {KEY_VARIABLE} in the assistant's configuration of this server, or run \
-             `mnemon agent install --client <client> --key <key>`, which keeps it in the agent's configuration file"
+            "no Mnemon API key is configured. Set {KEY_VARIABLE} in the assistant's configuration of this server, or run \
+             `mnemon agent install --client <client> --key <key>` to save it in the agent's configuration file"
         ),
         NoAnswer::Away(cause) => format!(
-            "the Mnemon service at {url} can't be reached ({cause}). The address comes from {}. Check that the service \
-             runs there; the agent goes on and the next call tries again",
+            "the Mnemon service at {url} is unreachable ({cause}). The address comes from {}. Check that the service \
+             is running there. The agent keeps running and tries again on the next call",
             settings.url_source
         ),
-        NoAnswer::TooLong => format!("the Mnemon service at {url} is alive but did not answer this call in time"),
-        NoAnswer::TooLarge => format!("the answer of the Mnemon service at {url} is too large"),
+        NoAnswer::TooLong => format!("the Mnemon service at {url} is up but did not answer this call in time"),
+        NoAnswer::TooLarge => format!("the answer from the Mnemon service at {url} is too large"),
     };
     failure(message, why.reason(), &text)
 }
 
-/// The words for a rejected key: where it was read, and what to do.
+/// The message for a rejected key: where it was read, and what to do.
 pub(crate) fn rejected(message: &Message, settings: &Settings) -> Vec<u8> {
     let text = format!(
-        "the Mnemon API key was rejected by {}. It was read from {}. Check that it was copied whole, without spaces, and \
-         that it was not revoked and has not expired; an administrator can make a new one with `mnemon key create`",
+        "the Mnemon API key was rejected by {}. It was read from {}. Check that you copied all of it, without spaces, and \
+         that it has not expired or been revoked. An admin can create a new one with `mnemon key create`",
         settings.url, settings.key_source
     );
     failure(message, "key_rejected", &text)

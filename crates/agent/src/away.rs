@@ -1,5 +1,5 @@
-//! What keeps an assistant going while the service is away: its first questions are answered here, and its tools come back
-//! by themselves.
+//! Keeps an assistant going while the service is unreachable: its first requests are answered here, and its tools appear
+//! once the service is back.
 
 use mnemon_protocol::mcp::{
     Caching, DiscoverResult, InitializeResult, LEGACY_DEFAULT, LEGACY_VERSIONS, ListToolsResult, SUPPORTED_VERSIONS,
@@ -10,17 +10,16 @@ use crate::answers::{agent_info, success, trailer};
 use crate::message::Message;
 use crate::own_tool;
 
-/// Told to a client that lost its tools to an absent service, once that is back.
+/// Sent to a client that started without the service's tools, once the service is back.
 pub(crate) const TOOLS_CHANGED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-const INSTRUCTIONS: &str =
-    "The memory service can't be reached right now. Its tools appear by themselves when it is back.";
+const INSTRUCTIONS: &str = "The memory service is unreachable right now. Its tools will appear once it is back.";
 
-/// What an assistant needs to start, and gets from the agent while the service is away: an assistant that is refused here
-/// gives the server up and does not come back to it.
+/// What an assistant needs to start, and gets from the agent while the service is unreachable: an assistant that is
+/// refused here drops the server and does not try again.
 pub(crate) fn while_away(message: &Message) -> Option<Vec<u8>> {
     let is_modern = message.is_modern();
-    // Short, so that a client that keeps lists asks again soon.
+    // Short, so that a client that caches lists asks again soon.
     let caching = is_modern.then_some(Caching { ttl_ms: 1_000, cache_scope: "private" });
     let capabilities = json!({"tools": {"listChanged": true}});
     match message.method.as_deref()? {

@@ -1,4 +1,4 @@
-//! The sync beside the proxy: on a thread of its own, gently, and only while there is consent.
+//! The background sync next to the proxy: on its own thread, slowly, and only with consent.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::sync::{Options, Pace, Stopped, sync};
 
 /// The pause between two rounds.
 const ROUND_EVERY: Duration = Duration::from_secs(15);
-/// The pause after a round that failed; it doubles up to the longest.
+/// The pause after a failed round; it doubles up to a maximum.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(300);
 
-/// Starts it. The thread ends with the process.
+/// Starts the background sync. The thread ends with the process.
 pub fn start(settings: Settings, places: Places) -> std::io::Result<()> {
     let work = move || {
         let mut failures = 0;
@@ -28,7 +28,7 @@ pub fn start(settings: Settings, places: Places) -> std::io::Result<()> {
     std::thread::Builder::new().name("mnemon-sync".to_owned()).spawn(work).map(|_| ())
 }
 
-/// Does one round and answers how long to rest.
+/// Runs one round and returns how long to pause.
 fn one_round(settings: &Settings, places: &Places, failures: &mut u32) -> Duration {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return RETRY_AFTER_MAX;

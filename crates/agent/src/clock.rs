@@ -1,12 +1,8 @@
-//! The present moment, read here and nowhere else in the agent.
+//! The current time, read here and nowhere else in the agent.
 
 use jiff::Timestamp;
 
-/// Now.
 pub(crate) fn now() -> Timestamp {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the agent has no engine that would hand time in; this is its one clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the agent has no engine that hands time in; this is its only clock")]
     Timestamp::now()
 }

@@ -1,5 +1,4 @@
-//! A person's agreement that session histories may leave this machine. It is bound to one service and one key: with
-//! another of either there is none.
+//! A person's consent to uploading session histories. It is bound to one service and one key and covers no others.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,17 +9,15 @@ use crate::places::Places;
 use crate::settings::Settings;
 use crate::{clock, private};
 
-/// How often a running upload looks whether the agreement still holds.
+/// How often a running upload checks that the consent still holds.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What was agreed to.
+/// What was consented to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// The service.
     pub server: String,
-    /// Which key, without telling it.
+    /// Fingerprint of the key.
     pub key: String,
-    /// When.
     pub at: String,
 }
 
@@ -29,16 +26,17 @@ fn file(places: &Places) -> PathBuf {
 }
 
 impl Consent {
-    /// Notes the agreement. Whether a person has given it is for the caller to know.
+    /// Saves the consent. The caller must know that a person gave it.
     pub fn grant(places: &Places, settings: &Settings) -> std::io::Result<Self> {
-        let key = settings.key.as_ref().ok_or_else(|| std::io::Error::other("there is no key to bind it to"))?;
+        let key =
+            settings.key.as_ref().ok_or_else(|| std::io::Error::other("there is no API key to bind the consent to"))?;
         let consent = Self { server: settings.url.clone(), key: key.fingerprint(), at: clock::now().to_string() };
         let text = toml::to_string(&consent).map_err(std::io::Error::other)?;
         private::write(&file(places), text.as_bytes())?;
         Ok(consent)
     }
 
-    /// Takes it back. `false` when there was none.
+    /// Withdraws the consent. `false` if there was none.
     pub fn revoke(places: &Places) -> std::io::Result<bool> {
         match std::fs::remove_file(file(places)) {
             Ok(()) => Ok(true),
@@ -47,19 +45,19 @@ impl Consent {
         }
     }
 
-    /// The agreement for whatever service and key it is. What can't be read is none.
+    /// The saved consent, whatever service and key it is for. An unreadable file counts as no consent.
     pub fn find(places: &Places) -> Option<Self> {
         toml::from_str(&std::fs::read_to_string(file(places)).ok()?).ok()
     }
 
-    /// Whether it holds for this service and this key, now. Asked before every byte, so that taking it back works at once.
+    /// Whether consent holds for this service and this key now. Checked before every request, so withdrawing works at once.
     pub fn holds(places: &Places, settings: &Settings) -> bool {
         let key = settings.key.as_ref().map(|key| key.fingerprint());
         Self::find(places).is_some_and(|consent| consent.server == settings.url && Some(consent.key) == key)
     }
 }
 
-/// Returns once the agreement no longer holds.
+/// Returns once the consent no longer holds.
 pub(crate) async fn withdrawn(places: &Places, settings: &Settings) {
     while Consent::holds(places, settings) {
         tokio::time::sleep(LOOK_EVERY).await;
@@ -91,6 +89,6 @@ mod tests {
         assert!(!Consent::revoke(&places).unwrap());
         assert!(!Consent::holds(&places, &mine));
         std::fs::write(file(&places), "half a fi").unwrap();
-        assert!(!Consent::holds(&places, &mine), "what can't be read is no consent");
+        assert!(!Consent::holds(&places, &mine), "an unreadable file is no consent");
     }
 }

@@ -1,4 +1,4 @@
-//! Which session histories lie on this machine.
+//! Finds the session histories on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,20 @@ use sha2::{Digest, Sha256};
 
 use crate::places::Places;
 
-/// Deeper than any client files its histories.
+/// Deeper than any client stores its histories.
 const DEPTH_MAX: usize = 8;
-/// The longest name that goes over the wire as it is.
+/// The longest file name that is used on the wire unchanged.
 const NAME_MAX: usize = 128;
 
 /// The programs whose histories are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Client {
-    /// Claude Code.
     ClaudeCode,
-    /// Codex.
     Codex,
 }
 
 impl Client {
-    /// The word on the wire.
+    /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -36,19 +34,16 @@ impl Client {
 /// A history on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFile {
-    /// The program that wrote it.
     pub client: Client,
     /// Its name on the wire.
     pub name: String,
-    /// Where it lies.
     pub path: PathBuf,
-    /// How long it is.
     pub len: u64,
     /// When it was last written, in seconds since 1970.
     pub modified: i64,
 }
 
-/// All histories, the one worked on last first.
+/// All histories, most recently written first.
 pub fn find_sessions(places: &Places) -> Vec<SessionFile> {
     let mut found = Vec::new();
     walk(&places.claude.join("projects"), DEPTH_MAX, &mut |path| {
@@ -79,7 +74,7 @@ fn session(client: Client, path: &Path) -> Option<SessionFile> {
     })
 }
 
-/// The file's own name where it is plain, else a hash of it.
+/// The file name if it is plain, else a hash of it.
 fn wire_name(stem: &str) -> String {
     let is_plain = stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
     if is_plain && !stem.is_empty() && stem.len() <= NAME_MAX {
@@ -88,13 +83,13 @@ fn wire_name(stem: &str) -> String {
     to_hex(&Sha256::digest(stem.as_bytes())[..16])
 }
 
-/// Looks at every `.jsonl` below a folder. Links are not followed: they lead out, or in circles.
+/// Lists every `.jsonl` below a folder. Links are not followed: they lead outside, or in circles.
 fn walk(folder: &Path, depth_left: usize, look: &mut impl FnMut(&Path)) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
         let name = entry.file_name();
-        // What Claude Code keeps beside a session belongs to it, and is none.
+        // Files that Claude Code keeps next to a session belong to it; they are not sessions.
         let is_side = name == "subagents" || name == "tool-results" || name == "memory";
         if kind.is_dir() && depth_left > 0 && !is_side {
             walk(&path, depth_left - 1, look);

@@ -1,8 +1,8 @@
 //! `.mnemonignore`: what must not leave this machine, in the syntax of `.gitignore`.
 //!
-//! The files of the folder that a session worked in and of every folder above it count, the nearer one first. A pattern
-//! that covers the folder itself leaves the whole session out; other patterns leave out tool calls that name a matching
-//! path, and their results.
+//! The files in the session's folder and in every folder above it apply, the nearest first. A pattern that covers the
+//! folder itself excludes the whole session; other patterns exclude tool calls that name a matching path, and their
+//! results.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,9 +12,9 @@ use mnemon_protocol::hex::to_hex;
 use sha2::{Digest, Sha256};
 
 const FILE: &str = ".mnemonignore";
-/// A name that nobody gives to a file: what covers it covers everything.
+/// A name that no real file has: a pattern that covers it covers everything.
 const ANYTHING: &str = "mnemon-covers-everything-7f3a";
-/// A longer text holds a file's content more likely than its name.
+/// A longer text is more likely a file's content than its name.
 const NAMING_TEXT_MAX: usize = 16 * 1024;
 
 /// The rules for one session.
@@ -39,7 +39,7 @@ impl IgnoreRules {
             let Ok(text) = std::fs::read_to_string(folder.join(FILE)) else { continue };
             let mut builder = GitignoreBuilder::new(&folder);
             for line in text.lines() {
-                // A line that is no pattern is passed over, as git does.
+                // A line that is not a valid pattern is skipped, as git does.
                 let _ = builder.add_line(None, line);
             }
             if let Ok(file) = builder.build() {
@@ -59,12 +59,12 @@ impl IgnoreRules {
         &self.fingerprint
     }
 
-    /// Whether the session as a whole stays here.
+    /// Whether the whole session is excluded.
     pub(crate) fn covers_session(&self) -> bool {
         self.covers(&self.cwd, true) || self.covers(&self.cwd.join(ANYTHING), false)
     }
 
-    /// Whether a text of a tool call names something that stays here.
+    /// Whether a text of a tool call names an excluded path.
     pub(crate) fn is_named_in(&self, text: &str) -> bool {
         if self.files.is_empty() || text.len() > NAMING_TEXT_MAX {
             return false;
@@ -100,7 +100,7 @@ impl IgnoreRules {
     }
 }
 
-/// A path without `.` and `..`, by its words alone.
+/// The path without `.` and `..`, resolved by its text alone.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -170,7 +170,7 @@ mod tests {
         for open in ["environment", "src/top.txt", "public.pem", "", "a b c", "../other/.envy"] {
             assert!(!rules.is_named_in(open), "{open}");
         }
-        assert!(!ground.rules("secret-client").is_named_in(".env"), "without rules nothing is left out");
+        assert!(!ground.rules("secret-client").is_named_in(".env"), "without rules nothing is excluded");
     }
 
     #[test]

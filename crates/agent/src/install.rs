@@ -1,5 +1,5 @@
-//! Putting the agent into other programs' configurations, and taking it out again. One entry is added; every other byte
-//! stays: comments, order, line ends. What was there before is kept as a backup.
+//! Adds the agent to other programs' configurations, and removes it again. One entry is added; every other byte stays:
+//! comments, order, line endings. The previous version is kept as a backup.
 
 mod json;
 mod toml;
@@ -15,29 +15,24 @@ use sha2::{Digest, Sha256};
 use crate::places::Places;
 use crate::{clock, private};
 
-/// What the entry is called.
+/// The name of the entry.
 pub const ENTRY: &str = "mnemon";
 
-/// The programs that the agent can be put into.
+/// The programs the agent can be added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Claude Code, for the person.
+    /// Claude Code, at user level.
     ClaudeCode,
-    /// Claude Desktop.
     ClaudeDesktop,
-    /// Codex.
     Codex,
-    /// Cursor.
     Cursor,
-    /// VS Code.
     VsCode,
 }
 
 impl Target {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::ClaudeCode, Self::ClaudeDesktop, Self::Codex, Self::Cursor, Self::VsCode];
 
-    /// The word that a person types.
+    /// The name that a person types.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -48,7 +43,6 @@ impl Target {
         }
     }
 
-    /// The program that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|target| target.as_str() == word)
     }
@@ -71,7 +65,7 @@ impl Target {
         }
     }
 
-    /// The member that holds the servers.
+    /// The key of the object that holds the servers.
     const fn container(self) -> &'static str {
         match self {
             Self::ClaudeCode | Self::ClaudeDesktop | Self::Cursor => "mcpServers",
@@ -85,54 +79,32 @@ impl Target {
     }
 }
 
-/// How the agent is started.
+/// How to start the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The program, by its whole path: assistants started from a desktop know no shell's search path.
+    /// The program's absolute path: assistants started from a desktop don't know the shell's search path.
     pub command: String,
-    /// Its arguments.
     pub args: Vec<String>,
 }
 
-/// Why a configuration is left as it is.
+/// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// It can't be read or written.
     #[error("{path}: {error}")]
-    File {
-        /// Which.
-        path: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// It is not what its program would read.
-    #[error("{path} can't be read as {form} ({why}); repair it first, nothing was changed")]
-    Broken {
-        /// Which.
-        path: String,
-        /// JSON or TOML.
-        form: &'static str,
-        /// What is wrong.
-        why: String,
-    },
-    /// Somebody has put another entry there.
-    #[error(
-        "{path} has an entry '{ENTRY}' already, and it is another one; give --replace to put the agent in its place"
-    )]
-    Occupied {
-        /// Where.
-        path: String,
-    },
+    File { path: String, error: io::Error },
+    #[error("{path} is not valid {form} ({why}); fix it first. Nothing was changed")]
+    Broken { path: String, form: &'static str, why: String },
+    #[error("{path} already has a different entry named '{ENTRY}'; pass --replace to replace it")]
+    Occupied { path: String },
 }
 
-/// A change that is known and not yet made.
+/// A change that is computed but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The file.
     pub path: PathBuf,
-    /// What is in it; absent when there is none.
+    /// The current content; `None` if there is no file.
     pub before: Option<String>,
-    /// What will be in it; absent when it will be removed.
+    /// The new content; `None` if the file will be removed.
     pub after: Option<String>,
 }
 
@@ -152,17 +124,17 @@ impl Plan {
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     path: PathBuf,
-    /// Where the former text is; absent when there was no file.
+    /// Where the backup is; `None` if there was no file.
     backup: Option<PathBuf>,
-    /// A hash of what we left.
+    /// A hash of the content we wrote.
     after: String,
-    /// The text that was put in, where it was put in at one place.
+    /// The inserted text, if it was inserted in one place.
     inserted: Option<String>,
-    /// Whether the member that holds the servers is ours as well.
+    /// Whether we also created the object that holds the servers.
     has_made_container: bool,
 }
 
-/// What to do to put the agent in.
+/// The change that adds the agent.
 pub fn plan_install(target: Target, path: &Path, entry: &Entry, is_replacing: bool) -> Result<Plan, InstallError> {
     let path = resolved(path);
     let before = read(&path)?;
@@ -175,7 +147,7 @@ pub fn plan_install(target: Target, path: &Path, entry: &Entry, is_replacing: bo
     Ok(Plan { path, before, after: Some(after) })
 }
 
-/// What to do to take the agent out.
+/// The change that removes the agent.
 pub fn plan_uninstall(target: Target, path: &Path, places: &Places) -> Result<Plan, InstallError> {
     let path = resolved(path);
     let before = read(&path)?;
@@ -186,12 +158,12 @@ pub fn plan_uninstall(target: Target, path: &Path, places: &Places) -> Result<Pl
         record => Some(cut_out(target, &path, &text, record.as_ref())?),
     };
     let is_ours_alone = record.as_ref().is_some_and(|record| record.backup.is_none());
-    // A file that was made by us and holds nothing else goes as well.
+    // A file that we created and that contains nothing else is removed too.
     let after = after.filter(|after| !(is_ours_alone && is_nothing(after)));
     Ok(Plan { path, before, after })
 }
 
-/// Makes a change, and answers where the former text is kept.
+/// Makes a change and returns where the backup is.
 pub fn apply(plan: &Plan, target: Target, places: &Places, is_install: bool) -> Result<Option<PathBuf>, InstallError> {
     let failed = |error| InstallError::File { path: places.shown(&plan.path), error };
     let backup = match &plan.before {
@@ -223,7 +195,7 @@ pub fn apply(plan: &Plan, target: Target, places: &Places, is_install: bool) -> 
     Ok(backup)
 }
 
-/// A link to a file elsewhere stays a link: the file that it leads to is written.
+/// A symbolic link stays a link: the file it points to is written.
 fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -260,8 +232,8 @@ fn keep_backup(target: Target, before: &str, path: &Path, places: &Places) -> io
     Ok(backup)
 }
 
-/// Takes the entry out of a text that was changed since: the very bytes that were put in where they can be found, else
-/// the entry by its name.
+/// Removes the entry from a text that has changed since: exactly the inserted bytes if they can be found, else the entry
+/// by its name.
 fn cut_out(target: Target, path: &Path, text: &str, record: Option<&Record>) -> Result<String, InstallError> {
     let has_entry = |text: &str| match target {
         Target::Codex => toml::has_entry(target.container(), text),
@@ -283,7 +255,7 @@ fn cut_out(target: Target, path: &Path, text: &str, record: Option<&Record>) -> 
     removed.map_err(|refusal| refusal.named(path))
 }
 
-/// The text that was put in, if nothing was taken out.
+/// The inserted text, if nothing was removed.
 fn inserted(plan: &Plan) -> Option<String> {
     let (before, after) = (plan.before.as_deref().unwrap_or_default(), plan.after.as_deref()?);
     let start = common(before.bytes(), after.bytes());
@@ -306,7 +278,7 @@ fn is_nothing(text: &str) -> bool {
     matches!(plain.as_str(), "" | "{}")
 }
 
-/// Lines taken out and put in, with a few around them.
+/// The removed and added lines, with some context.
 fn difference(before: &str, after: &str) -> String {
     const AROUND: usize = 3;
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -322,7 +294,7 @@ fn difference(before: &str, after: &str) -> String {
     lines.join("\n")
 }
 
-/// Why a text was not changed; the file's name is added outside.
+/// Why a text was not changed; the caller adds the file name.
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
     Broken { form: &'static str, why: String },

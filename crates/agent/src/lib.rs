@@ -1,10 +1,11 @@
 //! The local agent: MCP over stdio on one side, the service on the other, and the sync of session histories.
 //!
-//! It knows bytes and local files, and nothing of records, storage or ranking. What it forwards is what it read; what it
-//! returns is what the service sent, but for `tools/list` gaining one tool. It opens no port and starts no shell.
+//! It handles bytes and local files, and knows nothing about records, storage or ranking. It forwards exactly what it reads
+//! and returns exactly what the service sends, except that `tools/list` gains one tool. It opens no port and starts no
+//! shell.
 //!
-//! Where things live: `proxy.rs` (the loop between assistant and service), `service.rs` (the way to the service),
-//! `sync.rs` and `transcript.rs` (session histories), `install.rs` (other programs' configurations).
+//! Where things live: `proxy.rs` (the loop between assistant and service), `service.rs` (HTTP to the service), `sync.rs` and
+//! `transcript.rs` (session histories), `install.rs` (other programs' configurations).
 
 mod answers;
 mod away;

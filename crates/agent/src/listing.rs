@@ -1,4 +1,4 @@
-//! Adding the agent's own tool at the end of a `tools/list` answer, and leaving every other byte as it came.
+//! Adds the agent's own tool at the end of a `tools/list` answer and leaves every other byte unchanged.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,12 +17,12 @@ struct Listed<'a> {
     next_cursor: Option<&'a RawValue>,
 }
 
-/// The answer with the tool added; `None` where there is no last page of a list to add it to.
+/// The answer with the tool added; `None` if it is not the last page of a tool list.
 pub(crate) fn with_tool(body: &[u8], tool: &str) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(body).ok()?;
     let answer: Answer<'_> = serde_json::from_str(text).ok()?;
     let listed: Listed<'_> = serde_json::from_str(answer.result.get()).ok()?;
-    // The tool belongs to the whole list, so it comes once, on the page after which there is none.
+    // The tool belongs to the whole list, so it is added once, on the last page.
     if listed.next_cursor.is_some() {
         return None;
     }
@@ -32,7 +32,7 @@ pub(crate) fn with_tool(body: &[u8], tool: &str) -> Option<Vec<u8>> {
     Some([&text[..end], comma, tool, &text[end..]].concat().into_bytes())
 }
 
-/// Where a part of a text lies in it.
+/// The position of a part inside its text.
 fn offset_in(whole: &str, part: &str) -> Option<usize> {
     let offset = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     (whole.get(offset..offset + part.len()) == Some(part)).then_some(offset)
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_last_page_stays_as_it_is() {
+    fn anything_but_a_last_page_stays_as_it_is() {
         check(r#"{"error":{"code":-32603}}"#, None);
         check(r#"{"result":{"tools":[],"nextCursor":"x"}}"#, None);
         check(r#"{"result":{"tools":{}}}"#, None);

@@ -1,4 +1,4 @@
-//! A look into a line without touching it: whose answer it wants, and what has to stand in the request's headers.
+//! Looks into a line without changing it: who needs an answer, and which headers the request needs.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,18 @@ use mnemon_protocol::mcp::{header, meta};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What is known of a line. Whatever can't be read is left to the service, which answers it in words.
+/// What is known about a line. Anything unreadable is left to the service, which answers with an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// The id as it was written; absent for notifications and answers.
+    /// The id as written; absent for notifications and answers.
     pub(crate) id: Option<String>,
     pub(crate) method: Option<String>,
-    /// The tool's name of `tools/call`.
     pub(crate) tool: Option<String>,
-    /// The revision that a modern request names.
+    /// The revision that a modern request declares.
     pub(crate) version: Option<String>,
     /// The revision that `initialize` asks for.
     pub(crate) asked_version: Option<String>,
-    /// The id of the request that `notifications/cancelled` is about.
+    /// The id of the request that `notifications/cancelled` cancels.
     pub(crate) cancels: Option<String>,
 }
 
@@ -48,14 +47,14 @@ struct Params<'a> {
 }
 
 impl Message {
-    /// Looks into a line.
+    /// Parses a line.
     pub(crate) fn peek(line: &[u8]) -> Self {
         let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(line) else { return Self::default() };
         let params = envelope.params.and_then(|params| serde_json::from_str::<Params<'_>>(params.get()).ok());
         let params = params.unwrap_or_default();
         let is = |method: &str| envelope.method.as_deref() == Some(method);
         Self {
-            // Without a method it is an answer to somebody, and wants none.
+            // Without a method it is an answer, and needs none.
             id: envelope.id.filter(|_| envelope.method.is_some()).map(|id| id.get().to_owned()),
             tool: params.name.filter(|_| is("tools/call")).and_then(string),
             version: params.meta.and_then(version_of),
@@ -65,7 +64,7 @@ impl Message {
         }
     }
 
-    /// Whether the request describes itself, as the modern revision has it.
+    /// Whether the request describes itself, as in the modern revision.
     pub(crate) fn is_modern(&self) -> bool {
         self.version.is_some()
     }
@@ -92,7 +91,7 @@ fn version_of(meta: &RawValue) -> Option<String> {
     members.get(meta::PROTOCOL_VERSION)?.as_str().map(str::to_owned)
 }
 
-/// A text as a header's value: as it is where HTTP can carry it, wrapped as `=?base64?…?=` where not.
+/// A header value: the text itself if HTTP can carry it, else wrapped as `=?base64?…?=`.
 fn to_header(text: &str) -> Option<HeaderValue> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim() == text

@@ -1,42 +1,36 @@
-//! Where things lie on this machine, found from the environment once and handed around.
+//! Where things are on this machine, read from the environment once and passed around.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The environment as it was when the program started.
+/// The environment at program start.
 pub type Environment = HashMap<String, OsString>;
 
-/// The folders that the agent reads and writes.
+/// The directories that the agent reads and writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// The person's own folder.
     pub home: PathBuf,
     /// Where other programs keep their configuration.
     pub config_home: PathBuf,
-    /// The agent's configuration file.
     pub settings_file: PathBuf,
     /// Where the agent keeps its own state.
     pub data: PathBuf,
-    /// The folder of Claude Code.
     pub claude: PathBuf,
-    /// The configuration file of Claude Code.
     pub claude_file: PathBuf,
-    /// The folder of Codex.
     pub codex: PathBuf,
 }
 
-/// There is no home folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the home folder is not known; set HOME")]
+#[error("can't find the home directory; set HOME")]
 pub struct NoHome;
 
 impl Places {
-    /// Finds them. `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `CLAUDE_CONFIG_DIR` and `CODEX_HOME` are respected.
+    /// Finds the directories. `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `CLAUDE_CONFIG_DIR` and `CODEX_HOME` are respected.
     pub fn find(environment: &Environment) -> Result<Self, NoHome> {
         let folder = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = folder("HOME").or_else(|| folder("USERPROFILE")).ok_or(NoHome)?;
-        // The base directory specification has relative paths ignored.
+        // The XDG specification says to ignore relative paths.
         let based = |name: &str, usual: &str| {
             folder(name).filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(usual))
         };
@@ -53,7 +47,7 @@ impl Places {
         })
     }
 
-    /// A path as a person likes to read it.
+    /// The path as shown to people, with `~` for the home directory.
     pub fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.home) {
             Ok(inner) => format!("~/{}", inner.display()),
@@ -91,7 +85,7 @@ mod tests {
         ];
         let places = Places::find(&environment(&pairs)).unwrap();
         assert_eq!(places.settings_file, Path::new("/c/mnemon/agent.toml"));
-        assert_eq!(places.data, Path::new("/h/.local/share/mnemon"), "a relative path is no base directory");
+        assert_eq!(places.data, Path::new("/h/.local/share/mnemon"), "a relative path is not a base directory");
         assert_eq!((&*places.claude, &*places.claude_file), (Path::new("/cl"), Path::new("/cl/.claude.json")));
         assert_eq!(places.codex, Path::new("/co"));
         assert_eq!(Places::find(&environment(&[("HOME", "")])), Err(NoHome));

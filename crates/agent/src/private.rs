@@ -1,10 +1,10 @@
-//! Folders and files that nobody but their owner may look into.
+//! Files and directories that only their owner may read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Makes a folder, and those above it, for its owner alone. One that is there already is closed to others.
+/// Creates a directory and its parents for the owner alone. An existing one is closed to others.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -14,7 +14,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     close(path, 0o700)
 }
 
-/// Writes a file for its owner alone: whole or not at all.
+/// Writes a file for the owner alone: completely or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
@@ -22,7 +22,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes, Some(0o600))
 }
 
-/// Opens a file for its owner alone, to read and write, making it if it is missing.
+/// Opens a file for the owner alone, for reading and writing, and creates it if it is missing.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -31,8 +31,8 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Puts new bytes in the place of a file's, so that a reader sees the old ones or the new ones and a kill loses neither.
-/// Without a mode the file keeps the one it had.
+/// Replaces a file's content atomically: a reader sees either the old or the new bytes, and a kill loses neither.
+/// Without a mode, the file keeps the one it had.
 pub(crate) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::other("a file has a name"))?.to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
@@ -69,14 +69,14 @@ fn close(_: &Path, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether others than its owner may read a file.
+/// Whether others than the owner may read a file.
 #[cfg(unix)]
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// Whether others than its owner may read a file.
+/// Whether others than the owner may read a file.
 #[cfg(not(unix))]
 pub(crate) fn is_open_to_others(_: &Path) -> bool {
     false

@@ -1,7 +1,7 @@
 //! The loop between an assistant and the service: a line in, its bytes out; the answer's bytes back on one line.
 //!
-//! Requests run side by side, one writer puts the answers out. Two things are looked at on the way: the list of tools,
-//! which gains the agent's own, and calls of that tool, which the agent answers itself.
+//! Requests run concurrently; one writer prints the answers. The agent looks at two things on the way: the tool list, which
+//! gains the agent's own tool, and calls to that tool, which it answers itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::service::{HttpAnswer, NoAnswer, Service};
 use crate::settings::Settings;
 use crate::{answers, away, listing, own_tool, status};
 
-/// More than the service takes; a longer line is refused without being kept.
+/// More than the service accepts; a longer line is refused without being buffered.
 const LINE_BYTES_MAX: u64 = 4 << 20;
-/// How many requests run side by side; further lines wait.
+/// How many requests run at the same time; further lines wait.
 const REQUESTS_MAX: usize = 128;
-/// How long answers may still take once the assistant has closed its side.
+/// How long answers may still take after the assistant has closed its side.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// How often an absent service is looked for.
+/// How often to check whether an unreachable service is back.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// One assistant's connection.
@@ -38,11 +38,11 @@ struct Proxy {
     out: mpsc::Sender<Vec<u8>>,
     running: Mutex<HashMap<String, (u64, AbortHandle)>>,
     serial: AtomicU64,
-    /// Whether somebody looks for an absent service already.
+    /// Whether a task is already waiting for the service to come back.
     is_looking: AtomicBool,
 }
 
-/// Serves until the assistant closes its side.
+/// Runs until the assistant closes its side.
 pub async fn run(
     settings: Settings,
     places: Places,
@@ -69,7 +69,7 @@ pub async fn run(
             Line::Whole(line) if line.trim_ascii().is_empty() => {}
             Line::Whole(line) => proxy.take(line, turn),
             Line::TooLong => {
-                let text = format!("a message may have at most {LINE_BYTES_MAX} bytes");
+                let text = format!("the message is too long; the limit is {LINE_BYTES_MAX} bytes");
                 let _ = proxy.out.send(answers::failure(&Message::default(), "too_large", &text)).await;
             }
         }
@@ -103,7 +103,7 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<O
     if line.len() as u64 <= LINE_BYTES_MAX {
         return Ok(Some(Line::Whole(line)));
     }
-    // The rest of it is thrown away as it comes.
+    // Discard the rest of the line as it arrives.
     loop {
         let seen = input.fill_buf().await?;
         let end = seen.iter().position(|byte| *byte == b'\n');
@@ -126,18 +126,18 @@ async fn write_lines(mut waiting: mpsc::Receiver<Vec<u8>>, mut output: impl Asyn
 }
 
 impl Proxy {
-    /// Starts a line on its way.
+    /// Starts the request for a line.
     fn take(self: &Arc<Self>, line: Vec<u8>, turn: tokio::sync::OwnedSemaphorePermit) {
         let message = Message::peek(&line);
         if let Some(cancelled) = &message.cancels
             && let Some((_, request)) = self.running.lock().remove(cancelled)
         {
-            // Dropping the request hangs up, which is how the service learns of it.
+            // Dropping the request closes the connection, which tells the service.
             request.abort();
         }
         let (proxy, id, serial) = (Arc::clone(self), message.id.clone(), self.serial.fetch_add(1, Ordering::Relaxed));
         let mine = id.clone();
-        // Held until the request is noted: it can't be done and forgotten before.
+        // Held until the request is registered, so it can't finish before that.
         let mut running = self.running.lock();
         let task = tokio::spawn(async move {
             let answer = proxy.answer(Bytes::from(line), &message).await;
@@ -171,14 +171,14 @@ impl Proxy {
         }
     }
 
-    /// What the assistant reads of the service's answer.
+    /// What the assistant gets from the service's answer.
     fn pass_on(&self, answer: HttpAnswer, message: &Message) -> Option<Vec<u8>> {
         if is_json_rpc(&answer.body) {
             let is_list = message.method.as_deref() == Some("tools/list") && answer.status.is_success();
             let with_tool = if is_list { listing::with_tool(&answer.body, own_tool::json()) } else { None };
             return Some(on_one_line(with_tool.unwrap_or_else(|| answer.body.to_vec())));
         }
-        // A notification has been taken, or there is nobody to tell.
+        // A notification was accepted, or there is nobody to answer.
         message.id.as_ref()?;
         if answer.status == http::StatusCode::UNAUTHORIZED {
             return Some(answers::rejected(message, &self.settings));
@@ -187,7 +187,7 @@ impl Proxy {
         let text = match words_of(&answer.body) {
             Some(words) => format!("the Mnemon service at {url} answered {}: {words}", answer.status),
             None => format!(
-                "{url} answered {} with something that is no MCP message; check that the address (from {}) is that of a \
+                "{url} answered {} with something that is not an MCP message; check that the address (from {}) is a \
                  Mnemon service",
                 answer.status, self.settings.url_source
             ),
@@ -206,7 +206,7 @@ impl Proxy {
         Some(answers::no_answer(message, &self.settings, why))
     }
 
-    /// Waits for the service to come back, and then has the assistant ask for the tools again.
+    /// Waits until the service is back, then tells the assistant to fetch the tool list again.
     fn look_for_service(self: &Arc<Self>) {
         if self.is_looking.swap(true, Ordering::SeqCst) {
             return;
@@ -235,7 +235,7 @@ fn is_json_rpc(body: &[u8]) -> bool {
     serde_json::from_slice::<Versioned<'_>>(body).is_ok_and(|answer| answer.jsonrpc == "2.0")
 }
 
-/// The sentence of an error outside of JSON-RPC.
+/// The message of an error that is not JSON-RPC.
 fn words_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Words {
@@ -246,7 +246,7 @@ fn words_of(body: &[u8]) -> Option<String> {
     words.message.or(words.error_description)
 }
 
-/// The same JSON without line breaks: between tokens they mean nothing, and inside of strings there are none.
+/// The same JSON without line breaks: between tokens they mean nothing, and strings contain none.
 fn on_one_line(mut body: Vec<u8>) -> Vec<u8> {
     for byte in body.iter_mut().filter(|byte| matches!(**byte, b'\n' | b'\r')) {
         *byte = b' ';

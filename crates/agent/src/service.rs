@@ -1,4 +1,4 @@
-//! The way to the service: kept connections, limits on how long to wait, and the routes that the agent uses.
+//! HTTP to the service: pooled connections, timeouts, and the routes that the agent uses.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use crate::settings::Settings;
 
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a call may take before the service is asked whether it is alive. A call through the gateway may rightly take
-/// half a minute; a service that hangs must be noticed within ten seconds.
+/// How long a call may take before the agent checks that the service is up. A gateway call may legitimately take half a
+/// minute, but a hanging service must be noticed within ten seconds.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// How long the service may take to say that it is alive.
+/// How long the health check may take.
 const ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a call may take in all.
+/// How long a call may take in total.
 const CALL_TIMEOUT: Duration = Duration::from_secs(120);
-/// Shorter than the service keeps an idle connection, so that a call never meets one that is being closed.
+/// Shorter than the service's idle timeout, so that a call never hits a connection that is being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Larger than any answer of the service.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
-/// A service, and the key to it.
+/// A service and its key.
 #[derive(Debug, Clone)]
 pub struct Service {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -35,36 +35,30 @@ pub struct Service {
     authorization: Option<HeaderValue>,
 }
 
-/// What the service answered.
 #[derive(Debug, Clone)]
 pub struct HttpAnswer {
-    /// The status.
     pub status: StatusCode,
-    /// The body.
     pub body: Bytes,
-    /// When to come again, if the service says so.
+    /// When to retry, if the service said so.
     pub retry_after: Option<Duration>,
 }
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
-    /// There is no key to send.
     #[error("no API key is configured")]
     NoKey,
-    /// Nobody is there.
-    #[error("the service can't be reached: {0}")]
+    #[error("the service is unreachable: {0}")]
     Away(String),
-    /// The service is alive, and this call takes too long.
+    /// The service is up, but this call takes too long.
     #[error("the service did not answer in time")]
     TooLong,
-    /// More than anybody should send.
     #[error("the answer is too large")]
     TooLarge,
 }
 
 impl NoAnswer {
-    /// The word for machines.
+    /// The reason as a code for machines.
     pub(crate) const fn reason(&self) -> &'static str {
         match self {
             Self::NoKey => "no_key",
@@ -76,7 +70,7 @@ impl NoAnswer {
 }
 
 impl Service {
-    /// Prepares the way; nothing is sent yet.
+    /// Prepares the client; sends nothing yet.
     pub fn new(settings: &Settings) -> Self {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
@@ -100,7 +94,7 @@ impl Service {
         Self { client, url: settings.url.clone(), authorization }
     }
 
-    /// Sends a line to the MCP endpoint as it is.
+    /// Sends a line to the MCP endpoint unchanged.
     pub async fn post_mcp(&self, line: Bytes, more: Vec<(HeaderName, HeaderValue)>) -> Result<HttpAnswer, NoAnswer> {
         let mut request = self.request(Method::POST, "/mcp", line)?;
         let headers = request.headers_mut();
@@ -130,7 +124,7 @@ impl Service {
         request.map_err(|error| NoAnswer::Away(error.to_string()))
     }
 
-    /// Waits for the answer as long as the service is alive, and hardly longer.
+    /// Waits for the answer for as long as the service is up, and hardly longer.
     async fn patiently(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, NoAnswer> {
         let mut exchange = std::pin::pin!(self.exchange(request));
         let began = tokio::time::Instant::now();
@@ -138,7 +132,7 @@ impl Service {
             if let Ok(answered) = tokio::time::timeout(PATIENCE, &mut exchange).await {
                 return answered;
             }
-            // The call may end while the service is being asked; then its answer counts.
+            // The call may finish during the health check; then its answer counts.
             tokio::select! {
                 answered = &mut exchange => return answered,
                 is_alive = self.is_alive() => if !is_alive {
@@ -164,7 +158,7 @@ impl Service {
     }
 }
 
-/// The cause that says most: libraries wrap "connection refused" several layers deep.
+/// The most specific cause: libraries wrap "connection refused" several layers deep.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

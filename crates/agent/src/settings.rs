@@ -1,4 +1,4 @@
-//! Which service, and by which key: flags, then the environment, then the configuration file.
+//! Which service and which key: from flags, then the environment, then the configuration file.
 
 use std::fmt;
 
@@ -9,29 +9,26 @@ use sha2::{Digest, Sha256};
 use crate::places::{Environment, Places};
 use crate::private;
 
-/// The address used when nothing says otherwise.
+/// The default address.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7676";
-/// Names the service in the environment.
 pub const URL_VARIABLE: &str = "MNEMON_URL";
-/// Names the key in the environment.
 pub const KEY_VARIABLE: &str = "MNEMON_API_KEY";
 
-/// A key. It prints as stars.
+/// An API key. It prints as stars.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// Wraps a key.
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
     }
 
-    /// The key itself, for the header and the configuration file alone.
+    /// The key itself, only for the header and the configuration file.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Tells keys apart without telling them.
+    /// Identifies a key without revealing it.
     pub fn fingerprint(&self) -> String {
         to_hex(&Sha256::digest(self.0.as_bytes())[..8])
     }
@@ -46,13 +43,12 @@ impl fmt::Debug for ApiKey {
 /// Where a setting was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Typed.
+    /// A command-line flag.
     Flag(&'static str),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(&'static str),
-    /// The configuration file, as a person reads its path.
+    /// The configuration file, with its path as shown to people.
     File(String),
-    /// Nobody said anything.
     Default,
 }
 
@@ -67,57 +63,39 @@ impl fmt::Display for Source {
     }
 }
 
-/// What was typed.
+/// Settings given on the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    /// The service's address.
     pub url: Option<String>,
-    /// The key.
     pub key: Option<String>,
 }
 
-/// The settings in force.
+/// The effective settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The service's address, without a slash at the end.
+    /// The service's URL, without a trailing slash.
     pub url: String,
-    /// Where it was read.
     pub url_source: Source,
-    /// The key; without one every call fails and says so.
+    /// The key. Without one, every call fails and says so.
     pub key: Option<ApiKey>,
-    /// Where it was read.
     pub key_source: Source,
-    /// What a person should know, and what is no reason to stop.
+    /// Things a person should know that are no reason to stop.
     pub warnings: Vec<String>,
 }
 
 /// Why there are no settings.
 #[derive(Debug, thiserror::Error)]
 pub enum NoSettings {
-    /// The file is there and can't be read.
     #[error("can't read {path}: {error}")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The file is not what it should be.
-    #[error("{path} is not in order: {error}; it has url = \"...\" and key = \"...\", each optional")]
+    Unreadable { path: String, error: std::io::Error },
+    #[error("{path} is invalid: {error}; it may contain url = \"...\" and key = \"...\"")]
     Wrong {
-        /// The file.
         path: String,
         /// What is wrong; never the value of the key.
         error: String,
     },
-    /// The address is none.
-    #[error("'{url}' (from {origin}) is no address of a service; it looks like https://memory.example.com")]
-    Address {
-        /// What was given.
-        url: String,
-        /// Where.
-        origin: String,
-    },
+    #[error("'{url}' (from {origin}) is not a service URL; use the form https://memory.example.com")]
+    Address { url: String, origin: String },
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -128,7 +106,7 @@ struct SettingsFile {
 }
 
 impl Settings {
-    /// Reads them.
+    /// Reads the settings.
     pub fn load(flags: &Flags, environment: &Environment, places: &Places) -> Result<Self, NoSettings> {
         let file = read_file(places)?;
         let shown = places.shown(&places.settings_file);
@@ -148,7 +126,7 @@ impl Settings {
         };
         let mut warnings = Vec::new();
         if file.key.is_some() && private::is_open_to_others(&places.settings_file) {
-            warnings.push(format!("others on this machine can read the key in {shown}; run: chmod 600 {shown}"));
+            warnings.push(format!("other users of this machine can read the key in {shown}; run: chmod 600 {shown}"));
         }
         let (url, url_source) = pick(("--url", &flags.url), URL_VARIABLE, file.url);
         let (key, key_source) = pick(("--key", &flags.key), KEY_VARIABLE, file.key);
@@ -156,7 +134,7 @@ impl Settings {
         Ok(Self { url, url_source, key: key.map(ApiKey), key_source, warnings })
     }
 
-    /// Keeps address and key in the configuration file, for the times when neither flag nor variable is there.
+    /// Saves the URL and the key in the configuration file, for starts without flags or variables.
     pub fn save(&self, places: &Places) -> std::io::Result<()> {
         let file = SettingsFile { url: Some(self.url.clone()), key: self.key.as_ref().map(|key| key.0.clone()) };
         let text = toml::to_string(&file).map_err(std::io::Error::other)?;
@@ -171,7 +149,7 @@ fn read_file(places: &Places) -> Result<SettingsFile, NoSettings> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(SettingsFile::default()),
         Err(error) => return Err(NoSettings::Unreadable { path, error }),
     };
-    // The library's own rendering shows the line, and the line may hold the key.
+    // The library's own message shows the line, which may contain the key.
     toml::from_str(&text)
         .map_err(|error: toml::de::Error| NoSettings::Wrong { path, error: error.message().to_owned() })
 }
@@ -183,7 +161,7 @@ fn check_url(url: String, source: &Source) -> Result<String, NoSettings> {
     if !is_url {
         return Err(NoSettings::Address { url, origin: source.to_string() });
     }
-    // People copy the endpoint as often as the address.
+    // People copy the endpoint as often as the base URL.
     let trimmed = url.trim_end_matches('/');
     Ok(trimmed.strip_suffix("/mcp").unwrap_or(trimmed).to_owned())
 }
@@ -205,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_go_before_the_environment_and_that_before_the_file() {
+    fn flags_override_the_environment_and_the_environment_overrides_the_file() {
         let file = "url = \"http://file:1\"\nkey = \"mnm_file\"";
         let variables = [(URL_VARIABLE, "http://env:1/mcp"), (KEY_VARIABLE, "mnm_env")];
         let all =
@@ -222,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_without_the_key() {
+    fn mistakes_are_reported_without_the_key() {
         let error = load(Flags::default(), &[], "key = \"mnm_secret\"\nurll = 1").unwrap_err().to_string();
         assert!(error.contains("urll") && !error.contains("mnm_secret"), "{error}");
         for wrong in ["memory.example.com", "ftp://x", "http://", "not an address"] {
             let error = load(Flags { url: Some(wrong.into()), key: None }, &[], "").unwrap_err().to_string();
-            assert!(error.contains("--url") && error.contains("is no address"), "{error}");
+            assert!(error.contains("--url") && error.contains("is not a service URL"), "{error}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! What the agent remembers of each history, in its own folder. It is a note and no more: what was sent is known by the
-//! service, so a lost or broken note costs some reading and nothing else.
+//! What the agent remembers about each history, in its own directory. It is only a cache: the service knows what was sent,
+//! so a lost or broken state file costs some reading and nothing else.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -13,16 +13,16 @@ use crate::places::Places;
 use crate::private;
 use crate::transcript::Memory;
 
-/// A place in a transcript, and what was made of everything before it.
+/// A position in a transcript, and what everything before it was converted to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cursor {
-    /// The byte of the transcript where the next line begins.
+    /// The byte in the transcript where the next line starts.
     pub(crate) raw_offset: u64,
-    /// How many bytes of lines were made of it.
+    /// How many bytes of converted lines come before it.
     pub(crate) sent: u64,
-    /// The chain over them, in hexadecimal digits.
+    /// The chain over those lines, in hexadecimal.
     pub(crate) chain: String,
-    /// What has to be known of earlier lines.
+    /// What the converter must know about earlier lines.
     pub(crate) memory: Memory,
 }
 
@@ -32,46 +32,44 @@ impl Cursor {
     }
 }
 
-/// Why a history is left alone.
+/// Why a history is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rest {
     /// `.mnemonignore` covers it.
     Ignored,
-    /// Somebody has removed it from the service; it is not sent again unless a person says so.
+    /// It was deleted from the service; it is not sent again unless a person asks for it.
     Deleted,
 }
 
-/// The note about one history.
+/// The state of one history.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileState {
     pub(crate) cursor: Cursor,
-    /// A hash over the last bytes before the cursor: a transcript that was written anew does not have it.
+    /// A hash over the last bytes before the cursor. It tells whether the transcript was rewritten.
     pub(crate) tail: String,
-    /// The fingerprint of the rules that were in force.
+    /// Fingerprint of the ignore rules that applied.
     pub(crate) rules: String,
-    /// Length and moment of the transcript when it was last gone through to its end.
+    /// Size and modification time of the transcript when it was last read to the end.
     pub(crate) seen: (u64, i64),
     pub(crate) rest: Option<Rest>,
-    /// When something was last sent.
     pub(crate) sent_at: Option<String>,
 }
 
-/// How the last sync went.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LastSync {
     pub(crate) at: Option<String>,
     pub(crate) error: Option<String>,
 }
 
-/// A history's note, held by this process alone: of several agents, one works on a history.
+/// A history's state, locked by this process: only one agent works on a history at a time.
 pub(crate) struct Held {
     file: File,
     pub(crate) state: FileState,
 }
 
 impl Held {
-    /// Takes it; `None` while another process has it.
+    /// Takes the lock; `None` while another process has it.
     pub(crate) fn take(places: &Places, session: &SessionFile) -> io::Result<Option<Self>> {
         let path = note(places, session);
         private::make_folder(&places.data)?;
@@ -89,7 +87,7 @@ impl Held {
         Ok(Some(Self { file, state: state.unwrap_or_default() }))
     }
 
-    /// Writes the note. In place, since the lock is on this very file; a kill in between leaves a broken note.
+    /// Writes the state in place, because the lock is on this file. A kill in between leaves a broken file, which is ignored.
     pub(crate) fn save(&mut self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.state)?;
         self.file.rewind()?;
@@ -98,7 +96,7 @@ impl Held {
     }
 }
 
-/// Looks at a note without holding it.
+/// Reads the state without locking it.
 pub(crate) fn peek(places: &Places, session: &SessionFile) -> Option<FileState> {
     serde_json::from_str(&std::fs::read_to_string(note(places, session)).ok()?).ok()
 }

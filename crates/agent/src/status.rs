@@ -1,4 +1,4 @@
-//! How far the sync has come: for `agent_sync_status`, and for a person who asks.
+//! The progress of the sync, for `agent_sync_status` and for a person who asks.
 
 use serde::Serialize;
 
@@ -12,46 +12,38 @@ use crate::state::{self, Rest};
 /// The answer of `agent_sync_status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SyncStatus {
-    /// Whether a person has agreed, for this service and this key.
+    /// Whether a person has consented, for this service and this key.
     pub consent: bool,
-    /// The service.
     pub server: String,
-    /// Whether it answers now.
     pub reachable: bool,
-    /// Histories on this machine.
     pub sessions_found: usize,
-    /// Those that are uploaded to their end.
+    /// Histories that are fully uploaded.
     pub sessions_synced: usize,
-    /// Bytes on this machine that were not looked at yet.
+    /// Bytes on this machine that have not been processed yet.
     pub bytes_pending: u64,
-    /// When the last sync ended.
     pub last_sync_at: Option<String>,
-    /// What went wrong last.
     pub last_error: Option<String>,
 }
 
 /// What was sent of one history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionStatus {
-    /// The program that it comes from.
     pub client: &'static str,
-    /// Its name.
     pub session: String,
-    /// Bytes of the transcript.
+    /// Size of the transcript.
     pub raw_bytes: u64,
-    /// Bytes of it that were gone through.
+    /// How much of it has been processed.
     pub raw_bytes_done: u64,
-    /// Bytes of lines sent.
+    /// Bytes of converted lines sent.
     pub sent_bytes: u64,
-    /// Secrets replaced in them.
+    /// Secrets redacted in them.
     pub redacted: u64,
-    /// When something was last sent.
     pub sent_at: Option<String>,
-    /// Why it is left alone, if it is.
+    /// Why it is skipped, if it is.
     pub rest: Option<Rest>,
 }
 
-/// Looks at this machine and asks the service whether it is there.
+/// Looks at the local state and checks whether the service is reachable.
 pub async fn collect(settings: &Settings, places: &Places, service: &Service) -> SyncStatus {
     let looked = {
         let places = places.clone();
@@ -91,7 +83,7 @@ fn of(places: &Places, session: &SessionFile) -> SessionStatus {
     }
 }
 
-/// What is left alone waits for nothing.
+/// A skipped history has nothing pending.
 fn pending(session: &SessionStatus) -> u64 {
     if session.rest.is_some() { 0 } else { session.raw_bytes - session.raw_bytes_done }
 }

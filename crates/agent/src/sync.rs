@@ -1,5 +1,5 @@
-//! The sync of session histories: one round goes through all of them, the one worked on last first, and sends what is
-//! new. Nothing is sent without consent, which is asked for before every request and during it.
+//! The sync of session histories: a round goes through all of them, most recently used first, and sends what is new.
+//! Nothing is sent without consent, which is checked before and during every request.
 
 mod reader;
 mod upload;
@@ -18,69 +18,60 @@ use crate::service::{HttpAnswer, NoAnswer, Service};
 use crate::settings::Settings;
 use crate::state::{self, Cursor, LastSync, Rest};
 
-/// In the background a round takes at most this part of one processor: for one part of work, four of rest.
+/// In the background, a round may use at most a fifth of one core: four parts of rest for each part of work.
 const GENTLE_REST: u32 = 4;
-/// In the background at most so many bytes go out per second.
+/// In the background, the maximum number of bytes sent per second.
 const GENTLE_BYTES_PER_SECOND: u64 = 512 * 1024;
 
 /// How hard to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// A person waits.
+    /// A person is waiting.
     Full,
     /// Nobody should notice.
     Gentle,
 }
 
-/// What a round has done.
+/// What a round did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Histories on this machine.
     pub sessions: usize,
-    /// Histories of which something was sent.
     pub sent_sessions: usize,
-    /// Bytes sent.
     pub sent_bytes: u64,
-    /// Histories left out by `.mnemonignore`.
     pub ignored: usize,
-    /// Histories that were removed from the service, and are not sent again.
+    /// Histories that were deleted from the service and are not sent again.
     pub deleted: usize,
-    /// Histories that another agent works on.
+    /// Histories that another agent is working on.
     pub busy: usize,
     /// Histories that could not be sent, with the reason.
     pub failed: Vec<(String, String)>,
 }
 
-/// How far a round has come.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// The history.
     pub session: &'a SessionFile,
-    /// Its number, from 1.
+    /// Its number, starting at 1.
     pub at: usize,
-    /// Of how many.
     pub of: usize,
-    /// Bytes sent in this round.
     pub sent_bytes: u64,
 }
 
 /// Why a round ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// There is no consent, or it was taken back.
-    #[error("nothing is sent: there is no consent for this service and key; give it with `mnemon agent consent`")]
+    /// There is no consent, or it was withdrawn.
+    #[error("nothing was uploaded: there is no consent for this service and key; give it with `mnemon agent consent`")]
     NoConsent,
-    /// The service is away, or refuses.
+    /// The service is unreachable, or refuses.
     #[error("{text}")]
     Service {
-        /// What it said.
         text: String,
-        /// When to come again, if it said so.
+        /// When to retry, if the service said so.
         retry_after: Option<Duration>,
     },
 }
 
-/// Why one history, or all of them, can't go on.
+/// Why one history, or the whole round, can't continue.
 #[derive(Debug)]
 pub(crate) enum Halt {
     Withdrawn,
@@ -96,36 +87,38 @@ impl From<std::io::Error> for Halt {
 
 impl Halt {
     fn nonsense() -> Self {
-        let text = "the service answered with something that is no state of a session; check the address".to_owned();
+        let text = "the service sent an unexpected answer; check that the URL is a Mnemon service".to_owned();
         Self::Service { text, retry_after: None }
     }
 
-    /// What a refusal means: some are about the one history, the others about everything.
+    /// Interprets a refusal: some concern only one history, others the whole round.
     fn refused(answer: &HttpAnswer) -> Self {
         #[derive(Deserialize)]
         struct Words {
             message: Option<String>,
         }
         let words = serde_json::from_slice::<Words>(&answer.body).ok().and_then(|words| words.message);
-        let said = words.unwrap_or_else(|| format!("it answered {}", answer.status));
+        let said = words.unwrap_or_else(|| format!("it answered with status {}", answer.status));
         match answer.status {
             StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
-                Self::File(format!("the service refuses it: {said}"))
+                Self::File(format!("the service refused it: {said}"))
             }
             StatusCode::UNAUTHORIZED => {
-                let text = "the API key was rejected; check that it was not revoked".to_owned();
+                let text = "the API key was rejected; check that it has not been revoked".to_owned();
                 Self::Service { text, retry_after: None }
             }
             StatusCode::NOT_FOUND => {
-                let text = "the service takes no session histories; it may be older than this agent".to_owned();
+                let text = "the service does not accept session histories; it may be older than this agent".to_owned();
                 Self::Service { text, retry_after: None }
             }
-            _ => Self::Service { text: format!("the service refuses: {said}"), retry_after: answer.retry_after },
+            _ => Self::Service {
+                text: format!("the service refused the upload: {said}"),
+                retry_after: answer.retry_after,
+            },
         }
     }
 }
 
-/// One round.
 struct Round<'a> {
     settings: &'a Settings,
     places: &'a Places,
@@ -143,7 +136,7 @@ impl Round<'_> {
         if Consent::holds(self.places, self.settings) { Ok(()) } else { Err(Halt::Withdrawn) }
     }
 
-    /// Sends a request as long as the consent holds; when it is taken back, the connection is dropped.
+    /// Sends a request while the consent holds; if it is withdrawn, the connection is dropped.
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<HttpAnswer, Halt> {
         self.check_consent()?;
         let answered = tokio::select! {
@@ -162,7 +155,7 @@ impl Round<'_> {
         (self.watch)(Progress { session, at: self.at, of: self.of, sent_bytes: self.sent_bytes });
     }
 
-    /// Rests, in the background.
+    /// Pauses, in the background.
     async fn pace(&self, worked: Duration, bytes: usize) {
         if self.pace == Pace::Gentle {
             let by_bytes = Duration::from_millis(bytes as u64 * 1_000 / GENTLE_BYTES_PER_SECOND);
@@ -171,16 +164,15 @@ impl Round<'_> {
     }
 }
 
-/// What a round is to do.
+/// What a round should do.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How hard to work.
     pub pace: Pace,
-    /// Send even what was removed from the service.
+    /// Also send histories that were deleted from the service.
     pub is_again: bool,
 }
 
-/// Does one round. How it ended is noted for `status`.
+/// Runs one round and records the outcome for `status`.
 pub async fn sync(
     settings: &Settings,
     places: &Places,
@@ -199,7 +191,7 @@ pub async fn sync(
         Ok(_) => Some(clock::now().to_string()),
         Err(_) => state::last_sync(places).at,
     };
-    // The note is for people; a full disk must not end the sync.
+    // The record is only for people; a full disk must not stop the sync.
     let _ = state::save_last_sync(places, &LastSync { at, error });
     done
 }
@@ -237,11 +229,11 @@ async fn go_through(
     Ok(report)
 }
 
-/// Whether a history was gone through to this very end before; most of them were.
+/// Whether a history was already processed up to this end; most were.
 fn is_unchanged(places: &Places, session: &SessionFile, is_again: bool, report: &mut Report) -> bool {
     let Some(known) = state::peek(places, session) else { return false };
     match known.rest {
-        // The rules may have changed; looking costs the head of the file.
+        // The rules may have changed; checking costs reading the head of the file.
         Some(Rest::Ignored) => false,
         Some(Rest::Deleted) if !is_again => {
             report.deleted += 1;
@@ -254,21 +246,15 @@ fn is_unchanged(places: &Places, session: &SessionFile, is_again: bool, report: 
 /// What would be sent of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Preview {
-    /// The program that it comes from.
     pub client: &'static str,
-    /// Its name.
     pub session: String,
-    /// Bytes of the transcript.
     pub raw_bytes: u64,
-    /// Lines that would be sent from the beginning.
+    /// Lines that would be sent, counted from the start.
     pub lines: usize,
-    /// Their bytes.
     pub bytes: u64,
-    /// Bytes of them that were sent before.
+    /// How many of the bytes were sent before.
     pub sent_bytes: u64,
-    /// Secrets replaced in them.
     pub redacted: u64,
-    /// Whether `.mnemonignore` leaves it out.
     pub ignored: bool,
 }
 
@@ -308,7 +294,7 @@ fn preview_one(
     Ok(preview)
 }
 
-/// Everything that a history becomes, in one go.
+/// Converts a whole history at once.
 pub fn derive_whole(session: &SessionFile, home: &std::path::Path) -> std::io::Result<Vec<u8>> {
     let mut reader = reader::Reader::open(session, home, Cursor::default())?;
     let mut whole = Vec::new();
@@ -318,7 +304,7 @@ pub fn derive_whole(session: &SessionFile, home: &std::path::Path) -> std::io::R
     Ok(whole)
 }
 
-/// Removes everything of the caller's from the service. Answers how many histories it were.
+/// Deletes all of the caller's histories from the service. Returns how many were deleted.
 pub async fn delete_uploaded(settings: &Settings) -> Result<usize, Stopped> {
     let service = Service::new(settings);
     let away = |why: NoAnswer| Stopped::Service { text: why.to_string(), retry_after: None };

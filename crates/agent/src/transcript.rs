@@ -1,9 +1,9 @@
-//! From a client's transcript to the lines that are uploaded: who said what, which tools were called, what they answered.
-//! Reasoning, system prompts, counters, absolute paths and secrets stay here.
+//! Converts a client's transcript to the lines that are uploaded: who said what, which tools were called, what they
+//! returned. Reasoning, system prompts, counters, absolute paths and secrets stay on this machine.
 //!
-//! The formats are their clients' own and change without notice: what is not known is passed over, and never fails a
-//! file. One line of a transcript becomes zero or more lines, and depends on nothing but the lines before it: so the
-//! result only ever grows at its end, as the transcript does.
+//! The formats belong to the clients and change without notice: unknown content is skipped and never fails a file. A line
+//! becomes zero or more lines, and depends only on the lines before it. So the result only grows at its end, like the
+//! transcript.
 
 mod claude;
 mod clean;
@@ -21,27 +21,26 @@ use crate::discover::Client;
 use crate::ignoring::IgnoreRules;
 use clean::{Cleaner, pieces};
 
-/// How many of a session's calls can be waiting for their results and be left out at once.
+/// How many excluded calls of a session may be waiting for their results at the same time.
 const HIDDEN_CALLS_MAX: usize = 256;
-/// What stands for what `.mnemonignore` covers.
+/// Replaces what `.mnemonignore` covers.
 const LEFT_OUT: &str = "[left out by .mnemonignore]";
-/// The most characters of a tool's arguments or result.
+/// Maximum number of characters of a tool's arguments or result.
 const TOOL_CHARS_MAX: usize = 4_000;
 
-/// What has to be known of earlier lines.
+/// What must be known about earlier lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// The folder that the session worked in first.
+    /// The first folder the session worked in.
     pub(crate) cwd: Option<PathBuf>,
     /// Whether the first line was written.
     pub(crate) has_begun: bool,
-    /// Calls that were left out, and whose results are to be left out as well.
+    /// Excluded calls whose results must be excluded too.
     pub(crate) hidden_calls: VecDeque<String>,
-    /// How many secrets were replaced.
     pub(crate) redacted: u64,
 }
 
-/// Something that was said or done, as a client's format has it.
+/// Something that was said or done, independent of the client's format.
 #[derive(Debug, Clone, PartialEq)]
 enum Event {
     Text { role: &'static str, text: String },
@@ -49,7 +48,7 @@ enum Event {
     Result { id: Option<String>, text: String, is_error: bool },
 }
 
-/// What a line of a transcript holds.
+/// What a line of a transcript contains.
 #[derive(Debug, Default)]
 struct Parsed {
     cwd: Option<PathBuf>,
@@ -58,7 +57,7 @@ struct Parsed {
     events: Vec<Event>,
 }
 
-/// Turns one transcript into lines.
+/// Converts one transcript.
 pub(crate) struct Deriver {
     client: Client,
     name: String,
@@ -126,7 +125,7 @@ impl Deriver {
         let is_split = pieces.len() > 1;
         let numbered = (1..).zip(pieces);
         let lines = numbered.map(|(part, piece)| {
-            // A cut can leave what looks like a secret of its own.
+            // Cutting can leave something that looks like a secret itself.
             let text = self.cleaner.again(piece);
             HistoryLine { text: Some(text), part: is_split.then_some(part), ..base.clone() }
         });
@@ -186,7 +185,7 @@ fn is_named(rules: &IgnoreRules, arguments: &Value) -> bool {
 }
 
 fn write(line: &HistoryLine, out: &mut Vec<u8>) {
-    serde_json::to_writer(&mut *out, line).expect("a line has string keys, and memory takes all");
+    serde_json::to_writer(&mut *out, line).expect("a line has string keys, and writing to memory does not fail");
     out.push(b'\n');
 }
 

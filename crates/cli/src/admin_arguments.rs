@@ -1,17 +1,17 @@
-//! What can be typed to run accounts.
+//! Command line of the admin commands.
 
 use clap::{Args, Subcommand};
 
-/// The service to talk to, and by what right.
+/// The service to connect to, and the credential to use.
 #[derive(Debug, Args)]
 pub struct AdminConnection {
-    /// The service's address.
+    /// URL of the service.
     #[arg(long, env = "MNEMON_URL", default_value = "http://127.0.0.1:7676", global = true)]
     pub url: String,
-    /// The operator's token; it goes before a key.
+    /// Operator token; takes precedence over a key.
     #[arg(long, env = "MNEMON_OPERATOR_TOKEN", hide_env_values = true, global = true)]
     pub operator_token: Option<String>,
-    /// The API key of an admin or a head.
+    /// API key of an admin or a department head.
     #[arg(long, env = "MNEMON_API_KEY", hide_env_values = true, global = true)]
     pub key: Option<String>,
 }
@@ -26,36 +26,36 @@ pub struct Account {
 
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
-    /// Make an account (operator).
+    /// Create an account (operator).
     Create {
-        /// Its name.
+        /// Account name.
         name: String,
-        /// The plan to activate: free, starter, pro, enterprise or unlimited. Without one nothing works yet.
+        /// Plan to activate: free, starter, pro, enterprise or unlimited. Without a plan, tool calls are refused.
         #[arg(long)]
         plan: Option<String>,
-        /// The end of the paid time (RFC 3339); no end when left out.
+        /// End of the paid period (RFC 3339) [default: no end].
         #[arg(long)]
         paid_until: Option<String>,
     },
     /// List accounts (operator).
     List {
-        /// Those after this id.
+        /// Continue after this id.
         #[arg(long)]
         after: Option<String>,
     },
-    /// Show an account; your own when left out.
+    /// Show an account.
     Show {
-        /// Its id.
+        /// Account id [default: your key's account].
         account: Option<String>,
     },
-    /// Refuse every credential of an account from the next request on (operator).
+    /// Suspend an account: all its credentials are refused at once (operator).
     Suspend {
-        /// Its id.
+        /// Account id.
         account: String,
     },
     /// Lift a suspension (operator).
     Resume {
-        /// Its id.
+        /// Account id.
         account: String,
     },
 }
@@ -70,26 +70,26 @@ pub struct Plan {
 
 #[derive(Debug, Subcommand)]
 pub enum PlanCommand {
-    /// Activate or change the plan of an account (operator).
+    /// Set an account's plan (operator).
     Set {
-        /// The account's id.
+        /// Account id.
         account: String,
-        /// free, starter, pro, enterprise or unlimited.
+        /// Plan: free, starter, pro, enterprise or unlimited.
         plan: String,
-        /// The end of the paid time (RFC 3339); no end when left out.
+        /// End of the paid period (RFC 3339) [default: no end].
         #[arg(long)]
         paid_until: Option<String>,
     },
-    /// Show the plan of an account; your own when left out.
+    /// Show an account's plan.
     Show {
-        /// The account's id.
+        /// Account id [default: your key's account].
         account: Option<String>,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Department {
-    /// The account; your key's own when left out.
+    /// Account [default: your key's account].
     #[arg(long, global = true)]
     pub account: Option<String>,
     #[command(subcommand)]
@@ -100,45 +100,45 @@ pub struct Department {
 
 #[derive(Debug, Subcommand)]
 pub enum DepartmentCommand {
-    /// Make a department.
+    /// Create a department.
     Create {
-        /// Its name.
+        /// Department name.
         name: String,
-        /// The department above it.
+        /// Parent department.
         #[arg(long)]
         parent: Option<String>,
     },
-    /// List all departments.
+    /// List departments.
     List,
     /// Show a department.
     Show {
-        /// Its id.
+        /// Department id.
         department: String,
     },
-    /// Rename a department or move it in the tree.
+    /// Rename or move a department.
     Change {
-        /// Its id.
+        /// Department id.
         department: String,
-        /// The new name.
+        /// New name.
         #[arg(long)]
         name: Option<String>,
-        /// The new department above it.
+        /// New parent department.
         #[arg(long)]
         parent: Option<String>,
-        /// Move it to the top.
+        /// Move it to the top level.
         #[arg(long, conflicts_with = "parent")]
         top: bool,
     },
-    /// Remove a department that has no members, departments below it or records.
+    /// Delete a department. It must have no members, sub-departments or records.
     Delete {
-        /// Its id.
+        /// Department id.
         department: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Member {
-    /// The account; your key's own when left out.
+    /// Account [default: your key's account].
     #[arg(long, global = true)]
     pub account: Option<String>,
     #[command(subcommand)]
@@ -149,17 +149,17 @@ pub struct Member {
 
 #[derive(Debug, Subcommand)]
 pub enum MemberCommand {
-    /// Make a member.
+    /// Create a member.
     Create {
-        /// Its name; search results show it as author.
+        /// Member name; search results show it as the author.
         name: String,
-        /// admin, head or member.
+        /// Role: admin, head or member.
         #[arg(long, default_value = "member")]
         role: String,
-        /// Its department.
+        /// Department.
         #[arg(long)]
         department: Option<String>,
-        /// When its access ends (RFC 3339).
+        /// When the member's access ends (RFC 3339).
         #[arg(long)]
         access_until: Option<String>,
     },
@@ -167,37 +167,37 @@ pub enum MemberCommand {
     List,
     /// Show a member.
     Show {
-        /// Its id.
+        /// Member id.
         member: String,
     },
     /// Change a member.
     Change {
-        /// Its id.
+        /// Member id.
         member: String,
-        /// The new name.
+        /// New name.
         #[arg(long)]
         name: Option<String>,
-        /// The new role: admin, head or member.
+        /// New role: admin, head or member.
         #[arg(long)]
         role: Option<String>,
-        /// The new department.
+        /// New department.
         #[arg(long)]
         department: Option<String>,
-        /// Take it out of its department.
+        /// Remove the member from its department.
         #[arg(long, conflicts_with = "department")]
         no_department: bool,
-        /// The new end of its access (RFC 3339).
+        /// When the member's access ends (RFC 3339).
         #[arg(long)]
         access_until: Option<String>,
-        /// Lift the end of its access.
+        /// Remove the end of the member's access.
         #[arg(long, conflicts_with = "access_until")]
         no_end: bool,
     },
-    /// Remove a member: its keys are revoked and its records handed over.
+    /// Delete a member: its keys are revoked and its records go to another member.
     Delete {
-        /// Its id.
+        /// Member id.
         member: String,
-        /// The member who gets its records.
+        /// Member who takes over the records.
         #[arg(long)]
         hand_over_to: Option<String>,
     },
@@ -213,36 +213,36 @@ pub struct Project {
 
 #[derive(Debug, Subcommand)]
 pub enum ProjectCommand {
-    /// Make a project.
+    /// Create a project.
     Create {
-        /// Its name.
+        /// Project name.
         name: String,
-        /// The account; your key's own when left out.
+        /// Account [default: your key's account].
         #[arg(long)]
         account: Option<String>,
     },
     /// List the projects of an account.
     List {
-        /// The account; your key's own when left out.
+        /// Account [default: your key's account].
         #[arg(long)]
         account: Option<String>,
     },
-    /// Show a project; your key's own when left out.
+    /// Show a project.
     Show {
-        /// Its id.
+        /// Project id [default: your key's project].
         project: Option<String>,
     },
     /// Change a project.
     Change {
-        /// Its id; your key's own when left out.
+        /// Project id [default: your key's project].
         project: Option<String>,
-        /// How tools of integrations are named: dots (github_readonly.get_me) or underscores, for clients that refuse dots.
+        /// Names of integration tools: dots (github_readonly.get_me), or underscores for clients that reject dots.
         #[arg(long)]
         tool_names: String,
     },
-    /// End a project: its keys are refused from the next request on.
+    /// Delete a project. Its keys are refused at once.
     Delete {
-        /// Its id.
+        /// Project id.
         project: String,
     },
 }
@@ -257,38 +257,39 @@ pub struct Key {
 
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Make a key; it is shown once.
+    /// Create a key. It is shown only once.
     Create {
-        /// The member it acts for.
+        /// Member the key belongs to.
         #[arg(long)]
         member: String,
-        /// The project it opens; your key's own when left out.
+        /// Project the key opens [default: your key's project].
         #[arg(long)]
         project: Option<String>,
-        /// read or write.
+        /// Access: read or write.
         #[arg(long, default_value = "write")]
         access: String,
-        /// What you call it.
+        /// Label for the key.
         #[arg(long)]
         label: Option<String>,
-        /// When it ends (RFC 3339).
+        /// When the key expires (RFC 3339).
         #[arg(long)]
         expires_at: Option<String>,
     },
-    /// List the keys of a project, without their secrets.
+    /// List a project's keys, without their secrets.
     List {
-        /// The project; your key's own when left out.
+        /// Project [default: your key's project].
         #[arg(long)]
         project: Option<String>,
     },
-    /// Revoke a key from the next request on.
+    /// Revoke a key. It is refused at once.
     Revoke {
-        /// Its id. Not called `key` here: that is the flag for the caller's own.
+        /// Key id.
+        // Not called `key`: that flag is the caller's own key.
         key_id: String,
     },
 }
 
-/// Run connections by OAuth.
+/// OAuth connections.
 #[derive(Debug, Args)]
 pub struct Connections {
     #[command(subcommand)]
@@ -299,22 +300,22 @@ pub struct Connections {
 
 #[derive(Debug, Subcommand)]
 pub enum ConnectionCommand {
-    /// List the web clients that were connected to a project with its keys, and when each was last used.
+    /// List the web clients connected to a project, and when each was last used.
     List {
-        /// The project; your key's own when left out.
+        /// Project [default: your key's project].
         #[arg(long)]
         project: Option<String>,
     },
-    /// End a connection from the next request on. Its key stays.
+    /// Revoke a connection. It is refused at once; its key stays valid.
     Revoke {
-        /// Its id.
+        /// Connection id.
         connection_id: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Workspace {
-    /// The project; your key's own when left out.
+    /// Project [default: your key's project].
     #[arg(long, global = true)]
     pub project: Option<String>,
     #[command(subcommand)]
@@ -325,11 +326,11 @@ pub struct Workspace {
 
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
-    /// List the workspaces of a project.
+    /// List a project's workspaces.
     List,
-    /// Delete a workspace; its records are soft-deleted.
+    /// Delete a workspace. Its records are forgotten and can be restored for 30 days.
     Delete {
-        /// Its name.
+        /// Workspace name.
         name: String,
     },
 }
@@ -344,49 +345,49 @@ pub struct Record {
 
 #[derive(Debug, Subcommand)]
 pub enum RecordCommand {
-    /// List records that you may see, newest first.
+    /// List the records you may see, newest first.
     List {
-        /// The project; your key's own when left out.
+        /// Project [default: your key's project].
         #[arg(long)]
         project: Option<String>,
-        /// Only of this workspace.
+        /// Only records in this workspace.
         #[arg(long)]
         workspace: Option<String>,
-        /// Only of this source.
+        /// Only records from this source.
         #[arg(long)]
         source_id: Option<String>,
-        /// The forgotten ones instead.
+        /// List forgotten records instead.
         #[arg(long)]
         forgotten: bool,
-        /// Where the last page ended.
+        /// Continue from the end of the previous page.
         #[arg(long)]
         before: Option<String>,
-        /// The most rows.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 100)]
         limit: usize,
     },
-    /// Soft-delete a record.
+    /// Forget a record. It can be restored for 30 days.
     Forget {
-        /// Its id.
+        /// Record id.
         record: String,
     },
-    /// Bring a forgotten record back, within 30 days.
+    /// Restore a record forgotten in the last 30 days.
     Restore {
-        /// Its id.
+        /// Record id.
         record: String,
     },
-    /// Remove a record for good.
+    /// Delete a record permanently.
     Purge {
-        /// Its id.
+        /// Record id.
         record: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Audit {
-    /// The account; your key's own when left out.
+    /// Account [default: your key's account].
     pub account: Option<String>,
-    /// The most lines.
+    /// Maximum number of rows.
     #[arg(long, default_value_t = 100)]
     pub limit: usize,
     #[command(flatten)]
@@ -395,9 +396,9 @@ pub struct Audit {
 
 #[derive(Debug, Args)]
 pub struct Usage {
-    /// The project; your key's own when left out.
+    /// Project [default: your key's project].
     pub project: Option<String>,
-    /// How many days, today included.
+    /// Number of days, including today.
     #[arg(long, default_value_t = 30)]
     pub days: u16,
     #[command(flatten)]
@@ -414,38 +415,38 @@ pub struct Guard {
 
 #[derive(Debug, Subcommand)]
 pub enum GuardCommand {
-    /// Show the guard's mode for an account.
+    /// Show an account's guard mode.
     Show {
-        /// The account; your key's own when left out.
+        /// Account [default: your key's account].
         account: Option<String>,
     },
-    /// Set the guard's mode (operator): reject, report (store and note it) or off.
+    /// Set an account's guard mode (operator): reject, report (store and record it) or off.
     Set {
-        /// The account.
+        /// Account.
         account: String,
-        /// reject, report or off.
+        /// Mode: reject, report or off.
         mode: String,
     },
-    /// List what the guard found lately, by hash and without text.
+    /// List recent findings of the guard, by hash and without the text.
     Rejections {
-        /// The account; your key's own when left out.
+        /// Account [default: your key's account].
         account: Option<String>,
-        /// The most rows.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 100)]
         limit: usize,
     },
-    /// Let one text pass in a project from now on (operator).
+    /// Allow one text in a project from now on (operator).
     Release {
-        /// The project.
+        /// Project.
         project: String,
-        /// The hash that `rejections` shows.
+        /// Hash shown by `rejections`.
         hash: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Session {
-    /// The project; your key's own when left out.
+    /// Project [default: your key's project].
     #[arg(long, global = true)]
     pub project: Option<String>,
     #[command(subcommand)]
@@ -456,18 +457,18 @@ pub struct Session {
 
 #[derive(Debug, Subcommand)]
 pub enum SessionCommand {
-    /// List uploaded session histories: whose, from which program, how much. Never their text.
+    /// List uploaded session histories: member, client and size, never the text.
     List {
-        /// Those after this id.
+        /// Continue after this id.
         #[arg(long)]
         after: Option<String>,
-        /// The most rows.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 100)]
         limit: usize,
     },
-    /// Remove an uploaded session history for good.
+    /// Delete an uploaded session history permanently.
     Delete {
-        /// Its id.
+        /// Session id.
         session: String,
     },
 }

@@ -1,16 +1,16 @@
-//! What can be typed to the local agent.
+//! Command line of `mnemon agent`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Address and key come from the flags, then from MNEMON_URL and MNEMON_API_KEY, then from ~/.config/mnemon/agent.toml.
+/// The URL and the key come from the flags, then MNEMON_URL and MNEMON_API_KEY, then ~/.config/mnemon/agent.toml.
 #[derive(Debug, Args)]
 pub struct Agent {
-    /// The service's address [default: http://127.0.0.1:7676].
+    /// URL of the service [default: http://127.0.0.1:7676].
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
-    /// The API key.
+    /// API key.
     #[arg(long, global = true, value_name = "KEY")]
     pub key: Option<String>,
     #[command(subcommand)]
@@ -19,53 +19,53 @@ pub struct Agent {
 
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
-    /// Put the agent into an assistant's configuration, or take it out. Nothing else in the file is touched.
+    /// Add the agent to an assistant's configuration, or remove it. The rest of the file is left alone.
     Install(Install),
-    /// Agree that session histories are uploaded to this service with this key. Asks a person at a terminal.
+    /// Consent to uploading session histories to this service with this key. Asks a person at a terminal.
     Consent,
-    /// Take the agreement back. Nothing is sent from then on.
+    /// Withdraw consent. Nothing more is uploaded.
     Revoke(Revoke),
-    /// Show what was agreed to, and what was sent.
+    /// Show the consent and what was uploaded.
     Status,
-    /// Upload what is new of the session histories, now.
+    /// Upload new session history now.
     Sync(Sync),
 }
 
 #[derive(Debug, Args)]
 pub struct Install {
-    /// claude-code, claude-desktop, codex, cursor or vscode.
+    /// Client: claude-code, claude-desktop, codex, cursor or vscode.
     #[arg(long, value_name = "CLIENT")]
     pub client: String,
-    /// The configuration file, if it is not the client's usual one (a project's .mcp.json or .vscode/mcp.json, say).
+    /// Configuration file, if not the client's usual one (for example a project's .mcp.json or .vscode/mcp.json).
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Show the difference and change nothing.
+    /// Show the difference without changing anything.
     #[arg(long)]
     pub dry_run: bool,
-    /// Take the agent out again.
+    /// Remove the agent from the configuration.
     #[arg(long)]
     pub uninstall: bool,
-    /// Put the agent in the place of another entry called mnemon.
+    /// Replace another entry named mnemon.
     #[arg(long, conflicts_with = "uninstall")]
     pub replace: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Revoke {
-    /// Also remove from the service everything that was uploaded with this key's member.
+    /// Also delete everything this key's member has uploaded.
     #[arg(long)]
     pub delete_uploaded: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Sync {
-    /// Send nothing, ask nobody: show what would be sent, after redaction.
+    /// Show what would be uploaded, after redaction, without uploading it.
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: print every line as it would be sent.
+    /// With --dry-run: print every line that would be uploaded.
     #[arg(long, requires = "dry_run")]
     pub lines: bool,
-    /// Send also what was removed from the service since.
+    /// Also upload sessions that were deleted from the service.
     #[arg(long, conflicts_with = "dry_run")]
     pub again: bool,
 }

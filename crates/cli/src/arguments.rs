@@ -1,4 +1,4 @@
-//! What can be typed. Each flag is described here and nowhere else; the reference page is made from it.
+//! The command line: every command and flag. Help texts and the reference page are generated from here.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub use crate::agent_arguments::{Agent, AgentCommand, Install, Revoke, Sync};
 #[derive(Debug, Parser)]
 #[command(name = "mnemon", version, max_term_width = 100)]
 pub struct Arguments {
-    /// Print JSON for machines instead of text for people.
+    /// Print JSON instead of text.
     #[arg(long, global = true)]
     pub json: bool,
     #[command(subcommand)]
@@ -27,55 +27,55 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Start the service. On an empty data directory it makes an account and prints its key, once.
+    /// Start the service. On an empty data directory it creates an account and prints its API key once.
     Serve(Serve),
     /// Save a fact, decision or note.
     Remember(Remember),
     /// Find records.
     Search(Search),
-    /// Delete a record, or every record of a source.
+    /// Forget a record, or every record from a source.
     Forget(Forget),
-    /// Stand between an assistant and the service: MCP on standard input and output. Also syncs session histories.
+    /// Connect an assistant to the service over stdio (MCP), and sync session histories.
     Agent(Agent),
-    /// Run accounts.
+    /// Manage accounts.
     Account(Account),
-    /// Run plans and subscriptions.
+    /// Manage plans and subscriptions.
     Plan(Plan),
-    /// Run projects.
+    /// Manage projects.
     Project(Project),
-    /// Run the tree of departments.
+    /// Manage departments.
     Department(Department),
-    /// Run members.
+    /// Manage members.
     Member(Member),
-    /// Run API keys.
+    /// Manage API keys.
     Key(Key),
-    /// See and end the connections of web clients.
+    /// List and revoke OAuth connections of web clients.
     Connection(Connections),
-    /// Run integrations: other systems' read-only tools beside a project's memory.
+    /// Manage integrations: read-only tools of other MCP servers, offered to a project.
     Integration(Integration),
-    /// Run workspaces.
+    /// Manage workspaces.
     Workspace(Workspace),
-    /// Look at records, restore them, remove them for good.
+    /// List, restore and permanently delete records.
     Record(Record),
-    /// Look at uploaded session histories, and remove them.
+    /// List and delete uploaded session histories.
     Session(Session),
-    /// Read the audit log.
+    /// Show the audit log.
     Audit(Audit),
-    /// See what a project did and holds.
+    /// Show a project's usage.
     Usage(Usage),
-    /// Run the guard: its mode, its findings, its exceptions.
+    /// Manage the guard: its mode, its findings and its exceptions.
     Guard(Guard),
-    /// Rewrite storage without its free space (operator).
+    /// Rewrite storage and reclaim free space (operator).
     Compact(Compact),
-    /// Move everything from one storage to another: from a data directory to PostgreSQL, or back.
+    /// Move all data from one storage to another: from a data directory to PostgreSQL, or back.
     Migrate(Migrate),
-    /// Look at the configuration.
+    /// Check or print the configuration.
     Config(ConfigArguments),
-    /// Check that everything is wired up, and say what is not.
+    /// Check the configuration, the storage, the service and the API key.
     Doctor(Doctor),
-    /// Let the service check its own promises in a scratch store.
+    /// Test the service's guarantees in a scratch store.
     Selftest(Selftest),
-    /// Write the reference pages, or check that they are current.
+    /// Generate the reference pages, or check that they are up to date.
     #[command(hide = true)]
     Reference(Reference),
 }
@@ -83,29 +83,29 @@ pub enum Command {
 /// Where settings come from.
 #[derive(Debug, Args)]
 pub struct Settings {
-    /// The configuration file; mnemon.toml in the working directory is read when it is there.
+    /// Configuration file [default: mnemon.toml in the working directory, if it exists].
     #[arg(long, env = "MNEMON_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The directory where records rest [default: mnemon-data].
+    /// Data directory [default: mnemon-data].
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
-    /// A PostgreSQL to use instead, for many nodes: postgres://user@host/database. Give a password by MNEMON_DATABASE, where
-    /// no list of processes shows it.
+    /// PostgreSQL to use instead of a data directory: postgres://user@host/database. To keep a password out of the process
+    /// list, set MNEMON_DATABASE instead.
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
-    /// The address to listen on; port 0 takes any free port [default: 127.0.0.1:7676].
+    /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:7676].
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// The address under which the outside reaches the service [default: http:// and the address listened on].
+    /// Public URL of the service [default: http:// plus the listen address].
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// A web page's Origin that may call from a browser; may be given several times.
+    /// Origin of a web page that may call from a browser; repeatable.
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     pub allowed_origins: Vec<String>,
-    /// Which log lines: error, warn, info, debug, trace, or a filter [default: info].
+    /// Log level: error, warn, info, debug, trace, or a filter [default: info].
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<String>,
-    /// The log's form: human, json or auto [default: auto].
+    /// Log format: human, json or auto [default: auto].
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<String>,
 }
@@ -114,54 +114,54 @@ pub struct Settings {
 pub struct Serve {
     #[command(flatten)]
     pub settings: Settings,
-    /// Write the address and, on the first start, the key as JSON to this file once the service listens.
+    /// Once the service listens, write its address (and, on the first start, the key) as JSON to this file.
     #[arg(long, value_name = "FILE")]
     pub ready_file: Option<PathBuf>,
 }
 
-/// The service to talk to.
+/// The service to connect to.
 #[derive(Debug, Args)]
 pub struct Connection {
-    /// The service's address.
+    /// URL of the service.
     #[arg(long, env = "MNEMON_URL", default_value = "http://127.0.0.1:7676")]
     pub url: String,
-    /// The API key.
+    /// API key.
     #[arg(long, env = "MNEMON_API_KEY", hide_env_values = true)]
     pub key: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Remember {
-    /// The text; read from standard input when left out.
+    /// Text to save [default: read from standard input].
     pub content: Option<String>,
-    /// The workspace to save into [default: default].
+    /// Workspace to save into [default: default].
     #[arg(long)]
     pub workspace: Option<String>,
     /// Who may see it: draft, department or shared [default: shared].
     #[arg(long)]
     pub scope: Option<String>,
-    /// A short key that names the fact.
+    /// Short key that names the fact.
     #[arg(long)]
     pub fact_key: Option<String>,
-    /// Where it comes from, for people.
+    /// Where the fact comes from, in words.
     #[arg(long)]
     pub source: Option<String>,
     /// Stable id of the source.
     #[arg(long)]
     pub source_id: Option<String>,
-    /// Hash of the source's present content; needs --source-id.
+    /// Hash of the source's current content; requires --source-id.
     #[arg(long)]
     pub source_hash: Option<String>,
     /// Revision of the source.
     #[arg(long)]
     pub source_revision: Option<String>,
-    /// How sure you are, from 0 to 1.
+    /// How certain the fact is (0–1).
     #[arg(long)]
     pub confidence: Option<String>,
-    /// Moment (RFC 3339) from which it counts as stale.
+    /// When the record becomes stale (RFC 3339).
     #[arg(long)]
     pub valid_until: Option<String>,
-    /// Repeating a save with the same key stores it once.
+    /// Idempotency key: repeating a save with the same key stores the record only once.
     #[arg(long)]
     pub idempotency_key: Option<String>,
     #[command(flatten)]
@@ -170,21 +170,21 @@ pub struct Remember {
 
 #[derive(Debug, Args)]
 pub struct Search {
-    /// What to look for.
+    /// What to search for.
     pub query: String,
-    /// The most results, from 1 to 50 [default: 10].
+    /// Maximum number of results (1–50) [default: 10].
     #[arg(long)]
     pub limit: Option<String>,
-    /// The workspace to look in [default: default].
+    /// Workspace to search [default: default].
     #[arg(long)]
     pub workspace: Option<String>,
-    /// Only records of this scope: draft, department or shared.
+    /// Only records with this scope: draft, department or shared.
     #[arg(long)]
     pub scope: Option<String>,
-    /// Leave out what is stale.
+    /// Leave out stale records.
     #[arg(long)]
     pub exclude_stale: bool,
-    /// Say why: the words that matched, each part of each score, and what was held back. Needs the key of an admin.
+    /// Explain the result: the words that matched, each part of each score, and what was held back. Requires an admin's key.
     #[arg(long)]
     pub explain: bool,
     #[command(flatten)]
@@ -193,13 +193,13 @@ pub struct Search {
 
 #[derive(Debug, Args)]
 pub struct Forget {
-    /// The record's id.
+    /// Record id.
     #[arg(required_unless_present = "source_id")]
     pub memory_id: Option<String>,
-    /// Delete every record of this source instead.
+    /// Forget every record from this source instead.
     #[arg(long, conflicts_with = "memory_id")]
     pub source_id: Option<String>,
-    /// With --source-id: only in this workspace.
+    /// With --source-id: only records in this workspace.
     #[arg(long)]
     pub workspace: Option<String>,
     #[command(flatten)]
@@ -208,10 +208,10 @@ pub struct Forget {
 
 #[derive(Debug, Args)]
 pub struct Migrate {
-    /// Where everything is: sqlite:DIRECTORY, or postgres://… . No service may run on it meanwhile.
+    /// Source storage: sqlite:DIRECTORY or postgres://…. Stop the service first.
     #[arg(long, value_name = "STORAGE")]
     pub from: String,
-    /// Where it goes: an empty one, or the one that an interrupted move has begun to fill.
+    /// Target storage: empty, or partly filled by an interrupted run.
     #[arg(long, value_name = "STORAGE")]
     pub to: String,
 }
@@ -224,9 +224,9 @@ pub struct ConfigArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Read every source of settings and report all mistakes.
+    /// Check the configuration and report every mistake.
     Check(Settings),
-    /// Print the settings in force, as TOML.
+    /// Print the effective configuration as TOML.
     Print(Settings),
 }
 
@@ -240,9 +240,9 @@ pub struct Doctor {
 
 #[derive(Debug, Args)]
 pub struct Reference {
-    /// The folder of the pages.
+    /// Directory of the reference pages.
     pub folder: PathBuf,
-    /// Write nothing; fail when a page differs from what the code says.
+    /// Write nothing; fail if a page is out of date.
     #[arg(long)]
     pub check: bool,
 }
@@ -255,15 +255,15 @@ pub struct Selftest {
 
 #[derive(Debug, Subcommand)]
 pub enum SelftestCommand {
-    /// Random organizations, random calls, every answer compared with a naive model; prints cases and leaks.
+    /// Make random calls in random organizations, compare every answer with a naive model, and count leaks.
     Isolation {
-        /// How many calls.
+        /// Number of calls.
         #[arg(long, default_value_t = 10_000)]
         cases: u64,
-        /// Where chance begins: the same seed gives the same run.
+        /// Random seed; the same seed gives the same run.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// An empty PostgreSQL database to do it in, instead of a scratch directory; it is left full.
+        /// Empty PostgreSQL database to use instead of a scratch directory. The test data stays in it.
         #[arg(long, value_name = "URL")]
         database: Option<String>,
     },

@@ -1,4 +1,4 @@
-//! What can be typed to run integrations.
+//! Command line of `mnemon integration`.
 
 use clap::{Args, Subcommand};
 
@@ -6,7 +6,7 @@ use crate::admin_arguments::AdminConnection;
 
 #[derive(Debug, Args)]
 pub struct Integration {
-    /// The project; your key's own when left out.
+    /// Project [default: your key's project].
     #[arg(long, global = true)]
     pub project: Option<String>,
     #[command(subcommand)]
@@ -17,75 +17,76 @@ pub struct Integration {
 
 #[derive(Debug, Subcommand)]
 pub enum IntegrationCommand {
-    /// Add an integration, enable it, and say what works.
+    /// Add and enable an integration, then test it.
     Add(IntegrationSource),
-    /// Change an integration; what is left out stays. A new address needs its credential given again.
+    /// Change an integration. Settings you leave out stay as they are; a new URL needs its credential again.
     Change(IntegrationSource),
-    /// List the integrations of a project.
+    /// List a project's integrations.
     List,
-    /// Ask the upstream now, and say plainly what works.
+    /// Test the connection to the upstream and show which tools are offered.
     Test {
-        /// The integration.
+        /// Integration name.
         name: String,
     },
-    /// List the tools of an integration, and what became of each.
+    /// List an integration's tools and the state of each.
     Tools {
-        /// The integration.
+        /// Integration name.
         name: String,
     },
-    /// Accept tools that are new or have changed, as they are now; all that wait when none is named.
+    /// Accept new or changed tools as they are now.
     Accept {
-        /// The integration.
+        /// Integration name.
         name: String,
-        /// The tools.
+        /// Tools to accept [default: all that are held back].
         tools: Vec<String>,
     },
-    /// Offer the tools of an integration.
+    /// Offer an integration's tools again.
     Enable {
-        /// The integration.
+        /// Integration name.
         name: String,
     },
-    /// Stop offering the tools of an integration; everything else stays.
+    /// Stop offering an integration's tools, but keep its settings.
     Disable {
-        /// The integration.
+        /// Integration name.
         name: String,
     },
-    /// Remove an integration with its credential.
+    /// Delete an integration and its credential.
     Remove {
-        /// The integration.
+        /// Integration name.
         name: String,
     },
-    /// Encrypt every credential with the present key (operator), after the configuration got a new one.
+    /// Re-encrypt every credential with the current encryption key (operator).
     RotateKey,
 }
 
-/// Where an integration is, and what it may do.
+/// Where an integration is and which of its tools may be offered.
 #[derive(Debug, Args)]
 pub struct IntegrationSource {
-    /// What it is called in tool names; the preset's name when left out.
+    /// Name used in tool names [default: the preset's name].
     pub name: Option<String>,
-    /// A system known by name: github.
+    /// Known system: github.
     #[arg(long, conflicts_with_all = ["endpoint", "command"])]
     pub preset: Option<String>,
-    /// The address of its MCP endpoint (Streamable HTTP). Not called `url` here: that is the service's own.
+    // Not called `url`: that flag is the service's own address.
+    /// URL of its MCP endpoint (Streamable HTTP).
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub endpoint: Option<String>,
-    /// A local command, by the name that the operator gave it in gateway.commands.
+    /// Local command, by its name in gateway.commands of the server's configuration.
     #[arg(long)]
     pub command: Option<String>,
-    /// What people read in titles; made from the name when left out.
+    /// Title shown to people [default: made from the name].
     #[arg(long)]
     pub title: Option<String>,
-    /// The token that the upstream wants, sent as Authorization: Bearer.
+    /// Token for the upstream, sent as `Authorization: Bearer`.
     #[arg(long, env = "MNEMON_INTEGRATION_TOKEN", hide_env_values = true)]
     pub bearer: Option<String>,
-    /// Read the token from standard input, so that it stands in no history of commands.
+    /// Read the token from standard input, which keeps it out of the shell history.
     #[arg(long, conflicts_with = "bearer")]
     pub bearer_stdin: bool,
-    /// A header that the upstream wants, as 'Name: value'; may be given several times.
+    /// Header for the upstream, as 'Name: value'; repeatable.
     #[arg(long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
-    /// A tool that may be offered, or the beginning of a name followed by *; may be given several times.
+    /// Tool that may be offered, or a name prefix followed by *; repeatable.
     #[arg(long, value_name = "TOOL")]
     pub allow: Vec<String>,
 }

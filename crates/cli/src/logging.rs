@@ -1,4 +1,4 @@
-//! The log, on standard error: standard output belongs to answers.
+//! The log goes to standard error: standard output belongs to answers.
 
 use std::io::IsTerminal;
 
@@ -6,13 +6,13 @@ use anyhow::Context;
 use mnemon_server::config::{LogConfig, LogFormat};
 use tracing_subscriber::EnvFilter;
 
-/// Reads the filter; a wrong one is a mistake of the configuration.
+/// Parses the filter; an invalid one is a configuration mistake.
 pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
     EnvFilter::try_new(&config.level)
         .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))
 }
 
-/// Starts the log as configured.
+/// Starts logging as configured.
 pub fn start(config: &LogConfig) -> anyhow::Result<()> {
     let filter = filter(config)?;
     let is_terminal = std::io::stderr().is_terminal();
@@ -23,5 +23,5 @@ pub fn start(config: &LogConfig) -> anyhow::Result<()> {
     };
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = if is_json { log.json().try_init() } else { log.with_ansi(is_terminal).try_init() };
-    started.map_err(|error| anyhow::anyhow!("the log could not be started: {error}"))
+    started.map_err(|error| anyhow::anyhow!("can't start logging: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The binary `mnemon`: wiring, and the verbs a person types. The one place that knows every crate and picks the store.
+//! The binary `mnemon`: wiring, and the commands a person types. The one place that knows every crate and picks the store.
 
 #![expect(unreachable_pub, reason = "a binary has no outside; `pub` here means: used by another file")]
 
@@ -22,8 +22,8 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use printer::Printer;
 
-/// A save and a search make hundreds of small values each; with the system's allocator they spent a tenth of their time on
-/// it (`mnemon-bench load`).
+/// A save or a search makes hundreds of small allocations. With the system's allocator they took a tenth of the time
+/// (`mnemon-bench load`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

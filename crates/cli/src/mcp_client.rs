@@ -1,4 +1,4 @@
-//! Calling the service's tools from the command line.
+//! Calls the service's tools from the command line.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::arguments::Connection;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A service and a key to it.
+/// A service and a key for it.
 pub struct McpClient {
     url: String,
     key: String,
@@ -19,17 +19,18 @@ pub struct McpClient {
 /// What a tool answered.
 #[derive(Debug)]
 pub struct ToolAnswer {
-    /// The result, for machines.
+    /// The result, as JSON.
     pub structured: Value,
-    /// A notice that came before it.
+    /// A notice that came before the result.
     pub notice: Option<String>,
 }
 
 impl McpClient {
     pub fn new(connection: &Connection) -> anyhow::Result<Self> {
-        let key = connection.key.clone().context(
-            "no API key: give --key or set MNEMON_API_KEY. `mnemon serve` printed one when it first started",
-        )?;
+        let key = connection
+            .key
+            .clone()
+            .context("no API key; pass --key or set MNEMON_API_KEY. `mnemon serve` prints a key on its first start")?;
         Ok(Self::with_key(&connection.url, &key))
     }
 
@@ -39,7 +40,7 @@ impl McpClient {
         Self { url, key: key.to_owned(), agent: config.build().new_agent() }
     }
 
-    /// Calls a tool; a tool that fails is an error with its own words.
+    /// Calls a tool. If the tool fails, its own message becomes the error.
     pub fn call(
         &self,
         tool: &str,
@@ -68,13 +69,16 @@ impl McpClient {
         if let Some(key) = idempotency_key {
             request = request.header("X-Idempotency-Key", key);
         }
-        let mut response = request
-            .send(body)
-            .with_context(|| format!("no answer from {}: is the service running there? (`mnemon serve`)", self.url))?;
+        let mut response = request.send(body).with_context(|| {
+            format!("no answer from {}; is the service running? Start it with `mnemon serve`", self.url)
+        })?;
         let status = response.status();
-        let text = response.body_mut().read_to_string().context("the answer could not be read")?;
+        let text = response.body_mut().read_to_string().context("can't read the answer")?;
         if status == 401 {
-            bail!("the key was rejected by {}: check that it was copied whole and was not revoked", self.url);
+            bail!(
+                "{} rejected the API key; check that you copied all of it and that it has not been revoked",
+                self.url
+            );
         }
         let answer: Value = serde_json::from_str(&text)
             .with_context(|| format!("{} answered {status} with something that is not JSON", self.url))?;
@@ -94,7 +98,7 @@ impl McpClient {
     }
 }
 
-/// Arguments of a tool from optional texts: what was not given is not sent.
+/// Tool arguments from optional texts: absent ones are not sent.
 pub fn given<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<&'a String>)>) -> Map<String, Value> {
     let given = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?.as_str()))));
     given.collect()

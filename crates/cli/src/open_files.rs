@@ -1,12 +1,12 @@
-//! How many connections the service may hold: each is an open file to the system.
+//! How many connections the service may hold: each is an open file.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Where the system has no limit of its own, so many are asked for.
+/// Requested where the system itself sets no limit.
 const WANTED: u64 = 1 << 20;
 
-/// Takes all that the system allows. Shells and service managers start programs with 1,024, for the sake of old ones that can't
-/// count further, and leave it to the others to ask for more.
+/// Raises the open-file limit as far as the system allows. Shells and service managers start programs with 1,024, for the
+/// sake of old programs that can't handle more, and expect the others to raise it themselves.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.or(Some(WANTED));
@@ -14,6 +14,6 @@ pub fn raise_limit() {
         return;
     }
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: wanted, ..limit }) {
-        tracing::warn!(%error, "the limit of open files can't be raised, so fewer connections can be held at a time");
+        tracing::warn!(%error, "can't raise the open-file limit; the service can hold fewer connections at a time");
     }
 }

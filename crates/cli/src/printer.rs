@@ -1,13 +1,13 @@
-//! Everything that is printed goes through here: text for people or JSON for machines, and errors to standard error.
+//! All output goes through here: text for people or JSON for machines, and errors to standard error.
 
 use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
-/// The longest cell of a table.
+/// Maximum width of a table cell.
 const CELL_CHARS_MAX: usize = 64;
 
-/// Where output goes, and in which form.
+/// Where output goes, and in which format.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
     is_json: bool,
@@ -24,7 +24,7 @@ impl Printer {
 
     /// Text for people.
     pub fn text(self, text: &str) {
-        // A closed pipe (`mnemon search … | head -1`) is not an error of ours.
+        // A closed pipe (`mnemon search … | head -1`) is not our error.
         let _ = writeln!(std::io::stdout(), "{text}");
     }
 
@@ -58,7 +58,7 @@ impl Printer {
         }
     }
 
-    /// What went wrong, with its causes.
+    /// An error with its causes.
     pub fn error(self, error: &anyhow::Error) {
         if self.is_json {
             let _ = writeln!(std::io::stderr(), "{}", json!({"error": format!("{error:#}")}));
@@ -67,7 +67,7 @@ impl Printer {
         }
     }
 
-    /// Text in bold where a terminal shows it.
+    /// Bold text, if a terminal shows it.
     pub fn bold(self, text: &str) -> String {
         if std::io::stdout().is_terminal() { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
     }

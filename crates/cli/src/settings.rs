@@ -1,4 +1,4 @@
-//! From flags, the environment and a file to the configuration in force.
+//! Builds the effective configuration from flags, the environment and a file.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use mnemon_server::config::{Config, Layers};
 use crate::arguments::Settings;
 use crate::logging;
 
-/// The file that is read without being asked for.
+/// The file that is read by default.
 const USUAL_FILE: &str = "mnemon.toml";
 
-/// All sources of settings, laid over each other.
+/// All sources of settings, layered.
 pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
     let mut layers = Layers::default();
     match &settings.config {
@@ -45,7 +45,7 @@ pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
     Ok(layers)
 }
 
-/// The configuration in force, or every mistake in it.
+/// The effective configuration, or every mistake in it.
 pub fn load(settings: &Settings) -> anyhow::Result<Config> {
     let config = layers(settings)?.finish()?;
     logging::filter(&config.log)?;

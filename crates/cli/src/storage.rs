@@ -8,7 +8,7 @@ use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
 
-/// Opens the storage that the configuration names.
+/// Opens the configured storage.
 pub async fn open(config: &StorageConfig) -> anyhow::Result<Arc<dyn Store>> {
     let Some(database) = &config.database else {
         let data_dir = &config.data_dir;
@@ -28,7 +28,7 @@ fn to_postgres(database: &DatabaseConfig) -> PostgresConfig {
     }
 }
 
-/// What people call the storage: never with a password.
+/// The storage's name for people, never with a password.
 pub fn name(config: &StorageConfig) -> String {
     match &config.database {
         None => config.data_dir.display().to_string(),
@@ -36,7 +36,7 @@ pub fn name(config: &StorageConfig) -> String {
     }
 }
 
-/// An address as it may be shown.
+/// The URL without its password.
 pub fn without_password(url: &str) -> String {
     let (before, rest) = url.split_once("://").unwrap_or(("postgres", url));
     let rest = rest.split('?').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The house rules that a machine can check: maps that do not lie, pages that follow the code.
+//! Rules that a machine can check: the paths in the map exist, the reference pages match the code.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
-/// What stands in backticks and looks like a path of this repository.
+/// Text in backticks that looks like a path of this repository.
 fn named_paths(text: &str) -> Vec<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     let is_path = |word: &&str| word.contains('/') && !word.contains(char::is_whitespace) && !word.starts_with('/');

@@ -1,4 +1,4 @@
-//! Who there is: accounts, their projects, their tree of departments and their members.
+//! Accounts, their projects, their tree of departments and their members.
 
 use crate::{AccountId, DepartmentId, MemberId, PlanName, ProjectId, Subscription, Timestamp};
 
@@ -7,16 +7,14 @@ use crate::{AccountId, DepartmentId, MemberId, PlanName, ProjectId, Subscription
 pub struct Account {
     /// Its id; answers call it `tenant_id`.
     pub id: AccountId,
-    /// What people call it.
     pub name: String,
-    /// The three facts from which access by payment follows.
+    /// The three stored facts that decide the subscription state.
     pub subscription: Subscription,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 
 impl Account {
-    /// The plan in force, if one was ever activated.
+    /// The active plan, if one was ever activated.
     pub const fn plan(&self) -> Option<PlanName> {
         self.subscription.plan
     }
@@ -25,54 +23,42 @@ impl Account {
 /// The unit of memory isolation inside an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// Its id.
     pub id: ProjectId,
-    /// The account it belongs to.
     pub account: AccountId,
-    /// What people call it.
     pub name: String,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 
 /// A department; departments form a tree inside their account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Department {
-    /// Its id.
     pub id: DepartmentId,
-    /// The account it belongs to.
     pub account: AccountId,
-    /// The department above it; none for one at the top.
+    /// The parent department; none at the top level.
     pub parent: Option<DepartmentId>,
-    /// What people call it.
     pub name: String,
 }
 
 /// A person or a service that acts through keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its id.
     pub id: MemberId,
-    /// The account it belongs to.
     pub account: AccountId,
-    /// The department it works in.
     pub department: Option<DepartmentId>,
-    /// What people call it; results show it as `author`.
+    /// Results show it as `author`.
     pub name: String,
-    /// What it may administer.
     pub role: Role,
-    /// From this moment on its keys are no longer accepted.
+    /// From then on its keys are refused.
     pub access_until: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// What a member may administer. It does not widen what the member may read, but for heads.
+/// What a member may administer. It does not widen what the member may read, except for heads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Runs the account.
+    /// Manages the account.
     Admin,
-    /// Runs a department: its members and keys, and sees what the departments below share among themselves.
+    /// Manages the members and keys of a department, and sees what the departments below share among themselves.
     Head,
     /// Uses the memory.
     Member,
@@ -88,7 +74,6 @@ impl Role {
         }
     }
 
-    /// The role that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Admin, Self::Head, Self::Member].into_iter().find(|role| role.as_str() == word)
     }
@@ -99,7 +84,6 @@ impl Role {
 pub enum Access {
     /// Search and validate.
     Read,
-    /// All of it.
     Write,
 }
 
@@ -112,7 +96,6 @@ impl Access {
         }
     }
 
-    /// The access that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Read, Self::Write].into_iter().find(|access| access.as_str() == word)
     }

@@ -1,5 +1,5 @@
-//! The form of bearer credentials: a prefix, 256 random bits in base62, and a checksum that tells a typing error
-//! apart from a wrong key without asking anybody.
+//! The form of bearer credentials: a prefix, 256 random bits in base62, and a checksum that distinguishes a typing error
+//! from a wrong key without a look-up.
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -16,21 +16,20 @@ const CHECKSUM_LEN: usize = 6;
 /// The length of every credential, in characters.
 pub const TOKEN_LEN: usize = PREFIX_LEN + BODY_LEN + CHECKSUM_LEN;
 
-/// What a credential is for; the prefix says so.
+/// What a credential is for, shown by its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialKind {
     /// `mnm_`: a project's API key.
     ApiKey,
     /// `mno_`: an OAuth access token, which stands for one API key.
     OauthToken,
-    /// `mnc_`: a code that is exchanged for an OAuth access token, once.
+    /// `mnc_`: a code that can be exchanged once for an OAuth access token.
     OauthCode,
-    /// `mnp_`: the operator's token.
+    /// `mnp_`: the operator token.
     Operator,
 }
 
 impl CredentialKind {
-    /// The fixed first characters.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::ApiKey => "mnm_",
@@ -57,7 +56,7 @@ pub fn make_token(kind: CredentialKind, secret: &[u8; 32]) -> Secret<String> {
     Secret::new(token)
 }
 
-/// Whether a text has the form of a credential of this kind, checksum included.
+/// Whether a text has the form of a credential of this kind, including the checksum.
 pub fn is_well_formed(kind: CredentialKind, token: &str) -> bool {
     if token.len() != TOKEN_LEN || !token.is_ascii() || !token.starts_with(kind.prefix()) {
         return false;
@@ -88,12 +87,12 @@ fn push_base62(out: &mut String, number: &[u8], width: usize) {
 pub struct CredentialHash([u8; 32]);
 
 impl CredentialHash {
-    /// Hashes a presented credential, well-formed or not: a malformed one costs the same work as a wrong one.
+    /// Hashes a presented credential, well-formed or not: a malformed one costs the same as a wrong one.
     pub fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// The hash read back from storage.
+    /// The hash read from storage.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

@@ -1,20 +1,19 @@
-//! Short keys that name a fact: given by the caller, or made from the content.
+//! Short keys that name a fact: given by the caller, or generated from the content.
 
 use crate::RecordId;
 use crate::hex::to_hex;
 use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_nul};
 
-/// How a record's fact key came to be. Only given keys take part in conflicts.
+/// A record's fact key. Only keys given by the caller take part in conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactKey {
-    /// The key itself.
     pub text: String,
     /// Whether the caller chose it.
     pub is_given: bool,
 }
 
 impl FactKey {
-    /// Checks a key that the caller gave.
+    /// Checks a key given by the caller.
     pub fn given(text: &str) -> Result<Self, InvalidText> {
         let text = text.trim();
         if text.is_empty() {
@@ -25,13 +24,13 @@ impl FactKey {
         Ok(Self { text: text.to_owned(), is_given: true })
     }
 
-    /// Makes a key from the content.
+    /// Generates a key from the content.
     pub fn made(content: &str, id: RecordId) -> Self {
         Self { text: made_fact_key(content, id), is_given: false }
     }
 }
 
-/// How many words a made key is built of.
+/// How many words a generated key uses.
 const WORDS_MAX: usize = 5;
 /// The longest slug before its suffix, in characters.
 const SLUG_CHARS_MAX: usize = 48;
@@ -64,7 +63,7 @@ pub fn made_fact_key(content: &str, id: RecordId) -> String {
     if slug.is_empty() {
         slug.push_str("fact");
     }
-    // The last bytes of a UUIDv7 are chance; the first are time and would repeat within a batch.
+    // The last bytes of a UUIDv7 are random; the first are time and would repeat within a batch.
     let tail = &id.to_bytes()[12..];
     slug.push('-');
     slug.push_str(&to_hex(tail));
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn made_keys_name_the_first_significant_words() {
+    fn generated_keys_use_the_first_significant_words() {
         let check = |content: &str, expected: &str| assert_eq!(made_fact_key(content, id()), expected);
         check("The deploy of the API is on Tuesdays at ten", "deploy-api-tuesdays-ten-deadbeef");
         check("PostgreSQL 15 is the minimum version for us all", "postgresql-15-minimum-version-us-deadbeef");
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn made_keys_stay_within_the_limit() {
+    fn generated_keys_stay_within_the_limit() {
         let key = made_fact_key(&"ß".repeat(5000), id());
         assert!(key.chars().count() <= FACT_KEY_CHARS_MAX, "{}", key.chars().count());
     }

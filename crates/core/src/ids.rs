@@ -1,4 +1,4 @@
-//! Every kind of id, each its own type, so that a project can't be passed where a member belongs.
+//! Every kind of id as its own type, so that a project can't be passed where a member belongs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,6 @@ macro_rules! id_types {
                 Self(id)
             }
 
-            /// The id as the UUID that it is.
             pub const fn uuid(self) -> Uuid {
                 self.0
             }
@@ -27,7 +26,7 @@ macro_rules! id_types {
                 *self.0.as_bytes()
             }
 
-            /// The id read back from storage.
+            /// The id read from storage.
             pub const fn from_bytes(bytes: [u8; 16]) -> Self {
                 Self(Uuid::from_bytes(bytes))
             }
@@ -60,7 +59,7 @@ id_types! {
     AccountId;
     /// One row of the audit log.
     AuditId;
-    /// One client's access by OAuth: a token, not the secret itself.
+    /// One client's OAuth access; not the token itself.
     ConnectionId;
     /// One department in an account's tree.
     DepartmentId;
@@ -72,11 +71,11 @@ id_types! {
     ProjectId;
     /// One record inside its project. Sortable by creation time.
     RecordId;
-    /// One uploaded session history inside its project. Sortable by the moment of its first upload.
+    /// One uploaded session history inside its project. Sortable by the time of its first upload.
     SessionId;
 }
 
-/// The place of a change in its project's log. Commit order equals seq order, so "everything after S" misses nothing.
+/// The position of a change in its project's log. Commit order equals seq order, so "everything after S" misses nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Seq(pub u64);
 
@@ -86,7 +85,7 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Names one life of a workspace inside its project: a deleted workspace that comes back gets a new number, so nothing
-/// of its former life can appear in it. The number is the seq of the save that brought it into being.
+/// Identifies one life of a workspace inside its project: a deleted workspace that is created again gets a new number, so
+/// nothing of its former life can appear in it. The number is the seq of the save that created it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspaceNo(pub u64);

@@ -1,8 +1,8 @@
 //! What Mnemon is about, as plain values and rules: records, who may see them, whether they still hold, what a plan
-//! allows. No async, no I/O, no SQL, no serde, no `now()` and no randomness: time and ids are handed in.
+//! allows. No async, no I/O, no SQL, no serde, no `now()` and no randomness: time and ids are passed in.
 //!
-//! To add a rule: put the value into the file named after its main thing, validate in its constructor, and let the
-//! error say what to do. Words meant for people live in the error types, so every door says the same.
+//! To add a rule: put the value into the file named after its main type, validate in its constructor, and let the error
+//! say what to do. Messages for people live in the error types, so every endpoint says the same.
 
 mod account;
 mod clock;

@@ -1,4 +1,4 @@
-//! The bounds on what comes in. Every one is an error that names its number.
+//! Limits on input. Each is an error that states its number.
 
 /// The longest content of a record, in bytes of UTF-8.
 pub const CONTENT_BYTES_MAX: usize = 16 * 1024;
@@ -10,55 +10,34 @@ pub const FACT_KEY_CHARS_MAX: usize = 128;
 pub const SOURCE_CHARS_MAX: usize = 512;
 /// The largest request body, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
-/// How deep the JSON of a request may nest.
+/// How deep the JSON of a request may be nested.
 pub const JSON_DEPTH_MAX: usize = 64;
-/// How many values a request may have, members and items of every level together.
+/// How many values a request may have, counting members and items of every level.
 pub const JSON_VALUES_MAX: usize = 16_384;
-/// The most results of one search.
+/// Maximum number of results of one search.
 pub const SEARCH_LIMIT_MAX: usize = 50;
-/// The results of a search that names no limit.
+/// Number of results when a search names no limit.
 pub const SEARCH_LIMIT_DEFAULT: usize = 10;
 /// The longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 128;
 
-/// Why a text can't be taken.
+/// Why a text is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidText {
-    /// Nothing but white space.
+    /// Nothing but whitespace.
     #[error("{field} must not be empty")]
-    Empty {
-        /// The argument.
-        field: &'static str,
-    },
+    Empty { field: &'static str },
     /// Over a limit counted in bytes.
     #[error("{field} is {size_bytes} bytes long; the limit is {size_bytes_max}")]
-    TooManyBytes {
-        /// The argument.
-        field: &'static str,
-        /// Its size.
-        size_bytes: usize,
-        /// The limit.
-        size_bytes_max: usize,
-    },
+    TooManyBytes { field: &'static str, size_bytes: usize, size_bytes_max: usize },
     /// Over a limit counted in characters.
     #[error("{field} is {chars} characters long; the limit is {chars_max}")]
-    TooManyChars {
-        /// The argument.
-        field: &'static str,
-        /// Its length.
-        chars: usize,
-        /// The limit.
-        chars_max: usize,
-    },
+    TooManyChars { field: &'static str, chars: usize, chars_max: usize },
     /// PostgreSQL can't store this character, and a record must come back byte for byte from either engine.
     #[error("{field} must not contain the NUL character")]
-    Nul {
-        /// The argument.
-        field: &'static str,
-    },
+    Nul { field: &'static str },
 }
 
-/// Checks the content of a record.
 pub fn check_content(content: &str) -> Result<(), InvalidText> {
     let field = "content";
     if content.trim().is_empty() {
@@ -77,7 +56,7 @@ pub fn check_source_text(field: &'static str, text: &str) -> Result<(), InvalidT
 }
 
 pub(crate) fn check_chars(field: &'static str, text: &str, chars_max: usize) -> Result<(), InvalidText> {
-    // A text has at most as many characters as bytes, so the count is only needed for long ones.
+    // A text has at most as many characters as bytes, so only long ones need counting.
     if text.len() > chars_max {
         let chars = text.chars().count();
         if chars > chars_max {

@@ -1,22 +1,17 @@
-//! What each plan allows. The numbers here are the defaults; the operator's configuration may change every one.
+//! What each plan allows. These numbers are the defaults; the configuration may change each one.
 
-/// The plans there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlanName {
-    /// For trying.
     Free,
-    /// For one person.
     Starter,
-    /// For a team.
     Pro,
-    /// For an organization.
     Enterprise,
-    /// No limit at all: the default of who hosts it themselves.
+    /// No limits: the default when self-hosted.
     Unlimited,
 }
 
 impl PlanName {
-    /// All of them, smallest first.
+    /// All plans, smallest first.
     pub const ALL: [Self; 5] = [Self::Free, Self::Starter, Self::Pro, Self::Enterprise, Self::Unlimited];
 
     /// The word used in storage, configuration and on the wire.
@@ -30,22 +25,21 @@ impl PlanName {
         }
     }
 
-    /// The plan that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|plan| plan.as_str() == word)
     }
 }
 
-/// The limits of a plan. `None` is no limit.
+/// The limits of a plan. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlanLimits {
-    /// Live records of one project.
+    /// Live records per project.
     pub records_max: Option<u64>,
-    /// Calls of one connection within 60 seconds.
+    /// Calls per connection within 60 seconds.
     pub connection_calls_max: Option<u32>,
-    /// Calls of one project within 60 seconds.
+    /// Calls per project within 60 seconds.
     pub project_calls_max: Option<u32>,
-    /// Session histories of one project, in bytes.
+    /// Session histories per project, in bytes.
     pub history_bytes_max: Option<u64>,
 }
 
@@ -74,12 +68,11 @@ impl Default for PlanTable {
 }
 
 impl PlanTable {
-    /// The limits of a plan.
     pub const fn limits(&self, plan: PlanName) -> &PlanLimits {
         &self.0[plan as usize]
     }
 
-    /// The limits of a plan, to be changed by the configuration.
+    /// The limits of a plan, for the configuration to change.
     pub const fn limits_mut(&mut self, plan: PlanName) -> &mut PlanLimits {
         &mut self.0[plan as usize]
     }

@@ -7,12 +7,11 @@ use std::fmt;
 pub struct Secret<T>(T);
 
 impl<T> Secret<T> {
-    /// Hides the value.
     pub const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value itself. Every use of this word is a place to look at.
+    /// The value itself. Every use of this word deserves a look.
     pub const fn expose(&self) -> &T {
         &self.0
     }

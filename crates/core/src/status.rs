@@ -1,4 +1,4 @@
-//! Whether a record still holds. Derived from facts at the moment of asking and never stored, so it can't be wrong.
+//! Whether a record still holds. It is derived when asked and never stored, so it can't be wrong.
 
 use crate::{Audience, Seq, Timestamp, Viewer};
 
@@ -7,16 +7,15 @@ use crate::{Audience, Seq, Timestamp, Viewer};
 pub enum Status {
     /// Its time has passed, or its source has changed since.
     Stale,
-    /// Another record claims something else under the same key.
+    /// Another record has different content under the same key.
     Conflict,
-    /// Its source was seen unchanged.
+    /// Its source was confirmed unchanged.
     Verified,
-    /// Nobody has looked yet.
+    /// Nobody has checked yet.
     Unverified,
 }
 
 impl Status {
-    /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stale => "stale",
@@ -26,7 +25,7 @@ impl Status {
         }
     }
 
-    /// Derives the status; the first rule that fits decides. `is_disputed` is asked only when the record is not stale.
+    /// Derives the status; the first matching rule decides. `is_disputed` is called only if the record is not stale.
     pub fn derive(
         now: Timestamp,
         valid_until: Option<Timestamp>,
@@ -45,7 +44,7 @@ impl Status {
         }
     }
 
-    /// The first rule alone: rivals are judged by it too, and must not be judged by conflicts in turn.
+    /// The first rule alone: rivals are judged by it too, and conflicts must not be judged by conflicts in turn.
     pub fn is_stale(
         now: Timestamp,
         valid_until: Option<Timestamp>,
@@ -61,13 +60,13 @@ impl Status {
     }
 }
 
-/// What is known of a source, by whom it may be known: a hash that arrived with a draft is known to its author only,
-/// so a hidden save never turns a visible record stale.
+/// What is known about a source, and by whom: a hash that arrived with a draft is known only to its author, so a hidden save
+/// never makes a visible record stale.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceState {
-    /// The newest hash seen, by a save or by a validation.
+    /// The newest hash seen, by a save or a validation.
     pub known_hash: Option<String>,
-    /// The log position of that sighting; later sightings win.
+    /// The log position of that observation; later ones win.
     pub known_seq: Seq,
     /// The hash last confirmed by a validation.
     pub confirmed_hash: Option<String>,
@@ -75,7 +74,7 @@ pub struct SourceState {
     pub confirmed_seq: Seq,
 }
 
-/// Joins what the viewer may know of one source into one state.
+/// Joins what the viewer may know about one source into one state.
 pub fn newest_visible_source<'a>(
     viewer: &Viewer,
     parts: impl IntoIterator<Item = (&'a Audience, &'a SourceState)>,
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_fits_decides() {
+    fn the_first_matching_rule_decides() {
         let check = |until: Option<i64>, hash: Option<&str>, known, confirmed, disputed: bool, expected| {
             let status = Status::derive(at(100), until.map(at), hash, &source(known, confirmed), || disputed);
             assert_eq!(status, expected, "{until:?} {hash:?} {known:?} {confirmed:?} {disputed}");

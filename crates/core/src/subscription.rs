@@ -1,43 +1,40 @@
-//! Access by payment, as a function of the clock and three stored facts: nothing has to run for it to move.
+//! The subscription state as a function of the clock and three stored facts: nothing has to run for it to change.
 
 use jiff::SignedDuration;
 
 use crate::{PlanName, Timestamp};
 
-/// How long memory stays readable after the paid time.
+/// How long memory stays readable after the paid period.
 pub const GRACE_DAYS: i64 = 14;
 
 /// The stored facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Subscription {
-    /// The plan that was activated, if ever.
     pub plan: Option<PlanName>,
-    /// The end of the paid time; none is no end.
+    /// The end of the paid period; `None` means no end.
     pub paid_until: Option<Timestamp>,
-    /// Set by the operator: nothing of the account is accepted any more.
+    /// Set by the operator: every credential of the account is refused.
     pub is_suspended: bool,
 }
 
-/// Where an account stands now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubscriptionState {
-    /// Everything works.
     Active,
     /// No plan was ever activated.
     None,
-    /// Past the paid time: memory can be read.
+    /// After the paid period: memory can be read.
     Grace {
         /// When reading ends too.
         until: Timestamp,
     },
-    /// Past grace: data is kept, nothing works.
+    /// After grace: data is kept, nothing works.
     Suspended,
-    /// The operator's own decision: no credential is accepted.
+    /// The operator's decision: no credential is accepted.
     SuspendedByOperator,
 }
 
 impl Subscription {
-    /// The state at a moment.
+    /// The state at a given time.
     pub fn state(&self, now: Timestamp) -> SubscriptionState {
         if self.is_suspended {
             return SubscriptionState::SuspendedByOperator;
@@ -46,7 +43,7 @@ impl Subscription {
             return SubscriptionState::None;
         }
         let Some(paid_until) = self.paid_until else { return SubscriptionState::Active };
-        // A paid time near the end of the calendar has a grace that never ends, not an overflow.
+        // A paid period near the end of the calendar has a grace that never ends, not an overflow.
         let until = paid_until.saturating_add(SignedDuration::from_hours(24 * GRACE_DAYS)).unwrap_or(Timestamp::MAX);
         if now < paid_until {
             SubscriptionState::Active
@@ -59,7 +56,6 @@ impl Subscription {
 }
 
 impl SubscriptionState {
-    /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -79,21 +75,21 @@ impl SubscriptionState {
         matches!(self, Self::Active | Self::Grace { .. })
     }
 
-    /// The sentence that tells the caller, without the service's name before it.
+    /// The message to the caller, without the service's name.
     pub const fn notice(self) -> Option<&'static str> {
         match self {
             Self::Active => None,
             Self::None => Some(
-                "this account has no active subscription. Ask the account's administrator to activate a plan; \
-                 nothing is saved or searched until then.",
+                "this account has no active subscription. Ask the account's admin to activate a plan; nothing can be saved or \
+                     searched until then.",
             ),
             Self::Grace { .. } => Some(
-                "this account's subscription has expired. Memory is read-only during the grace period. Renew the \
-                 plan to save and delete again.",
+                "this account's subscription has expired. Memory is read-only during the grace period. Renew the plan to save \
+                     and delete again.",
             ),
             Self::Suspended | Self::SuspendedByOperator => Some(
-                "this account is suspended because its subscription expired. Renew the plan to use it again; the data \
-                 is kept until then.",
+                "this account is suspended because its subscription expired. Renew the plan to use it again; your data is kept \
+                     until then.",
             ),
         }
     }
@@ -110,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_moves_with_the_clock_alone() {
+    fn the_state_depends_only_on_the_clock() {
         let paid = 1_000_000;
         let grace_end = paid + GRACE_DAYS * DAY;
         let subscription = Subscription { plan: Some(PlanName::Pro), paid_until: Some(at(paid)), is_suspended: false };

@@ -7,9 +7,9 @@ use crate::{DepartmentId, MemberId, Role};
 /// Who may see a record, as the caller says it. [`Audience`] is the same with names filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// Its author only.
+    /// Only its author.
     Draft,
-    /// The author's department, those below it, and the heads above it.
+    /// The author's department, the departments below it, and the heads above it.
     Department,
     /// Every key of the project.
     Shared,
@@ -25,26 +25,25 @@ impl Scope {
         }
     }
 
-    /// The scope that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Draft, Self::Department, Self::Shared].into_iter().find(|scope| scope.as_str() == word)
     }
 }
 
-/// Who may see a record: its scope with names filled in. Records with equal audiences are seen by the same people, so
-/// the question is answered once per audience and not once per record.
+/// Who may see a record: its scope with names filled in. Records with equal audiences are seen by the same people, so the
+/// question is answered once per audience and not once per record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Audience {
     /// Every key of the project.
     Shared,
-    /// Members of this department and of those below it, and the heads above it.
+    /// Members of this department and the departments below it, and the heads above it.
     Department(DepartmentId),
-    /// This member alone.
+    /// Only this member.
     Author(MemberId),
 }
 
 impl Audience {
-    /// The scope that the audience came from.
+    /// The scope that the audience was made from.
     pub const fn scope(self) -> Scope {
         match self {
             Self::Shared => Scope::Shared,
@@ -53,7 +52,7 @@ impl Audience {
         }
     }
 
-    /// The audience of something that a member saves. `None` where the scope is `department` and the member has none.
+    /// The audience of something a member saves. `None` if the scope is `department` and the member has none.
     pub const fn of(scope: Scope, author: MemberId, department: Option<DepartmentId>) -> Option<Self> {
         match (scope, department) {
             (Scope::Shared, _) => Some(Self::Shared),
@@ -64,31 +63,30 @@ impl Audience {
     }
 }
 
-/// A member as a reader: what it needs to know of the department tree is worked out once.
+/// A member as a reader: what it needs from the department tree is computed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
-    /// The member who reads.
     pub member: MemberId,
-    /// The member's department and every one above it: what these share reaches down to the member.
+    /// The member's department and all above it: what they share reaches down to the member.
     above: Vec<DepartmentId>,
-    /// For a head, its department and every one below it: what these share reaches up to the head.
+    /// For a head, its department and all below it: what they share reaches up to the head.
     below: HashSet<DepartmentId>,
 }
 
 impl Viewer {
-    /// A reader outside of every department.
+    /// A reader without a department.
     pub fn without_departments(member: MemberId) -> Self {
         Self { member, above: Vec::new(), below: HashSet::new() }
     }
 
-    /// A reader with its place in the tree.
+    /// A reader with its position in the tree.
     pub fn new(member: MemberId, role: Role, department: Option<DepartmentId>, tree: &DepartmentTree) -> Self {
         let Some(department) = department else { return Self::without_departments(member) };
         let below = if role == Role::Head { tree.below(department) } else { HashSet::new() };
         Self { member, above: tree.above(department), below }
     }
 
-    /// Whether this reader may see what has that audience.
+    /// Whether this reader may see records with that audience.
     pub fn sees(&self, audience: &Audience) -> bool {
         match audience {
             Audience::Shared => true,
@@ -110,7 +108,7 @@ impl DepartmentTree {
         Self { parents: pairs.into_iter().collect() }
     }
 
-    /// A department and every one above it. Ends at a cycle, should storage ever hold one.
+    /// A department and all above it. Stops at a cycle, should storage ever contain one.
     pub fn above(&self, department: DepartmentId) -> Vec<DepartmentId> {
         let mut chain = vec![department];
         while let Some(Some(parent)) = chain.last().and_then(|last| self.parents.get(last)) {
@@ -122,7 +120,7 @@ impl DepartmentTree {
         chain
     }
 
-    /// A department and every one below it.
+    /// A department and all below it.
     pub fn below(&self, department: DepartmentId) -> HashSet<DepartmentId> {
         self.parents.keys().copied().filter(|candidate| self.above(*candidate).contains(&department)).collect()
     }
@@ -140,7 +138,7 @@ mod tests {
         MemberId::from_bytes([n; 16])
     }
 
-    /// 1 ─ 2 ─ 4 and 1 ─ 3, and 9 apart.
+    /// 1 ─ 2 ─ 4 and 1 ─ 3, and 9 on its own.
     fn tree() -> DepartmentTree {
         DepartmentTree::new([
             (department(1), None),
@@ -171,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_its_authors_alone() {
+    fn only_the_author_sees_a_draft() {
         let head = Viewer::new(member(1), Role::Head, Some(department(1)), &tree());
         assert!(head.sees(&Audience::Author(member(1))));
         assert!(!head.sees(&Audience::Author(member(2))));

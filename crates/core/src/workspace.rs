@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The workspace meant when a call names none.
+/// The workspace used when a call names none.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
 /// The longest name, in characters.
@@ -12,9 +12,9 @@ const NAME_CHARS_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspaceName(String);
 
-/// Why a text is no workspace name.
+/// Why a text is not a workspace name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("workspace must be 1 to {NAME_CHARS_MAX} characters without control characters")]
+#[error("workspace must be 1 to {NAME_CHARS_MAX} characters long, without control characters")]
 pub struct InvalidWorkspaceName;
 
 impl WorkspaceName {
@@ -26,7 +26,6 @@ impl WorkspaceName {
         if is_valid { Ok(Self(name.to_owned())) } else { Err(InvalidWorkspaceName) }
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
-//! Running accounts: what the operator, an account's admins and the heads of departments may look at and change.
+//! Administration: what the operator, an account's admins and department heads may see and change.
 //!
 //! Who may call is decided here, once per act: the operator everything, an admin its own account, a head the members and
-//! keys of its department, everybody else nothing. Another account's things answer as if they did not exist.
+//! keys of its department, everybody else nothing. Anything in another account behaves as if it did not exist.
 
 mod accounts;
 mod audit;
@@ -42,47 +42,43 @@ pub use sessions::SessionPage;
 pub use usage::{KeyUsage, UsageReport};
 pub use workspaces::ShownWorkspace;
 
-/// Why an act was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdminError {
-    /// The caller may not do that, whatever it is about.
+    /// The caller may not do that, whatever it concerns.
     #[error("{0}")]
     Forbidden(&'static str),
-    /// There is no such thing for this caller.
-    #[error("there is no such {0}")]
+    #[error("no such {0}")]
     NotFound(&'static str),
-    /// What was sent is wrong; the text says what and how.
+    /// The request is wrong; the text says what and how.
     #[error("{0}")]
     Invalid(String),
-    /// It does not fit what is there; the text says what to do first.
+    /// It conflicts with the current state; the text says what to do first.
     #[error("{0}")]
     Conflict(String),
-    /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-const ADMINS_ONLY: AdminError = AdminError::Forbidden("this needs the key of a member with the role admin");
-const OPERATOR_ONLY: AdminError = AdminError::Forbidden("this needs the operator's token");
+const ADMINS_ONLY: AdminError = AdminError::Forbidden("this requires the key of a member with role admin");
+const OPERATOR_ONLY: AdminError = AdminError::Forbidden("this requires the operator token");
 
-/// By what right somebody administers.
+/// The right by which somebody administers.
 #[derive(Debug, Clone)]
 enum Authority {
     Operator,
     Member(Arc<Credential>),
 }
 
-/// Somebody who administers, and when. Born in [`Engine::authenticate_admin`] and nowhere else.
+/// A caller of the admin API, and the time. Created only in [`Engine::authenticate_admin`].
 #[derive(Debug, Clone)]
 pub struct AdminContext {
     authority: Authority,
     now: Timestamp,
 }
 
-/// What part of an account a caller may touch.
+/// Which part of an account a caller may manage.
 #[derive(Debug, Clone)]
 enum Reach {
-    /// All of it.
     Whole,
     /// The members of these departments.
     Departments(Vec<DepartmentId>),
@@ -103,7 +99,7 @@ impl AdminContext {
         matches!(self.authority, Authority::Operator)
     }
 
-    /// The caller as a reader of records. The operator is nobody's colleague and sees what every key of a project sees.
+    /// The caller as a reader of records. The operator belongs to no account and sees what every key of a project sees.
     fn viewer(&self) -> Viewer {
         match &self.authority {
             Authority::Operator => Viewer::without_departments(MemberId::from_bytes([0; 16])),
@@ -115,17 +111,17 @@ impl AdminContext {
         if self.is_operator() { Ok(()) } else { Err(OPERATOR_ONLY) }
     }
 
-    /// A read-only key reads; whatever its member's role.
+    /// A read-only key can only read, whatever its member's role.
     fn need_write(&self) -> Result<(), AdminError> {
         match &self.authority {
             Authority::Member(credential) if credential.access == Access::Read => {
-                Err(AdminError::Forbidden("this key may only read"))
+                Err(AdminError::Forbidden("this key is read-only"))
             }
             _ => Ok(()),
         }
     }
 
-    /// Lets the operator and the account's own admins pass. Another account is absent.
+    /// Allows the operator and the account's own admins. Another account is absent.
     fn need_admin(&self, account: AccountId) -> Result<(), AdminError> {
         match &self.authority {
             Authority::Operator => Ok(()),
@@ -144,7 +140,7 @@ impl AdminContext {
 }
 
 impl Engine {
-    /// Finds out who administers. Members without a role that administers come in too, and are refused act by act.
+    /// Authenticates a caller. Members without an administrative role get in too, and are refused act by act.
     pub async fn authenticate_admin(&self, token: &str) -> Result<AdminContext, NotAuthenticated> {
         if CredentialKind::of(token) == Some(CredentialKind::Operator) {
             return self.authenticate_operator(token).await;
@@ -166,14 +162,14 @@ impl Engine {
         }
     }
 
-    /// What of an account the caller may touch, for acts that heads may do in their department.
+    /// Which part of an account the caller may manage, for acts that heads may do in their department.
     async fn reach(&self, ctx: &AdminContext, account: AccountId) -> Result<Reach, AdminError> {
         let Authority::Member(credential) = &ctx.authority else {
             self.find_account_or_absent(account).await?;
             return Ok(Reach::Whole);
         };
         if credential.role == Role::Member {
-            return Err(AdminError::Forbidden("this needs the key of a member with the role admin or head"));
+            return Err(AdminError::Forbidden("this requires the key of a member with role admin or head"));
         }
         if credential.account != account {
             return Err(AdminError::NotFound("account"));
@@ -203,7 +199,7 @@ impl Engine {
         self.reachable_project(ctx, id).await
     }
 
-    /// A project of the caller's account, or of any for the operator.
+    /// A project of the caller's account, or any project for the operator.
     async fn reachable_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<Project, AdminError> {
         let project = self.store.find_project(id).await?;
         let is_own = |project: &Project| ctx.account_of_caller().is_none_or(|own| own == project.account);

@@ -1,4 +1,4 @@
-//! What stands before every tool call: rate limits, then the subscription.
+//! What comes before every tool call: rate limits, then the subscription.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ pub enum Tool {
     Search,
     /// Deletes.
     Forget,
-    /// Reads, and notes what it was told of a source.
+    /// Reads, and records what it is told about a source.
     ValidateMemory,
     /// Reaches other systems.
     GatewayCall,
@@ -76,7 +76,7 @@ impl ToolCall for GatewayCall {
 pub struct Admission<Call: ToolCall>(PhantomData<Call>);
 
 impl Engine {
-    /// Lets a call through, and counts it, or says why not.
+    /// Admits and counts a call, or says why not.
     pub fn admit<Call: ToolCall>(&self, ctx: &CallContext) -> Result<Admission<Call>, CallError> {
         let tool = Call::TOOL;
         let limits = self.plan_limits(ctx);
@@ -93,7 +93,7 @@ impl Engine {
         Ok(Admission(PhantomData))
     }
 
-    /// What the caller's plan allows. An account without a plan gets nothing done anyway, so no limits are needed.
+    /// What the caller's plan allows. An account without a plan can do nothing anyway, so it needs no limits.
     pub(crate) fn plan_limits(&self, ctx: &CallContext) -> PlanLimits {
         ctx.credential.subscription.plan.map_or_else(PlanLimits::default, |plan| *self.plans.limits(plan))
     }

@@ -1,4 +1,4 @@
-//! From a presented credential to a [`CallContext`], or to one refusal that is the same for every cause.
+//! Turns a presented credential into a [`CallContext`], or into one refusal that is the same for every cause.
 
 use mnemon_core::{CredentialHash, CredentialKind, SubscriptionState, Timestamp, is_well_formed};
 use mnemon_store::{Credential, Grant, Presented, StoreError};
@@ -6,27 +6,25 @@ use mnemon_store::{Credential, Grant, Presented, StoreError};
 use crate::oauth::Issuer;
 use crate::{CallContext, Connection, Engine};
 
-/// Why nobody was let in.
+/// Why a caller was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAuthenticated {
     /// Malformed, unknown, revoked, expired, or its account is suspended: the caller can't tell which.
-    #[error("the credential is not accepted")]
+    #[error("the credential was rejected")]
     Rejected,
-    /// It could not be found out.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Engine {
-    /// Finds out who calls with an API key. Work and time are the same for a malformed key as for a wrong one: both are
-    /// looked up.
+    /// Authenticates an API key. A malformed key costs the same work and time as a wrong one: both are looked up.
     pub async fn authenticate(&self, key: &str) -> Result<CallContext, NotAuthenticated> {
         let found = self.store.find_credential(&CredentialHash::of(key)).await?;
         let is_well_formed = is_well_formed(CredentialKind::ApiKey, key);
         self.accept(found.filter(|_| is_well_formed), Connection::Key, self.clock.now())
     }
 
-    /// Finds out who calls with an API key or with a token that this issuer gave.
+    /// Authenticates an API key, or a token that this issuer issued.
     pub async fn authenticate_bearer(&self, token: &str, issuer: &Issuer) -> Result<CallContext, NotAuthenticated> {
         if CredentialKind::of(token) != Some(CredentialKind::OauthToken) {
             return self.authenticate(token).await;

@@ -1,4 +1,4 @@
-//! Who calls, and when: handed to every use case first.
+//! Who calls, and when: the first argument of every use case.
 
 use std::sync::Arc;
 
@@ -13,25 +13,23 @@ use crate::Engine;
 pub enum Connection {
     /// With an API key.
     Key,
-    /// With an OAuth token, which stands for a key: the memory tools alone, and no internal fields in answers.
+    /// With an OAuth token, which stands for a key: only the memory tools, and no internal fields in answers.
     Oauth(ConnectionId),
 }
 
-/// One call: its credential, its moment, and how far the project's log had come when it began. Born in
-/// [`Engine::authenticate`] and its sister for tokens, and nowhere else.
+/// One call: its credential, its time, and the end of the project's log when it began. Created only in
+/// [`Engine::authenticate`] and its counterpart for tokens.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// Everything that follows from the credential.
     pub credential: Arc<Credential>,
-    /// How the caller came in.
     pub connection: Connection,
-    /// The moment of the call; one call has one "now".
+    /// The time of the call; one call has one "now".
     pub now: Timestamp,
     /// Everything up to here must be visible to the call.
     pub seq: Seq,
-    /// What other nodes let through lately.
+    /// What other nodes recently admitted.
     pub elsewhere: CallsElsewhere,
-    /// Where the account's subscription stands.
     pub subscription: SubscriptionState,
 }
 
@@ -56,12 +54,12 @@ impl CallContext {
 }
 
 impl Engine {
-    /// A name under which one of our own faults is logged and reported.
+    /// A reference under which one of our own faults is logged and reported.
     pub fn new_reference(&self, ctx: &CallContext) -> String {
         self.ids.uuid(ctx.now).simple().to_string()
     }
 
-    /// A line for the audit log about what this caller does.
+    /// An audit row about what this caller does.
     pub(crate) fn audit(&self, ctx: &CallContext, action: &'static str, subject: String) -> AuditEntry {
         AuditEntry {
             id: mnemon_core::AuditId::new(self.ids.uuid(ctx.now)),

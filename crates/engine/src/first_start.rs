@@ -1,4 +1,4 @@
-//! The first start on empty storage: somebody has to be there before anybody can call.
+//! The first start on empty storage: there must be an account before anybody can call.
 
 use mnemon_core::{
     Access, Account, AccountId, AuditId, CredentialHash, CredentialKind, KeyId, Member, MemberId, PlanName, Project,
@@ -8,22 +8,17 @@ use mnemon_store::{Actor, AuditEntry, NewKey, StoreError};
 
 use crate::Engine;
 
-/// What was made. The key can't be shown again later.
+/// What was created. The key can't be shown again later.
 #[derive(Debug)]
 pub struct FirstStart {
-    /// The account.
     pub account: Account,
-    /// Its project.
     pub project: Project,
-    /// Its admin.
     pub member: Member,
-    /// The admin's key.
     pub key: Secret<String>,
 }
 
 impl Engine {
-    /// Makes the operator's token if there is none, neither in the configuration nor in the store. It can't be shown
-    /// again later.
+    /// Creates the operator token if there is none in the configuration or the store. It can't be shown again later.
     pub async fn first_operator_token(&self) -> Result<Option<Secret<String>>, StoreError> {
         if self.operator_token.is_some() || self.store.find_operator_token().await?.is_some() {
             return Ok(None);
@@ -34,7 +29,7 @@ impl Engine {
         Ok(is_kept.then_some(token))
     }
 
-    /// Makes an account, a project, an admin and a key if there is no account yet.
+    /// Creates an account, a project, an admin and a key if there is no account yet.
     pub async fn first_start(&self) -> Result<Option<FirstStart>, StoreError> {
         if self.store.has_accounts().await? {
             return Ok(None);
@@ -60,7 +55,7 @@ impl Engine {
         };
         let audit = self.first_audit(&account, &project, &member, &new_key);
         let made = (account.clone(), project.clone(), member.clone());
-        // Another node that starts on the same empty storage may have been quicker.
+        // Another node that starts on the same empty storage may have been faster.
         let is_made = self.store.insert_first(made.0, made.1, made.2, new_key, audit, true).await?;
         Ok(is_made.then_some(FirstStart { account, project, member, key }))
     }

@@ -1,4 +1,4 @@
-//! Forgetting records: one, or every one of a source.
+//! Forgets records: one, or every one from a source.
 
 use mnemon_core::{RecordId, Seq, WorkspaceName};
 
@@ -7,26 +7,20 @@ use crate::{Admission, CallContext, CallError, Engine};
 /// What to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forget {
-    /// One record, by the id that the caller wrote.
+    /// One record, by the id that the caller sent.
     Record(String),
-    /// Every record of a source that the caller can see.
-    Source {
-        /// The source.
-        source_id: String,
-        /// Only in this workspace.
-        workspace: Option<WorkspaceName>,
-    },
+    /// Every record from a source that the caller can see.
+    Source { source_id: String, workspace: Option<WorkspaceName> },
 }
 
 /// What was forgotten, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
-    /// The ids.
     pub ids: Vec<RecordId>,
 }
 
 impl Engine {
-    /// Soft-deletes records. When this answers, no search returns them any more.
+    /// Soft-deletes records. Once this returns, no search returns them.
     pub async fn forget(
         &self,
         ctx: &CallContext,
@@ -39,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// A malformed id, an unknown one, a forgotten record and one that the caller may not see are one and the same.
+    /// A malformed id, an unknown id, a forgotten record and a hidden record all get the same answer.
     async fn forget_record(&self, ctx: &CallContext, written: &str) -> Result<Forgotten, CallError> {
         let not_found = || CallError::NotFound(written.to_owned());
         let id: RecordId = written.trim().parse().map_err(|_| not_found())?;

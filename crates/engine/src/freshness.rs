@@ -1,4 +1,4 @@
-//! Deriving the status of records for one reader: what the reader knows of their sources, and who disputes them.
+//! Derives the status of records for one reader: what the reader knows about their sources, and which records conflict.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,15 @@ use mnemon_store::{Brief, SourcePart, StoreError};
 
 use crate::{CallContext, Engine};
 
-/// A record's status, and the records that dispute it.
+/// A record's status, and the records that conflict with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// Whether it still holds.
     pub status: Status,
-    /// Visible, not stale records that claim something else under the same key. Empty for a stale record.
+    /// Visible records that are not stale and have different content under the same key. Empty for a stale record.
     pub rivals: Vec<RecordId>,
 }
 
-/// What a judgement needs to know of a record.
+/// What a judgement needs to know about a record.
 pub(crate) struct Claim<'a> {
     seq: Seq,
     workspace_no: WorkspaceNo,
@@ -37,7 +36,7 @@ impl<'a> Claim<'a> {
             seq: record.seq,
             workspace_no: record.workspace_no,
             given_key,
-            // Only records with a given key are compared, so the others are spared the hashing.
+            // Only records with a caller-given key are compared, so the others are not hashed.
             content_hash: given_key.map_or(ContentHash::from_bytes([0; 16]), |_| ContentHash::of(&record.content)),
             source_id: record.source_id.as_deref(),
             source_hash: record.source_hash.as_deref(),
@@ -58,13 +57,13 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// A source whose hash the caller has just seen, whether or not that may be written down.
+/// A source whose hash the caller has just seen, whether or not it may be recorded.
 pub(crate) struct Observed<'a> {
     pub(crate) source_id: &'a str,
     pub(crate) hash: &'a str,
 }
 
-/// What the reader knows of sources.
+/// What the reader knows about sources.
 struct Knowledge(HashMap<String, SourceState>);
 
 impl Knowledge {
@@ -78,7 +77,7 @@ impl Knowledge {
 }
 
 impl Engine {
-    /// Judges records for the caller, in the order given.
+    /// Judges records for the caller, in the given order.
     pub(crate) async fn judge(
         &self,
         ctx: &CallContext,
@@ -88,7 +87,7 @@ impl Engine {
         self.judge_for(ctx.project(), ctx.viewer(), ctx.now, claims, observed).await
     }
 
-    /// Judges records for a reader, in the order given.
+    /// Judges records for a reader, in the given order.
     pub(crate) async fn judge_for(
         &self,
         project: ProjectId,
@@ -124,7 +123,7 @@ impl Engine {
         Ok(rivals)
     }
 
-    /// What the caller knows of the sources of these claims.
+    /// What the caller knows about the sources of these claims.
     async fn knowledge<'a>(
         &self,
         project: ProjectId,
@@ -132,7 +131,7 @@ impl Engine {
         claims: impl Iterator<Item = &'a Claim<'a>>,
         observed: Option<Observed<'_>>,
     ) -> Result<Knowledge, StoreError> {
-        // Without a hash of its own a record can't be outdated by its source, so that source need not be asked for.
+        // A record without a hash can't be outdated by its source, so that source need not be loaded.
         let mut ids: Vec<&str> =
             claims.filter(|claim| claim.source_hash.is_some()).filter_map(|c| c.source_id).collect();
         ids.sort_unstable();
@@ -148,7 +147,7 @@ impl Engine {
         Ok(Knowledge(known))
     }
 
-    /// The newest hash that the caller knows of a source.
+    /// The newest hash that the caller knows for a source.
     pub(crate) async fn newest_hash(&self, ctx: &CallContext, source_id: &str) -> Result<Option<String>, StoreError> {
         let parts = self.store.list_sources(ctx.project(), &[source_id]).await?;
         Ok(newest_known(ctx.viewer(), &parts, source_id).known_hash)

@@ -1,5 +1,5 @@
-//! Calling a tool of another system: by `gateway_call`, or under its own name. Both ways reach the same tools, and both
-//! leave a line in the audit log: which tool and what came of it, never what was asked or answered.
+//! Calls a tool of another system: through `gateway_call`, or under its own name. Both ways reach the same tools, and both
+//! leave an audit row: which tool and the outcome, never the arguments or the answer.
 
 use mnemon_gateway::{ToolResult, UpstreamTool};
 use mnemon_store::{IntegrationRow, ProjectIntegrations, StoreError, ToolRow};
@@ -8,14 +8,10 @@ use serde_json::{Map, Value};
 use crate::integrations::{OfferedTool, ToolNames, ToolState, describe, split, state_of};
 use crate::{Admission, CallContext, CallError, Connection, Engine};
 
-/// The arguments, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatewayCall {
-    /// The integration.
     pub server: String,
-    /// Its tool.
     pub tool: String,
-    /// The tool's arguments.
     pub arguments: Map<String, Value>,
 }
 
@@ -27,7 +23,7 @@ pub struct IntegrationTool {
 }
 
 impl Engine {
-    /// The tools of the project's integrations, by name. Callers by OAuth have none.
+    /// The tools of the project's integrations, by name. OAuth callers have none.
     pub async fn list_integration_tools(&self, ctx: &CallContext) -> Result<Vec<OfferedTool>, StoreError> {
         if ctx.connection != Connection::Key {
             return Ok(Vec::new());
@@ -44,12 +40,12 @@ impl Engine {
             }
         }
         offered.sort_by(|one, other| one.name.cmp(&other.name));
-        // Two tools that differ by a dot alone have one name in underscores, and a list names each once.
+        // Two tools that differ only by a dot have one name with underscores, and a list names each once.
         offered.dedup_by(|one, other| one.name == other.name);
         Ok(offered)
     }
 
-    /// The tool that a name means to this caller.
+    /// The tool that a name means for this caller.
     pub async fn find_integration_tool(
         &self,
         ctx: &CallContext,
@@ -62,7 +58,7 @@ impl Engine {
         self.offered(ctx, row, tool).await
     }
 
-    /// Calls a tool of an integration by their names.
+    /// Calls an integration's tool by their names.
     pub async fn gateway_call(
         &self,
         ctx: &CallContext,
@@ -116,7 +112,7 @@ impl Engine {
         Ok((state == ToolState::Offered).then_some(IntegrationTool { integration, tool: name }))
     }
 
-    /// The project's integrations, after those that are meant were asked again if their lists had grown old.
+    /// The project's integrations. Those that are meant are listed again first if their lists are old.
     async fn fresh_integrations(
         &self,
         ctx: &CallContext,

@@ -12,12 +12,11 @@ use crate::{CallContext, CallError, Engine};
 /// What happens to a text that the guard would reject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GuardMode {
-    /// It is refused.
     #[default]
     Reject,
-    /// It is stored, and the audit log notes it.
+    /// It is stored, and the audit log records it.
     Report,
-    /// It is not looked at.
+    /// It is not checked.
     Off,
 }
 
@@ -31,7 +30,6 @@ impl GuardMode {
         }
     }
 
-    /// The mode that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Reject, Self::Report, Self::Off].into_iter().find(|mode| mode.as_str() == word)
     }
@@ -43,7 +41,7 @@ pub(crate) const REJECTED: &str = "guard.reject";
 pub(crate) const REPORTED: &str = "guard.report";
 
 impl Engine {
-    /// The mode in force for an account.
+    /// The current mode of an account.
     pub(crate) async fn guard_mode(&self, account: AccountId) -> Result<GuardMode, StoreError> {
         let stored = self.store.find_guard_mode(account).await?;
         Ok(stored.and_then(|word| GuardMode::parse(&word)).unwrap_or_default())

@@ -1,8 +1,8 @@
-//! The search indexes of all workspaces: derived from the log, held within one byte budget, least recently used out
-//! first. An index can be thrown away at any moment; the next search builds it again.
+//! The search indexes of all workspaces: derived from the log, kept within one byte budget, least recently used out first.
+//! An index can be dropped at any time; the next search builds it again.
 //!
-//! Freshness is one number. A call knows how far the project's log had come when it began; an index knows up to where
-//! it has followed the log; if that is less, the tail of the log is read and applied before anything is ranked.
+//! Freshness is one number. A call knows where the project's log ended when the call began; an index knows how far it has
+//! followed the log. If the index is behind, the tail of the log is read and applied before anything is ranked.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::snapshots;
 
-/// How many records are read from the log at once: large enough to amortise the read, small enough to stay in cache.
+/// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;
-/// From so many records on, applying them is long enough to be moved off the threads that serve requests.
+/// From this many records on, applying them takes long enough to move it off the threads that serve requests.
 const INLINE_ROWS: usize = 64;
 
-/// How many saved records may wait for the ones before them. Saves that commit together are told so in any order; one
-/// whose turn has not come is left for the one before it, for the next search, or, if so many wait, for the log.
+/// How many saved records may wait for the ones before them. Saves that commit together are reported in any order. A record
+/// whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
 const PARKED_MAX: usize = 256;
 
 type Key = (ProjectId, WorkspaceName);
@@ -43,11 +43,11 @@ struct Held {
 /// The index of one life of a workspace.
 pub(crate) struct Slot {
     workspace: WorkspaceNo,
-    /// The past that it was built from; see [`mnemon_store::Log::epoch`].
+    /// The history it was built from; see [`mnemon_store::Log::epoch`].
     epoch: u64,
-    /// Everything of the log up to here is in the index. Written under the lock of `state`, read without it.
+    /// Everything in the log up to here is in the index. Written under the lock of `state`, read without it.
     applied: AtomicU64,
-    /// The place of the log that the newest snapshot stands for.
+    /// The log position of the newest snapshot.
     snapshot: AtomicU64,
     /// What the budget currently counts for this slot.
     counted_bytes: AtomicUsize,
@@ -59,9 +59,9 @@ pub(crate) struct Slot {
 struct State {
     index: WorkspaceIndex,
     audiences: Audiences,
-    /// Every audience that something was ever saved for, forgotten records included.
+    /// Every audience that something was ever saved for, including forgotten records.
     ever: Vec<Audience>,
-    /// Saved records that come after something the index does not have yet, by their place in the log.
+    /// Saved records that come after something the index does not have yet, by log position.
     parked: BTreeMap<u64, Parked>,
 }
 
@@ -82,7 +82,7 @@ struct Audiences {
 impl Audiences {
     fn number(&mut self, audience: Audience) -> AudienceNo {
         *self.numbers.entry(audience).or_insert_with(|| {
-            let number = u32::try_from(self.by_number.len()).expect("fewer audiences than four thousand million");
+            let number = u32::try_from(self.by_number.len()).expect("there are fewer than 2^32 audiences");
             self.by_number.push(audience);
             AudienceNo(number)
         })
@@ -98,9 +98,8 @@ pub(crate) struct Saved<'a> {
     pub(crate) embedding: &'a Embedding,
 }
 
-/// What became of a record that was offered to an index.
+/// What happened to a record that was offered to an index.
 enum Offered {
-    /// It is in.
     Added,
     /// It waits for its turn.
     Parked,
@@ -113,7 +112,7 @@ impl Indexes {
         Self { store, model, bytes_max, held: Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    /// The index of a workspace, with everything up to `seq` in it. `None` when there is no such active workspace.
+    /// The index of a workspace, with everything up to `seq` in it. `None` if there is no such active workspace.
     pub(crate) async fn current(
         &self,
         project: ProjectId,
@@ -122,7 +121,7 @@ impl Indexes {
     ) -> Result<Option<Arc<Slot>>, StoreError> {
         let key = (project, name.clone());
         loop {
-            // Before anything is read: what a later past tells is then not taken for an earlier one's.
+            // Taken before anything is read, so that a later history is not mistaken for an earlier one.
             let epoch = self.store.epoch();
             let resident = self.held.lock().slots.get(&key).cloned();
             let slot = match resident {
@@ -132,18 +131,23 @@ impl Indexes {
                     None => return Ok(None),
                 },
             };
-            // Otherwise this life of the workspace has ended, and perhaps a new one has begun; or the index knows of a past
-            // that the database has lost.
-            if self.is_of_this_past(project, &slot, seq).await? && self.follow(&key, &slot, seq).await? {
+            // Otherwise this life of the workspace has ended, and perhaps a new one has begun; or the index knows changes that the
+            // database has lost.
+            if self.knows_only_committed_changes(project, &slot, seq).await? && self.follow(&key, &slot, seq).await? {
                 return Ok(Some(slot));
             }
             self.discard(&key, &slot);
         }
     }
 
-    /// Whether what an index knows is what the log tells. One that knows more than the caller was told has followed another
-    /// call meanwhile, which the log bears out; if it does not, the end of the log was lost in a failover.
-    async fn is_of_this_past(&self, project: ProjectId, slot: &Slot, seq: Seq) -> Result<bool, StoreError> {
+    /// Whether the index knows only changes that are in the log. An index that is ahead of the caller has usually followed
+    /// another call meanwhile, and the log confirms that. If it does not, the end of the log was lost in a failover.
+    async fn knows_only_committed_changes(
+        &self,
+        project: ProjectId,
+        slot: &Slot,
+        seq: Seq,
+    ) -> Result<bool, StoreError> {
         if slot.epoch != self.store.epoch() {
             return Ok(false);
         }
@@ -154,8 +158,8 @@ impl Indexes {
         Ok(self.store.last_seq(project).await?.is_some_and(|last| applied <= last))
     }
 
-    /// Puts a record that was just saved into its index, if that is held. Without one there is nothing to do: whoever
-    /// searches next builds it from the log.
+    /// Puts a record that was just saved into its index, if it is loaded. If not, there is nothing to do: the next search builds
+    /// it from the log.
     pub(crate) async fn add_saved(
         &self,
         project: ProjectId,
@@ -176,7 +180,7 @@ impl Indexes {
         }
     }
 
-    /// Applies the log up to `seq` at least. `false` when this life of the workspace has ended.
+    /// Applies the log at least up to `seq`. `false` if this life of the workspace has ended.
     async fn follow(&self, key: &Key, slot: &Arc<Slot>, seq: Seq) -> Result<bool, StoreError> {
         if slot.applied() >= seq {
             return Ok(true);
@@ -195,11 +199,11 @@ impl Indexes {
         Ok(true)
     }
 
-    /// Holds a new index for a workspace, from its snapshot where there is one that can be trusted.
+    /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
     async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64) -> Result<Arc<Slot>, StoreError> {
         let mut slot = Slot::new(workspace, self.model, epoch);
         if let Some(snapshot) = self.store.find_snapshot(key.0, slot.workspace).await? {
-            // A snapshot that knows more than the log is of another past, for example of before a restored backup.
+            // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
             let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
             if is_of_this_log {
                 slot.start_from(&snapshot, self.model);
@@ -222,7 +226,7 @@ impl Indexes {
         tokio::spawn(async move {
             let Ok(snapshot) = tokio::task::spawn_blocking(move || slot.to_snapshot()).await else { return };
             if let Err(error) = store.save_snapshot(project, snapshot).await {
-                tracing::warn!(%error, "a snapshot could not be written; the next start reads the log instead");
+                tracing::warn!(%error, "could not write a snapshot; the next start will read the log instead");
             }
         });
     }
@@ -235,12 +239,12 @@ impl Indexes {
         }
     }
 
-    /// Counts a slot anew and lets go of the least recently used ones while the budget is exceeded.
+    /// Recounts a slot and drops the least recently used ones while the budget is exceeded.
     fn recount(&self, key: &Key, slot: &Arc<Slot>) {
         let bytes = slot.state.read().index.size_bytes();
         let mut held = self.held.lock();
         if !held.slots.peek(key).is_some_and(|resident| Arc::ptr_eq(resident, slot)) {
-            return; // Let go meanwhile: whoever still searches in it holds it alone.
+            return; // Dropped meanwhile: only a running search still holds it.
         }
         let before = slot.counted_bytes.swap(bytes, Ordering::Relaxed);
         held.bytes = held.bytes - before + bytes;
@@ -274,15 +278,15 @@ impl Slot {
         Seq(self.applied.load(Ordering::Acquire))
     }
 
-    /// Whether the reader may know that the workspace is there at all.
+    /// Whether the reader may know that the workspace exists.
     pub(crate) fn is_visible_to(&self, viewer: &Viewer) -> bool {
         self.state.read().ever.iter().any(|audience| viewer.sees(audience))
     }
 
-    /// Takes over what a snapshot holds, if it can be read.
+    /// Loads a snapshot, if it can be read.
     fn start_from(&mut self, snapshot: &Snapshot, model: &'static Model) {
         let Some((audiences, index)) = snapshots::decode(&snapshot.bytes, model) else {
-            tracing::warn!("a snapshot could not be read; the index is built from the log instead");
+            tracing::warn!("could not read a snapshot; building the index from the log instead");
             return;
         };
         let state = self.state.get_mut();
@@ -300,7 +304,7 @@ impl Slot {
         Snapshot { workspace: self.workspace, seq: self.applied(), bytes }
     }
 
-    /// Explains what [`Self::rank`] would answer.
+    /// Explains what [`Self::rank`] would return.
     pub(crate) fn explain(&self, query: &str, limit: usize, viewer: &Viewer) -> Explanation {
         let state = self.state.read();
         let visible = state.visible_to(viewer, None);
@@ -316,8 +320,8 @@ impl Slot {
         state.index.search(&SearchRequest { query, limit, visible: &visible })
     }
 
-    /// Adds the record if it comes right after what the index has, and with it what waited for it. Otherwise it waits
-    /// itself: whoever searches makes sure first that nothing is missing.
+    /// Adds the record if it comes right after what the index has, and then those that waited for it. Otherwise the record
+    /// waits itself: a search first makes sure that nothing is missing.
     fn add_or_park(&self, saved: &Saved<'_>) -> Offered {
         let mut state = self.state.write();
         let applied = self.applied().0;
@@ -338,7 +342,7 @@ impl Slot {
         Offered::Parked
     }
 
-    /// Adds what waits and whose turn has come.
+    /// Adds the waiting records whose turn has come.
     fn add_parked(&self) {
         let mut state = self.state.write();
         let applied = state.add_parked(self.applied().0);
@@ -350,7 +354,7 @@ impl Slot {
             return self.apply_now(tail);
         }
         let slot = Arc::clone(self);
-        // A panic in there leaves `applied` where it was, so nothing half-applied is ever taken for current.
+        // A panic in there leaves `applied` unchanged, so a half-applied state is never taken for current.
         tokio::task::spawn_blocking(move || slot.apply_now(tail)).await.expect("applying a tail does not panic");
     }
 
@@ -377,8 +381,8 @@ impl State {
         self.audiences.by_number.iter().map(is_visible).collect()
     }
 
-    /// Adds the waiting records that come right after `applied`, one after the other, and answers how far the index has
-    /// come. What it had already from the log is dropped: the log knows better what became of it.
+    /// Adds the waiting records that come right after `applied`, one by one, and returns how far the index is. Those it already
+    /// has from the log are dropped: the log knows their later fate.
     fn add_parked(&mut self, mut applied: u64) -> u64 {
         while let Some(first) = self.parked.first_entry().filter(|first| *first.key() <= applied + 1) {
             let (seq, parked) = first.remove_entry();
@@ -391,13 +395,13 @@ impl State {
     }
 
     fn add_present(&mut self, present: &Present) {
-        // A vector that does not read back is computed anew: it is derived from the text.
+        // A vector that does not decode is computed again: it is derived from the text.
         let embedding = Embedding::from_bytes(&present.embedding).ok();
         self.add(present.seq, present.audience, &present.content, embedding.as_ref());
     }
 
     fn add(&mut self, seq: Seq, audience: Audience, text: &str, embedding: Option<&Embedding>) {
-        // Who has a number was met before, and so is in the list already.
+        // An audience with a number was seen before, so it is already in the list.
         if !self.audiences.numbers.contains_key(&audience) && !self.ever.contains(&audience) {
             self.ever.push(audience);
         }

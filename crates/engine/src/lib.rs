@@ -1,8 +1,8 @@
-//! What happens: one file per use case (remember, search, forget, validate …), in it the decisions about access, limits
-//! and order of steps. No HTTP, no JSON-RPC, no SQL and no header names live here.
+//! What happens: one file per use case (remember, search, forget, validate …), with the decisions about access, limits and
+//! the order of steps. No HTTP, no JSON-RPC, no SQL and no header names live here.
 //!
 //! To add a use case: a file named after its verb, a method on [`Engine`] that takes the [`CallContext`] first, its
-//! refusals in `error.rs`, and a door in the server that parses, calls it and renders.
+//! refusals in `error.rs`, and an endpoint in the server that parses, calls it and renders.
 
 pub mod admin;
 mod admission;
@@ -61,18 +61,16 @@ use oauth::OauthMemory;
 use rate::RateLimiter;
 use usage::UsageCounter;
 
-/// What the operator may set.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
-    /// What each plan allows.
     pub plans: PlanTable,
-    /// How much memory all search indexes together may take.
+    /// Memory limit of all search indexes together.
     pub index_bytes_max: usize,
-    /// The way to addresses that others choose.
+    /// Calls to URLs that others choose.
     pub outgoing: Outgoing,
 }
 
-/// The service without its doors.
+/// The service without its endpoints.
 pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -86,12 +84,12 @@ pub struct Engine {
     outgoing: Outgoing,
     oauth: OauthMemory,
     integrations: Arc<Integrations>,
-    /// The operator's token from the configuration; the one made on the first start is in the store.
+    /// The operator token from the configuration; one created on the first start is in the store.
     operator_token: Option<CredentialHash>,
 }
 
 impl Engine {
-    /// Puts the service together.
+    /// Assembles the service.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>, config: EngineConfig) -> Self {
         let model = Model::shipped();
         let indexes = Indexes::new(Arc::clone(&store), model, config.index_bytes_max);
@@ -120,14 +118,14 @@ impl Engine {
         }
     }
 
-    /// Accepts this operator token too, beside the one in the store.
+    /// Also accepts this operator token, besides the one in the store.
     #[must_use]
     pub fn with_operator_token(mut self, token: &Secret<String>) -> Self {
         self.operator_token = Some(CredentialHash::of(token.expose()));
         self
     }
 
-    /// Lets integrations work as the operator has set it.
+    /// Configures integrations.
     #[must_use]
     pub fn with_integrations(mut self, settings: IntegrationSettings) -> Self {
         let (store, clock, outgoing) = (Arc::clone(&self.store), Arc::clone(&self.clock), self.outgoing.clone());
@@ -135,7 +133,7 @@ impl Engine {
         self
     }
 
-    /// The present moment, for whoever shows it.
+    /// The current time, for whoever shows it.
     pub fn now(&self) -> mnemon_core::Timestamp {
         self.clock.now()
     }
@@ -145,10 +143,10 @@ impl Engine {
         self.store.check().await
     }
 
-    /// Finishes what was begun.
+    /// Finishes pending work.
     pub async fn close(&self) {
         if let Err(error) = self.flush_usage().await {
-            tracing::warn!(%error, "the last usage figures could not be written");
+            tracing::warn!(%error, "could not write the last usage figures");
         }
         self.integrations.gateway.close();
         self.store.close().await;

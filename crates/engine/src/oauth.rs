@@ -1,7 +1,7 @@
-//! Access for programs that can't hold a key: a person pastes one on our page, and the program gets a token that stands for
-//! it. Authorization code with PKCE, public clients, no refresh token.
+//! Access for programs that can't hold a key: a person pastes a key on our page, and the program gets a token that stands
+//! for it. Authorization code with PKCE, public clients, no refresh token.
 //!
-//! What a client asks for is judged here; pages, forms, redirects and JSON are the doors' business.
+//! Requests are judged here; pages, forms, redirects and JSON belong to the server.
 
 mod authorize;
 mod clients;
@@ -28,26 +28,26 @@ pub use token::{Issued, TokenError, TokenRequest};
 
 use document::RefusedDocuments;
 
-/// The one scope there is.
+/// The only scope.
 pub const SCOPE: &str = "mcp";
-/// How long a token is accepted.
+/// How long a token is valid.
 pub const TOKEN_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long a code is worth something.
+/// How long a code is valid.
 pub const CODE_LIFE: SignedDuration = SignedDuration::from_secs(60);
-/// How many wrong keys an address may paste in a minute.
+/// How many wrong keys an address may paste per minute.
 pub const WRONG_KEYS_MAX: usize = 5;
-/// How many clients an address may register in a minute.
+/// How many clients an address may register per minute.
 pub const REGISTRATIONS_MAX: usize = 30;
-/// How many documents an address may make us fetch in a minute.
+/// How many documents an address may make us fetch per minute.
 const FETCHES_MAX: usize = 30;
 /// How many documents are fetched at the same time.
 const FETCHING_MAX: usize = 16;
-/// How long an ended connection is still listed, and a used code remembered: longer than what it gave could live.
+/// How long an ended connection is still listed, and a used code remembered: longer than its token could live.
 const KEPT_AFTER_END: SignedDuration = SignedDuration::from_hours(31 * 24);
-/// How long a client that nobody uses is kept: far longer than a token, so that a client finds itself when it comes back.
+/// How long an unused client is kept: far longer than a token, so that a client is still known when it comes back.
 const UNUSED_CLIENT_KEPT: SignedDuration = SignedDuration::from_hours(400 * 24);
 
-/// What is remembered between requests, each node for itself.
+/// What each node remembers between requests.
 #[derive(Debug)]
 pub(crate) struct OauthMemory {
     wrong_keys: PerAddress,
@@ -69,7 +69,7 @@ impl Default for OauthMemory {
     }
 }
 
-/// The service as its tokens name it: its own address, and the one resource behind it.
+/// The service as its tokens name it: its own URL, and the one resource behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issuer {
     base_url: String,
@@ -77,23 +77,23 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// From the service's address, with or without a slash at the end.
+    /// From the service's URL, with or without a trailing slash.
     pub fn new(base_url: &str) -> Self {
         let base_url = base_url.trim_end_matches('/').to_owned();
         Self { resource: format!("{base_url}/mcp"), base_url }
     }
 
-    /// The service's address, without a slash at the end.
+    /// The service's URL, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// The resource that tokens open.
+    /// The resource that tokens are for.
     pub fn resource(&self) -> &str {
         &self.resource
     }
 
-    /// Whether a client means our resource: its address, or ours alone, with or without a slash at the end.
+    /// Whether a client means our resource: its URL, or the service's, with or without a trailing slash.
     pub fn is_meant_by(&self, resource: &str) -> bool {
         let plain = |text: &str| {
             let url = Url::parse(text).ok().filter(|url| url.fragment().is_none() && url.query().is_none())?;
@@ -105,7 +105,7 @@ impl Issuer {
 }
 
 impl Engine {
-    /// Removes connections that ended long ago, used codes, and clients that nobody uses.
+    /// Removes long-ended connections, used codes, and unused clients.
     pub async fn purge_oauth(&self) -> Result<u64, StoreError> {
         let now = self.clock.now();
         self.store.purge_oauth(now - KEPT_AFTER_END, now - UNUSED_CLIENT_KEPT).await

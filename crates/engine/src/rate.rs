@@ -1,4 +1,4 @@
-//! How many calls passed in the last 60 seconds: exactly those of this node, and those of others as far as they have told,
+//! How many calls were admitted in the last 60 seconds: exact for this node, and for others as far as they have reported,
 //! which they do every half second.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -13,10 +13,10 @@ use crate::{CallError, Engine};
 
 const WINDOW_MICROS: i64 = 60_000_000;
 const SECOND_MICROS: i64 = 1_000_000;
-/// Windows are looked through for idle ones once per so many let-through calls, so that memory follows use.
+/// Idle windows are removed once per this many admitted calls, so that memory follows use.
 const SWEEP_EVERY: u32 = 4096;
 
-/// Counts let-through calls per connection and per project. A call that is refused counts nowhere.
+/// Counts admitted calls per connection and per project. A refused call is not counted.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimiter {
     windows: Mutex<Windows>,
@@ -27,11 +27,11 @@ struct Windows {
     connections: HashMap<Uuid, Window>,
     projects: HashMap<ProjectId, Window>,
     passed_since_sweep: u32,
-    /// What counted since others were last told, with the project of each.
+    /// What was counted since the last report to other nodes, with the project of each.
     untold: HashSet<(ProjectId, Uuid)>,
 }
 
-/// The moments of the calls of the last 60 seconds, oldest first.
+/// The times of the calls of the last 60 seconds, oldest first.
 #[derive(Debug, Default)]
 struct Window(VecDeque<i64>);
 
@@ -42,7 +42,7 @@ impl Window {
         }
     }
 
-    /// Seconds until a call would pass, if none passes now.
+    /// Seconds until a call would be admitted, if none is admitted now.
     fn wait_seconds(&self, now: i64, elsewhere: &[Calls], calls_max: Option<u32>) -> Option<u64> {
         let calls_max = u64::from(calls_max?);
         let others = within(elsewhere, now);
@@ -50,7 +50,7 @@ impl Window {
         if total < calls_max {
             return None;
         }
-        // Room comes when all but `calls_max - 1` have left the window.
+        // There is room once all but `calls_max - 1` have left the window.
         let mut all: Vec<(i64, u64)> = self.0.iter().map(|&at| (at, 1)).chain(others).collect();
         all.sort_unstable();
         let mut left = total;
@@ -62,7 +62,6 @@ impl Window {
         Some(u64::try_from(micros).unwrap_or(0).div_ceil(1_000_000).max(1))
     }
 
-    /// The calls second by second.
     fn by_second(&self) -> Vec<Calls> {
         let mut calls: Vec<Calls> = Vec::new();
         for at in &self.0 {
@@ -76,15 +75,15 @@ impl Window {
     }
 }
 
-/// The calls of other nodes that still count. Those of a second count as made at its end: a limit is rather kept a moment
-/// too long than passed.
+/// The calls of other nodes that still count. Those of one second count as made at its end: better to enforce a limit a
+/// moment too long than to exceed it.
 fn within(elsewhere: &[Calls], now: i64) -> Vec<(i64, u64)> {
     let at = |calls: &Calls| ((calls.second + 1) * SECOND_MICROS - 1, u64::from(calls.count));
     elsewhere.iter().map(at).filter(|(at, _)| *at > now - WINDOW_MICROS).collect()
 }
 
 impl RateLimiter {
-    /// Lets a call through and counts it, or says why not.
+    /// Admits and counts a call, or says why not.
     pub(crate) fn pass(
         &self,
         connection: Uuid,
@@ -110,7 +109,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// What counted since this was last asked, as the others are told it.
+    /// What was counted since the last report, in the form that other nodes get.
     fn take_untold(&self, now: Timestamp) -> Vec<CallWindow> {
         let now = now.as_microsecond();
         let mut windows = self.windows.lock();
@@ -131,8 +130,8 @@ impl RateLimiter {
 }
 
 impl Engine {
-    /// Tells the other nodes what was let through here. Called every half second, so that they lag by a second at most; does
-    /// nothing where there are no others.
+    /// Reports admitted calls to the other nodes. Called every half second, so that they lag by at most a second; does nothing
+    /// if there are no others.
     pub async fn publish_calls(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let windows = self.rates.take_untold(now);
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_windows_are_given_back() {
+    fn idle_windows_are_removed() {
         let limiter = RateLimiter::default();
         for n in 0..SWEEP_EVERY {
             let id = Uuid::from_u128(u128::from(n));
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_once_what_counted() {
+    fn every_count_is_reported_to_other_nodes_once() {
         let limiter = RateLimiter::default();
         for micros in [0, 10, 1_000_000] {
             limiter.pass(key(1), PROJECT, &limits(9, 9), &alone(), at(micros)).unwrap();

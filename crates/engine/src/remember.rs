@@ -1,4 +1,4 @@
-//! Saving a fact, decision or note.
+//! Saves a fact, decision or note.
 
 mod idempotency;
 
@@ -17,48 +17,39 @@ use idempotency::{KeptAnswer, arguments_hash, check_key};
 /// How long an idempotency key is kept.
 const IDEMPOTENCY_HOURS: i64 = 24;
 
-/// The arguments, checked one by one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remember {
-    /// The text.
     pub content: String,
-    /// Where to.
     pub workspace: WorkspaceName,
-    /// For whom.
     pub scope: Scope,
-    /// The key that names the fact, where the caller gave one.
+    /// The fact key, if the caller gave one.
     pub fact_key: Option<FactKey>,
     /// A human-readable source.
     pub source: Option<String>,
-    /// The source's id.
     pub source_id: Option<String>,
-    /// The source's hash.
     pub source_hash: Option<String>,
-    /// The source's revision.
     pub source_revision: Option<String>,
     /// From 0 to 1.
     pub confidence: Option<f64>,
-    /// From this moment on the record is stale.
+    /// From then on the record is stale.
     pub valid_until: Option<Timestamp>,
-    /// Makes a repeated call answer as the first one did.
+    /// Makes a repeated call return the first call's answer.
     pub idempotency_key: Option<String>,
 }
 
-/// What became of it.
+/// The result of a save.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
-    /// The record.
     pub record: Record,
-    /// Its status, and who disputes it.
+    /// Its status, and which records conflict with it.
     pub judged: Judged,
-    /// Whether an equal record was there already.
+    /// Whether an equal record already existed.
     pub is_duplicate: bool,
-    /// How many secrets were replaced.
     pub redacted: usize,
 }
 
 impl Engine {
-    /// Saves a record. When this answers, the record is durable and the very next search sees it.
+    /// Saves a record. Once this returns, the record is durable and the next search finds it.
     pub async fn remember(
         &self,
         ctx: &CallContext,
@@ -106,8 +97,8 @@ impl Engine {
         Ok(answer)
     }
 
-    /// The answer of the first call, again. Should that call have ended before its answer was kept, the answer is
-    /// worked out from the record: either way nothing is stored twice.
+    /// The answer of the first call, again. If that call ended before its answer was kept, the answer is computed from the
+    /// record: either way nothing is stored twice.
     async fn replay(
         &self,
         ctx: &CallContext,
@@ -133,7 +124,7 @@ impl Engine {
         let credential = &ctx.credential;
         let id = RecordId::new(self.ids.uuid(ctx.now));
         let audience = Audience::of(call.scope, credential.member, credential.department).ok_or_else(|| {
-            let text = "scope department needs a member who belongs to a department; use shared or draft";
+            let text = "scope department requires a member who belongs to a department; use shared or draft";
             CallError::Argument(text.to_owned())
         })?;
         let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.content, id));
@@ -182,7 +173,7 @@ fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
 }
 
-/// Replaces secrets in every text field, and counts them.
+/// Redacts secrets in every text field, and counts them.
 fn without_secrets(mut call: Remember) -> (Remember, usize) {
     let mut count = 0;
     let mut clean = |text: &mut String| {
@@ -202,7 +193,7 @@ fn without_secrets(mut call: Remember) -> (Remember, usize) {
     (call, count)
 }
 
-/// The record that a new save has become.
+/// The stored form of a new save.
 fn stored(ctx: &CallContext, new: NewRecord, seq: Seq, workspace_no: WorkspaceNo) -> Record {
     Record {
         id: new.id,

@@ -1,4 +1,4 @@
-//! Finding records.
+//! Finds records.
 
 use mnemon_core::{Record, Scope, Seq, Status, WorkspaceName};
 use mnemon_recall::Hit;
@@ -7,32 +7,24 @@ use crate::freshness::Claim;
 use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine};
 
-/// How much deeper to look each time too few of the found records are kept.
+/// How much deeper to search each time too few of the records found are kept.
 const DEEPER: usize = 4;
 
-/// The arguments, checked one by one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// What is looked for.
     pub query: String,
-    /// The most results.
     pub limit: usize,
-    /// Where.
     pub workspace: WorkspaceName,
-    /// Only records of this scope.
+    /// Only records with this scope.
     pub scope: Option<Scope>,
-    /// Leave out what is stale.
     pub exclude_stale: bool,
 }
 
-/// A record found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The record.
     pub record: Record,
-    /// Whether it still holds.
     pub status: Status,
-    /// How well it fits, in (0, 1].
+    /// How well it matches, in (0, 1].
     pub score: f64,
 }
 
@@ -65,8 +57,8 @@ impl Engine {
         }
     }
 
-    /// Loads what was ranked. Records forgotten since the ranking are gone, and so are those that the caller may not
-    /// see: the ranking already left these out, and one more look costs nothing.
+    /// Loads the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are dropped
+    /// too: the ranking already excluded them, but one more check costs nothing.
     async fn judge_hits(&self, ctx: &CallContext, hits: &[Hit]) -> Result<Vec<Found>, CallError> {
         let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
         let mut records = self.store.load(ctx.project(), &seqs).await?;

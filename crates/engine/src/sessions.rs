@@ -1,5 +1,5 @@
-//! Session histories that a member's agent uploads: taken in line by line, rid of secrets once more, kept compressed
-//! within the plan's volume. They are stored and nothing else: no search looks into them.
+//! Session histories that a member's agent uploads: accepted line by line, redacted once more, kept compressed within the
+//! plan's volume. They are only stored: no search looks into them.
 
 use mnemon_core::{Access, JSON_DEPTH_MAX, SessionId, SubscriptionState, Timestamp};
 use mnemon_guard::redact;
@@ -10,66 +10,56 @@ use serde_json::Value;
 
 use crate::{CallContext, Connection, Engine};
 
-/// Up to this size a part takes up what comes next: small appends would else make a row each, and compress badly.
+/// Up to this size, a part absorbs the next append: otherwise small appends would make a row each, and compress badly.
 const PART_BYTES_MAX: u64 = 256 * 1024;
-/// The usual level: half the time of the strongest ones goes nowhere on text.
+/// The default level: on text, higher levels cost much time and gain little.
 const ZSTD_LEVEL: i32 = 3;
-/// How many values a line of a history may have. Tools answer with long lists, so more than a request.
+/// How many values a line of a history may have. Tools return long lists, so more than a request may have.
 const LINE_VALUES_MAX: usize = 65_536;
 
-/// Why a history was not taken or shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// The caller may not do that.
     #[error("{0}")]
     Forbidden(&'static str),
-    /// The subscription does not allow it.
     #[error("{}", .0.notice().unwrap_or_default())]
     Subscription(SubscriptionState),
-    /// What was sent is wrong; the text says what and how.
+    /// The request is wrong; the text says what and how.
     #[error("{0}")]
     Invalid(String),
-    /// There is no such history.
-    #[error("there is no such session")]
+    #[error("no such session")]
     NotFound,
-    /// The history stands elsewhere than the append says; this is where.
-    #[error("the session stands at byte {}; go on from there", .0.as_ref().map_or(0, |session| session.bytes))]
+    /// The history has another length than the append says; this is the actual state.
+    #[error("the session has {} bytes; continue from there", .0.as_ref().map_or(0, |session| session.bytes))]
     Elsewhere(Option<Box<Session>>),
-    /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// More of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendSession {
-    /// The program that it comes from.
     pub client: String,
-    /// Its name.
     pub name: String,
-    /// The byte that this begins with.
+    /// The byte at which this starts.
     pub offset: u64,
-    /// The chain that the history should have now, if the caller knows.
+    /// The chain that the history should have now, if the caller knows it.
     pub chain: Option<Chain>,
-    /// When the history was last worked on.
+    /// When the history was last written.
     pub modified_at: Option<Timestamp>,
     /// The lines, each with its newline.
     pub text: Vec<u8>,
 }
 
-/// A piece of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionText {
-    /// The byte that it begins with, as received.
+    /// The byte at which it starts, as received.
     pub offset: u64,
-    /// Where the next one begins.
+    /// Where the next piece starts.
     pub next: Option<u64>,
-    /// The lines.
     pub text: String,
 }
 
 impl Engine {
-    /// Adds lines to the end of a history. Repeating the last append changes nothing and answers the same.
+    /// Appends lines to a history. Repeating the last append changes nothing and returns the same answer.
     pub async fn append_session(&self, ctx: &CallContext, append: AppendSession) -> Result<Session, SessionError> {
         let volume_bytes_max = self.admit_upload(ctx)?;
         check_name(&append.client, &append.name)?;
@@ -114,7 +104,6 @@ impl Engine {
         }
     }
 
-    /// One of the caller's own histories.
     pub async fn show_session(&self, ctx: &CallContext, client: &str, name: &str) -> Result<Session, SessionError> {
         need_key(ctx)?;
         check_name(client, name)?;
@@ -122,7 +111,7 @@ impl Engine {
         found.ok_or(SessionError::NotFound)
     }
 
-    /// The caller's own histories, by the moment of their first upload.
+    /// The caller's own histories, by the time of their first upload.
     pub async fn list_own_sessions(
         &self,
         ctx: &CallContext,
@@ -149,25 +138,25 @@ impl Engine {
         Ok(SessionText { offset: part.start, next: (end < session.bytes).then_some(end), text: to_text(&part)? })
     }
 
-    /// Removes one of the caller's own histories.
+    /// Deletes one of the caller's own histories.
     pub async fn delete_own_session(&self, ctx: &CallContext, client: &str, name: &str) -> Result<(), SessionError> {
         let session = self.show_session(ctx, client, name).await?;
         if ctx.credential.access == Access::Read {
-            return Err(SessionError::Forbidden("this key may only read"));
+            return Err(SessionError::Forbidden("this key is read-only"));
         }
         let audit = self.audit(ctx, "session.delete", session.id.to_string());
         let was_there = self.store.delete_session(ctx.project(), session.id, audit).await?;
         if was_there { Ok(()) } else { Err(SessionError::NotFound) }
     }
 
-    /// Lets an upload through; answers the plan's volume.
+    /// Admits an upload; returns the plan's volume.
     fn admit_upload(&self, ctx: &CallContext) -> Result<Option<u64>, SessionError> {
         need_key(ctx)?;
         if !ctx.subscription.allows_writing() {
             return Err(SessionError::Subscription(ctx.subscription));
         }
         if ctx.credential.access == Access::Read {
-            return Err(SessionError::Forbidden("this key may only read"));
+            return Err(SessionError::Forbidden("this key is read-only"));
         }
         Ok(self.plan_limits(ctx).history_bytes_max)
     }
@@ -192,7 +181,7 @@ impl Engine {
 fn need_key(ctx: &CallContext) -> Result<(), SessionError> {
     match ctx.connection {
         Connection::Key => Ok(()),
-        Connection::Oauth(_) => Err(SessionError::Forbidden("session histories need an API key")),
+        Connection::Oauth(_) => Err(SessionError::Forbidden("session histories require an API key")),
     }
 }
 
@@ -200,7 +189,7 @@ fn stands(session: &Session) -> (u64, Chain) {
     (session.bytes, Chain::from_bytes(session.chain))
 }
 
-/// Whether this is the last append once more: its answer may have been lost on the way.
+/// Whether this repeats the last append: its answer may have been lost on the way.
 fn is_repeat(session: &Session, append: &AppendSession) -> bool {
     append.offset == session.last_start
         && append.offset + append.text.len() as u64 == session.bytes
@@ -213,7 +202,7 @@ fn check_name(client: &str, name: &str) -> Result<(), SessionError> {
     }
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
     if name.is_empty() || name.len() > NAME_CHARS_MAX || !is_plain {
-        let text = format!("a session's name is 1 to {NAME_CHARS_MAX} letters, digits, '-', '_' and '.'");
+        let text = format!("a session name must be 1 to {NAME_CHARS_MAX} letters, digits, '-', '_' and '.'");
         return Err(SessionError::Invalid(text));
     }
     Ok(())
@@ -224,11 +213,11 @@ struct Clean {
     redacted: u64,
 }
 
-/// Checks that it is lines of JSON objects, and replaces what the agent left of secrets.
+/// Checks that these are lines of JSON objects, and redacts secrets that the agent left.
 fn clean_lines(bytes: &[u8]) -> Result<Clean, SessionError> {
     let invalid = |text: String| SessionError::Invalid(text);
     if bytes.is_empty() || bytes.len() > APPEND_BYTES_MAX {
-        return Err(invalid(format!("send 1 to {APPEND_BYTES_MAX} bytes of lines at once; these are {}", bytes.len())));
+        return Err(invalid(format!("send 1 to {APPEND_BYTES_MAX} bytes of lines at a time, not {}", bytes.len())));
     }
     if !bytes.ends_with(b"\n") {
         return Err(invalid("the last line must end with a newline".to_owned()));
@@ -243,7 +232,7 @@ fn clean_lines(bytes: &[u8]) -> Result<Clean, SessionError> {
         let redacted = redact_strings(&mut value);
         clean.redacted += redacted;
         match std::str::from_utf8(line) {
-            // A line without secrets stays as it came, byte for byte.
+            // A line without secrets stays unchanged, byte for byte.
             Ok(line) if redacted == 0 => clean.text.push_str(line),
             _ => clean.text.push_str(&format!("{value}\n")),
         }
@@ -251,7 +240,7 @@ fn clean_lines(bytes: &[u8]) -> Result<Clean, SessionError> {
     Ok(clean)
 }
 
-/// Replaces the secrets in every string of a value, and counts them.
+/// Redacts secrets in every string of a value, and counts them.
 fn redact_strings(value: &mut Value) -> u64 {
     match value {
         Value::String(text) => {
@@ -282,14 +271,14 @@ fn redact_strings(value: &mut Value) -> u64 {
 }
 
 fn to_part(start: u64, size: u64, text: &str) -> Result<SessionPart, SessionError> {
-    let failed = |error| SessionError::Store(StoreError::Failed(format!("a session can't be compressed: {error}")));
+    let failed = |error| SessionError::Store(StoreError::Failed(format!("can't compress a session: {error}")));
     let body = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL).map_err(failed)?;
     Ok(SessionPart { start, size, kept_bytes: text.len() as u64, body })
 }
 
 fn to_text(part: &SessionPart) -> Result<String, SessionError> {
     let broken =
-        || StoreError::Broken { table: "session_part", column: "body", row: format!("byte {} and on", part.start) };
+        || StoreError::Broken { table: "session_part", column: "body", row: format!("from byte {}", part.start) };
     let size = usize::try_from(part.kept_bytes).map_err(|_| broken())?;
     let bytes = zstd::bulk::decompress(&part.body, size).map_err(|_| broken())?;
     if bytes.len() != size {
@@ -311,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_every_kind_is_taken_out_wherever_it_stands() {
+    fn a_secret_of_every_kind_is_redacted_wherever_it_is() {
         for (kind, secret) in canary::all() {
             let line = serde_json::json!({"text": secret.text, "deep": [{"er": secret.text}]}).to_string() + "\n";
             let clean = clean_lines(line.as_bytes()).unwrap();
@@ -323,12 +312,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_of_json_is_named() {
+    fn a_line_that_is_not_json_is_named() {
         let check = |text: &str, expected: &str| {
             let error = clean_lines(text.as_bytes()).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(error.contains(expected), "{text}: {error}");
         };
-        check("", "send 1 to 524288 bytes of lines at once; these are 0");
+        check("", "send 1 to 524288 bytes of lines at a time, not 0");
         check("{}", "must end with a newline");
         check("{}\n[]\n", "line 2 must be a JSON object");
         check("{}\n{}\nx\n", "line 3: ");
@@ -336,7 +325,7 @@ mod tests {
         let fits = format!("{{\"text\":\"{}\"}}\n", "a".repeat(APPEND_BYTES_MAX - 12));
         assert_eq!(fits.len(), APPEND_BYTES_MAX);
         assert!(clean_lines(fits.as_bytes()).is_ok());
-        check(&fits.replace("text", "texts"), "these are 524289");
+        check(&fits.replace("text", "texts"), "not 524289");
     }
 
     #[test]

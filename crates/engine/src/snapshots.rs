@@ -1,16 +1,16 @@
-//! Indexes as bytes, so that a start does not read a whole workspace again. Derived and disposable: bytes that do not
-//! read back, or that know more than the log, are passed over and the index is built from the log.
+//! Indexes as bytes, so that a start need not read a whole workspace again. Derived and disposable: bytes that do not
+//! decode, or that are ahead of the log, are ignored and the index is built from the log.
 
 use mnemon_core::{Audience, DepartmentId, MemberId, Seq};
 use mnemon_recall::{Model, WorkspaceIndex};
 
-/// Below so many records an index is built from the log about as fast as it is read.
+/// Below this many records, building an index from the log is about as fast as reading it.
 pub(crate) const RECORDS_MIN: usize = 2_000;
 
 const MAGIC: &[u8; 4] = b"MNS1";
 const AUDIENCE_BYTES: usize = 17;
 
-/// How many changes are worth a new snapshot: half of the workspace, so that writing stays a small part of the work and a
+/// How many changes justify a new snapshot: half of the workspace, so that writing stays a small part of the work and a
 /// start reads at most half of a workspace from the log.
 pub(crate) fn is_due(records: usize, snapshot: Seq, applied: Seq) -> bool {
     let changes = applied.0.saturating_sub(snapshot.0);
@@ -34,7 +34,7 @@ pub(crate) fn encode(audiences: &[Audience], index: &WorkspaceIndex) -> Vec<u8> 
     bytes
 }
 
-/// What [`encode`] wrote. `None` on any doubt.
+/// Decodes what [`encode`] wrote. `None` if anything is wrong.
 pub(crate) fn decode(bytes: &[u8], model: &'static Model) -> Option<(Vec<Audience>, WorkspaceIndex)> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (count, rest) = rest.split_first_chunk::<4>()?;
@@ -62,7 +62,7 @@ mod tests {
     use mnemon_recall::{AudienceNo, NewDoc};
 
     #[test]
-    fn what_was_written_reads_back_and_anything_else_does_not() {
+    fn what_was_written_decodes_and_anything_else_does_not() {
         let model = Model::shipped();
         let mut index = WorkspaceIndex::new(model);
         let doc = NewDoc { seq: 7, text: "the boiler code", audience: AudienceNo(1), counted: false, embedding: None };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_little_changed_workspaces_are_not_written() {
+    fn small_or_barely_changed_workspaces_are_not_written() {
         assert!(!is_due(1_999, Seq(0), Seq(1_999)));
         assert!(is_due(2_000, Seq(0), Seq(2_000)));
         assert!(!is_due(2_100, Seq(2_000), Seq(2_100)));

@@ -1,4 +1,4 @@
-//! The true clock and the true randomness: the one home of both.
+//! The real clock and the real randomness; both live only here.
 
 use mnemon_core::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
 use uuid::Uuid;
@@ -34,6 +34,6 @@ impl IdSource for SystemIds {
 }
 
 fn fill(bytes: &mut [u8]) {
-    // Without randomness every id and key would be guessable: there is nothing sensible to go on with.
+    // Without randomness every id and key would be guessable: there is no sensible way to continue.
     getrandom::fill(bytes).expect("the operating system hands out random bytes");
 }

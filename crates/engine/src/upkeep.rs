@@ -1,5 +1,5 @@
-//! Work that nobody waits for, and its rhythm: telling other nodes what was let through here, writing figures, removing
-//! for good what was forgotten long ago. What each job does lives with its subject; only when it runs is decided here.
+//! Background jobs and when they run: reporting admitted calls to other nodes, writing usage figures, purging long-forgotten
+//! records. What each job does lives with its subject; this module only decides when it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tokio::task::JoinSet;
 
 use crate::Engine;
 
-/// Other nodes may lag by a second at most (rate limits), so they are told twice a second.
+/// Other nodes may lag by at most a second (rate limits), so calls are reported twice a second.
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
 const WRITE_FIGURES_EVERY: Duration = Duration::from_secs(5);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 
-/// The running jobs. They end when this is dropped; [`Upkeep::stop`] lets them finish what they are doing first.
+/// The running jobs. They end on drop; [`Upkeep::stop`] lets them finish their current step first.
 #[must_use = "the jobs end when this is dropped"]
 pub struct Upkeep {
     stop: watch::Sender<bool>,
@@ -22,7 +22,7 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
-    /// Ends the jobs, each after the step it is in: figures that were taken are written or put back.
+    /// Ends the jobs, each after its current step: figures that were taken are written or put back.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
         while self.jobs.join_next().await.is_some() {}
@@ -30,7 +30,7 @@ impl Upkeep {
 }
 
 impl Engine {
-    /// Starts the background jobs of a node. Every job does its first step at once.
+    /// Starts the background jobs of a node. Every job runs its first step at once.
     pub fn start_upkeep(self: &Arc<Self>) -> Upkeep {
         let (stop, stopped) = watch::channel(false);
         let mut jobs = JoinSet::new();
@@ -42,24 +42,24 @@ impl Engine {
 
     async fn tell_calls(self: Arc<Self>) {
         if let Err(error) = self.publish_calls().await {
-            tracing::warn!(%error, "the calls let through here could not be told to the other nodes");
+            tracing::warn!(%error, "could not share call counts with the other nodes");
         }
     }
 
     async fn write_figures(self: Arc<Self>) {
         if let Err(error) = self.flush_usage().await {
-            tracing::warn!(%error, "usage figures could not be written; they are kept for the next try");
+            tracing::warn!(%error, "could not write usage figures; they are kept for the next attempt");
         }
     }
 
     async fn purge(self: Arc<Self>) {
         if let Err(error) = self.purge_oauth().await {
-            tracing::warn!(%error, "ended connections could not be removed; the next try is in an hour");
+            tracing::warn!(%error, "could not remove expired connections; next attempt in an hour");
         }
         match self.purge_old().await {
             Ok(0) => {}
-            Ok(purged) => tracing::info!(purged, "records forgotten more than 30 days ago were removed for good"),
-            Err(error) => tracing::warn!(%error, "old records could not be removed; the next try is in an hour"),
+            Ok(purged) => tracing::info!(purged, "purged records forgotten more than 30 days ago"),
+            Err(error) => tracing::warn!(%error, "could not purge old records; next attempt in an hour"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Counting what happens. Figures are kept in memory and written in the background every few seconds, so that counting a
-//! search costs no write; a crash loses at most those seconds of figures, never of records.
+//! Counts what happens. Figures are kept in memory and written in the background every few seconds, so that counting a
+//! search costs no write. A crash loses at most those seconds of figures, never records.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,6 @@ use crate::{CallContext, Connection, Engine};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Something that is counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Counted {
     Call,
@@ -20,7 +19,7 @@ pub(crate) enum Counted {
     },
     Search,
     Rejection,
-    /// An act of administration: it moves the last use and no figure.
+    /// An admin request: it updates the last use and no figure.
     Administration,
 }
 
@@ -28,11 +27,10 @@ pub(crate) enum Counted {
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounter {
     rows: Mutex<HashMap<(ProjectId, KeyId, Day), Usage>>,
-    /// When connections by OAuth were last used.
+    /// When OAuth connections were last used.
     connections: Mutex<HashMap<ConnectionId, Timestamp>>,
 }
 
-/// The day of a moment.
 pub(crate) fn day_of(at: Timestamp) -> Day {
     Day(i32::try_from(at.as_second().div_euclid(DAY_SECONDS)).unwrap_or(i32::MAX))
 }
@@ -93,9 +91,9 @@ impl UsageCounter {
 }
 
 impl Engine {
-    /// Writes the figures counted so far. When storage is away they are kept for the next try.
+    /// Writes the figures counted so far. If storage is unavailable, they are kept for the next attempt.
     pub async fn flush_usage(&self) -> Result<(), StoreError> {
-        // Lost when storage is away: the next use says it again.
+        // Lost if storage is unavailable: the next use records it again.
         let connections: Vec<_> = self.usage.connections.lock().drain().collect();
         if !connections.is_empty() {
             self.store.note_connections(connections).await?;

@@ -1,4 +1,4 @@
-//! Checking the freshness of all records of one source.
+//! Checks the freshness of all records from one source.
 
 use mnemon_core::{Access, RecordId, Status, WorkspaceName};
 use mnemon_store::Brief;
@@ -6,39 +6,32 @@ use mnemon_store::Brief;
 use crate::freshness::{Claim, Observed};
 use crate::{Admission, CallContext, CallError, Engine};
 
-/// The arguments, checked one by one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validate {
-    /// The source.
     pub source_id: String,
-    /// What the caller has just seen its hash to be.
+    /// The hash that the caller has just seen.
     pub current_source_hash: Option<String>,
-    /// Only records of this workspace.
     pub workspace: Option<WorkspaceName>,
 }
 
-/// How the records of the source stand, ids oldest first.
+/// The status of the source's records, ids oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validated {
-    /// The source.
     pub source_id: String,
-    /// The hash that they were held against.
+    /// The hash they were compared with.
     pub current_source_hash: Option<String>,
     /// How many the caller sees.
     pub checked: usize,
-    /// How many are verified.
     pub verified: usize,
-    /// How many nobody has confirmed.
+    /// How many are not confirmed.
     pub unverified: usize,
-    /// Which are out of date.
     pub stale: Vec<RecordId>,
-    /// Which are disputed.
     pub conflicting: Vec<RecordId>,
 }
 
 impl Engine {
-    /// Holds the records of a source against its hash. A hash that the caller gives is noted, in one row, unless
-    /// memory is read-only for the caller; the answer is the same either way.
+    /// Compares the records of a source with its hash. A hash that the caller gives is recorded, in one row, unless memory is
+    /// read-only for the caller; the answer is the same either way.
     pub async fn validate(
         &self,
         ctx: &CallContext,

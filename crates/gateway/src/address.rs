@@ -1,9 +1,9 @@
-//! Which addresses lie in the public internet. Whatever a stranger may make us call must lie there: behind every other
-//! address are this machine, its neighbours, or nobody.
+//! Which addresses are on the public internet. Anything a stranger may make us call must be there: every other address is
+//! this machine, its neighbours, or nobody.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public internet. What is reserved, and may become anything, counts as not.
+/// Whether an address is on the public internet. Reserved addresses, which may become anything, don't count.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -11,7 +11,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Network and length of what is not public in IPv4.
+/// IPv4 networks that are not public.
 const CLOSED_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),       // this network; reaches this machine
     (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
@@ -35,7 +35,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !CLOSED_V4.into_iter().any(is_in)
 }
 
-/// Network and length of what is not public inside of 2000::/3, the one part of IPv6 that is handed out.
+/// Networks that are not public inside 2000::/3, the only part of IPv6 that is assigned.
 const CLOSED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments: Teredo, benchmarks, ORCHID
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -43,7 +43,7 @@ const CLOSED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Where networks without IPv4 put the IPv4 addresses of others (64:ff9b::/96).
+/// Where networks without IPv4 map IPv4 addresses (64:ff9b::/96).
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 const HANDED_OUT: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn every_closed_network_is_closed_to_its_edges_and_no_further() {
+    fn every_private_network_is_refused_up_to_its_edges_and_no_further() {
         for (first, last, before, after) in [
             ("0.0.0.0", "0.255.255.255", None, Some("1.0.0.0")),
             ("10.0.0.0", "10.255.255.255", Some("9.255.255.255"), Some("11.0.0.0")),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv4_in_the_clothes_of_ipv6_is_judged_as_what_it_is() {
+    fn ipv4_mapped_to_ipv6_is_judged_as_ipv4() {
         for address in [
             "::",
             "::1",

@@ -1,5 +1,5 @@
-//! The breaker: an upstream that fails again and again is left alone for a while, so that nobody waits for it in vain.
-//! Closed lets calls through; open refuses them at once; after the pause one call tries, and its outcome decides.
+//! The breaker: an upstream that keeps failing is paused for a while, so that nobody waits for it in vain. Closed lets
+//! calls through; open refuses them at once; after the pause, one call tries and its outcome decides.
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -22,7 +22,7 @@ struct State {
 #[derive(Debug, Default)]
 pub(crate) struct Breaker(Mutex<State>);
 
-/// Leave to make one call. Dropped without a word, it counts as nothing: the caller went away.
+/// Permission to make one call. If it is dropped without a verdict, it counts as nothing: the caller went away.
 #[derive(Debug)]
 pub(crate) struct Pass<'a> {
     breaker: &'a Breaker,
@@ -35,22 +35,22 @@ impl Breaker {
         let mut state = self.0.lock();
         let Some(opened_at) = state.opened_at else { return Ok(Pass { breaker: self, is_trial: false }) };
         let open_for = now.duration_since(opened_at);
-        // A call that began before the door closed has an earlier "now"; but a clock that was set back far must not keep
-        // the door closed until it has caught up.
+        // A call that began before the breaker opened has an earlier "now". But a clock that was set back far must not keep
+        // the breaker open until it has caught up.
         let is_over = open_for >= PAUSE || open_for < -PAUSE;
         if is_over && !state.is_trying {
             state.is_trying = true;
             return Ok(Pass { breaker: self, is_trial: true });
         }
         let left = if is_over { SignedDuration::from_secs(1) } else { PAUSE - open_for };
-        // Whole seconds, rounded up: who waits so long finds it open for a try.
+        // Whole seconds, rounded up: whoever waits that long may try.
         let seconds = u64::try_from(left.as_millis().div_euclid(1_000) + 1).unwrap_or(1).min(PAUSE.as_secs() as u64);
         Err(UpstreamError::Resting { failures: state.failures, seconds })
     }
 }
 
 impl Pass<'_> {
-    /// Says how the call ended.
+    /// Reports how the call ended.
     pub(crate) fn ended(self, is_fault: bool, now: Timestamp) {
         let mut state = self.breaker.0.lock();
         if is_fault {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(wait(&breaker, 0), None);
         breaker.pass(at(0)).unwrap().ended(false, at(0));
         fail(&breaker, 4, 1);
-        assert_eq!(wait(&breaker, 1), None, "a success in between begins the count anew");
+        assert_eq!(wait(&breaker, 1), None, "a success in between resets the count");
         fail(&breaker, 1, 1);
         assert_eq!(wait(&breaker, 1), Some(30));
         assert_eq!(wait(&breaker, 30), Some(2));

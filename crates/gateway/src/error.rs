@@ -1,108 +1,64 @@
-//! Why an upstream gave no result, in words that follow its name: "'github' did not answer within 30 s".
+//! Why an upstream gave no result, worded to follow its name: "'github' did not answer within 30 s".
 
 use crate::OutgoingError;
 
-/// The longest piece of an upstream's own words that is passed on.
+/// The longest part of an upstream's own message that is passed on.
 const WORDS_CHARS_MAX: usize = 500;
 
-/// A failed call. No variant holds a credential or an argument.
+/// A failed call. No variant contains a credential or an argument.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
-    /// It was too slow.
     #[error("did not answer within {seconds} s")]
-    TimedOut {
-        /// The deadline.
-        seconds: u64,
-    },
-    /// It sent too much.
-    #[error("answered with more than {bytes_max} bytes, which is the most that is passed on; ask it for less")]
-    TooLarge {
-        /// The bound.
-        bytes_max: usize,
-    },
-    /// Nobody is there.
-    #[error("can't be reached; try again later, or let an admin check its address")]
+    TimedOut { seconds: u64 },
+    #[error("answered with more than {bytes_max} bytes, the limit; ask for less")]
+    TooLarge { bytes_max: usize },
+    #[error("is unreachable; try again later, or ask an admin to check its address")]
     Unreachable,
-    /// Its address is closed to us.
-    #[error("may not be reached: {0}")]
+    /// We may not call its address.
+    #[error("may not be called: {0}")]
     Closed(String),
-    /// It does not take the credential.
-    #[error("did not accept its credential (HTTP {status}); an admin has to give the integration a new one")]
-    Unauthorized {
-        /// What it answered.
-        status: u16,
-    },
-    /// It answered with an error of HTTP.
+    #[error("rejected its credential (HTTP {status}); an admin must give the integration a new one")]
+    Unauthorized { status: u16 },
     #[error("failed with HTTP {status}; try again later")]
-    Status {
-        /// What it answered.
-        status: u16,
-    },
-    /// It points elsewhere.
-    #[error("answered with a redirect, and none is followed; an admin has to give the address it leads to")]
+    Status { status: u16 },
+    #[error("answered with a redirect, which is not followed; an admin must set the final address")]
     Redirected,
     /// The connection ended before the answer did.
-    #[error("broke off its answer; try again")]
+    #[error("closed the connection before its answer was complete; try again")]
     BrokenOff,
-    /// What it sent makes no sense.
-    #[error("answered with something that is not MCP ({0}); an admin has to check its address")]
+    #[error("sent an answer that is not valid MCP ({0}); an admin must check its address")]
     Garbled(&'static str),
-    /// It asks for something that we do not give.
-    #[error("asked for more input, which can't be given through the gateway")]
+    #[error("asked for more input, which the gateway can't provide")]
     AsksBack,
-    /// It refused the request in its own words.
+    /// It refused the request with its own message.
     #[error("refused the call: {message} (code {code})")]
-    Refused {
-        /// Its code.
-        code: i64,
-        /// Its words.
-        message: String,
-    },
-    /// It failed too often and is left alone for a while.
-    #[error("failed {failures} times in a row and is left alone; try again in {seconds} s")]
-    Resting {
-        /// How often.
-        failures: u32,
-        /// For how long from now.
-        seconds: u64,
-    },
-    /// Too many calls at once.
+    Refused { code: i64, message: String },
+    /// It failed too often and is paused.
+    #[error("failed {failures} times in a row and is paused; try again in {seconds} s")]
+    Resting { failures: u32, seconds: u64 },
     #[error(
-        "can't be called: {calls_max} calls of this project are running, the most at once; try again when one has ended"
+        "can't be called: this project already has {calls_max} calls running, the limit; try again when one has finished"
     )]
-    Busy {
-        /// The bound.
-        calls_max: usize,
-    },
+    Busy { calls_max: usize },
     /// The operator has not configured this command, or it does not start.
-    #[error("can't be started: {0}; the operator has to check gateway.commands")]
+    #[error("can't be started: {0}; the operator must check gateway.commands")]
     NotStarted(String),
-    /// The command ended.
-    #[error("ended before it answered; the operator has to check its command")]
+    #[error("exited before it answered; the operator must check its command")]
     Ended,
-    /// It offers more than is taken in.
-    #[error("offers more than {tools_max} tools, the most that are taken in")]
-    TooManyTools {
-        /// The bound.
-        tools_max: usize,
-    },
-    /// Its list does not end.
-    #[error("lists its tools on more than {pages_max} pages, the most that are read")]
-    TooManyPages {
-        /// The bound.
-        pages_max: usize,
-    },
+    #[error("offers more than {tools_max} tools, the limit")]
+    TooManyTools { tools_max: usize },
+    #[error("lists its tools on more than {pages_max} pages, the limit")]
+    TooManyPages { pages_max: usize },
 }
 
 impl UpstreamError {
-    /// A refusal in the upstream's own words, cut to a length that a reader can bear.
+    /// A refusal with the upstream's own message, cut to a readable length.
     pub(crate) fn refused(code: i64, message: &str) -> Self {
         let visible = message.chars().map(|c| if c.is_control() { ' ' } else { c });
         Self::Refused { code, message: visible.take(WORDS_CHARS_MAX).collect() }
     }
 
-    /// Whether this is the upstream's failure, to be counted against it. What it refuses in good order, and what we
-    /// never asked it, is not.
+    /// Whether this failure counts against the upstream. A proper refusal, or a call we never made, does not.
     pub(crate) const fn is_fault(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Resting { .. } | Self::Busy { .. } | Self::AsksBack)
     }

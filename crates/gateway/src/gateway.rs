@@ -1,5 +1,5 @@
-//! All upstreams together: conversations are kept and used again, each with its breaker; nobody runs more calls at once
-//! than its share.
+//! All upstreams: sessions are kept and reused, each with its breaker, and nobody runs more concurrent calls than its
+//! share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -18,55 +18,48 @@ use crate::session::{Hello, Session, Wire};
 use crate::stdio::StdioWire;
 use crate::{Limits, Outgoing, ToolResult, UpstreamError, UpstreamTool};
 
-/// Where an upstream is.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// At a web address, with headers to be sent along: its credential.
+    /// At a URL, with headers to send: its credential.
     Http {
-        /// The address.
         url: String,
-        /// The headers.
         headers: Vec<(String, Arc<Secret<String>>)>,
     },
-    /// Behind a local command.
     Command(Vec<String>),
 }
 
-/// An upstream: whose it is, what it is called, and where.
+/// An upstream: its owner, its name and where it is.
 #[derive(Debug, Clone)]
 pub struct Upstream {
-    /// Whoever shares the limit on calls at once.
+    /// Whoever shares the limit on concurrent calls.
     pub owner: [u8; 16],
-    /// Its name within the owner's.
+    /// Its name, unique per owner.
     pub name: String,
-    /// Grows with every change: a conversation under an older one is given up.
+    /// Grows with every change: a session under an older revision is dropped.
     pub revision: u64,
-    /// Where it is.
     pub target: Target,
 }
 
 /// What an upstream offers.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    /// Who was met.
+    /// Who answered.
     pub hello: Hello,
     /// Its tools, in its own order.
     pub tools: Vec<UpstreamTool>,
 }
 
-/// What is kept of one upstream between calls.
+/// What is kept per upstream between calls.
 struct Line {
     revision: u64,
     breaker: Breaker,
-    /// Held while greeting, so that a crowd of first calls greets once.
+    /// Held during initialization, so that many first calls initialize only once.
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     used_at: Mutex<Instant>,
 }
 
-/// Whose, and which.
 type LineKey = ([u8; 16], String);
 
-/// The way to every upstream.
 pub struct Gateway {
     outgoing: Outgoing,
     limits: Limits,
@@ -75,12 +68,12 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway over a way out.
+    /// A gateway that uses this client for outgoing calls.
     pub fn new(outgoing: Outgoing, limits: Limits) -> Self {
         Self { outgoing, limits, lines: Mutex::default(), shares: Mutex::default() }
     }
 
-    /// Calls a tool. `now` is the breaker's clock; the deadline is kept by the machine's own.
+    /// Calls a tool. `now` is the breaker's clock; the deadline uses the machine's own.
     pub async fn call(
         &self,
         upstream: &Upstream,
@@ -113,7 +106,7 @@ impl Gateway {
     ) -> Result<ToolResult, UpstreamError> {
         let session = self.session(line, upstream).await?;
         match session.call(tool, arguments).await {
-            // A session that the upstream no longer knows was refused before anything was done.
+            // If the upstream no longer knows the session, it refused before doing anything.
             Err(error) if session.may_be_forgotten(&error) => {
                 self.greet_again(line, upstream, &session).await?.call(tool, arguments).await
             }
@@ -141,17 +134,17 @@ impl Gateway {
         outcome
     }
 
-    /// Gives up the conversation with an upstream.
+    /// Drops the session with an upstream.
     pub fn forget(&self, owner: [u8; 16], name: &str) {
         self.lines.lock().remove(&(owner, name.to_owned()));
     }
 
-    /// Gives up every conversation; local commands end.
+    /// Drops every session; local commands end.
     pub fn close(&self) {
         self.lines.lock().clear();
     }
 
-    /// The conversation, begun if there is none.
+    /// The session, started if there is none.
     async fn session(&self, line: &Arc<Line>, upstream: &Upstream) -> Result<Arc<Session>, UpstreamError> {
         let mut held = line.session.lock().await;
         if let Some(session) = held.as_ref().filter(|session| session.is_alive()) {
@@ -169,15 +162,15 @@ impl Gateway {
         Ok(session)
     }
 
-    /// After a fault the next call begins anew. Whoever still talks on the old conversation keeps it until the end. Where
-    /// somebody is greeting just now there is none, and nobody waits for that: the answer is due.
+    /// After a fault the next call starts a new session. Calls still running on the old one keep it until they end. If another
+    /// call is initializing right now, there is nothing to drop, and nobody waits for it: the answer is due.
     fn hang_up(&self, line: &Line) {
         if let Ok(mut held) = line.session.try_lock() {
             *held = None;
         }
     }
 
-    /// Begins anew where the upstream has forgotten us.
+    /// Starts a new session if the upstream has forgotten us.
     async fn greet_again(
         &self,
         line: &Arc<Line>,
@@ -202,7 +195,7 @@ impl Gateway {
 
     fn share(&self, owner: [u8; 16]) -> Arc<Semaphore> {
         let mut shares = self.shares.lock();
-        // A share that nobody holds is whole, and can be made again.
+        // A share that nobody holds is unused, and can be created again.
         shares.retain(|_, share| Arc::strong_count(share) > 1);
         Arc::clone(shares.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.limits.calls_max))))
     }
@@ -219,8 +212,8 @@ impl Line {
     }
 }
 
-/// Gives a conversation up when nobody has used it for too long: a local command must not run on until somebody else's
-/// call comes by.
+/// Drops a session that nobody has used for too long: a local command must not keep running until some other call
+/// happens to come by.
 async fn end_when_idle(line: Weak<Line>, session: Weak<Session>, idle_max: Duration) {
     while session.strong_count() > 0 {
         let Some(used_at) = line.upgrade().map(|line| line.used_at()) else { return };

@@ -1,4 +1,4 @@
-//! Streamable HTTP: one POST per request, answered by JSON or by a stream of events.
+//! Streamable HTTP: one POST per request, answered with JSON or a stream of events.
 
 use std::sync::Arc;
 
@@ -14,29 +14,28 @@ use crate::message::{self, ENVELOPE_BYTES_MAX, Incoming};
 use crate::sse::Events;
 use crate::{Limits, Outgoing, UpstreamError};
 
-/// The header by which the older revisions name a session.
+/// The header that carries the session id in the older revisions.
 const SESSION: &str = "mcp-session-id";
-/// A session's name is visible ASCII; longer ones than this are nobody's honest choice.
+/// A session id is visible ASCII; nobody honestly uses one longer than this.
 const SESSION_BYTES_MAX: usize = 1_024;
-/// How many questions of the upstream's are answered while one answer is awaited.
+/// How many questions from the upstream are answered while waiting for one answer.
 const QUESTIONS_MAX: usize = 16;
 
-/// A way to one upstream. It knows the session, if there is one, and adds the upstream's own credential.
+/// A connection to one upstream. It knows the session, if any, and adds the upstream's credential.
 pub(crate) struct HttpWire {
     outgoing: Outgoing,
     url: Url,
     headers: HeaderMap,
     limits: Limits,
     session: Mutex<Option<HeaderValue>>,
-    /// The revision agreed on, once there is one.
+    /// The negotiated revision, once there is one.
     version: Mutex<Option<&'static str>>,
 }
 
-/// What is sent.
 pub(crate) struct Sent<'a> {
     pub(crate) id: Option<u64>,
     pub(crate) body: Vec<u8>,
-    /// Repeats parts of the body in headers, as the modern revision wants it.
+    /// Repeats parts of the body in headers, as the modern revision requires.
     pub(crate) mirror: Option<Mirror<'a>>,
 }
 
@@ -53,7 +52,7 @@ impl HttpWire {
         headers: &[(String, Arc<Secret<String>>)],
         limits: Limits,
     ) -> Result<Self, UpstreamError> {
-        let url = Url::parse(url).map_err(|_| UpstreamError::Closed(format!("'{url}' is not an address")))?;
+        let url = Url::parse(url).map_err(|_| UpstreamError::Closed(format!("'{url}' is not a URL")))?;
         outgoing.check(&url)?;
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -66,7 +65,7 @@ impl HttpWire {
         Ok(Self { outgoing, url, headers: map, limits, session: Mutex::default(), version: Mutex::default() })
     }
 
-    /// Notes the revision agreed on; later requests name it.
+    /// Notes the negotiated revision; later requests send it.
     pub(crate) fn agree(&self, version: &'static str) {
         *self.version.lock() = Some(version);
     }
@@ -75,7 +74,7 @@ impl HttpWire {
         self.session.lock().is_some()
     }
 
-    /// Sends and waits for the answer with the request's id. A notification has none, and its answer is not read.
+    /// Sends a message and waits for the answer with its id. A notification has none, and its answer is not read.
     pub(crate) async fn send(&self, sent: Sent<'_>) -> Result<Option<Box<RawValue>>, UpstreamError> {
         let Sent { id, body, mirror } = sent;
         let response = self.post(body, mirror.as_ref()).await?;
@@ -94,12 +93,12 @@ impl HttpWire {
         Ok(Some(result))
     }
 
-    /// Takes up the session that an answer names.
+    /// Adopts the session id of an answer.
     fn note_session(&self, response: &Response) -> Result<(), UpstreamError> {
         let Some(session) = response.headers().get(SESSION) else { return Ok(()) };
-        // Passing over it would only show later, as a request that the upstream refuses for having none.
+        // Ignoring it would only show later, when the upstream refuses a request without it.
         if session.len() > SESSION_BYTES_MAX {
-            return Err(UpstreamError::Garbled("the name of its session is longer than 1024 bytes"));
+            return Err(UpstreamError::Garbled("its session id is longer than 1024 bytes"));
         }
         *self.session.lock() = Some(session.clone());
         Ok(())
@@ -122,11 +121,11 @@ impl HttpWire {
                 request = request.header(SESSION, session);
             }
         }
-        // The deadline is that of the whole call, which the caller of all this keeps.
+        // The deadline covers the whole call; our caller enforces it.
         Ok(self.outgoing.send(request.body(body), self.limits.call_timeout).await?)
     }
 
-    /// A refusal may still say in JSON-RPC what is wrong; otherwise the status has to do.
+    /// A refusal may still explain itself in JSON-RPC; otherwise the status must do.
     async fn explain_refusal(&self, response: Response, id: u64) -> UpstreamError {
         let status = response.status();
         let by_status = refuse_status(status).err().unwrap_or(UpstreamError::Status { status: status.as_u16() });
@@ -158,17 +157,17 @@ impl HttpWire {
                 Incoming::Question { .. } | Incoming::Notice => {}
             }
         }
-        Err(UpstreamError::Garbled("it holds no answer"))
+        Err(UpstreamError::Garbled("it contains no answer"))
     }
 
     async fn read_stream(&self, mut response: Response, id: u64) -> Result<Box<RawValue>, UpstreamError> {
         let id = id.to_string();
         let (mut events, mut bytes_left, mut questions) = (Events::default(), self.transport_bytes_max(), 0);
         while let Some(piece) = response.chunk().await.map_err(|_| UpstreamError::BrokenOff)? {
-            // An answer that ends within the bound is one, whatever came along with it in its last piece.
+            // An answer that ends within the limit is valid, whatever else came in the same piece.
             let within = &piece[..piece.len().min(bytes_left)];
             for event in events.take(within) {
-                // The first event of a stream that can be taken up again has an id and no data.
+                // The first event of a resumable stream has an id and no data.
                 if event.is_empty() {
                     continue;
                 }

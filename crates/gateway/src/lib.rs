@@ -1,7 +1,7 @@
-//! Other systems' tools: connections to upstream MCP servers, their deadlines, breakers and the hashes of their tools.
+//! Tools of other systems: connections to upstream MCP servers, with timeouts, breakers and hashes of their tools.
 //!
-//! `address.rs` and `outgoing.rs` are the way out, which everything takes that calls an address of somebody else's choice.
-//! Records, accounts and our own tools never move in here; who may call what is decided in the engine.
+//! `address.rs` and `outgoing.rs` are the way out; every call to a URL that somebody else chose goes through them. Records,
+//! accounts and our own tools never belong here; the engine decides who may call what.
 
 pub mod address;
 mod breaker;

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// What one call may take, and what is kept after it.
+/// Limits of a call, and of what is kept after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The deadline of a call.
     pub call_timeout: Duration,
-    /// The deadline of greeting an upstream and listing its tools.
+    /// The timeout for initializing an upstream and listing its tools.
     pub list_timeout: Duration,
     /// The largest answer.
     pub answer_bytes_max: usize,
-    /// How many calls one owner may have running.
+    /// Maximum number of running calls per owner.
     pub calls_max: usize,
-    /// How long a conversation that nobody uses is kept. A local command ends with it.
+    /// How long an unused session is kept. A local command ends with it.
     pub idle_max: Duration,
 }
 

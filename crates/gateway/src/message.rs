@@ -1,4 +1,4 @@
-//! JSON-RPC as a client speaks it. Results are kept as the bytes that came: what is passed on must not change on the way.
+//! JSON-RPC from the client's side. Results are kept as the bytes received: they must be passed on unchanged.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use serde_json::value::RawValue;
 
 use crate::UpstreamError;
 
-/// What may come beside the largest answer: the envelope that it stands in, and in a stream the notices before it.
+/// What may come in addition to the largest answer: its envelope and, in a stream, the notifications before it.
 pub(crate) const ENVELOPE_BYTES_MAX: usize = 64 << 10;
 
 /// What an upstream sent.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// An answer to a request of ours.
+    /// An answer to one of our requests.
     Answer {
-        /// The id, as it stands in the message.
+        /// The id as written in the message.
         id: String,
         outcome: Result<Box<RawValue>, UpstreamError>,
     },
-    /// A question to us, which wants an answer.
+    /// A question that needs an answer.
     Question { id: Box<RawValue>, method: String },
-    /// Something to be passed over.
+    /// Something to ignore.
     Notice,
 }
 
@@ -45,7 +45,7 @@ struct Fault<'a> {
     message: Cow<'a, str>,
 }
 
-/// Reads what came: one message, or a batch of them as the oldest revisions have it.
+/// Parses what came: one message, or a batch as in the oldest revisions.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Incoming>, UpstreamError> {
     let text = std::str::from_utf8(bytes).map_err(|_| UpstreamError::Garbled("it is not UTF-8"))?;
     let no_json = |_| UpstreamError::Garbled("it is not JSON-RPC");
@@ -67,7 +67,7 @@ impl Incoming {
                 id: id.get().to_owned(),
                 outcome: Err(UpstreamError::refused(fault.code, &fault.message)),
             },
-            // A refusal of something that was not even read as a request has no id to name.
+            // A refusal of something that could not even be read as a request has no id.
             Envelope { id: None, method: None, error: Some(fault), .. } => {
                 Self::Answer { id: "null".to_owned(), outcome: Err(UpstreamError::refused(fault.code, &fault.message)) }
             }
@@ -88,12 +88,12 @@ struct Request<'a, P> {
     params: P,
 }
 
-/// The bytes of a request, or of a notification where there is no id.
+/// The bytes of a request, or of a notification if there is no id.
 pub(crate) fn request(id: Option<u64>, method: &str, params: impl Serialize) -> Vec<u8> {
     to_bytes(&Request { jsonrpc: "2.0", id, method, params })
 }
 
-/// The answer to a question of the upstream's: `ping` is answered, anything else is not offered.
+/// Our answer to a question from the upstream: `ping` is answered, anything else is not supported.
 pub(crate) fn answer(id: &RawValue, method: &str) -> Vec<u8> {
     #[derive(Serialize)]
     struct Answer<'a> {
@@ -105,7 +105,7 @@ pub(crate) fn answer(id: &RawValue, method: &str) -> Vec<u8> {
         error: Option<serde_json::Value>,
     }
     let is_ping = method == "ping";
-    let error = serde_json::json!({"code": -32601, "message": "this client offers nothing but ping"});
+    let error = serde_json::json!({"code": -32601, "message": "this client supports only ping"});
     let result = is_ping.then(|| serde_json::json!({}));
     to_bytes(&Answer { jsonrpc: "2.0", id, result, error: (!is_ping).then_some(error) })
 }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_of_an_upstream_are_cut() {
+    fn a_long_message_of_an_upstream_is_cut() {
         for chars in [500, 501] {
             let refused = UpstreamError::refused(1, &"é".repeat(chars));
             assert_eq!(refused, UpstreamError::Refused { code: 1, message: "é".repeat(500) }, "{chars}");

@@ -1,9 +1,9 @@
-//! Calling addresses that somebody else has chosen: an upstream that an admin named, a document that a stranger's client
-//! id points to.
+//! Calls URLs that somebody else chose: an upstream that an admin entered, a document that a stranger's client id points
+//! to.
 //!
-//! An address is judged where the connection is made, by the resolver that the connection itself uses: there is no moment
-//! between check and use in which a name could be pointed elsewhere. No redirect is followed, no proxy is asked, answers
-//! are read to a bound and calls end at a deadline.
+//! An address is checked where the connection is made, by the resolver that the connection itself uses: between check and
+//! use there is no moment in which a name could be pointed elsewhere. Redirects are not followed, proxies are not used,
+//! answers are read up to a limit, and calls end at a deadline.
 
 use std::collections::HashSet;
 use std::io;
@@ -21,74 +21,56 @@ use url::{Host, Url};
 
 use crate::address::is_public;
 
-/// How long making a connection may take, whatever the deadline of the call.
+/// How long connecting may take, whatever the deadline of the call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an idle connection is kept: short, because the address behind it is judged when it is made.
+/// How long an idle connection is kept: short, because its address was checked when it was made.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the operator may set.
 #[derive(Debug, Clone, Default)]
 pub struct OutgoingConfig {
-    /// Hosts that may lie anywhere and speak plain HTTP, as names or addresses.
+    /// Hosts that may be anywhere and use plain HTTP, as names or addresses.
     pub allowed_hosts: Vec<String>,
-    /// Certificates to trust beside the usual roots, in DER.
+    /// Certificates to trust in addition to the usual roots, in DER.
     pub trusted: Vec<Vec<u8>>,
 }
 
 impl OutgoingConfig {
-    /// Trusts the certificates of a PEM file too. Says what is wrong with it.
+    /// Also trusts the certificates of a PEM file. Returns what is wrong with it.
     pub fn trust_pem(&mut self, pem: &[u8]) -> Result<(), String> {
         let before = self.trusted.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| format!("a certificate can't be read: {error}"))?;
+            let certificate = certificate.map_err(|error| format!("can't read a certificate: {error}"))?;
             self.trusted.push(certificate.to_vec());
         }
-        if self.trusted.len() == before { Err("there is no certificate in it".to_owned()) } else { Ok(()) }
+        if self.trusted.len() == before { Err("it contains no certificate".to_owned()) } else { Ok(()) }
     }
 }
 
 /// Why nothing came back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OutgoingError {
-    /// The address is no web address that we call.
-    #[error("'{0}' is not an https address without user and password")]
+    /// Not a URL that we call.
+    #[error("'{0}' must be an https URL without user and password")]
     Url(String),
-    /// The host is not public, and not allowed.
-    #[error("'{0}' does not lie in the public internet, and the operator has not allowed it (outgoing.allowed_hosts)")]
+    #[error("'{0}' is not on the public internet, and the operator has not allowed it (outgoing.allowed_hosts)")]
     Closed(String),
-    /// The name leads nowhere, or nobody is there.
-    #[error("'{host}' can't be reached: {cause}")]
-    Unreachable {
-        /// The host.
-        host: String,
-        /// What was seen.
-        cause: String,
-    },
-    /// The answer points elsewhere.
-    #[error("'{0}' answered with a redirect, and none is followed")]
+    /// The name does not resolve, or nobody answers.
+    #[error("'{host}' is unreachable: {cause}")]
+    Unreachable { host: String, cause: String },
+    #[error("'{0}' answered with a redirect, which is not followed")]
     Redirect(String),
-    /// The answer is too long.
     #[error("the answer is larger than {bytes_max} bytes")]
-    TooLarge {
-        /// The bound.
-        bytes_max: usize,
-    },
-    /// It took too long.
+    TooLarge { bytes_max: usize },
     #[error("no answer within {seconds} s")]
-    TooSlow {
-        /// The deadline.
-        seconds: u64,
-    },
+    TooSlow { seconds: u64 },
 }
 
-/// Where names lead. Tests put their own in its place.
+/// Resolves names. Tests replace it.
 #[async_trait]
 pub trait Resolver: Send + Sync {
-    /// The addresses of a name.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The machine's own resolver.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
@@ -99,18 +81,15 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// An answer, read whole.
 #[derive(Debug, Clone)]
 pub struct Fetched {
-    /// The status.
     pub status: u16,
-    /// The type that it says it has.
+    /// Its declared content type.
     pub content_type: Option<String>,
-    /// The body.
     pub body: Bytes,
 }
 
-/// The way out.
+/// The client for outgoing calls.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     client: Client,
@@ -118,32 +97,32 @@ pub struct Outgoing {
 }
 
 impl Default for Outgoing {
-    /// To public addresses alone.
+    /// Only to public addresses.
     fn default() -> Self {
         Self::new(&OutgoingConfig::default()).expect("the built-in certificates make a client")
     }
 }
 
 impl Outgoing {
-    /// Makes the way out, with the machine's own resolver.
+    /// A client with the machine's own resolver.
     pub fn new(config: &OutgoingConfig) -> Result<Self, OutgoingError> {
         Self::with_resolver(config, Arc::new(SystemResolver))
     }
 
-    /// Makes the way out with another resolver.
+    /// A client with another resolver.
     pub fn with_resolver(config: &OutgoingConfig, resolver: Arc<dyn Resolver>) -> Result<Self, OutgoingError> {
         let allowed = Arc::new(config.allowed_hosts.iter().map(|host| plain(host)).collect::<HashSet<String>>());
         let judged = Judged { allowed: Arc::clone(&allowed), resolver };
         let unusable = |cause: &dyn std::fmt::Display| OutgoingError::Unreachable {
             host: "everything".to_owned(),
-            cause: format!("the client for outgoing calls can't be made: {cause}"),
+            cause: format!("can't set up the client for outgoing calls: {cause}"),
         };
         let tls = tls(&config.trusted).map_err(|error| unusable(&error))?;
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .dns_resolver(Arc::new(judged))
             .redirect(reqwest::redirect::Policy::none())
-            // A proxy would make the connection in our place, and look names up again.
+            // A proxy would connect in our place and resolve the name again.
             .no_proxy()
             .referer(false)
             .connect_timeout(CONNECT_TIMEOUT)
@@ -154,7 +133,7 @@ impl Outgoing {
         Ok(Self { client, allowed })
     }
 
-    /// Whether this address may be called, as far as the address alone tells: names are judged when they are resolved.
+    /// Whether this URL may be called, as far as the URL alone tells: names are checked when they are resolved.
     pub fn check(&self, url: &Url) -> Result<(), OutgoingError> {
         let host = url.host().ok_or_else(|| OutgoingError::Url(url.to_string()))?;
         let is_allowed = self.allowed.contains(&plain(&host.to_string()));
@@ -162,8 +141,8 @@ impl Outgoing {
         if !is_scheme_right || !url.username().is_empty() || url.password().is_some() {
             return Err(OutgoingError::Url(without_secrets(url)));
         }
-        // An address in place of a name never meets the resolver. Odd spellings of it (0x7f.1, 017700000001) have become
-        // plain ones when the URL was read.
+        // A literal address never reaches the resolver. Odd spellings (0x7f.1, 017700000001) were normalized when the URL was
+        // parsed.
         let literal = match host {
             Host::Domain(_) => return Ok(()),
             Host::Ipv4(address) => IpAddr::V4(address),
@@ -172,20 +151,20 @@ impl Outgoing {
         if is_allowed || is_public(literal) { Ok(()) } else { Err(OutgoingError::Closed(literal.to_string())) }
     }
 
-    /// A request to an address that passed [`Self::check`]. Send it with [`Self::send`], which knows its refusals.
+    /// A request to a URL that passed [`Self::check`]. Send it with [`Self::send`], which knows its errors.
     pub fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, OutgoingError> {
         self.check(url)?;
         Ok(self.client.request(method, url.clone()))
     }
 
-    /// The client itself, for a library that makes its own requests to this one address: it judges names, follows no
-    /// redirect and asks no proxy. It can't judge an address given as a number: hence the check, here.
+    /// The client itself, for a library that makes its own requests to this one URL: it checks names, follows no redirect and
+    /// uses no proxy. It can't check a literal address: hence the check here.
     pub fn client_for(&self, url: &Url) -> Result<Client, OutgoingError> {
         self.check(url)?;
         Ok(self.client.clone())
     }
 
-    /// Sends, and refuses redirects. The deadline ends the wait for the answer's head; [`read`] has one of its own.
+    /// Sends, and refuses redirects. The deadline covers the wait for the answer's head; [`read`] has its own.
     pub async fn send(&self, request: RequestBuilder, deadline: Duration) -> Result<Response, OutgoingError> {
         let sent = tokio::time::timeout(deadline, request.send()).await.map_err(|_| too_slow(deadline))?;
         let response = sent.map_err(|error| explain(&error, deadline))?;
@@ -195,7 +174,7 @@ impl Outgoing {
         Ok(response)
     }
 
-    /// Gets an address, whole, within a bound and a deadline for everything together.
+    /// Fetches a URL completely, within a size limit and one deadline for everything.
     pub async fn fetch(
         &self,
         url: &Url,
@@ -215,9 +194,9 @@ impl Outgoing {
     }
 }
 
-/// Reads an answer's body to its end, but no further than a bound and no longer than a deadline.
+/// Reads the body of an answer, up to a size limit and a deadline.
 pub async fn read(mut response: Response, bytes_max: usize, deadline: Duration) -> Result<Bytes, OutgoingError> {
-    // What an answer says of its length is worth refusing for, and never worth believing.
+    // A declared length is enough to refuse an answer, but never to trust it.
     if response.content_length().is_some_and(|length| length > bytes_max as u64) {
         return Err(OutgoingError::TooLarge { bytes_max });
     }
@@ -234,7 +213,7 @@ pub async fn read(mut response: Response, bytes_max: usize, deadline: Duration) 
     tokio::time::timeout(deadline, whole).await.map_err(|_| too_slow(deadline))?
 }
 
-/// Resolves names and lets only those through that lie in the public internet, or are allowed.
+/// Resolves names and passes only addresses that are public or allowed.
 struct Judged {
     allowed: Arc<HashSet<String>>,
     resolver: Arc<dyn Resolver>,
@@ -246,7 +225,7 @@ impl Resolve for Judged {
         Box::pin(async move {
             let host = name.as_str();
             let addresses = resolver.resolve(host).await?;
-            // One address inside is enough: a name that leads both ways is a mistake or an attack.
+            // One internal address is enough: a name that points both ways is a mistake or an attack.
             let is_closed = !allowed.contains(&plain(host)) && !addresses.iter().all(|address| is_public(*address));
             if is_closed {
                 return Err(OutgoingError::Closed(host.to_owned()).into());
@@ -266,7 +245,7 @@ fn tls(trusted: &[Vec<u8>]) -> Result<rustls::ClientConfig, rustls::Error> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// A host as it is compared: small letters, no brackets, no dot at the end.
+/// A host in comparable form: lowercase, no brackets, no trailing dot.
 fn plain(host: &str) -> String {
     host.trim().trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase()
 }
@@ -275,7 +254,7 @@ fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-/// The address as it may stand in a message: what comes before an @ or after a ? may be a secret.
+/// A URL that may appear in a message: the parts before an @ or after a ? may be secret.
 fn without_secrets(url: &Url) -> String {
     format!("{}://{}{}", url.scheme(), host_of(url), url.path())
 }
@@ -284,7 +263,7 @@ fn too_slow(deadline: Duration) -> OutgoingError {
     OutgoingError::TooSlow { seconds: deadline.as_secs().max(1) }
 }
 
-/// What went wrong, with our own refusal found again among the causes.
+/// What went wrong; our own refusal is recovered from the chain of causes.
 fn explain(error: &reqwest::Error, deadline: Duration) -> OutgoingError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     let mut innermost = String::new();

@@ -1,18 +1,17 @@
-//! What a tool answered: the upstream's own bytes.
+//! A tool's answer: the upstream's own bytes.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::UpstreamError;
 
-/// A result as it came.
+/// A result as received.
 #[derive(Debug, Clone)]
 pub struct ToolResult {
     /// For readers of text; a list.
     pub content: Box<RawValue>,
     /// For machines.
     pub structured_content: Option<Box<RawValue>>,
-    /// Whether the tool failed.
     pub is_error: bool,
 }
 
@@ -30,14 +29,14 @@ struct Read<'a> {
 
 impl ToolResult {
     pub(crate) fn read(answer: &RawValue) -> Result<Self, UpstreamError> {
-        let no_result = UpstreamError::Garbled("it is no result of a tool");
+        let no_result = UpstreamError::Garbled("it is not a tool result");
         let read: Read<'_> = serde_json::from_str(answer.get()).map_err(|_| no_result.clone())?;
         if read.result_type.is_some_and(|kind| kind != "complete") {
             return Err(UpstreamError::AsksBack);
         }
         let content = match (read.content, read.structured_content) {
             (Some(content), _) if content.get().starts_with('[') => content.to_owned(),
-            // Clients want a list even where the upstream answers for machines alone.
+            // Clients expect a list even if the upstream answers only for machines.
             (None, Some(_)) => RawValue::from_string("[]".to_owned()).map_err(|_| no_result)?,
             _ => return Err(no_result),
         };
@@ -67,9 +66,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_is_said_to_be_none() {
+    fn anything_but_a_result_is_refused() {
         for text in ["{}", "7", "[]", r#"{"content":"x"}"#, r#"{"content":{}}"#, r#"{"content":[],"isError":"no"}"#] {
-            assert_eq!(read(text), Err(UpstreamError::Garbled("it is no result of a tool")), "{text}");
+            assert_eq!(read(text), Err(UpstreamError::Garbled("it is not a tool result")), "{text}");
         }
         assert_eq!(read(r#"{"resultType":"input_required"}"#), Err(UpstreamError::AsksBack));
     }

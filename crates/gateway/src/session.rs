@@ -1,7 +1,7 @@
-//! A conversation with one upstream: finding out which era of the protocol it speaks, then asking.
+//! A session with one upstream: find out which era of the protocol it speaks, then make requests.
 //!
-//! Over HTTP the modern way is tried first, because it needs no session; whoever does not know it is greeted the old way.
-//! Over stdio the old greeting comes first: every program knows it, and some never answer anything before it.
+//! Over HTTP, the modern way is tried first, because it needs no session; if the upstream does not know it, the legacy
+//! handshake follows. Over stdio, the legacy handshake comes first: every program knows it, and some answer nothing before it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +16,9 @@ use crate::stdio::StdioWire;
 use crate::tool::UpstreamTool;
 use crate::{ToolResult, UpstreamError};
 
-/// The most tools that one upstream may offer.
+/// Maximum number of tools per upstream.
 pub const TOOLS_MAX: usize = 512;
-/// The most pages that its list may have.
+/// Maximum number of pages of its tool list.
 const PAGES_MAX: usize = 32;
 
 pub(crate) enum Wire {
@@ -26,16 +26,16 @@ pub(crate) enum Wire {
     Stdio(Arc<StdioWire>),
 }
 
-/// Who was met.
+/// Who answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// The protocol revision agreed on.
+    /// The negotiated protocol revision.
     pub version: &'static str,
-    /// What the upstream calls itself.
+    /// The upstream's name for itself.
     pub server: String,
 }
 
-/// A conversation that has begun.
+/// A session that has been initialized.
 pub(crate) struct Session {
     wire: Wire,
     next_id: AtomicU64,
@@ -55,14 +55,14 @@ struct Greeting<'a> {
 }
 
 impl Session {
-    /// Greets an upstream.
+    /// Initializes a session.
     pub(crate) async fn open(wire: Wire) -> Result<Self, UpstreamError> {
         let mut session =
             Self { wire, next_id: AtomicU64::new(1), hello: Hello { version: "", server: String::new() } };
         session.hello = match session.wire {
             Wire::Http(_) => match session.discover().await {
                 Ok(hello) => hello,
-                Err(error) if is_worth_the_old_way(&error) => session.initialize().await?,
+                Err(error) if may_speak_legacy(&error) => session.initialize().await?,
                 Err(error) => return Err(error),
             },
             Wire::Stdio(_) => match session.initialize().await {
@@ -74,7 +74,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The modern greeting: asks what is spoken, and changes nothing.
+    /// The modern handshake: asks for supported versions and changes nothing.
     async fn discover(&self) -> Result<Hello, UpstreamError> {
         let answer = self.ask_modern("server/discover", Map::new(), None).await?;
         let greeting = read_greeting(&answer)?;
@@ -84,7 +84,7 @@ impl Session {
         Ok(Hello { version: MODERN_VERSION, server: server_name(&greeting) })
     }
 
-    /// The old greeting.
+    /// The legacy handshake.
     async fn initialize(&self) -> Result<Hello, UpstreamError> {
         let params = json!({
             "protocolVersion": LEGACY_DEFAULT, "capabilities": {},
@@ -94,8 +94,7 @@ impl Session {
         let greeting = read_greeting(&answer)?;
         let said = greeting.version.as_deref().unwrap_or_default();
         let version = LEGACY_VERSIONS.into_iter().find(|version| *version == said);
-        let version =
-            version.ok_or(UpstreamError::Garbled("it speaks no revision of the protocol that is known here"))?;
+        let version = version.ok_or(UpstreamError::Garbled("it speaks no protocol revision that is supported here"))?;
         let hello = Hello { version, server: server_name(&greeting) };
         let initialized = crate::message::request(None, "notifications/initialized", json!({}));
         match &self.wire {
@@ -118,12 +117,12 @@ impl Session {
         }
     }
 
-    /// Whether a refusal may mean that the upstream has forgotten us, so that greeting it again would help.
+    /// Whether a refusal may mean that the upstream has forgotten the session, so that a new handshake would help.
     pub(crate) fn may_be_forgotten(&self, error: &UpstreamError) -> bool {
         let Wire::Http(wire) = &self.wire else { return false };
         let is_refusal = match error {
             UpstreamError::Status { status } => matches!(status, 400 | 404),
-            // What a server says of a session that it does not know comes with codes of its own.
+            // Servers answer an unknown session with codes of their own.
             UpstreamError::Refused { code, .. } => matches!(code, -32000 | -32001),
             _ => false,
         };
@@ -173,7 +172,7 @@ impl Session {
             Wire::Http(wire) => wire.send(Sent { id: Some(id), body, mirror }).await?,
             Wire::Stdio(wire) => wire.send(Some(id), &body).await?,
         };
-        answer.ok_or(UpstreamError::Garbled("it holds no answer"))
+        answer.ok_or(UpstreamError::Garbled("it contains no answer"))
     }
 
     /// All tools, page by page.
@@ -189,9 +188,9 @@ impl Session {
             let params = cursor.iter().map(|cursor| ("cursor".to_owned(), json!(cursor))).collect();
             let answer = self.ask("tools/list", params, None).await?;
             let page: Page =
-                serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("it is no list of tools"))?;
+                serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("it is not a list of tools"))?;
             for tool in page.tools.into_iter().filter_map(UpstreamTool::parse) {
-                // The first of a name counts: a second one could only be meant to be taken for it.
+                // The first tool of a name counts: a second one could only be meant to be mistaken for it.
                 if tools.iter().all(|known| known.name() != tool.name()) {
                     tools.push(tool);
                 }
@@ -207,7 +206,6 @@ impl Session {
         Err(UpstreamError::TooManyPages { pages_max: PAGES_MAX })
     }
 
-    /// Calls a tool.
     pub(crate) async fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Result<ToolResult, UpstreamError> {
         let params = [("name", json!(tool)), ("arguments", json!(arguments))];
         let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -216,9 +214,9 @@ impl Session {
     }
 }
 
-/// Whatever an upstream of the old days may say to a request that it does not know. What shows that nobody is there, or
-/// that the credential is wrong, would only show a second time.
-fn is_worth_the_old_way(error: &UpstreamError) -> bool {
+/// Whatever a legacy upstream may answer to an unknown request. If nobody answers or the credential is wrong, trying the
+/// legacy handshake would only fail again.
+fn may_speak_legacy(error: &UpstreamError) -> bool {
     matches!(
         error,
         UpstreamError::Refused { .. }
@@ -229,7 +227,7 @@ fn is_worth_the_old_way(error: &UpstreamError) -> bool {
 }
 
 fn read_greeting(answer: &RawValue) -> Result<Greeting<'_>, UpstreamError> {
-    serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("its greeting can't be read"))
+    serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("its initialize answer can't be read"))
 }
 
 fn server_name(greeting: &Greeting<'_>) -> String {

@@ -1,9 +1,9 @@
-//! Server-sent events, as far as answers come in them: bytes in, the data of whole events out.
+//! Server-sent events, as far as answers use them: bytes in, the data of complete events out.
 
-/// A stream being read. It holds at most what has come of the event that is not whole yet.
+/// A stream being read. It buffers only the incomplete event.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// The line that is not whole yet.
+    /// The incomplete line.
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -11,11 +11,11 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Takes in bytes and hands out the data of every event that they completed.
+    /// Takes bytes and returns the data of every event they complete.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut whole = Vec::new();
         for &byte in bytes {
-            // Lines end with LF, CR or both, and both is one end.
+            // Lines end with LF, CR or CRLF; CRLF is one line end.
             let is_second_half = self.was_carriage_return && byte == b'\n';
             self.was_carriage_return = byte == b'\r';
             match byte {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_as_the_standard_has_them() {
+    fn events_are_read_as_the_standard_says() {
         assert_eq!(events(b"data: a\n\n"), ["a"]);
         assert_eq!(events(b"event: message\r\nid: 1\r\ndata:a\r\n\r\ndata: b\r\rdata: c\n\n"), ["a", "b", "c"]);
         assert_eq!(events(b"data: a\ndata:  b\ndata\n\n"), ["a\n b\n"]);

@@ -1,6 +1,6 @@
 //! A local command that speaks MCP: one message per line on its standard input and output.
 //!
-//! It is started without our environment: what stands there is ours, the encryption key among it.
+//! It does not inherit our environment, which contains secrets such as the encryption key.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -17,12 +17,12 @@ use tokio::sync::oneshot;
 use crate::message::{self, ENVELOPE_BYTES_MAX, Incoming};
 use crate::{Limits, UpstreamError};
 
-/// What of our environment a command gets: where programs, files and words are.
+/// What a command inherits from our environment: where programs and files are, and the language.
 const KEPT_VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"];
 
-/// How much a command may say between two answers: notices, questions and words for people.
+/// How much a command may print between two answers: notifications, questions and text for people.
 const NOISE_BYTES_MAX: usize = 4 << 20;
-/// How long a command may take to read the answer to a question of its own.
+/// How long a command may take to read the answer to its own question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<Result<Box<RawValue>, UpstreamError>>>>>;
@@ -46,7 +46,7 @@ impl StdioWire {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(kept_environment());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        // A group of its own: what the command starts ends with it.
+        // A process group of its own: what the command starts ends with it.
         command.process_group(0);
         let failed = |error: std::io::Error| UpstreamError::NotStarted(format!("{program}: {error}"));
         let mut child = command.spawn().map_err(failed)?;
@@ -72,7 +72,7 @@ impl StdioWire {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Sends and waits for the answer with this id; without an id there is none.
+    /// Sends a message and waits for the answer with this id; without an id there is none.
     pub(crate) async fn send(&self, id: Option<u64>, body: &[u8]) -> Result<Option<Box<RawValue>>, UpstreamError> {
         let Some(id) = id else {
             self.write(body).await?;
@@ -94,7 +94,7 @@ impl StdioWire {
 
     async fn write(&self, body: &[u8]) -> Result<(), UpstreamError> {
         let mut input = self.input.lock().await;
-        // Whoever went away in the middle of a line left half of it behind, and nothing sensible can follow.
+        // A caller that went away in the middle of a line left half of it behind; nothing sensible can follow.
         if input.is_torn {
             self.has_ended.store(true, Ordering::Release);
             return Err(UpstreamError::Ended);
@@ -115,13 +115,13 @@ impl Drop for StdioWire {
     }
 }
 
-/// Where the command listens.
+/// The command's standard input.
 struct Input {
     stdin: ChildStdin,
     is_torn: bool,
 }
 
-/// A place in the list of those who wait, given up when the caller goes away.
+/// A place in the list of waiting callers, given up when the caller goes away.
 struct Place {
     waiting: Waiting,
     id: String,
@@ -133,20 +133,20 @@ impl Drop for Place {
     }
 }
 
-/// The command's processes.
+/// The command's process group.
 struct Group(Option<u32>);
 
 impl Group {
     fn kill(&self) {
         let pid = self.0.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = pid {
-            // The group may be gone already, and then there is nothing to do.
+            // The group may be gone already; then there is nothing to do.
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// Reads what the command says until it ends, or says more in one line than anybody may.
+/// Reads what the command prints until it ends, or prints more on one line than allowed.
 struct Reader {
     wire: std::sync::Weak<StdioWire>,
     waiting: Waiting,
@@ -162,7 +162,7 @@ impl Reader {
         for (_, answered) in waiting {
             let _ = answered.send(Err(fault.clone()));
         }
-        // Ends what is left of it: a command that talks too much, or closed its output and lingers.
+        // Ends what is left of it: a command that prints too much, or that closed its output and lingers.
         Group(child.id()).kill();
         drop(child);
     }
@@ -189,13 +189,13 @@ impl Reader {
                 line.clear();
             }
             if noise_bytes > NOISE_BYTES_MAX {
-                return UpstreamError::Garbled("it talks without end and answers nothing");
+                return UpstreamError::Garbled("it keeps sending messages without answering");
             }
         }
     }
 
-    /// Takes in a line, and says whether there was an answer in it that somebody waited for: answers to nothing are noise
-    /// too. What is no message is passed over: programs print greetings.
+    /// Handles a line, and returns whether it contained an answer that somebody waited for: unexpected answers are noise too.
+    /// Anything that is not a message is ignored: programs print greetings.
     async fn take(&self, line: &[u8]) -> bool {
         let mut is_answer = false;
         for incoming in message::read(line).unwrap_or_default() {
@@ -209,7 +209,7 @@ impl Reader {
                 }
                 Incoming::Question { id, method } => {
                     if let Some(wire) = self.wire.upgrade() {
-                        // A command that asks and does not listen must not keep us here.
+                        // A command that asks and does not listen must not block us.
                         let answer = message::answer(&id, &method);
                         let _ = tokio::time::timeout(QUESTION_TIMEOUT, wire.write(&answer)).await;
                     }

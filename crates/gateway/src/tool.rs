@@ -1,23 +1,22 @@
-//! A tool as its upstream describes it, and the hash by which a change of that description is seen.
+//! A tool as its upstream describes it, and the hash that reveals a changed description.
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// The parts of a description that agents read or act on. Whatever else an upstream says of a tool is left out, and may
+/// The parts of a description that agents read or act on. Anything else an upstream says about a tool is dropped and may
 /// change freely.
 const PARTS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
-/// Longer names than this are no names, and not kept.
+/// A longer name is not kept.
 const NAME_BYTES_MAX: usize = 256;
 
-/// A description.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpstreamTool {
     members: Map<String, Value>,
 }
 
 impl UpstreamTool {
-    /// Reads a description; `None` where it has no name that could be shown.
+    /// Parses a description; `None` if it has no usable name.
     pub(crate) fn parse(value: Value) -> Option<Self> {
         let Value::Object(mut members) = value else { return None };
         members.retain(|name, value| PARTS.contains(&name.as_str()) && !value.is_null());
@@ -26,39 +25,36 @@ impl UpstreamTool {
         is_name.then_some(Self { members })
     }
 
-    /// Reads a description as it was kept.
+    /// Reads a stored description.
     pub fn from_definition(definition: &str) -> Option<Self> {
         Self::parse(serde_json::from_str(definition).ok()?)
     }
 
-    /// The description as it is to be kept: the members in the upstream's own order.
+    /// The description to store: the members in the upstream's order.
     pub fn definition(&self) -> String {
         Value::Object(self.members.clone()).to_string()
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         self.text("name").unwrap_or_default()
     }
 
-    /// What people read: the title, or what older revisions have in its place, or the name.
+    /// The title for people, or what older revisions have in its place, or the name.
     pub fn title(&self) -> &str {
         let annotated = || self.members.get("annotations")?.get("title")?.as_str();
         let title = self.text("title").or_else(annotated).filter(|title| !title.trim().is_empty());
         title.unwrap_or_else(|| self.name())
     }
 
-    /// What it says it does.
     pub fn description(&self) -> &str {
         self.text("description").unwrap_or_default()
     }
 
-    /// The schema of its arguments.
     pub fn input_schema(&self) -> Option<&Value> {
         self.members.get("inputSchema")
     }
 
-    /// Whether the upstream says that it changes nothing. Anything but a plain `true` is a no.
+    /// Whether the upstream says that it changes nothing. Anything but a plain `true` means no.
     pub fn is_read_only(&self) -> bool {
         let hint = self.members.get("annotations").and_then(|annotations| annotations.get("readOnlyHint"));
         hint == Some(&Value::Bool(true))
@@ -140,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_what_nobody_reads_do_not() {
+    fn order_and_unread_parts_do_not_change_the_hash() {
         let reordered = r#"{"annotations":{"title":"Old","readOnlyHint":true},"icons":[1],"outputSchema":null,
             "inputSchema":{"properties":{"at":{"type":"integer"},"path":{"type":"string"}},"type":"object"},
             "description":"Reads a file.","title":"Read","name":"read"}"#;

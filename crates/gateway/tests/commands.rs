@@ -1,4 +1,4 @@
-//! What a local command may say, and for how long it runs: real programs, which play what a test has written down.
+//! What a local command may print, and how long it runs: real programs that play a script.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ const NOISE_BYTES_MAX: usize = 4 << 20;
 /// The largest answer, and what may come around it.
 const LINE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
 const TOO_LARGE: UpstreamError = UpstreamError::TooLarge { bytes_max: 1 << 20 };
-const TOO_LOUD: UpstreamError = UpstreamError::Garbled("it talks without end and answers nothing");
+const TOO_LOUD: UpstreamError = UpstreamError::Garbled("it keeps sending messages without answering");
 
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#;
 
-/// Greets, is told that it was heard, and answers one question with whatever stands in the files beside it; then it waits
-/// until nobody writes to it any more.
+/// Answers the handshake, then answers one question with whatever is in the files next to it, then waits until its input
+/// ends.
 const SCRIPT: &str = r#"
     echo $$ > "$0/pid"
     read -r _; cat "$0/greeting"
@@ -55,12 +55,12 @@ impl Play {
     fn is_running(&self) -> bool {
         let pid = std::fs::read_to_string(self.folder.path().join("pid")).expect("it was started");
         let state = std::fs::read_to_string(PathBuf::from("/proc").join(pid.trim()).join("stat")).unwrap_or_default();
-        // What has ended and was not collected yet is a zombie.
+        // A process that has ended and was not collected yet is a zombie.
         !state.is_empty() && !state.contains(") Z ")
     }
 }
 
-/// Lines of so many bytes together, of which none is an answer to us.
+/// Lines of this many bytes in total, none of them an answer to us.
 fn noise(line: &str, bytes: usize) -> String {
     let line = format!("{line}\n");
     let mut text = line.repeat(bytes / line.len() - 1);
@@ -78,7 +78,7 @@ const KINDS: [&str; 4] = [
 ];
 
 #[tokio::test]
-async fn noise_before_the_first_answer_is_borne_up_to_its_bound() {
+async fn noise_before_the_first_answer_is_tolerated_up_to_its_limit() {
     for kind in KINDS {
         let greeting = |bytes: usize| format!("{}{GREETING}\n", noise(kind, bytes));
         let list = format!("{LIST}\n");
@@ -88,23 +88,23 @@ async fn noise_before_the_first_answer_is_borne_up_to_its_bound() {
 }
 
 #[tokio::test]
-async fn an_answer_begins_the_count_of_noise_anew() {
+async fn an_answer_resets_the_count_of_noise() {
     let greeting = format!("{}{GREETING}\n", noise(KINDS[0], NOISE_BYTES_MAX));
     let list = |bytes: usize| format!("{}{LIST}\n", noise(KINDS[0], bytes));
     assert_eq!(Play::write(&greeting, &list(NOISE_BYTES_MAX), "").perform().await, Ok(0));
     assert_eq!(Play::write(&greeting, &list(NOISE_BYTES_MAX + 1), "").perform().await, Err(TOO_LOUD));
 }
 
-/// Nobody reads it, so nobody counts it; and a program that says much there must not wait for a reader.
+/// Nobody reads it, so nobody counts it; and a program that prints much there must not block on a reader.
 #[tokio::test]
-async fn standard_error_is_no_noise() {
+async fn standard_error_does_not_count_as_noise() {
     let aside = noise(KINDS[0], 4 * NOISE_BYTES_MAX);
     let play = Play::write(&format!("{GREETING}\n"), &format!("{LIST}\n"), &aside);
     assert_eq!(play.perform().await, Ok(0));
 }
 
 #[tokio::test]
-async fn a_line_is_read_up_to_its_bound() {
+async fn a_line_is_read_up_to_its_limit() {
     let list = |bytes: usize| format!("{LIST}{}\n", " ".repeat(bytes - LIST.len() - 1));
     let greeting = format!("{GREETING}\n");
     assert_eq!(Play::write(&greeting, &list(LINE_BYTES_MAX), "").perform().await, Ok(0));
@@ -125,7 +125,7 @@ async fn a_commands_answer_is_passed_on_up_to_its_limit() {
 }
 
 #[tokio::test]
-async fn a_command_that_nobody_uses_ends_by_itself() {
+async fn an_unused_command_is_stopped() {
     let limits = Limits { idle_max: Duration::from_secs(2), ..Limits::default() };
     let play = Play::write(&format!("{GREETING}\n"), &format!("{LIST}\n"), "").within(limits);
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! What an upstream at a web address may send: each bound is met exactly, and passed by one.
+//! What an upstream at a URL may send: each limit is tested exactly and one past it.
 
 use jiff::Timestamp;
 use mnemon_gateway::{Gateway, Limits, Outgoing, OutgoingConfig, Target, Upstream, UpstreamError};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 const TRANSPORT_BYTES_MAX: usize = (1 << 20) + (64 << 10);
 const TOO_LARGE: UpstreamError = UpstreamError::TooLarge { bytes_max: 1 << 20 };
 
-/// An upstream and the gateway that leads to it.
+/// An upstream and a gateway to it.
 struct Meeting {
     upstream: TestUpstream,
     gateway: Gateway,
@@ -66,7 +66,7 @@ async fn tools_are_counted_over_all_pages() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_session_is_taken_up_to_its_bound() {
+async fn a_session_id_is_accepted_up_to_its_limit() {
     let meeting = Meeting::arrange().await;
     meeting.upstream.set_session_bytes_min(1_024);
     assert_eq!(meeting.list().await, Ok(vec!["echo".to_owned(), "write".to_owned()]));
@@ -75,7 +75,7 @@ async fn the_name_of_a_session_is_taken_up_to_its_bound() {
 
     let meeting = Meeting::arrange().await;
     meeting.upstream.set_session_bytes_min(1_025);
-    let too_long = UpstreamError::Garbled("the name of its session is longer than 1024 bytes");
+    let too_long = UpstreamError::Garbled("its session id is longer than 1024 bytes");
     assert_eq!(meeting.list().await, Err(too_long));
     let sessions =
         meeting.upstream.recorded().into_iter().filter(|request| !request.header("mcp-session-id").is_empty());
@@ -83,15 +83,15 @@ async fn the_name_of_a_session_is_taken_up_to_its_bound() {
 }
 
 #[tokio::test]
-async fn an_answers_envelope_is_read_up_to_its_bound() {
+async fn an_answers_envelope_is_read_up_to_its_limit() {
     let meeting = Meeting::arrange().await;
     assert_eq!(meeting.call(Trick::Padded(TRANSPORT_BYTES_MAX)).await, Ok(()));
     assert_eq!(meeting.call(Trick::Padded(TRANSPORT_BYTES_MAX + 1)).await, Err(TOO_LARGE));
 }
 
-/// The bytes after the answer arrive together with it or later, as the network likes; that must not decide.
+/// The bytes after the answer may arrive together with it or later; that must not matter.
 #[tokio::test]
-async fn a_stream_is_read_up_to_its_bound_whatever_comes_after_the_answer() {
+async fn a_stream_is_read_up_to_its_limit_whatever_comes_after_the_answer() {
     let meeting = Meeting::arrange().await;
     for _ in 0..4 {
         assert_eq!(meeting.call(Trick::PaddedEvents(TRANSPORT_BYTES_MAX)).await, Ok(()));
@@ -100,7 +100,7 @@ async fn a_stream_is_read_up_to_its_bound_whatever_comes_after_the_answer() {
 }
 
 #[tokio::test]
-async fn sixteen_questions_are_answered_and_the_seventeenth_is_passed_over() {
+async fn sixteen_questions_are_answered_and_the_seventeenth_is_ignored() {
     for (asked, answered) in [(16, 16), (17, 16)] {
         let meeting = Meeting::arrange().await;
         assert_eq!(meeting.call(Trick::Questions(asked)).await, Ok(()), "the answer is found after {asked} questions");

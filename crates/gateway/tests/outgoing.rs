@@ -1,4 +1,4 @@
-//! What may be called, shown with a real site on loopback and with names that lead where a test says.
+//! What may be called, shown with a real site on loopback and names that point where the test says.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,12 +13,12 @@ use mnemon_testkit::{Page, Web};
 use url::Url;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// Public, and nobody's answer is waited for.
+/// Public, but nobody waits for its answer.
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(8, 8, 4, 4));
 const SOON: Duration = Duration::from_secs(5);
 const KIB_64: usize = 64 << 10;
 
-/// Names that lead to what each look gives; the last answer stays.
+/// Names with the answer of each look-up; the last one repeats.
 #[derive(Default)]
 struct Names {
     answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
@@ -55,7 +55,7 @@ async fn get(outgoing: &Outgoing, url: &str) -> Result<String, OutgoingError> {
 }
 
 #[tokio::test]
-async fn an_allowed_host_is_reached_wherever_it_lies() {
+async fn an_allowed_host_is_reached_wherever_it_is() {
     let web = Web::start(&["inside.example"]).await;
     web.put("/a", Page::Json("{}".to_owned()));
     let names = || Names::of([("inside.example", vec![vec![LOOPBACK]])]);
@@ -113,17 +113,17 @@ async fn addresses_in_every_spelling_are_refused_before_any_connection() {
 }
 
 #[tokio::test]
-async fn a_name_with_one_address_inside_is_refused_whole() {
+async fn a_name_with_one_internal_address_is_refused() {
     let web = Web::start(&["two.example"]).await;
     let names = Names::of([("two.example", vec![vec![ELSEWHERE, LOOPBACK]])]);
     let refused = get(&outgoing(&web, &[], names), &web.url("two.example", "/a")).await;
     assert_eq!(refused, Err(OutgoingError::Closed("two.example".to_owned())));
 }
 
-/// The DNS-change attack: the first look is harmless, every later one leads inside. There is one look for each connection,
-/// and it is the one that is judged.
+/// DNS rebinding: the first look-up is harmless, every later one points inside. Each connection makes one look-up, and that
+/// one is checked.
 #[tokio::test]
-async fn a_name_that_changes_between_looks_never_leads_inside() {
+async fn a_name_that_changes_between_look_ups_never_leads_inside() {
     let web = Web::start(&["changing.example"]).await;
     web.put("/a", Page::Json("{}".to_owned()));
     let names = Names::of([("changing.example", vec![vec![ELSEWHERE], vec![LOOPBACK]])]);
@@ -152,7 +152,7 @@ async fn no_redirect_is_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_to_its_bound_and_not_a_byte_further() {
+async fn an_answer_is_read_up_to_its_limit_and_not_a_byte_further() {
     let web = Web::start(&["inside.example"]).await;
     let open = outgoing(&web, &["inside.example"], Names::of([("inside.example", vec![vec![LOOPBACK]])]));
     let url = web.url("inside.example", "/long");
@@ -196,7 +196,7 @@ async fn only_https_without_user_and_password_is_called() {
 }
 
 #[tokio::test]
-async fn a_certificate_for_another_name_is_no_answer() {
+async fn a_certificate_for_another_name_is_refused() {
     let web = Web::start(&["inside.example"]).await;
     web.put("/a", Page::Json("{}".to_owned()));
     let open = outgoing(&web, &["other.example"], Names::of([("other.example", vec![vec![LOOPBACK]])]));

@@ -1,5 +1,5 @@
-//! JSON as we accept it: bounded in depth and in the number of values, without repeated keys. A repeated key means that two readers of the same
-//! bytes may see two different requests, so it is an error and not a matter of taste.
+//! JSON as we accept it: limited in depth and in the number of values, without repeated keys. With a repeated key, two
+//! readers of the same bytes may see two different requests, so it is an error and not a matter of taste.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,22 +7,22 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Bytes from which on the values of a text are counted before any is kept: in fewer there can't be many.
+/// From this many bytes on, values are counted before any is kept: a shorter text can't contain many.
 const COUNTED_BYTES_MIN: usize = 32 << 10;
 
-/// Why bytes are not JSON that we accept.
+/// Why bytes are not acceptable JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidJson(String);
 
-/// Reads one JSON value that nests at most `depth_max` deep, has at most `values_max` values (members and items of every
-/// level together) and repeats no key.
+/// Parses one JSON value that is nested at most `depth_max` deep, has at most `values_max` values (counting members and
+/// items of every level) and repeats no key.
 ///
-/// A value of two bytes takes some eighty once it is read: a megabyte of them would take forty. So a long text is counted
-/// first, and one that has too many is refused before it takes any memory.
+/// A value of two bytes takes about eighty in memory: a megabyte of them would take forty. So a long text is counted first,
+/// and one with too many values is refused before it takes any memory.
 pub fn parse(bytes: &[u8], depth_max: usize, values_max: usize) -> Result<Value, InvalidJson> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| InvalidJson(format!("the body is not valid UTF-8 (byte {} is wrong)", error.valid_up_to())))?;
+        .map_err(|error| InvalidJson(format!("the body is not valid UTF-8 (at byte {})", error.valid_up_to())))?;
     if text.len() >= COUNTED_BYTES_MIN {
         read(text, depth_max, values_max, false)?;
     }
@@ -44,7 +44,7 @@ struct Strict<'a> {
     depth_max: usize,
     values_left: &'a Cell<usize>,
     values_max: usize,
-    /// Whether the value is wanted, or only known to be one.
+    /// Whether the value is kept, or only counted.
     keeps: bool,
 }
 
@@ -53,7 +53,7 @@ impl Strict<'_> {
         let depth_left = self
             .depth_left
             .checked_sub(1)
-            .ok_or_else(|| E::custom(format!("the JSON nests deeper than {} levels", self.depth_max)))?;
+            .ok_or_else(|| E::custom(format!("the JSON is nested deeper than {} levels", self.depth_max)))?;
         Ok(Self { depth_left, ..self })
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn depth_is_bounded_at_the_limit_and_not_before() {
         assert!(parse(nested(64).as_bytes(), 64).is_ok());
         let error = parse(nested(65).as_bytes(), 64).unwrap_err().to_string();
-        assert!(error.starts_with("the JSON nests deeper than 64 levels"), "{error}");
+        assert!(error.starts_with("the JSON is nested deeper than 64 levels"), "{error}");
         assert!(parse(nested(500_000).as_bytes(), 64).is_err());
     }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_read_whole_and_as_strictly_as_a_short_one() {
+    fn a_long_text_is_read_completely_and_as_strictly_as_a_short_one() {
         let long = "x".repeat(COUNTED_BYTES_MIN);
         let text = format!(r#"{{"a":"{long}","b":[1,{{"c":null}}]}}"#);
         assert_eq!(parse(text.as_bytes(), 64).unwrap(), serde_json::from_str::<Value>(&text).unwrap());
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Found by fuzzing: without exact reading, a number came back with another last digit.
+    /// Found by fuzzing: without exact parsing, a number came back with another last digit.
     #[test]
     fn a_number_is_read_as_it_was_written() {
         for number in ["5.999999999999998e+225", "0.87", "1.7976931348623157e308", "-1e-7", "123456789012345678"] {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_keys_broken_texts_and_rests_are_refused() {
+    fn repeated_keys_broken_texts_and_trailing_bytes_are_refused() {
         for bad in [
             r#"{"a":1,"a":2}"#,
             r#"{"a":{"b":1,"b":1}}"#,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The id of a request: a string or an integer, echoed as it came.
+/// The id of a request: a string or an integer, returned unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct RequestId(Value);
@@ -18,49 +18,39 @@ impl RequestId {
     }
 }
 
-/// What one POST carried.
+/// What one POST contained.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
-    /// Something that wants an answer.
+    /// Needs an answer.
     Request {
-        /// Its id.
         id: RequestId,
-        /// The method.
         method: String,
         /// The parameters; not yet known to be an object.
         params: Option<Value>,
     },
-    /// Something that wants none.
-    Notification {
-        /// The method.
-        method: String,
-    },
+    /// Needs no answer.
+    Notification { method: String },
     /// An answer to a question that we never ask.
     Response,
 }
 
-/// Why a JSON value is no JSON-RPC message.
+/// Why a JSON value is not a JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidMessage {
-    /// An array.
     #[error("batches are not supported; send one request per POST")]
     Batch,
-    /// Neither object nor array.
     #[error("the body must be a JSON-RPC object")]
     NoObject,
-    /// `jsonrpc` is missing or another version.
     #[error("jsonrpc must be \"2.0\"")]
     Version,
-    /// The id is null, a fraction, a boolean or a structure.
+    /// The id is null, a fraction, a boolean, an array or an object.
     #[error("id must be a string or an integer")]
     Id,
-    /// The method is missing or no string.
     #[error("method must be a string")]
     Method,
 }
 
 impl Incoming {
-    /// Reads a message from its JSON.
     pub fn from_json(value: Value) -> Result<Self, InvalidMessage> {
         let mut members = match value {
             Value::Object(members) => members,
@@ -89,38 +79,32 @@ impl Incoming {
     }
 }
 
-/// The error codes that we use.
+/// The error codes we use.
 pub mod code {
     /// The body is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// The JSON is no request.
+    /// The JSON is not a request.
     pub const INVALID_REQUEST: i32 = -32600;
-    /// No such method.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The parameters are wrong.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// Our own fault.
     pub const INTERNAL_ERROR: i32 = -32603;
-    /// A header and the body say different things.
+    /// A header and the body contradict each other.
     pub const HEADER_MISMATCH: i32 = -32020;
-    /// The protocol version is not served.
     pub const UNSUPPORTED_VERSION: i32 = -32022;
 }
 
 /// A JSON-RPC error object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RpcError {
-    /// What kind, for machines.
     pub code: i32,
     /// What happened and what to do, for people.
     pub message: String,
-    /// More, where the code asks for it.
+    /// More details, if the code defines them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// An error without data.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
@@ -136,7 +120,7 @@ struct Success<'a, R> {
 #[derive(Serialize)]
 struct Failure<'a> {
     jsonrpc: &'static str,
-    /// Null when the request's own id could not be read.
+    /// Null if the request's id could not be read.
     id: Option<&'a RequestId>,
     error: &'a RpcError,
 }
@@ -155,7 +139,7 @@ fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("wire shapes have string keys and no failing serializers")
 }
 
-/// The members of `params`, where absent means none.
+/// The members of `params`; absent means none.
 pub fn params_object(params: Option<Value>) -> Result<Map<String, Value>, RpcError> {
     match params {
         None => Ok(Map::new()),
@@ -170,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn messages_are_told_apart_by_their_members() {
+    fn messages_are_distinguished_by_their_members() {
         let check = |value: Value, expected: Result<&str, InvalidMessage>| {
             let kind = Incoming::from_json(value.clone()).map(|message| match message {
                 Incoming::Request { .. } => "request",
@@ -196,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_come_back_as_they_came() {
+    fn ids_come_back_unchanged() {
         for id in [json!(0), json!(-7), json!(u64::MAX), json!("a\u{0}\"b")] {
             let Ok(Incoming::Request { id: read, .. }) =
                 Incoming::from_json(json!({"jsonrpc":"2.0","id":id,"method":"m"}))

@@ -1,5 +1,5 @@
-//! What goes over the wire, as shapes: JSON-RPC envelopes, MCP messages, tool descriptions and tool results. Shapes
-//! only; what a call means is decided in the engine.
+//! The wire formats: JSON-RPC envelopes, MCP messages, tool descriptions and tool results. Only shapes; the engine decides
+//! what a call means.
 //!
 //! To add a tool: its result shape in `memory.rs`, its description in the server's tool table.
 
@@ -14,5 +14,5 @@ pub mod result;
 pub mod sessions;
 pub mod tools;
 
-/// The version of the interface, carried by results.
+/// The version of the interface, included in results.
 pub const API_VERSION: &str = "1.0";

@@ -1,5 +1,5 @@
 //! Names and shapes of the Model Context Protocol, both eras: **modern** (2026-07-28: every request describes itself in
-//! `_meta`) and **legacy** (the older revisions, which begin with `initialize`).
+//! `_meta`) and **legacy** (the older revisions, which start with `initialize`).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,18 +11,15 @@ use crate::tools::Tool;
 pub const MODERN_VERSION: &str = "2026-07-28";
 /// The legacy revisions, newest first.
 pub const LEGACY_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// What a legacy client is offered when it asks for a revision that we don't speak.
+/// What a legacy client is offered if it asks for a revision that we don't support.
 pub const LEGACY_DEFAULT: &str = LEGACY_VERSIONS[0];
-/// The revisions that `server/discover` names.
+/// The revisions that `server/discover` lists.
 pub const SUPPORTED_VERSIONS: [&str; 4] = [MODERN_VERSION, "2025-11-25", "2025-06-18", "2025-03-26"];
 
-/// Names of headers, in lower case as HTTP libraries keep them.
+/// Header names, in lower case as HTTP libraries keep them.
 pub mod header {
-    /// The protocol's revision.
     pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-    /// The method of the body.
     pub const METHOD: &str = "mcp-method";
-    /// The tool's name in the body.
     pub const NAME: &str = "mcp-name";
 }
 
@@ -30,19 +27,18 @@ pub mod header {
 pub mod meta {
     /// The revision of a modern request.
     pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// What a modern client can do.
+    /// The capabilities of a modern client.
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// Who answers.
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 }
 
-/// How long a modern client may keep an answer, and for whom.
+/// How long a modern client may cache an answer, and for whom.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Caching {
-    /// For so many milliseconds.
+    /// Milliseconds.
     #[serde(rename = "ttlMs")]
     pub ttl_ms: u64,
-    /// `private`: the answer depends on the key, so no shared cache may hand it on.
+    /// `private`: the answer depends on the key, so no shared cache may reuse it.
     #[serde(rename = "cacheScope")]
     pub cache_scope: &'static str,
 }
@@ -50,17 +46,12 @@ pub struct Caching {
 /// The answer to `initialize`.
 #[derive(Debug, Serialize)]
 pub struct InitializeResult<'a> {
-    /// The revision to speak.
     #[serde(rename = "protocolVersion")]
     pub protocol_version: &'a str,
-    /// What the server offers.
     pub capabilities: Value,
-    /// Who answers.
     #[serde(rename = "serverInfo")]
     pub server_info: ServerInfo,
-    /// What the service is for.
     pub instructions: &'a str,
-    /// The rest.
     #[serde(flatten)]
     pub trailer: Trailer,
 }
@@ -68,20 +59,15 @@ pub struct InitializeResult<'a> {
 /// The answer to `server/discover`.
 #[derive(Debug, Serialize)]
 pub struct DiscoverResult<'a> {
-    /// The revisions served.
     #[serde(rename = "supportedVersions")]
     pub supported_versions: [&'static str; 4],
-    /// What the server offers.
     pub capabilities: Value,
-    /// Who answers.
     #[serde(rename = "serverInfo")]
     pub server_info: ServerInfo,
-    /// What the service is for.
     pub instructions: &'a str,
     /// Caching hints, modern only.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub caching: Option<Caching>,
-    /// The rest.
     #[serde(flatten)]
     pub trailer: Trailer,
 }
@@ -94,7 +80,6 @@ pub struct ListToolsResult<'a> {
     /// Caching hints, modern only.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub caching: Option<Caching>,
-    /// The rest.
     #[serde(flatten)]
     pub trailer: Trailer,
 }

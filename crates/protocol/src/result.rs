@@ -1,13 +1,11 @@
-//! What every result carries beside its own members.
+//! What every result carries besides its own members.
 
 use serde::Serialize;
 
 /// Who answers.
 #[derive(Debug, Clone, Serialize)]
 pub struct ServerInfo {
-    /// The service's name.
     pub name: String,
-    /// The program's version.
     pub version: &'static str,
 }
 
@@ -20,16 +18,15 @@ pub struct ResultMeta {
     /// Modern results say who answers.
     #[serde(rename = "io.modelcontextprotocol/serverInfo", skip_serializing_if = "Option::is_none")]
     pub server_info: Option<ServerInfo>,
-    /// Where the account's subscription stands, unless it is active.
+    /// The subscription state, unless it is active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscription: Option<SubscriptionMeta>,
-    /// When a call that was over a limit may be tried again.
+    /// When a call that exceeded a limit may be retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
 }
 
 impl ResultMeta {
-    /// Whether there is nothing to say.
     pub const fn is_empty(&self) -> bool {
         self.api_version.is_none()
             && self.server_info.is_none()
@@ -38,16 +35,15 @@ impl ResultMeta {
     }
 }
 
-/// Where the account's subscription stands.
 #[derive(Debug, Clone, Serialize)]
 pub struct SubscriptionMeta {
     /// `none`, `grace` or `suspended`.
     pub state: &'static str,
-    /// When the state ends by itself, if it does.
+    /// When the state changes by itself, if it does.
     pub until: Option<String>,
 }
 
-/// What each result carries beside its own members.
+/// What every result carries besides its own members.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Trailer {
     /// `complete` in modern results.

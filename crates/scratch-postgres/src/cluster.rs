@@ -1,4 +1,4 @@
-//! One running server with a folder of its own.
+//! One running server with its own directory.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,14 +16,13 @@ use crate::programs::{ServerUser, find_program, run};
 /// How long a start may take on a busy machine.
 const START_MAX: Duration = Duration::from_secs(60);
 
-/// What a test may want different.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterOptions {
-    /// Whether commits reach the disk. Most tests need no power-loss safety, and are many times faster without.
+    /// Whether commits reach the disk. Most tests need no protection against power loss, and are many times faster without.
     pub is_durable: bool,
-    /// Whether it listens on loopback too, at a port that is free. A socket has no TLS.
+    /// Whether it also listens on loopback, on a free port. A socket has no TLS.
     pub is_on_loopback: bool,
-    /// What it shows to whoever wants TLS; without one it offers none.
+    /// The certificate for TLS; without one, the server offers none.
     pub certificate: Option<ServerCertificate>,
     /// Further settings, as in `postgresql.conf`.
     pub settings: Vec<(String, String)>,
@@ -32,16 +31,15 @@ pub struct ClusterOptions {
 /// A certificate with its key, both as PEM.
 #[derive(Debug, Clone)]
 pub struct ServerCertificate {
-    /// The certificate, and those between it and its authority.
+    /// The certificate and its intermediates.
     pub chain: String,
-    /// Its private key.
     pub key: String,
 }
 
-/// The port of servers that listen on nothing but a socket: it is part of the socket's name.
+/// The port of servers that listen only on a socket: it is part of the socket's name.
 const SOCKET_PORT: u16 = 5432;
 
-/// A server of one's own. It is stopped and gone when this is dropped.
+/// A server of one's own. It is stopped and removed on drop.
 #[derive(Debug)]
 pub struct Cluster {
     folder: TempDir,
@@ -50,7 +48,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes a cluster and starts it.
+    /// Creates and starts a cluster.
     pub fn start(options: ClusterOptions) -> io::Result<Self> {
         let user = ServerUser::find()?;
         let folder = tempfile::Builder::new().prefix("mnemon-pg-").tempdir()?;
@@ -61,7 +59,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Makes a standby of a running cluster, and starts it.
+    /// Creates and starts a standby of a running cluster.
     pub fn standby_of(primary: &Self, name: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("mnemon-pg-").tempdir()?;
         primary.user.own(folder.path())?;
@@ -81,39 +79,39 @@ impl Cluster {
         start(self.folder.path(), self.user, &self.options)
     }
 
-    /// The folder of the socket and the data.
+    /// The directory of the socket and the data.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The address of a database in it, for its superuser.
+    /// The URL of a database in it, for the superuser.
     pub fn url(&self, database: &str) -> String {
         url(self.folder.path(), database)
     }
 
-    /// Where it listens on loopback.
+    /// Its address on loopback.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, port(self.folder.path())))
     }
 
-    /// The process that all others of the server are children of.
+    /// The server's main process.
     pub fn pid(&self) -> io::Result<u32> {
         pid(self.folder.path())
     }
 
-    /// Runs a statement as the superuser, and answers what it prints.
+    /// Runs a statement as the superuser and returns what it prints.
     pub fn sql(&self, database: &str, statement: &str) -> io::Result<String> {
         sql(self.folder.path(), self.user, database, statement)
     }
 
-    /// Starts a statement as the superuser in a session of its own, and leaves it running.
+    /// Starts a statement as the superuser in its own session, and leaves it running.
     pub fn session(&self, database: &str, statement: &str) -> io::Result<std::process::Child> {
         let mut psql = self.user.command(&find_program("psql")?);
         psql.args(["-X", "-q", "-U", "postgres", "-d", database]).args(at(self.folder.path()));
         psql.arg("-c").arg(statement).stdin(Stdio::null()).stdout(Stdio::null()).spawn()
     }
 
-    /// Makes a standby the primary.
+    /// Promotes a standby to primary.
     pub fn promote(&self) -> io::Result<()> {
         let mut promote = self.user.command(&find_program("pg_ctl")?);
         run(promote.arg("promote").arg("-D").arg(data(self.folder.path())).arg("-w")).map(|_| ())
@@ -135,7 +133,7 @@ pub(crate) fn url(folder: &Path, database: &str) -> String {
     format!("postgres://postgres@{host}:{}/{database}", port(folder))
 }
 
-/// The options by which PostgreSQL's programs find a server.
+/// The options with which PostgreSQL's programs find a server.
 fn at(folder: &Path) -> [OsString; 4] {
     ["-h".into(), folder.into(), "-p".into(), port(folder).to_string().into()]
 }
@@ -143,7 +141,7 @@ fn at(folder: &Path) -> [OsString; 4] {
 pub(crate) fn init(folder: &Path, user: ServerUser) -> io::Result<()> {
     let mut init = user.command(&find_program("initdb")?);
     init.arg("-D").arg(data(folder)).args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]);
-    // A language that sorts unlike bytes do: what relies on the order says so itself.
+    // A locale that sorts differently from bytes: code that relies on the order must say so itself.
     init.args(["--locale", "C.UTF-8"]);
     run(&mut init).map(|_| ())
 }
@@ -156,7 +154,7 @@ pub(crate) fn start(folder: &Path, user: ServerUser, options: &ClusterOptions) -
         server.arg("-c").arg(format!("{name}={value}"));
     }
     server.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    // Its own group: a test runner that interrupts a test's group leaves the server to whoever owns it.
+    // Its own process group: a test runner that interrupts a test's group must not stop the server.
     std::os::unix::process::CommandExt::process_group(&mut server, 0);
     let mut child = server.spawn()?;
     let begun = Instant::now();
@@ -170,7 +168,7 @@ pub(crate) fn start(folder: &Path, user: ServerUser, options: &ClusterOptions) -
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Its end is collected when it comes, so that it never stays behind as a zombie that looks alive.
+    // Its exit is collected when it comes, so that it never remains as a zombie that looks alive.
     std::thread::spawn(move || child.wait());
     Ok(())
 }
@@ -195,7 +193,7 @@ fn settings(folder: &Path, user: ServerUser, options: &ClusterOptions) -> io::Re
     Ok(own.chain(options.settings.iter().cloned()).collect())
 }
 
-/// Writes a file that only the server's user may read: it takes no key that others can.
+/// Writes a file that only the server's user may read: the server refuses a key that others can read.
 fn write_secret(folder: &Path, user: ServerUser, name: &str, text: &str) -> io::Result<String> {
     let path = folder.join(name);
     fs::write(&path, text)?;
@@ -219,7 +217,7 @@ fn port(folder: &Path) -> u16 {
     note(folder, 3).unwrap_or(SOCKET_PORT)
 }
 
-/// A line of what a running server notes about itself.
+/// A line of what a running server records about itself.
 fn note<T: std::str::FromStr>(folder: &Path, line: usize) -> Option<T> {
     let text = fs::read_to_string(data(folder).join("postmaster.pid")).ok()?;
     text.lines().nth(line)?.trim().parse().ok()

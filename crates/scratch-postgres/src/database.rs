@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::cluster::{self, ClusterOptions};
 use crate::programs::{ServerUser, find_program};
 
-/// Ends the cluster once nobody has held the file `users` for a while. A process of its own, because the first user of the
+/// Stops the cluster once nobody has held the file `users` for a while. A separate process, because the first user of the
 /// cluster is seldom the last.
 const KEEPER: &str = r#"
 while sleep 30; do
@@ -23,10 +23,10 @@ while sleep 30; do
 done
 "#;
 
-/// An empty database, or a copy of a prepared one. It is gone when this is dropped.
+/// An empty database, or a copy of a prepared one. It is dropped together with this value.
 #[derive(Debug)]
 pub struct Database {
-    /// Its address, for the superuser.
+    /// Its URL, for the superuser.
     pub url: String,
     name: String,
     shared: &'static Shared,
@@ -41,13 +41,13 @@ struct Shared {
 }
 
 impl Database {
-    /// A database with nothing in it.
+    /// An empty database.
     pub fn fresh() -> io::Result<Self> {
         Self::copy_of("template0")
     }
 
-    /// A copy of the database `name`, which `prepare` fills the first time that anybody wants one: copying is much faster
-    /// than filling. The name has to change when what `prepare` does changes.
+    /// A copy of the database `name`, which `prepare` fills the first time it is needed: copying is much faster than filling.
+    /// The name must change when `prepare` changes.
     pub fn prepared(name: &str, prepare: impl FnOnce(&str)) -> io::Result<Self> {
         let shared = shared()?;
         {
@@ -69,25 +69,25 @@ impl Database {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let shared = shared()?;
         let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        // One of a process that had this number before and was killed.
+        // Left over from a killed process that had the same number.
         shared.sql("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;
         shared.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"))?;
         Ok(Self { url: cluster::url(&shared.folder, &name), name, shared })
     }
 
-    /// Runs a statement as the superuser, and answers what it prints.
+    /// Runs a statement as the superuser and returns what it prints.
     pub fn sql(&self, statement: &str) -> io::Result<String> {
         self.shared.sql(&self.name, statement)
     }
 
-    /// The folder of its files, after everything was written to them.
+    /// The directory of its files, after everything was written to them.
     pub fn files(&self) -> io::Result<PathBuf> {
         self.sql("CHECKPOINT")?;
         let number = self.sql("SELECT oid FROM pg_database WHERE datname = current_database()")?;
         Ok(cluster::data(&self.shared.folder).join("base").join(number))
     }
 
-    /// The definitions of everything in it, as `pg_dump` tells them.
+    /// The definitions of everything in it, as `pg_dump` prints them.
     pub fn schema(&self) -> io::Result<String> {
         let mut dump = self.shared.user.command(&find_program("pg_dump")?);
         dump.args(["-U", "postgres", "--schema-only", "-d", &self.name, "-h"]).arg(&self.shared.folder);
@@ -119,13 +119,13 @@ fn shared() -> io::Result<&'static Shared> {
     Ok(SHARED.get_or_init(|| shared))
 }
 
-/// Joins the cluster, and starts it where none runs.
+/// Joins the cluster, and starts it if none is running.
 fn join() -> io::Result<Shared> {
     let user = ServerUser::find()?;
     let folder = std::env::temp_dir().join(format!("mnemon-test-postgres-{}", rustix::process::getuid().as_raw()));
     fs::create_dir_all(&folder)?;
     user.own(&folder)?;
-    // Shared by all users; whoever gets it alone knows that there are none.
+    // A shared lock of all users; whoever gets it exclusively knows that there are none.
     let users = lock(&folder.join("users"), FlockOperation::LockShared)?;
     let _turn = lock(&folder.join("starting"), FlockOperation::LockExclusive)?;
     if !cluster::is_ready(&folder, user) {
@@ -153,7 +153,7 @@ fn as_user(user: ServerUser, command: Command) -> Command {
 
 fn lock(path: &std::path::Path, how: FlockOperation) -> io::Result<File> {
     let file = File::options().create(true).truncate(false).write(true).read(true).open(path)?;
-    // The keeper looks at it as the server's user.
+    // The keeper reads it as the server's user.
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     let _ = file.set_permissions(everybody);
     flock(&file, how)?;

@@ -1,7 +1,7 @@
-//! For tests and benches: a throw-away PostgreSQL, from whatever server is installed. Knows nothing of what is stored in it.
+//! For tests and benches: a throw-away PostgreSQL from whatever server is installed. It knows nothing about what is stored.
 //!
-//! [`Database::fresh`] takes a new database in a cluster that all test processes of a user share: it is started by the
-//! first that needs it and stops half a minute after the last has ended. [`Cluster`] is one of its own, for tests that
+//! [`Database::fresh`] creates a database in a cluster that all test processes of a user share: the first one that needs it
+//! starts it, and it stops half a minute after the last one has ended. [`Cluster`] is a separate server, for tests that
 //! kill servers.
 
 mod cluster;

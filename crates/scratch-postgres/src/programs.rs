@@ -1,14 +1,14 @@
-//! Where the server's programs are, and who may run them.
+//! Where the server's programs are, and which user may run them.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Debian keeps the server's programs out of the way of the command line, one folder per version.
+/// Debian keeps the server's programs out of PATH, in one directory per version.
 const FOLDERS: [&str; 3] = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql"];
 
-/// The newest installed program of a name, `postgres` or `psql` for example.
+/// The newest installed program with this name, for example `postgres` or `psql`.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = Vec::new();
     for folder in FOLDERS {
@@ -31,7 +31,7 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// Who the server runs as: it refuses to run as root.
+/// The user that the server runs as: it refuses to run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerUser {
     ids: Option<(u32, u32)>,
@@ -53,7 +53,7 @@ impl ServerUser {
         ids.map(|ids| Self { ids: Some(ids) }).ok_or_else(|| io::Error::other("there is no user to run PostgreSQL as"))
     }
 
-    /// Hands a folder over.
+    /// Changes a directory's owner to this user.
     pub fn own(self, folder: &Path) -> io::Result<()> {
         match self.ids {
             Some((user, group)) => std::os::unix::fs::chown(folder, Some(user), Some(group)),
@@ -67,13 +67,13 @@ impl ServerUser {
         if let Some((user, group)) = self.ids {
             command.gid(group).uid(user);
         }
-        // A folder that this user may enter.
+        // A directory that this user may enter.
         command.current_dir("/");
         command
     }
 }
 
-/// Runs a command to its end; what it says is told when it fails.
+/// Runs a command to its end; if it fails, the error contains its output.
 pub(crate) fn run(command: &mut Command) -> io::Result<Output> {
     let output = command.output()?;
     if output.status.success() {

@@ -1,6 +1,6 @@
-//! The admin API under `/admin/v1`: one table of routes, each handler parses, calls one engine function and renders.
+//! The admin API under `/admin/v1`: one table of routes. Each handler parses, calls one engine function and renders.
 //!
-//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in the access table of the tests.
+//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in the tests' access table.
 
 mod accounts;
 mod connections;
@@ -22,10 +22,9 @@ use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use crate::http::App;
 
-/// Where the API lives.
 pub(crate) const PREFIX: &str = "/admin/v1";
 
-/// A door of the API.
+/// A route of the API.
 struct Route {
     method: &'static str,
     path: &'static str,
@@ -36,7 +35,7 @@ fn route(method: &'static str, path: &'static str, handler: MethodRouter<App>) -
     Route { method, path, handler }
 }
 
-/// Every door.
+/// Every route.
 fn routes() -> Vec<Route> {
     vec![
         route("POST", "/accounts", post(accounts::create)),
@@ -89,12 +88,12 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Method and path of every door, for the access table.
+/// Method and path of every route, for the access table.
 pub fn route_table() -> Vec<(&'static str, String)> {
     routes().into_iter().map(|route| (route.method, format!("{PREFIX}{}", route.path))).collect()
 }
 
-/// The doors, put up.
+/// The router of all routes.
 pub(crate) fn router() -> Router<App> {
     let router = Router::new().fallback(error::no_such_route);
     let router = routes().into_iter().fold(router, |router, route| router.route(route.path, route.handler));

@@ -1,5 +1,5 @@
-//! The agent's door, under `/agent/v1`: session histories of the caller's own, appended to, looked at, removed.
-//! The caller is an API key, as at `/mcp`.
+//! The agent's API under `/agent/v1`: append to, read and delete the caller's own session histories. The caller has an
+//! API key, as at `/mcp`.
 
 use std::str::FromStr;
 
@@ -19,10 +19,10 @@ use serde_json::json;
 
 use crate::http::{App, Reply, authenticate, read_body, storage_failed};
 
-/// The most histories of one list.
+/// Maximum number of histories in one list.
 const PAGE_MAX: usize = 1_000;
 
-/// The doors, put up.
+/// The router of all routes.
 pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/sessions", get(list))
@@ -32,7 +32,7 @@ pub(crate) fn router() -> Router<App> {
         .method_not_allowed_fallback(no_such_method)
 }
 
-/// Somebody with a key.
+/// A caller with a key.
 struct Caller(CallContext);
 
 impl FromRequestParts<App> for Caller {
@@ -63,14 +63,14 @@ impl IntoResponse for Refused {
             SessionError::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             SessionError::Elsewhere(session) => return elsewhere(session.as_deref(), &text),
             SessionError::Store(error) => {
-                return storage_failed(error, "a session history could not be stored or read");
+                return storage_failed(error, "could not store or read a session history");
             }
         };
         Reply::error(status, code, &text).into_response()
     }
 }
 
-/// 409 says where the history stands, so that the caller can go on from there at once.
+/// 409 says how far the history is, so that the caller can continue from there at once.
 fn elsewhere(session: Option<&Session>, text: &str) -> Response {
     let (bytes, chain) =
         session.map_or((0, Chain::default()), |session| (session.bytes, Chain::from_bytes(session.chain)));
@@ -78,7 +78,7 @@ fn elsewhere(session: Option<&Session>, text: &str) -> Response {
     Reply::new(StatusCode::CONFLICT, body.to_string()).into_response()
 }
 
-/// What stands after the question mark; what can't be read is refused in words.
+/// The query string; an invalid one is refused with a message.
 struct Asked<T>(T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for Asked<T> {
@@ -86,7 +86,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Asked<T> {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refused> {
         let read = Query::from_request_parts(parts, app).await;
-        let text = "what stands after the question mark can't be read: give each name once, as name=value";
+        let text = "invalid query string; give each parameter once, as name=value";
         read.map(|Query(asked)| Self(asked)).map_err(|_| invalid(text))
     }
 }
@@ -96,7 +96,7 @@ fn invalid(text: &str) -> Refused {
 }
 
 fn number<T: FromStr>(text: Option<&str>, name: &str) -> Result<Option<T>, Refused> {
-    let wrong = || invalid(&format!("{name} can't be read"));
+    let wrong = || invalid(&format!("{name} is invalid"));
     text.map(|text| text.parse().map_err(|_| wrong())).transpose()
 }
 
@@ -121,9 +121,12 @@ async fn append(
 ) -> Result<Reply, Response> {
     let refuse = |refused: Refused| refused.into_response();
     let offset = number(place.offset.as_deref(), "offset").map_err(refuse)?;
-    let offset = offset.ok_or_else(|| invalid("offset says at which byte the lines begin; 0 for a new session"));
-    let chain =
-        place.chain.as_deref().map(|text| Chain::from_hex(text).ok_or_else(|| invalid("chain is 64 hex digits")));
+    let offset =
+        offset.ok_or_else(|| invalid("offset is required: the byte at which the lines begin, 0 for a new session"));
+    let chain = place
+        .chain
+        .as_deref()
+        .map(|text| Chain::from_hex(text).ok_or_else(|| invalid("chain must be 64 hexadecimal digits")));
     let modified = number::<i64>(place.modified.as_deref(), "modified").map_err(refuse)?;
     let text = read_body(request.into_body()).await.map_err(|error| {
         Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string()).into_response()
@@ -191,9 +194,9 @@ fn shown(body: &impl serde::Serialize) -> Reply {
 }
 
 async fn no_such_route() -> Reply {
-    Reply::error(StatusCode::NOT_FOUND, "not_found", "there is no such route for the agent")
+    Reply::error(StatusCode::NOT_FOUND, "not_found", "the agent API has no such route")
 }
 
 async fn no_such_method() -> Reply {
-    Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route has other methods")
+    Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route does not support this method")
 }

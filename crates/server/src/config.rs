@@ -1,5 +1,5 @@
 //! The configuration: compiled-in defaults, then a file, then the environment, then flags. It is read once, checked
-//! whole, and handed on in typed parts. Every mistake is reported, not only the first.
+//! completely, and passed on in typed parts. Every mistake is reported, not only the first.
 
 mod environment;
 mod gateway;
@@ -22,90 +22,81 @@ pub use sections::{LogFormat, machine_memory_bytes};
 /// The defaults, with a comment for every setting.
 pub const DEFAULTS: &str = include_str!("../mnemon.default.toml");
 
-/// Everything that the operator may set, checked.
+/// All settings, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The doors.
     pub server: ServerConfig,
-    /// Where records rest.
     pub storage: StorageConfig,
-    /// Searching.
     pub recall: RecallConfig,
-    /// The log.
     pub log: LogConfig,
-    /// What each plan allows.
     pub plans: PlanTable,
-    /// Calls to addresses that others choose.
+    /// Calls to URLs that others choose.
     pub outgoing: OutgoingSettings,
-    /// Other systems' tools.
     pub gateway: GatewayConfig,
-    /// The operator's token, where it is handed in instead of made on the first start.
+    /// The operator token, if it is configured instead of created on the first start.
     pub operator_token: Option<Secret<String>>,
 }
 
-/// The doors.
+/// The HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// What the service calls itself.
+    /// The name of the service.
     pub service_name: String,
-    /// The address to listen on.
     pub listen: std::net::SocketAddr,
-    /// The address under which the outside reaches the service.
+    /// The public URL.
     pub base_url: Option<String>,
-    /// Web pages that may call from a browser.
+    /// Origins of web pages that may call from a browser.
     pub allowed_origins: Vec<String>,
-    /// Whose word about a caller's address is taken.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
 }
 
-/// Calls to addresses that others choose.
+/// Calls to URLs that others choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutgoingSettings {
-    /// Hosts that may lie anywhere and speak plain HTTP.
+    /// Hosts that may be anywhere and use plain HTTP.
     pub allowed_hosts: Vec<String>,
-    /// Certificates to trust beside the usual ones, as a PEM file.
+    /// PEM file with certificates to trust in addition to the usual ones.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Where records rest.
+/// Where records are stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StorageConfig {
-    /// The directory.
     pub data_dir: PathBuf,
     /// The PostgreSQL to use instead.
     pub database: Option<DatabaseConfig>,
 }
 
-/// A PostgreSQL that nodes share.
+/// A PostgreSQL shared by all nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DatabaseConfig {
-    /// Its address, which may hold a password.
+    /// Its URL, which may contain a password.
     pub url: Secret<String>,
-    /// The role that the service works as.
+    /// The role the service works as.
     pub role: String,
-    /// How many connections this node may hold.
+    /// Maximum number of connections of this node.
     pub connections_max: usize,
-    /// How many saves are stored together.
+    /// Maximum number of saves stored in one transaction.
     pub batch_max: usize,
 }
 
-/// Other systems' tools.
+/// Tools of other systems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatewayConfig {
-    /// The key that credentials are encrypted with.
+    /// The key that encrypts credentials.
     pub encryption_key: Option<SealingKey>,
-    /// The key before it.
+    /// The previous key.
     pub previous_encryption_key: Option<SealingKey>,
-    /// How long a call may take.
     pub call_timeout: Duration,
-    /// How many calls a project may have running.
+    /// Maximum number of running calls per project.
     pub calls_per_project: usize,
     /// Local commands that integrations may run, by name.
     pub commands: BTreeMap<String, Vec<String>>,
 }
 
 impl GatewayConfig {
-    /// As the engine wants it.
+    /// The settings in the engine's form.
     pub fn to_settings(&self) -> IntegrationSettings {
         let limits = Limits { call_timeout: self.call_timeout, calls_max: self.calls_per_project, ..Limits::default() };
         IntegrationSettings {
@@ -117,18 +108,14 @@ impl GatewayConfig {
     }
 }
 
-/// Searching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecallConfig {
-    /// How many bytes all indexes together may take.
+    /// Memory limit of all indexes together.
     pub memory_bytes: usize,
 }
 
-/// The log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
-    /// Which lines.
     pub level: String,
-    /// In which form.
     pub format: LogFormat,
 }

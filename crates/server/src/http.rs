@@ -1,5 +1,5 @@
-//! What every door shares: the state behind a request, credentials, bodies, answers, and the loop that accepts
-//! connections. The doors themselves are put up in `router.rs`.
+//! What all endpoints share: the state behind a request, credentials, bodies, answers, and the accept loop. The routes
+//! are in `router.rs`.
 
 mod auth;
 mod body;
@@ -36,15 +36,15 @@ pub struct App(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) engine: Arc<Engine>,
     pub(crate) origins: Origins,
-    /// The service as the outside knows it.
+    /// The public URL of the service.
     pub(crate) issuer: Issuer,
     trusted_proxies: Vec<Network>,
-    /// What the service calls itself.
+    /// The name of the service.
     pub(crate) service_name: String,
 }
 
 impl App {
-    /// Puts the doors in front of an engine.
+    /// Puts the endpoints in front of an engine.
     pub fn new(engine: Arc<Engine>, config: &ServerConfig, base_url: &str) -> Self {
         let issuer = Issuer::new(base_url);
         let origins = Origins::new(issuer.base_url(), &config.allowed_origins);
@@ -54,7 +54,7 @@ impl App {
 }
 
 impl Shared {
-    /// Who calls, as an address.
+    /// The caller's address.
     pub(crate) fn caller(&self, request: &Request) -> IpAddr {
         peer::caller_address(request.extensions(), request.headers(), &self.trusted_proxies)
     }

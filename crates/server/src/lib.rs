@@ -1,7 +1,8 @@
-//! The doors of the service. Each door parses, calls one engine function and renders; decisions live in the engine.
+//! The HTTP endpoints of the service. Each parses, calls one engine function and renders; decisions are made in the
+//! engine.
 //!
 //! To add a tool: 1. its shapes in the protocol crate, 2. its use case in the engine, 3. a file in `mcp/tools/` and a
-//! row in that folder's table, 4. a story in `tests/it/`.
+//! row in that folder's table, 4. a test in `tests/it/`.
 
 mod admin;
 mod agent;

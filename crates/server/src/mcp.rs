@@ -1,6 +1,6 @@
-//! The MCP endpoint. One POST is one JSON-RPC message and stands alone: no session, no order, no state.
+//! The MCP endpoint. Each POST is one JSON-RPC message on its own: no session, no order, no state.
 //!
-//! The checks come in this order, and the first that fails answers: origin, credential, HTTP method, `Accept`, size,
+//! The checks run in this order, and the first that fails answers: origin, credential, HTTP method, `Accept`, size,
 //! JSON, shape, era, headers, method, parameters.
 
 mod era;
@@ -23,12 +23,12 @@ use crate::http::{App, Reply, Shared, authenticate, cors, read_body};
 use era::Era;
 use refusal::WireError;
 
-/// How our own tools describe themselves to the callers who see them all, for the reference page.
+/// The descriptions of our own tools, for the reference page.
 pub fn tool_descriptions() -> Vec<&'static mnemon_protocol::tools::Tool> {
     tools::visible_to(mnemon_engine::Connection::Key)
 }
 
-/// Everything that a method may look at.
+/// Everything a method may look at.
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a Shared,
     pub(crate) ctx: &'a CallContext,
@@ -37,7 +37,7 @@ pub(crate) struct Call<'a> {
     pub(crate) id: &'a RequestId,
 }
 
-/// `POST /mcp`, from programs and from pages that may call.
+/// `POST /mcp`, from programs and from allowed pages.
 pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Response {
     let app = &*app.0;
     if let Err(refusal) = app.origins.check(request.headers()) {
@@ -69,10 +69,10 @@ async fn serve(app: &Shared, request: Request) -> Response {
     .into_response()
 }
 
-/// From bytes to a message.
+/// Parses bytes into a message.
 async fn receive(headers: &HeaderMap, body: axum::body::Body) -> Result<Incoming, WireError> {
     if !admits_json(headers) {
-        let message = "answers are application/json; let the Accept header admit it";
+        let message = "the Accept header must allow application/json";
         return Err(WireError::new(StatusCode::NOT_ACCEPTABLE, code::INVALID_REQUEST, message));
     }
     if headers.get(CONTENT_ENCODING).is_some_and(|value| value != "identity") {
@@ -107,7 +107,7 @@ async fn answer_request(
     let call = Call { app, ctx, era, headers, id };
     match methods::run(&call, method, params).await {
         Ok(body) => Ok(Reply::ok(body)),
-        // Legacy errors travel with 200; a modern unknown method has a status of its own.
+        // Legacy errors are sent with 200; a modern unknown method has its own status.
         Err(error) if era == Era::Modern && error.code == code::METHOD_NOT_FOUND => {
             Ok(Reply::new(StatusCode::NOT_FOUND, failure(Some(id), &error)))
         }
@@ -116,13 +116,13 @@ async fn answer_request(
 }
 
 fn method_not_allowed() -> Response {
-    let message = "the MCP endpoint takes POST; there are no sessions and no event streams";
+    let message = "the MCP endpoint accepts only POST; it has no sessions and no event streams";
     let mut response = Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message).into_response();
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-/// Whether the caller takes JSON. No `Accept` at all takes anything; so does one that we can't read.
+/// Whether the caller accepts JSON. No `Accept`, or one that we can't read, accepts anything.
 fn admits_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().peekable();
     if values.peek().is_none() {

@@ -1,7 +1,7 @@
-//! The doors of OAuth: what clients read of us, where they make themselves known, the page where a person agrees, and where
-//! a code becomes a token. Each parses, calls one engine function and renders.
+//! The OAuth endpoints: metadata, client registration, the page where a person agrees, and the exchange of a code for a
+//! token. Each parses, calls one engine function and renders.
 //!
-//! Endpoints lie at the root, because some clients build their paths without reading the metadata.
+//! The endpoints are at the root, because some clients build their paths without reading the metadata.
 
 mod authorize;
 mod error;
@@ -16,7 +16,7 @@ use axum::routing::{get, post};
 
 use crate::http::{App, cors};
 
-/// The doors, put up.
+/// The router of all routes.
 pub(crate) fn router() -> Router<App> {
     let open = Router::new()
         .route("/.well-known/oauth-protected-resource", get(metadata::resource))

@@ -1,9 +1,8 @@
-//! A record as every door shows it.
+//! A record as every endpoint shows it.
 
 use mnemon_core::{Record, Status, Timestamp};
 use mnemon_protocol::memory::RecordJson;
 
-/// A record as results show it.
 pub(crate) fn record_json(record: &Record, status: Status, score: Option<f64>) -> RecordJson<'_> {
     RecordJson {
         id: record.id.to_string(),

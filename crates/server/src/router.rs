@@ -1,4 +1,4 @@
-//! Every route of the service, and the layers around them: the table of contents.
+//! Every route of the service and the layers around them: the table of contents.
 
 use axum::Router;
 use axum::routing::{any, get};
@@ -22,7 +22,7 @@ pub fn router(app: App) -> Router {
     with_layers(routes)
 }
 
-/// The layers around every route. Apart, so that a bench can put the same ones around a fixed answer.
+/// The layers around every route. Separate, so that a bench can put the same ones around a fixed answer.
 pub fn with_layers(routes: Router) -> Router {
     routes.layer(CatchPanicLayer::custom(reply::after_panic))
 }

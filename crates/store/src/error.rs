@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The storage can't be reached or was just lost; trying again later may work.
-    #[error("storage is away: {0}")]
+    #[error("storage is unavailable: {0}")]
     Away(String),
     /// There is no room left; reading still works.
     #[error("storage is full")]

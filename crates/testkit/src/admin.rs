@@ -1,11 +1,11 @@
-//! Calling the admin API.
+//! Calls to the admin API.
 
 use serde_json::Value;
 
 use crate::{Answer, Caller, TestServer};
 
 impl TestServer {
-    /// The operator, with the token of the first start. To be asked for once.
+    /// The operator, with the token of the first start. May be called only once.
     pub async fn operator(&self) -> Caller {
         let token = self.engine.first_operator_token().await.expect("the store works");
         self.caller(token.expect("the token was not made before").expose())
@@ -13,8 +13,8 @@ impl TestServer {
 }
 
 impl Caller {
-    /// Sends a request to the admin API; the path is what follows `/admin/v1`, and null is no body. A caller without a
-    /// key sends no credential.
+    /// Sends a request to the admin API. The path is what follows `/admin/v1`; null means no body. A caller without a key sends
+    /// no credential.
     pub async fn admin(&self, method: &str, path: &str, body: Value) -> Answer {
         let bearer = format!("Bearer {}", self.key);
         let mut headers = vec![("content-type", "application/json")];
@@ -25,14 +25,14 @@ impl Caller {
         self.send(method, &format!("/admin/v1{path}"), &headers, body).await
     }
 
-    /// Does something that must work, and returns what was answered.
+    /// Makes a request that must succeed, and returns the answer.
     pub async fn manage(&self, method: &str, path: &str, body: Value) -> Value {
         let answer = self.admin(method, path, body).await;
         assert!(matches!(answer.status, 200 | 201), "{method} {path}: {} {}", answer.status, answer.text);
         answer.json()
     }
 
-    /// Does something that must be refused, and returns the status and the message, after checking the form.
+    /// Makes a request that must be refused, and returns the status and the message after checking the form.
     pub async fn refusal(&self, method: &str, path: &str, body: Value) -> (u16, String) {
         let answer = self.admin(method, path, body).await;
         let code = match answer.status {

@@ -1,33 +1,28 @@
-//! Somebody who calls the service over HTTP.
+//! A caller of the service over HTTP.
 
 use mnemon_protocol::mcp::{MODERN_VERSION, header, meta};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-/// A key, and a service to use it with.
+/// A key, and the service to use it with.
 #[derive(Debug, Clone)]
 pub struct Caller {
     client: reqwest::Client,
-    /// The service's address.
     pub url: String,
-    /// The key.
     pub key: String,
 }
 
-/// An HTTP answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body as received.
     pub text: String,
 }
 
 impl Answer {
-    /// A header as text; empty where there is none.
+    /// A header as text; empty if absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -38,7 +33,6 @@ impl Answer {
     }
 }
 
-/// What a tool answered.
 #[derive(Debug, Clone)]
 pub struct ToolAnswer {
     /// The whole `result`.
@@ -46,7 +40,6 @@ pub struct ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// Whether the tool failed.
     pub fn is_error(&self) -> bool {
         self.result["isError"] == json!(true)
     }
@@ -56,7 +49,7 @@ impl ToolAnswer {
         self.result["content"][0]["text"].as_str().unwrap_or_default()
     }
 
-    /// The structured result of a tool that must have worked.
+    /// The structured result of a tool that must have succeeded.
     pub fn structured(&self) -> &Value {
         assert!(!self.is_error(), "the tool failed: {}", self.text());
         &self.result["structuredContent"]
@@ -82,7 +75,7 @@ impl Caller {
         self.send("POST", "/mcp", &all, body).await
     }
 
-    /// Sends exactly this: no header but those given, each as often as it is given.
+    /// Sends exactly this: only the given headers, each as often as given.
     pub async fn send(
         &self,
         method: &str,
@@ -102,7 +95,7 @@ impl Caller {
         Answer { status, headers, text: response.text().await.expect("the answer is text") }
     }
 
-    /// A modern request: it describes itself in `_meta` and repeats itself in its headers.
+    /// A modern request: it describes itself in `_meta` and repeats parts in its headers.
     pub async fn modern(&self, method: &str, params: Value) -> Answer {
         let mut params = params;
         params["_meta"] = json!({meta::PROTOCOL_VERSION: MODERN_VERSION, meta::CLIENT_CAPABILITIES: {}});
@@ -121,7 +114,6 @@ impl Caller {
         self.post(body.to_string(), &[]).await
     }
 
-    /// Calls a tool.
     pub async fn call(&self, tool: &str, arguments: Value) -> ToolAnswer {
         self.call_with(tool, arguments, &[]).await
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mnemon_core::{Clock, IdSource, Timestamp, uuid_v7};
 use uuid::Uuid;
 
-/// A clock that moves only when told. It starts on 2027-01-15T08:00:00Z.
+/// A clock that moves only when told. It starts at 2027-01-15T08:00:00Z.
 #[derive(Debug)]
 pub struct TestClock(AtomicI64);
 
@@ -17,13 +17,11 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Moves forward.
     pub fn advance(&self, by: Duration) {
         let micros = i64::try_from(by.as_micros()).expect("tests move by less than an age");
         self.0.fetch_add(micros, Ordering::SeqCst);
     }
 
-    /// Jumps.
     pub fn set(&self, to: Timestamp) {
         self.0.store(to.as_microsecond(), Ordering::SeqCst);
     }

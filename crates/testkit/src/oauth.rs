@@ -1,5 +1,5 @@
-//! A person with a browser and a client that wants to be connected, without the browser: what both would send, one step at
-//! a time, so that a test can do any of them wrongly.
+//! A person with a browser and a client that wants to connect, without the browser: what both would send, step by step, so
+//! that a test can do any step wrong.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,24 +14,21 @@ use crate::{Answer, Caller, TestServer};
 /// Names and values, in their order.
 pub type Pairs = Vec<(String, String)>;
 
-/// A client that was registered, and the request that it makes.
+/// A registered client, and the request it makes.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// The client.
     pub client_id: String,
-    /// Where it is returned to.
     pub redirect_uri: String,
     /// What it proves the code with.
     pub verifier: String,
-    /// The request.
     pub request: Pairs,
 }
 
-/// A browser: it keeps cookies and follows nothing by itself.
+/// A browser: it keeps cookies and follows no redirect by itself.
 pub struct Browser {
     client: reqwest::Client,
     url: String,
-    /// What it keeps, as it sends it.
+    /// The cookies, as it sends them.
     pub cookie: Option<String>,
 }
 
@@ -41,7 +38,7 @@ impl TestServer {
         Browser::at(&self.url)
     }
 
-    /// Registers a client that is returned to this address, and makes its request.
+    /// Registers a client with this redirect URI, and makes its request.
     pub async fn flow(&self, redirect_uri: &str) -> Flow {
         let body = json!({"client_name": "Chat", "redirect_uris": [redirect_uri]});
         let answer = self.browser().post_json("/register", &body).await;
@@ -50,7 +47,7 @@ impl TestServer {
         Flow::new(&client_id, redirect_uri)
     }
 
-    /// The whole way from registering to a caller with a token, for whoever has this key.
+    /// The whole way from registration to a caller with a token, for whoever has this key.
     pub async fn connect(&self, key: &str) -> Caller {
         let flow = self.flow("https://chat.example/callback").await;
         let mut browser = self.browser();
@@ -62,7 +59,7 @@ impl TestServer {
 }
 
 impl TestServer {
-    /// The connection that a caller with a token has.
+    /// The connection of a caller with a token.
     pub async fn connection_of(&self, caller: &Caller) -> ConnectionId {
         let grant = self.store.find_grant(&CredentialHash::of(&caller.key)).await.expect("the store works");
         grant.expect("the token is known").id
@@ -70,7 +67,7 @@ impl TestServer {
 }
 
 impl Flow {
-    /// A client that is known, and the request that it makes.
+    /// A registered client, and the request it makes.
     pub fn new(client_id: &str, redirect_uri: &str) -> Self {
         let verifier = "a-verifier-of-the-least-length-which-is-43c".to_owned();
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
@@ -87,12 +84,12 @@ impl Flow {
         Self { client_id: client_id.to_owned(), redirect_uri: redirect_uri.to_owned(), verifier, request }
     }
 
-    /// The way to the page.
+    /// The path of the page.
     pub fn path(&self) -> String {
         format!("/authorize?{}", encode(&self.request))
     }
 
-    /// What turns a code into a token.
+    /// The form that exchanges a code for a token.
     pub fn exchange(&self, code: &str) -> Pairs {
         let fields = [
             ("grant_type", "authorization_code"),
@@ -120,21 +117,18 @@ impl Flow {
 }
 
 impl Browser {
-    /// One for a service at this address.
     pub fn at(url: &str) -> Self {
-        // Another client of this process may have said so already.
+        // Another client of this process may have installed it already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build();
         Self { client: client.expect("a client"), url: url.to_owned(), cookie: None }
     }
 
-    /// Opens a page.
     pub async fn get(&mut self, path: &str) -> Answer {
         let request = self.client.get(format!("{}{path}", self.url));
         self.send(request).await
     }
 
-    /// Sends a form.
     pub async fn post_form(&mut self, path: &str, fields: &Pairs) -> Answer {
         self.post_form_with(path, fields, &[]).await
     }
@@ -148,13 +142,12 @@ impl Browser {
         self.send(all.fold(request, |request, (name, value)| request.header(name, value))).await
     }
 
-    /// Sends JSON.
     pub async fn post_json(&mut self, path: &str, body: &Value) -> Answer {
         let request = self.client.post(format!("{}{path}", self.url)).body(body.to_string());
         self.send(request.header("content-type", "application/json")).await
     }
 
-    /// Sends anything at all.
+    /// Sends any request.
     pub async fn request(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         let method = method.parse().expect("a test's method");
         let request = self.client.request(method, format!("{}{path}", self.url));
@@ -180,7 +173,7 @@ pub fn encode(fields: &Pairs) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// The fields that a page's form carries along, and the key.
+/// The hidden fields of a page's form, and the key.
 pub fn filled(page: &Answer, key: &str) -> Pairs {
     let mut fields = hidden_fields(&page.text);
     fields.push(("key".to_owned(), key.to_owned()));
@@ -188,7 +181,7 @@ pub fn filled(page: &Answer, key: &str) -> Pairs {
     fields
 }
 
-/// What an answer sends back to the client under this name.
+/// What an answer returns to the client under this name.
 pub fn returned(answer: &Answer, name: &str) -> Option<String> {
     let location = Url::parse(answer.header(LOCATION.as_str())).expect("a whole address");
     location.query_pairs().find(|(given, _)| given == name).map(|(_, value)| value.into_owned())

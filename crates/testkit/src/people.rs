@@ -1,4 +1,4 @@
-//! Building organizations for tests.
+//! Builds organizations for tests.
 
 use mnemon_core::{
     Access, Account, AccountId, AuditId, Clock, CredentialHash, CredentialKind, Department, DepartmentId, IdSource,
@@ -11,26 +11,18 @@ use crate::{Caller, TestServer};
 /// An account with one project, to be filled with people.
 #[derive(Debug, Clone)]
 pub struct Organization {
-    /// The account.
     pub account: AccountId,
-    /// Its project.
     pub project: ProjectId,
 }
 
 /// A member and its key.
 #[derive(Debug, Clone)]
 pub struct MemberSpec {
-    /// The name.
     pub name: &'static str,
-    /// The role.
     pub role: Role,
-    /// The department.
     pub department: Option<DepartmentId>,
-    /// When the member's access ends.
     pub access_until: Option<Timestamp>,
-    /// What the key may do.
     pub access: Access,
-    /// When the key ends.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -64,7 +56,6 @@ impl TestServer {
         Organization { account, project }
     }
 
-    /// One more project of an account.
     pub async fn project(&self, account: AccountId) -> ProjectId {
         let now = self.clock.now();
         let id = ProjectId::new(self.ids.uuid(now));
@@ -73,7 +64,7 @@ impl TestServer {
         id
     }
 
-    /// A department below another, or at the top.
+    /// A department below another, or at the top level.
     pub async fn department(&self, account: AccountId, name: &str, parent: Option<DepartmentId>) -> DepartmentId {
         let id = DepartmentId::new(self.ids.uuid(self.clock.now()));
         let department = Department { id, account, parent, name: name.to_owned() };
@@ -82,7 +73,7 @@ impl TestServer {
         id
     }
 
-    /// A member of the organization, calling with a key of its own.
+    /// A member of the organization, calling with its own key.
     pub async fn member(&self, organization: &Organization, spec: MemberSpec) -> Caller {
         let (access, expires_at) = (spec.access, spec.expires_at);
         let id = self.new_member(organization, spec).await;
@@ -107,7 +98,6 @@ impl TestServer {
         id
     }
 
-    /// A key for a member.
     pub async fn key(
         &self,
         organization: &Organization,
@@ -132,7 +122,7 @@ impl TestServer {
         (id, self.caller(token.expose()))
     }
 
-    /// Somebody with an account and project of its own.
+    /// A caller with its own account and project.
     pub async fn new_user(&self) -> Caller {
         let organization = self.organization().await;
         self.member(&organization, MemberSpec::default()).await
@@ -145,21 +135,20 @@ impl TestServer {
         assert!(is_known.expect("a subscription can be changed"), "the account is there");
     }
 
-    /// Revokes a key.
     pub async fn revoke(&self, organization: &Organization, key: KeyId) {
         let audit = self.audit(organization.account, "key.revoke");
         let is_revoked = self.store.revoke_key(key, self.clock.now(), audit).await.expect("a key can be revoked");
         assert!(is_revoked, "the key was alive");
     }
 
-    /// Deletes a workspace, as an administrator would. Answers how many records went with it.
+    /// Deletes a workspace, as an admin would. Returns how many records it contained.
     pub async fn delete_workspace(&self, organization: &Organization, name: &str) -> Option<u64> {
         let name = WorkspaceName::parse(name).expect("a test's workspace name");
         let audit = self.audit(organization.account, "workspace.delete");
         self.store.delete_workspace(organization.project, &name, audit).await.expect("a workspace can be deleted")
     }
 
-    /// How far the log of an organization's project has come: equal numbers mean that nothing was written.
+    /// The end of the log of an organization's project: equal numbers mean that nothing was written.
     pub async fn log_position(&self, organization: &Organization) -> u64 {
         self.store.last_seq(organization.project).await.expect("the log can be read").map_or(0, |seq| seq.0)
     }

@@ -3,7 +3,7 @@
 pub use mnemon_scratch_postgres::{Cluster, ClusterOptions, Database};
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 
-/// A database of its own, copied from one that has the schema already.
+/// A separate database, copied from one that already has the schema.
 pub async fn fresh_database() -> Database {
     let runtime = tokio::runtime::Handle::current();
     let take = move || {

@@ -1,15 +1,15 @@
-//! What the system says about a process: the processor time it took and the memory it holds.
+//! What the system says about a process: the CPU time it used and the memory it holds.
 
 use std::io;
 use std::time::Duration;
 
-/// The kernel reports processor time in ticks of a hundredth of a second, on every Linux.
+/// On every Linux, the kernel reports CPU time in ticks of a hundredth of a second.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Processor time of a process so far, user and system, all threads.
+/// CPU time of a process so far: user and system, all threads.
 pub fn cpu_time(pid: u32) -> io::Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The second field is the program's name in brackets, which may hold anything; the others are plain numbers.
+    // The second field is the program's name in brackets, which may contain anything; the others are plain numbers.
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let ticks = after_name.split_ascii_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u32>().ok());
     Ok(TICK * ticks.sum::<u32>())
@@ -20,7 +20,7 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
     memory_bytes(pid, "VmRSS:")
 }
 
-/// The most that a process ever had resident, in bytes.
+/// The peak resident memory of a process, in bytes.
 pub fn resident_peak_bytes(pid: u32) -> io::Result<u64> {
     memory_bytes(pid, "VmHWM:")
 }

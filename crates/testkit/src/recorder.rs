@@ -1,4 +1,4 @@
-//! Somebody who stands between a caller and the service and writes down every byte of both.
+//! A recorder between a caller and the service that writes down every byte of both.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -19,25 +19,20 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 /// A request and its answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// When the request was whole.
+    /// When the request was complete.
     pub at: Instant,
-    /// The method.
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// The headers of the request.
     pub headers: http::HeaderMap,
-    /// The body of the request.
     pub request: Vec<u8>,
     /// The status of the answer; 0 while there is none.
     pub status: u16,
-    /// The body of the answer.
     pub response: Vec<u8>,
 }
 
-/// A recorder in front of a service. It stops when it is dropped.
+/// A recorder in front of a service. It stops on drop.
 pub struct Recorder {
-    /// Where it listens.
     pub url: String,
     shared: Arc<Shared>,
     task: JoinHandle<()>,
@@ -56,7 +51,6 @@ impl Recorder {
         Self::start_at("127.0.0.1:0".parse().expect("an address"), target).await
     }
 
-    /// Starts on this address.
     pub async fn start_at(address: SocketAddr, target: &str) -> Self {
         let listener = TcpListener::bind(address).await.expect("the address is free");
         let url = format!("http://{}", listener.local_addr().expect("a bound listener has an address"));
@@ -73,12 +67,11 @@ impl Recorder {
         Self { url, shared, task }
     }
 
-    /// Makes every answer wait.
+    /// Delays every answer.
     pub fn delay(&self, by: Duration) {
         *self.shared.delay.lock().expect("no panic holds it") = by;
     }
 
-    /// Everything so far.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.shared.exchanges.lock().expect("no panic holds it").clone()
     }
@@ -94,7 +87,7 @@ async fn pass_on(State(shared): State<Arc<Shared>>, request: http::Request<Body>
     let (head, body) = request.into_parts();
     let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    // Read before the exchange can be seen: who sees it may set another delay for the next one.
+    // Read before the exchange becomes visible: whoever sees it may set another delay for the next one.
     let delay = *shared.delay.lock().expect("no panic holds it");
     let at = {
         let mut exchanges = shared.exchanges.lock().expect("no panic holds it");

@@ -22,12 +22,10 @@ use tower::ServiceExt;
 use crate::postgres::{Database, fresh_database};
 use crate::{Answer, Caller, CountedIds, TestClock};
 
-/// What the service stands on.
+/// The storage of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestStore {
-    /// A directory of its own.
     Sqlite,
-    /// A database of its own.
     Postgres,
 }
 
@@ -46,21 +44,16 @@ impl TestStore {
 /// What a test may want different.
 #[derive(Debug, Clone)]
 pub struct TestServerOptions {
-    /// What it stands on.
     pub store: TestStore,
-    /// What plans allow.
     pub plans: PlanTable,
-    /// How much memory indexes may take.
     pub index_bytes_max: usize,
-    /// Web pages that may call.
     pub allowed_origins: Vec<String>,
-    /// The way to addresses that others choose.
+    /// Calls to URLs that others choose.
     pub outgoing: Outgoing,
-    /// Whose word about a caller's address is taken.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
-    /// The address under which the outside reaches the service; the one listened on when left out.
+    /// The public URL [default: the listen address].
     pub base_url: Option<String>,
-    /// How integrations work.
     pub integrations: IntegrationSettings,
     /// Whether the background jobs run. Off only where a test compares what depends on when figures are written.
     pub has_upkeep: bool,
@@ -82,34 +75,29 @@ impl Default for TestServerOptions {
     }
 }
 
-/// A running service. It stops when it is dropped, and its data goes with it.
+/// A running service. On drop it stops and its data is removed.
 pub struct TestServer {
-    /// Where it listens.
     pub url: String,
-    /// Its clock.
     pub clock: Arc<TestClock>,
-    /// Where its ids come from.
     pub ids: Arc<CountedIds>,
-    /// What is behind the doors.
     pub engine: Arc<Engine>,
     pub(crate) store: Arc<dyn Store>,
     client: reqwest::Client,
     data: TempDir,
     database: Option<Arc<Database>>,
-    /// What it was started with; a change shows after a restart.
+    /// What it was started with; a change takes effect after a restart.
     pub options: TestServerOptions,
     running: Running,
 }
 
-/// A client for plain HTTP. The service's own client brings its cryptography along; one that is made without asks for a
-/// default, even where it never speaks TLS.
+/// A client for plain HTTP. The service's own client brings its cryptography provider; one built without it asks for a
+/// default, even if it never uses TLS.
 pub(crate) fn plain_client() -> reqwest::Client {
-    // Another test of this process may have said so already.
+    // Another test of this process may have installed it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::new()
 }
 
-/// One life of the service.
 struct Running {
     url: String,
     engine: Arc<Engine>,
@@ -121,12 +109,12 @@ struct Running {
 }
 
 impl TestServer {
-    /// Starts one as it comes.
+    /// Starts one with the defaults.
     pub async fn start() -> Self {
         Self::start_with(TestServerOptions::default()).await
     }
 
-    /// Starts one with something different.
+    /// Starts one with other options.
     pub async fn start_with(options: TestServerOptions) -> Self {
         let data = tempfile::tempdir().expect("a directory for the test's data");
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(CountedIds::default()));
@@ -150,7 +138,7 @@ impl TestServer {
         }
     }
 
-    /// One more node on the same database, with the same clock and ids. Nodes need a database; a directory is one's alone.
+    /// One more node on the same database, with the same clock and ids. It needs a database: a directory has only one user.
     pub async fn one_more_node(&self) -> Self {
         let database = self.database.clone().expect("nodes share a database");
         let data = tempfile::tempdir().expect("a directory");
@@ -171,7 +159,7 @@ impl TestServer {
         }
     }
 
-    /// Stops, and starts again on the same data; clock and ids go on. Callers made before know the old address only.
+    /// Restarts on the same data; clock and ids continue. Callers made before know only the old address.
     pub async fn restart(&mut self) {
         self.stop().await;
         let store = open(self.data.path(), self.database.as_deref()).await;
@@ -181,13 +169,13 @@ impl TestServer {
         self.store = Arc::clone(&self.running.store);
     }
 
-    /// Stops, and starts again on the same data with other settings for integrations.
+    /// Restarts on the same data with other settings for integrations.
     pub async fn restart_with(&mut self, integrations: IntegrationSettings) {
         self.options.integrations = integrations;
         self.restart().await;
     }
 
-    /// Hands a request to the routes without a connection in between: for tests that send very many.
+    /// Passes a request to the routes without a connection: for tests that send very many.
     pub async fn deliver(&self, request: http::Request<Vec<u8>>) -> Answer {
         let request = request.map(axum::body::Body::from);
         let response = self.running.router.clone().oneshot(request).await.expect("routes answer");
@@ -197,23 +185,22 @@ impl TestServer {
         Answer { status: head.status.as_u16(), headers: head.headers, text }
     }
 
-    /// The first account's admin, made as on a first start.
+    /// The first account's admin, created as on a first start.
     pub async fn first_caller(&self) -> Caller {
         let first = self.engine.first_start().await.expect("the store works").expect("the store was empty");
         self.caller(first.key.expose())
     }
 
-    /// Somebody with this key.
     pub fn caller(&self, key: &str) -> Caller {
         Caller::new(self.client.clone(), &self.url, key)
     }
 
-    /// The database that it stands on, if it is one.
+    /// The database behind it, if there is one.
     pub fn database(&self) -> Option<&Database> {
         self.database.as_deref()
     }
 
-    /// Where the data lies as files, everything that was written included.
+    /// The directory of the data files, after everything was written.
     pub fn data_dir(&self) -> PathBuf {
         match &self.database {
             None => self.data.path().to_owned(),
@@ -240,7 +227,7 @@ async fn open(data: &Path, database: Option<&Database>) -> Arc<dyn Store> {
     match database {
         None => Arc::new(SqliteStore::open(data).expect("the store opens")),
         Some(database) => {
-            // A machine that runs many tests at once may keep a caller waiting for longer than a service would.
+            // A machine that runs many tests at once may keep a caller waiting longer than a real service would.
             let patience = std::time::Duration::from_secs(20);
             let config = PostgresConfig { connections_max: 8, patience, ..PostgresConfig::new(&database.url) };
             Arc::new(PostgresStore::open(config).await.expect("the store opens"))

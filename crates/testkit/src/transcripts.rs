@@ -1,4 +1,4 @@
-//! Transcripts that look as if people had worked: made by a seed, in the formats of both clients.
+//! Transcripts that look like real work: generated from a seed, in the formats of both clients.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! An upstream MCP server of our own on loopback: well-behaved until it is told to play a trick. It speaks HTTP byte by byte,
-//! because most tricks are ones that no HTTP library would play.
+//! Our own upstream MCP server on loopback: well-behaved until it is told to play a trick. It speaks HTTP byte by byte,
+//! because no HTTP library would play most of these tricks.
 
 mod tricks;
 
@@ -19,23 +19,19 @@ use self::tricks::reply;
 /// Which eras of the protocol it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
-    /// The old ones, with a session, at this revision.
+    /// The legacy ones, with a session, at this revision.
     Legacy(&'static str),
-    /// The modern one.
     Modern,
 }
 
-/// A request as it came.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// The head, as text.
     pub head: String,
-    /// The body.
     pub body: Value,
 }
 
 impl Recorded {
-    /// The value of a header; empty where there is none.
+    /// The value of a header; empty if absent.
     pub fn header(&self, name: &str) -> &str {
         let lines = self.head.lines().filter_map(|line| line.split_once(':'));
         lines
@@ -45,7 +41,6 @@ impl Recorded {
             .unwrap_or_default()
     }
 
-    /// The method of the body.
     pub fn method(&self) -> &str {
         self.body["method"].as_str().unwrap_or_default()
     }
@@ -64,13 +59,13 @@ struct State {
 }
 
 impl State {
-    /// The name of the newest session.
+    /// The id of the newest session.
     fn session(&self) -> String {
         let name = format!("session-{}", self.sessions);
         format!("{name:x<width$}", width = self.session_bytes_min)
     }
 
-    /// The page of tools at a cursor, which is the number of those before it.
+    /// The page of tools at a cursor, which is the number of tools before it.
     fn page(&self, cursor: &Value) -> Value {
         let from: usize = cursor.as_str().and_then(|text| text.parse().ok()).unwrap_or(0);
         let to = from.saturating_add(self.tools_per_page).min(self.tools.len());
@@ -82,17 +77,14 @@ impl State {
     }
 }
 
-/// The server. It ends when it is dropped.
+/// The server. It stops on drop.
 pub struct TestUpstream {
-    /// Where it listens.
     pub address: SocketAddr,
-    /// The endpoint.
     pub url: String,
     state: Arc<Mutex<State>>,
     task: JoinHandle<()>,
 }
 
-/// A read-only tool.
 pub fn read_tool(name: &str) -> Value {
     json!({
         "name": name, "title": format!("Reads {name}"), "description": format!("Reads the {name} of something."),
@@ -101,7 +93,6 @@ pub fn read_tool(name: &str) -> Value {
     })
 }
 
-/// A tool that writes.
 pub fn write_tool(name: &str) -> Value {
     let mut tool = read_tool(name);
     tool["annotations"]["readOnlyHint"] = json!(false);
@@ -109,12 +100,11 @@ pub fn write_tool(name: &str) -> Value {
 }
 
 impl TestUpstream {
-    /// Starts one that speaks a revision of the old days and has two tools, `echo` and `write`.
+    /// Starts one that speaks a legacy revision and has two tools, `echo` and `write`.
     pub async fn start() -> Self {
         Self::start_speaking(Speaks::Legacy("2025-11-25")).await
     }
 
-    /// Starts one.
     pub async fn start_speaking(speaks: Speaks) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
@@ -139,42 +129,41 @@ impl TestUpstream {
         Self { address, url: format!("http://{address}/mcp"), state, task }
     }
 
-    /// What it does when a tool is called, from now on.
+    /// From now on, what it does when a tool is called.
     pub fn on_call(&self, trick: Trick) {
         self.state.lock().on_call = trick;
     }
 
-    /// What it does when its tools are listed, from now on.
+    /// From now on, what it does when its tools are listed.
     pub fn on_list(&self, trick: Trick) {
         self.state.lock().on_list = trick;
     }
 
-    /// The tools that it has, from now on.
+    /// From now on, the tools that it has.
     pub fn set_tools(&self, tools: Vec<Value>) {
         self.state.lock().tools = tools;
     }
 
-    /// How many of its tools stand on one page of its list, from now on.
+    /// From now on, how many tools one page of its list has.
     pub fn set_tools_per_page(&self, count: usize) {
         self.state.lock().tools_per_page = count;
     }
 
-    /// How long the names of its sessions are at least, from now on.
+    /// From now on, the minimum length of its session ids.
     pub fn set_session_bytes_min(&self, bytes: usize) {
         self.state.lock().session_bytes_min = bytes;
     }
 
-    /// The whole `Authorization` header that it wants, from now on.
+    /// From now on, the whole `Authorization` header that it requires.
     pub fn want_credential(&self, header: &str) {
         self.state.lock().credential = Some(header.to_owned());
     }
 
-    /// Every request so far.
     pub fn recorded(&self) -> Vec<Recorded> {
         self.state.lock().recorded.clone()
     }
 
-    /// How many calls of tools have come so far.
+    /// How many tool calls have come so far.
     pub fn calls(&self) -> usize {
         self.state.lock().recorded.iter().filter(|request| request.method() == "tools/call").count()
     }
@@ -251,7 +240,7 @@ impl Conversation {
         trick.play(stream, &session, id, body).await
     }
 
-    /// A modern upstream wants nothing but the description of the request; an old one wants its session.
+    /// A modern upstream only needs the description of the request; a legacy one needs its session.
     fn is_known(&self, request: &Recorded, speaks: Speaks, is_modern: bool) -> bool {
         let state = self.state.lock();
         match speaks {
@@ -265,7 +254,7 @@ impl Conversation {
     }
 }
 
-/// What the tool `echo` answers: its arguments, and some bytes that a careless hand would change on the way.
+/// What the tool `echo` returns: its arguments, and some bytes that careless code would change on the way.
 fn echo(body: &Value) -> Value {
     let arguments = &body["params"]["arguments"];
     let text = arguments["text"].as_str().unwrap_or("nothing");

@@ -1,4 +1,4 @@
-//! A real web site on loopback, with a certificate of its own: what outgoing calls meet.
+//! A real web site on loopback, with its own certificate: the target of outgoing calls.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,35 +15,28 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-/// What a page does when it is asked for.
+/// What a page does when it is requested.
 #[derive(Debug, Clone)]
 pub enum Page {
     /// Answers with JSON.
     Json(String),
     /// Answers with this status, type and body.
     Plain(u16, &'static str, String),
-    /// Points elsewhere.
+    /// Redirects.
     Redirect(String),
-    /// Sends so many bytes; says so beforehand, or not.
-    Long {
-        /// How many.
-        bytes: usize,
-        /// Whether the length is told.
-        is_told: bool,
-    },
-    /// Sends a byte now and then, for ever.
+    /// Sends this many bytes, with or without declaring the length.
+    Long { bytes: usize, is_told: bool },
+    /// Sends a byte now and then, forever.
     Drip,
     /// Never answers.
     Silence,
 }
 
-/// A site. It ends when it is dropped.
+/// A site. It stops on drop.
 pub struct Web {
-    /// Where it listens.
     pub address: SocketAddr,
-    /// Its certificate, to be trusted, in DER.
+    /// Its certificate to trust, in DER.
     pub certificate: Vec<u8>,
-    /// The certificate as PEM.
     pub certificate_pem: String,
     pages: Arc<Mutex<HashMap<String, Page>>>,
     connections: Arc<AtomicUsize>,
@@ -71,17 +64,15 @@ impl Web {
         Self { address, certificate, certificate_pem: made.cert.pem(), pages, connections, task }
     }
 
-    /// Puts a page up.
     pub fn put(&self, path: &str, page: Page) {
         self.pages.lock().insert(path.to_owned(), page);
     }
 
-    /// An address at this site, under one of its names.
+    /// A URL at this site, under one of its names.
     pub fn url(&self, name: &str, path: &str) -> String {
         format!("https://{name}:{}{path}", self.address.port())
     }
 
-    /// How many connections came so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -112,7 +103,7 @@ async fn accept(
     }
 }
 
-/// One request, one answer, and the end of the connection.
+/// One request, one answer, then the connection ends.
 async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     pages: &Mutex<HashMap<String, Page>>,

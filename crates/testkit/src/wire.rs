@@ -1,5 +1,5 @@
-//! A lean HTTP/1.1 client: one kept connection, one call at a time, next to no work of its own. It drives load, where a
-//! client of comfort would measure itself, and faults, where every broken connection must be seen as such.
+//! A lean HTTP/1.1 client: one kept connection, one call at a time, hardly any work of its own. It drives load, where a
+//! convenient client would measure itself, and faults, where every broken connection must be noticed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,38 +9,36 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Longer than any honest answer takes. A service that hangs must not hang who watches it.
+/// Longer than any honest answer takes. A hanging service must not hang its test.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// An answer's head is a few hundred bytes, the largest body some two megabytes.
+/// The head of an answer is a few hundred bytes, the largest body about two megabytes.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// One connection to a service.
 #[derive(Debug)]
 pub struct Wire {
     stream: TcpStream,
-    /// Everything of a request's head but the length of its body.
+    /// The head of a request, except for the length of its body.
     head: String,
     request: Vec<u8>,
     answer: Vec<u8>,
 }
 
-/// An HTTP answer, until the next call.
+/// An HTTP answer, valid until the next call.
 #[derive(Debug, Clone, Copy)]
 pub struct WireAnswer<'a> {
-    /// The status.
     pub status: u16,
-    /// The body.
     pub body: &'a [u8],
 }
 
 /// Why a call has no result.
 #[derive(Debug)]
 pub enum CallFailed {
-    /// Nothing came back, or not all of it: what became of the call is unknown.
+    /// Nothing came back, or not everything: the outcome of the call is unknown.
     Connection(io::Error),
     /// The service answered that it did not do it.
     Refused {
-        /// The HTTP status; 200 where a tool failed.
+        /// The HTTP status; 200 if a tool failed.
         status: u16,
         /// The tool's reason, or the body.
         text: String,
@@ -48,12 +46,12 @@ pub enum CallFailed {
 }
 
 impl Wire {
-    /// Connects; every call carries the key.
+    /// Connects; every call sends the key.
     pub async fn connect(address: SocketAddr, key: &str) -> io::Result<Self> {
         Self::connect_with(address, &format!("authorization: Bearer {key}\r\n")).await
     }
 
-    /// Connects; every call carries these headers, each with its end of line.
+    /// Connects; every call sends these headers, each with its line ending.
     pub async fn connect_with(address: SocketAddr, headers: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -122,7 +120,7 @@ struct Head {
     whole_bytes: usize,
 }
 
-/// The head of an answer once all of it is there.
+/// The head of an answer once it is complete.
 fn read_head(bytes: &[u8], searched: usize) -> io::Result<Option<Head>> {
     let Some(end) = bytes[searched..].windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let body_at = searched + end + 4;
@@ -146,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_read_once_it_is_whole() {
+    fn a_head_is_read_once_it_is_complete() {
         let bytes = b"HTTP/1.1 404 Not Found\r\nx: y\r\nContent-Length: 2\r\n\r\n{}";
         for end in 0..bytes.len() - 2 {
             assert!(read_head(&bytes[..end], 0).unwrap().is_none(), "{end}");

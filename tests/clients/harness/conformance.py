@@ -63,7 +63,7 @@ def judge_scenarios(report: Report, name: str, checks: dict[str, list[dict]], ex
             report.ok(f"{name}: {scenario} (checks: {len(passed)}{excuse})")
         else:
             (outside if excused else not_applicable).append(scenario)
-    print(f"        {name}: {len(outside)} scenarios need what Mnemon does not offer, each with its reason in the file", flush=True)
+    print(f"        {name}: {len(outside)} scenarios need features that Mnemon does not offer; the file gives each reason", flush=True)
     if not_applicable:
         print(f"        {name}: the suite itself finds nothing to check in {', '.join(not_applicable)}", flush=True)
 

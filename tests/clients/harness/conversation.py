@@ -125,7 +125,7 @@ class Conversation:
         return result
 
     def expect_discreet(self, answer: dict) -> None:
-        """Who came in by OAuth is told nothing internal, in no field and in no text."""
+        """OAuth callers get nothing internal, neither in fields nor in texts."""
         if self.by_oauth:
             said = json.dumps(answer)
             expect_equal([field for field in INTERNAL if field in said], [], "the internal fields in an answer")

@@ -1,4 +1,4 @@
-"""The stories every client has to live through. What is expected stands here once; drivers only say what they saw."""
+"""The stories that every client must pass. Expectations are stated here once; drivers only report what they saw."""
 
 import json
 import secrets
@@ -6,7 +6,7 @@ import secrets
 from .conversation import Conversation
 from .report import expect, expect_equal
 
-# Begins every word the stories store, so that one look into the server's log shows whether any of them leaked.
+# Prefix of every word the stories store, so that one search of the server's log shows whether any of them leaked.
 WORD_PREFIX = "zqstory"
 
 # name, title, then the hints: read-only, destructive, idempotent, open world.
@@ -57,7 +57,7 @@ def expect_tools(client: Conversation, expected: list[tuple]) -> None:
 
 
 def keeps_finds_checks_and_forgets(client: Conversation) -> None:
-    """One record's whole life, as an assistant would lead it."""
+    """The whole life of a record, as an assistant would use it."""
     # A word that no other record has: all clients share one project, and none may lean on another's records.
     word = WORD_PREFIX + secrets.token_hex(6)
     source = f"notes/{word}.md"

@@ -64,8 +64,8 @@ def run(
             with report.story("integrations: the service stops when told to, and so do its commands"):
                 expect_equal(server.stop(), 0, "exit code after SIGTERM")
                 expect_gone(str(repository))
-            with report.story("integrations: neither arguments nor answers stand in the log"):
-                expect(SECRET_WORD not in server.log(), "an argument or an answer stands in the log")
+            with report.story("integrations: neither arguments nor answers are in the log"):
+                expect(SECRET_WORD not in server.log(), "an argument or an answer is in the log")
         finally:
             server.kill()
 
@@ -96,9 +96,9 @@ def tell(
             expect(upstream.tool in added, f"`integration add` does not name {upstream.tool}: {added}")
         with report.story(f"integration {upstream.name}: is listed and called by curl"):
             by_curl(server, upstream)
-        with report.story(f"integration {upstream.name}: what writes is neither listed nor callable, by any spelling"):
+        with report.story(f"integration {upstream.name}: tools that write are neither listed nor callable, in any spelling"):
             refuses_to_write(server, upstream)
-        with report.story(f"integration {upstream.name}: `test` and `tools` tell what became of every tool"):
+        with report.story(f"integration {upstream.name}: `test` and `tools` show the state of every tool"):
             tested = json.loads(cli(binary, server, env, ["integration", "test", upstream.name, "--json"]))
             states = {tool["name"]: tool["state"] for tool in tested["integration"]["tools"]}
             expect_equal(states[upstream.tool], "offered", f"state of {upstream.tool}")
@@ -129,7 +129,7 @@ def by_curl(server: Server, upstream: Upstream) -> None:
     for way, result in [("directly", direct), ("by gateway_call", through)]:
         expect(not result["isError"], f"called {way}: {json.dumps(result)}")
         expect(upstream.expected in json.dumps(result["content"]), f"called {way}, the answer is {json.dumps(result)}")
-    expect_equal(through["content"], direct["content"], "the answer of gateway_call beside the direct one")
+    expect_equal(through["content"], direct["content"], "the answer of gateway_call compared with the direct one")
 
 
 def refuses_to_write(server: Server, upstream: Upstream) -> None:

@@ -20,9 +20,7 @@ const FOLDS: usize = 5;
 /// A sample with the score that weights gave it which had not seen its family.
 #[derive(Debug)]
 pub struct Scored<'s> {
-    /// The sample.
     pub sample: &'s Sample,
-    /// Its score.
     pub score: f32,
 }
 

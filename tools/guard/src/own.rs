@@ -17,9 +17,9 @@ const ACCEPT: &str = include_str!("../own/accept.txt");
 
 /// How many texts are made of a template that has slots.
 const FILLINGS: usize = 8;
-/// One in so many rejected texts is also seen in a disguise.
+/// One rejected text in this many is also used in a disguise.
 const DISGUISED_EVERY: usize = 4;
-/// One in so many rejected texts is also seen between two accepted ones.
+/// One rejected text in this many is also used between two accepted ones.
 const EMBEDDED_EVERY: usize = 4;
 
 /// All lessons from our own texts.

@@ -1,5 +1,5 @@
-//! Configurations in JSON, with or without comments. A library says where things stand; what is put in is put between
-//! the bytes that are there, in the style of what is around it.
+//! Configurations in JSON, with or without comments. A parser locates things; new text is inserted between the existing
+//! bytes, in the style of its surroundings.
 
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::Ranged;
@@ -68,7 +68,7 @@ pub(super) fn has_entry(container: &str, text: &str) -> Result<bool, Refusal> {
     Ok(member(object(holder, container)?, ENTRY).is_some())
 }
 
-/// Takes the entry out by its name, where the very bytes that were put in are no longer there.
+/// Removes the entry by its name, when the inserted bytes can no longer be found.
 pub(super) fn remove(container: &str, text: &str, is_container_ours: bool) -> Result<String, Refusal> {
     let (mark, inner) = split_mark(text);
     if !has_entry(container, text)? {
@@ -88,7 +88,7 @@ pub(super) fn remove(container: &str, text: &str, is_container_ours: bool) -> Re
     Ok(format!("{mark}{root}"))
 }
 
-/// A byte-order mark, which some editors put first, and the rest.
+/// Splits off a byte-order mark, which some editors write first.
 fn split_mark(text: &str) -> (&str, &str) {
     text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest))
 }
@@ -100,14 +100,14 @@ fn broken(why: impl ToString) -> Refusal {
 fn root<'a, 'b>(value: Option<&'b Node<'a>>) -> Result<&'b Object<'a>, Refusal> {
     match value {
         Some(Node::Object(object)) => Ok(object),
-        _ => Err(broken("its outermost value must be an object")),
+        _ => Err(broken("the top-level value must be an object")),
     }
 }
 
 fn object<'a, 'b>(value: &'b Node<'a>, name: &str) -> Result<&'b Object<'a>, Refusal> {
     match value {
         Node::Object(object) => Ok(object),
-        _ => Err(broken(format!("its member {name} must be an object"))),
+        _ => Err(broken(format!("{name} must be an object"))),
     }
 }
 
@@ -125,13 +125,13 @@ fn value(names_its_kind: bool, entry: &Entry) -> Value {
     Value::Object(members)
 }
 
-/// How a file is written.
+/// How a file is formatted.
 struct Style {
     newline: &'static str,
     unit: String,
-    /// Whether it is written in one line.
+    /// Whether it is written on one line.
     is_flat: bool,
-    /// Whether even its punctuation has no room.
+    /// Whether there are no spaces even around punctuation.
     is_tight: bool,
 }
 
@@ -144,7 +144,7 @@ impl Style {
         Self { newline, unit: unit.to_owned(), is_flat: !text.trim().contains('\n') && text != "\n", is_tight }
     }
 
-    /// A value whose first line stands at `indent`.
+    /// A value whose first line is indented by `indent`.
     fn render(&self, value: &Value, indent: &str) -> String {
         if self.is_flat {
             return if self.is_tight { value.to_string() } else { spaced(value) };
@@ -163,7 +163,7 @@ impl Style {
         }
     }
 
-    /// What to put where, so that an object gets one more member after those it has.
+    /// What to insert where, so that an object gets one more member at its end.
     fn member(&self, text: &str, object: &Object<'_>, name: &str, value: &Value) -> Vec<(usize, String)> {
         let open = object.range.start + 1;
         let own_indent = line_indent(text, object.range.start);
@@ -199,13 +199,13 @@ impl Style {
         match comma {
             Some(_) => vec![(place, format!("{new},"))],
             None if place == after => vec![(after, format!(",{new}"))],
-            // A remark at the end of the last member's line stays with that member.
+            // A comment at the end of the last member's line stays with that member.
             None => vec![(after, ",".to_owned()), (place, new)],
         }
     }
 }
 
-/// JSON in one line with room around its punctuation, as people write it.
+/// JSON on one line with spaces around punctuation, as people write it.
 fn spaced(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
@@ -218,14 +218,14 @@ fn spaced(value: &Value) -> String {
     }
 }
 
-/// The white space that the line of a place begins with.
+/// The whitespace at the start of the line that contains a position.
 fn line_indent(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..at];
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// The comma after a member, past white space and remarks.
+/// The comma after a member, past whitespace and comments.
 fn find_comma(text: &str, from: usize, to: usize) -> Option<usize> {
     let mut at = from;
     while at < to {
@@ -240,7 +240,7 @@ fn find_comma(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// The place after the remarks that stand in the same line.
+/// The position after the comments on the same line.
 fn end_of_line(text: &str, from: usize, to: usize) -> usize {
     let mut at = from;
     loop {
@@ -253,7 +253,7 @@ fn end_of_line(text: &str, from: usize, to: usize) -> usize {
     }
 }
 
-/// How long the remark is that a text begins with; a remark to the end of the line ends before the line break.
+/// The length of the comment at the start of a text; a line comment ends before the line break.
 fn remark(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find(['\r', '\n']).unwrap_or(text.len()));

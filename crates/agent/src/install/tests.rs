@@ -35,7 +35,7 @@ fn entry() -> Entry {
     Entry { command: "/opt/mnemon \"x\"/mnemon".to_owned(), args: vec!["agent".to_owned()] }
 }
 
-/// The shapes: what each client writes by itself, and what people and their editors make of it.
+/// What each client writes itself, and what people and their editors turn it into.
 fn shapes(target: Target) -> Vec<&'static str> {
     match target {
         Target::ClaudeCode => vec![
@@ -170,19 +170,19 @@ fn an_entry_of_somebody_else_is_replaced_only_when_told() {
 }
 
 #[test]
-fn what_can_not_be_read_is_left_as_it_is() {
+fn a_file_that_cannot_be_read_is_left_as_it_is() {
     for (target, text, words) in [
-        (Target::Cursor, "{ \"mcpServers\": ", "as JSON"),
+        (Target::Cursor, "{ \"mcpServers\": ", "is not valid JSON"),
         (Target::Cursor, "[]", "must be an object"),
         (Target::VsCode, "{ \"servers\": [] }", "servers must be an object"),
-        (Target::Codex, "model = ", "as TOML"),
+        (Target::Codex, "model = ", "is not valid TOML"),
         (Target::Codex, "mcp_servers = 1\n", "must be a table"),
     ] {
         let ground = Ground::new();
         let path = ground.folder.path().join("configuration");
         fs::write(&path, text).unwrap();
         let error = ground.install(target, &path, true).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains("nothing was changed"), "{error}");
+        assert!(error.contains(words) && error.contains("Nothing was changed"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }

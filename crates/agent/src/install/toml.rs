@@ -17,7 +17,7 @@ pub(super) fn insert(container: &str, entry: &Entry, text: &str, is_replacing: b
             }
         }
     }
-    // An entry to replace, or a container written in one line: the library keeps the rest as it is.
+    // To replace an entry, or if the container is written inline, the TOML library edits it and keeps the rest.
     let servers = document.entry(container).or_insert(Item::Table(Table::new()));
     let servers = servers.as_table_like_mut().ok_or_else(|| not_a_table(container))?;
     let members = [("command", Value::from(&entry.command)), ("args", args(entry))];
@@ -59,7 +59,7 @@ pub(super) fn remove(container: &str, text: &str, is_container_ours: bool) -> Re
     Ok(document.to_string())
 }
 
-/// Whether a table's members stand in tables of their own.
+/// Whether a table's members are tables of their own.
 trait Implicit {
     fn is_implicit_table(&self) -> bool;
 }
@@ -70,7 +70,7 @@ impl Implicit for dyn TableLike + '_ {
     }
 }
 
-/// The entry as a table of its own at the end of the file, where it changes the meaning of nothing before it.
+/// The entry as a separate table at the end of the file, where it can't change the meaning of anything before it.
 fn appended(container: &str, entry: &Entry, text: &str) -> Option<String> {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let gap = match text {

@@ -1,4 +1,4 @@
-//! Going through a transcript: whole lines in, uploadable lines out, and at every raw line's end a place to go on from.
+//! Reads a transcript: whole lines in, uploadable lines out, and a position to resume from after every raw line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -12,22 +12,20 @@ use crate::ignoring::IgnoreRules;
 use crate::state::Cursor;
 use crate::transcript::{Deriver, Memory, cwd_of};
 
-/// A longer line is passed over: nothing that is said is that long, pictures are.
+/// Longer lines are skipped: nobody says that much, but images are that long.
 const RAW_LINE_MAX: usize = 32 << 20;
-/// How much is made before it is handed out.
+/// How much output is collected before it is handed out.
 const BATCH_BYTES: usize = 256 * 1024;
-/// How much is read before a pause, even if nothing came of it.
+/// How much is read before a pause, even without output.
 const BATCH_RAW_BYTES: u64 = 8 << 20;
-/// How far to look for the folder that a session works in.
+/// How far to look for the session's folder.
 const HEAD_LINES: usize = 200;
 /// How many bytes before a cursor are compared.
 const TAIL_BYTES: u64 = 512;
 
-/// What was made of some lines.
+/// Some converted lines.
 pub(crate) struct Batch {
-    /// Lines, each with its newline.
     pub(crate) text: Vec<u8>,
-    /// Where the next batch begins.
     pub(crate) end: Cursor,
 }
 
@@ -39,7 +37,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Opens a transcript at a place. The folder of the session is found first, since paths are made relative to it.
+    /// Opens a transcript at a position. It first finds the session's folder, because paths are made relative to it.
     pub(crate) fn open(session: &SessionFile, home: &Path, cursor: Cursor) -> io::Result<Self> {
         let mut file = File::open(&session.path)?;
         let mut memory: Memory = cursor.memory.clone();
@@ -55,7 +53,7 @@ impl Reader {
         self.deriver.rules()
     }
 
-    /// The next lines; `None` at the end of what is whole.
+    /// The next lines; `None` when no complete line is left.
     pub(crate) fn batch(&mut self) -> io::Result<Option<Batch>> {
         let began = self.cursor.raw_offset;
         let mut text = Vec::new();
@@ -76,8 +74,8 @@ impl Reader {
     }
 }
 
-/// A whole line and its size with the newline; no line where it is too long. `None` at the end, also in the midst of a line
-/// that is still being written.
+/// A whole line and its size with the newline; the line is absent if it is too long. `None` at the end, or if the last line
+/// is still being written.
 fn next_line(input: &mut impl BufRead) -> io::Result<Option<(Option<Vec<u8>>, u64)>> {
     let (mut line, mut size) = (Vec::new(), 0);
     loop {
@@ -114,7 +112,7 @@ fn find_cwd(session: &SessionFile, file: &File) -> io::Result<Option<std::path::
     Ok(None)
 }
 
-/// A hash over the last bytes before a place; `None` when the file is shorter.
+/// A hash over the last bytes before a position; `None` if the file is shorter.
 pub(crate) fn tail_hash(session: &SessionFile, raw_offset: u64) -> io::Result<Option<String>> {
     let mut file = File::open(&session.path)?;
     if file.metadata()?.len() < raw_offset {

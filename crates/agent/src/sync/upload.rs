@@ -1,8 +1,8 @@
-//! One history on its way to the service.
+//! Uploads one history.
 //!
-//! The service knows how many bytes it has, and a hash over them. The agent says where it goes on; if that is elsewhere, it
-//! goes through its own lines up to there, and goes on if the hash is the same. If not, the transcript was written anew,
-//! and the copy begins from nothing.
+//! The service knows how many bytes it has and a hash over them. The agent says where it continues. If the service is at
+//! another byte, the agent reads its own lines up to there, and continues if the hash matches. If it does not, the
+//! transcript was rewritten, and the upload starts over.
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -16,10 +16,10 @@ use crate::discover::SessionFile;
 use crate::service::HttpAnswer;
 use crate::state::{Cursor, Held, Rest};
 
-/// How often a history may turn out to stand elsewhere before it is left for the next round.
+/// How often a history may turn out to be at another byte before it is left for the next round.
 const TURNS_MAX: usize = 4;
 
-/// What became of one history.
+/// What happened to one history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) bytes_sent: u64,
@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub(super) rest: Option<Rest>,
 }
 
-/// Where the service's copy stands.
+/// How far the service's copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stand {
     bytes: u64,
@@ -39,7 +39,7 @@ enum Sent {
     Elsewhere(Stand),
 }
 
-/// Sends what is new of a history.
+/// Sends what is new in a history.
 pub(super) async fn upload(round: &mut Round<'_>, session: &SessionFile) -> Result<Outcome, Halt> {
     let Some(mut held) = Held::take(round.places, session)? else {
         return Ok(Outcome { is_held_elsewhere: true, ..Outcome::default() });
@@ -60,7 +60,7 @@ pub(super) async fn upload(round: &mut Round<'_>, session: &SessionFile) -> Resu
             Passed::GoOn { cursor, stand } => start = (cursor, stand),
         }
     }
-    Err(Halt::File("the service's copy keeps changing; another agent may be sending the same session".to_owned()))
+    Err(Halt::File("the service's copy keeps changing; another agent may be uploading the same session".to_owned()))
 }
 
 struct Upload<'a, 'r> {
@@ -75,7 +75,7 @@ enum Passed {
 }
 
 impl Upload<'_, '_> {
-    /// Where to begin reading, and up to where the lines must be the service's.
+    /// Where to start reading, and up to where the lines must match the service's.
     fn starting_point(&self, held: &mut Held) -> Result<(Cursor, Option<Stand>), Halt> {
         let cursor = held.state.cursor.clone();
         let is_same = tail_hash(self.session, cursor.raw_offset)?.as_deref() == Some(&held.state.tail);
@@ -90,7 +90,7 @@ impl Upload<'_, '_> {
         Ok((Cursor::default(), Some(stand)))
     }
 
-    /// Goes through the transcript from a place to its end. With a stand given, lines up to there are compared and not sent.
+    /// Reads the transcript from a position to its end. If a service position is given, lines up to it are compared, not sent.
     async fn pass(&mut self, held: &mut Held, start: (Cursor, Option<Stand>)) -> Result<Passed, Halt> {
         let (mut cursor, mut stand) = start;
         let mut reader = Reader::open(self.session, &self.round.places.home, cursor.clone())?;
@@ -124,7 +124,7 @@ impl Upload<'_, '_> {
             cursor = end;
         }
         match stand {
-            // Nothing is left of the transcript, and the service has more.
+            // The transcript has ended, but the service has more.
             Some(known) if known.bytes != cursor.sent || known.chain != cursor.chain() => self.begin_anew(held).await,
             Some(_) => {
                 self.note(held, &cursor, std::time::Duration::ZERO, false)?;
@@ -134,7 +134,7 @@ impl Upload<'_, '_> {
         }
     }
 
-    /// Sends lines in requests of bearable size.
+    /// Sends lines in requests of limited size.
     async fn send(&mut self, text: &[u8], mut place: Stand) -> Result<Sent, Halt> {
         let mut rest = text;
         while !rest.is_empty() {
@@ -159,7 +159,7 @@ impl Upload<'_, '_> {
         Ok(Sent::All)
     }
 
-    /// The service's copy is elsewhere: go there, from as near as possible.
+    /// The service's copy is at another byte: resume from the nearest known position before it.
     fn go_on(&mut self, held: &mut Held, cursor: Cursor, stand: Stand) -> Result<Passed, Halt> {
         if stand.bytes == 0 {
             if cursor.sent > 0 && !self.round.is_again {
@@ -172,7 +172,7 @@ impl Upload<'_, '_> {
         Ok(Passed::GoOn { cursor, stand: Some(stand) })
     }
 
-    /// The transcript is another than the one that was sent: its copy goes, and is made anew.
+    /// The transcript differs from the one that was sent: delete the copy and start over.
     async fn begin_anew(&mut self, held: &mut Held) -> Result<Passed, Halt> {
         held.state.cursor = Cursor::default();
         held.state.tail = String::new();
@@ -196,22 +196,22 @@ impl Upload<'_, '_> {
     }
 }
 
-/// The place of the unsent end of a batch.
+/// The position of the unsent end of a batch.
 fn before(end: &Cursor, unsent: usize, text: &[u8], start: &Cursor) -> Stand {
     let sent = text.len() - unsent;
     Stand { bytes: end.sent - unsent as u64, chain: start.chain().after_all(&text[..sent]) }
 }
 
 enum Skipped<'a> {
-    /// All of it comes before the place.
+    /// The whole batch is before the position.
     Within,
-    /// The place is reached; this is left.
+    /// The position is reached; these lines are left.
     Upto(&'a [u8]),
-    /// Other lines than those that were sent.
+    /// The lines differ from those that were sent.
     Differs,
 }
 
-/// Goes through lines up to a place that somebody else has come to.
+/// Skips lines up to a position that the service already has.
 fn skip(text: &[u8], from: Stand, to: Stand) -> Skipped<'_> {
     let Stand { mut bytes, mut chain } = from;
     let mut rest = text;
@@ -273,7 +273,7 @@ mod tests {
         assert!(matches!(skip(text, from, stand(text)), Skipped::Upto(b"")));
         assert!(matches!(skip(text, from, stand(b"one\ntwo\nthree\nfour\n")), Skipped::Within));
         assert!(matches!(skip(text, from, stand(b"one\nTWO\n")), Skipped::Differs));
-        assert!(matches!(skip(text, from, stand(b"on\n")), Skipped::Differs), "in the midst of a line");
+        assert!(matches!(skip(text, from, stand(b"on\n")), Skipped::Differs), "in the middle of a line");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Event, Parsed, joined, text};
 
-/// What the client itself puts into a person's message.
+/// What the client itself adds to a person's message.
 const SCAFFOLDING: [&str; 9] = [
     "system-reminder",
     "command-name",
@@ -26,7 +26,7 @@ pub(super) fn parse(value: &Value) -> Parsed {
         at: text(value, "timestamp").map(str::to_owned),
         events: Vec::new(),
     };
-    // What the client injects by itself is marked so; summaries of earlier sessions are not what was said in this one.
+    // The client marks what it injects. Summaries of earlier sessions were not said in this one.
     let is_injected = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"];
     if is_injected.iter().any(|mark| value[*mark].as_bool() == Some(true)) {
         return parsed;
@@ -57,7 +57,7 @@ fn event(role: &'static str, block: &Value) -> Option<Event> {
             text: without(&joined(&block["content"]), &["system-reminder", "persisted-output"]),
             is_error: block["is_error"].as_bool().unwrap_or(false),
         }),
-        // Thinking, images and whatever comes next.
+        // Thinking, images and future block types.
         _ => None,
     }
 }
@@ -68,7 +68,7 @@ fn said_by(role: &'static str, said: &str) -> Option<Event> {
     (!text.is_empty()).then(|| Event::Text { role, text: text.to_owned() })
 }
 
-/// The text without elements of these names, tags and content.
+/// The text without elements of these names: neither tags nor content.
 fn without(text: &str, names: &[&str]) -> String {
     let mut rest = text.to_owned();
     for name in names {

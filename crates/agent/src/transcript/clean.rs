@@ -1,4 +1,4 @@
-//! What must not leave: secrets become `[redacted:<kind>]`, absolute paths become relative or lose their folders.
+//! Removes what must not leave: secrets become `[redacted:<kind>]`, absolute paths become relative or lose their folders.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::paths::Paths;
 
-/// The longest text of one line; a longer one is split over several.
+/// The longest text on one line; a longer one is split over several lines.
 const PIECE_BYTES_MAX: usize = 48 * 1024;
 /// The longest name of a tool, call or session.
 const NAME_CHARS_MAX: usize = 200;
 
-/// Cleans texts, and counts what it found.
+/// Cleans texts, and counts the secrets found.
 pub(super) struct Cleaner {
     paths: Paths,
     count: u64,
@@ -23,12 +23,11 @@ impl Cleaner {
         Self { paths: Paths::new(cwd, home), count: 0 }
     }
 
-    /// How many secrets were replaced since this was asked last.
+    /// How many secrets were redacted since the last call.
     pub(super) fn take_count(&mut self) -> u64 {
         std::mem::take(&mut self.count)
     }
 
-    /// A whole text.
     pub(super) fn text(&mut self, text: &str) -> String {
         let text = self.secrets(text);
         let text = self.paths.scrub(&text);
@@ -40,7 +39,7 @@ impl Cleaner {
         self.secrets(text)
     }
 
-    /// A text up to so many characters. Cleaned first: half a secret would not be known as one.
+    /// A text up to this many characters. It is cleaned first: half a secret would not be recognized.
     pub(super) fn cut(&mut self, text: &str, chars_max: usize) -> String {
         let clean = self.text(text);
         match clean.char_indices().nth(chars_max) {
@@ -53,8 +52,8 @@ impl Cleaner {
         }
     }
 
-    /// The arguments of a call, as JSON. Every text in it is cleaned by itself, where line breaks are line breaks, and then
-    /// the whole once more, where a name stands beside its value.
+    /// The arguments of a call, as JSON. First every text in it is cleaned on its own, with real line breaks; then the whole
+    /// once more, where a name is next to its value.
     pub(super) fn arguments(&mut self, mut arguments: Value, chars_max: usize) -> String {
         self.each(&mut arguments);
         let json = match arguments {
@@ -73,7 +72,6 @@ impl Cleaner {
         }
     }
 
-    /// A short name.
     pub(super) fn name(&mut self, name: &str) -> String {
         let short: String = name.chars().take(NAME_CHARS_MAX).collect();
         self.text(&short)
@@ -86,7 +84,7 @@ impl Cleaner {
     }
 }
 
-/// The end itself, or the start of the mark that it would cut in two.
+/// The end itself, or the start of the redaction mark that it would cut in two.
 fn before_mark(text: &str, end: usize) -> usize {
     let open = text[..end].rfind("[redacted:");
     match open {
@@ -100,7 +98,7 @@ pub(super) fn pieces(text: &str) -> Vec<&str> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while rest.len() > PIECE_BYTES_MAX {
         let end = before_mark(rest, rest.floor_char_boundary(PIECE_BYTES_MAX));
-        // A line of one mark that never ends is not made by us; the bound holds all the same.
+        // We never write an endless mark, but the bound must hold anyway.
         let end = if end == 0 { rest.floor_char_boundary(PIECE_BYTES_MAX) } else { end };
         let (piece, after) = rest.split_at(end);
         pieces.push(piece);
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_clean_stays_so_however_it_is_cut() {
+    fn clean_text_stays_clean_however_it_is_cut() {
         for (kind, secret) in canary::all() {
             for before in [3_900, 3_980, 3_995, 4_000] {
                 let text = format!("{} {} {}", "x".repeat(before), secret.text, "y".repeat(200));

@@ -1,4 +1,4 @@
-//! Codex: envelopes of `timestamp`, `type` and `payload`; older files have the payload alone. Two logs are interleaved:
+//! Codex: envelopes of `timestamp`, `type` and `payload`; older files have only the payload. Two logs are interleaved:
 //! `response_item` is read, `event_msg` repeats it.
 
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn event(item: &Value) -> Option<Event> {
         "message" => message(item),
         "function_call" => {
             let arguments = &item["arguments"];
-            // Written as JSON inside of a string; one that does not parse is shown as it is.
+            // JSON inside a string; if it does not parse, it is shown as it is.
             let parsed = arguments.as_str().and_then(|text| serde_json::from_str(text).ok());
             let tool = text(item, "name")?.to_owned();
             Some(Event::Call { tool, id: id(), arguments: parsed.unwrap_or_else(|| arguments.clone()) })
@@ -60,7 +60,7 @@ fn event(item: &Value) -> Option<Event> {
             let is_error = item["output"]["success"].as_bool() == Some(false);
             Some(Event::Result { id: id(), text: output, is_error })
         }
-        // Reasoning, searches and whatever comes next.
+        // Reasoning, searches and future item types.
         _ => None,
     }
 }
@@ -77,7 +77,7 @@ fn message(item: &Value) -> Option<Event> {
     (!said.is_empty() && !is_scaffolding).then(|| Event::Text { role, text: said.to_owned() })
 }
 
-/// The words of a tool's output. Some tools wrap them as JSON in a string: `{"output": …, "metadata": …}`.
+/// The text of a tool's output. Some tools wrap it as JSON in a string: `{"output": …, "metadata": …}`.
 fn unwrapped(output: &Value) -> String {
     let plain = joined(output);
     let wrapped: Option<Value> = plain.starts_with('{').then(|| serde_json::from_str(&plain).ok()).flatten();

@@ -1,9 +1,9 @@
-//! Absolute paths tell who works where. Inside of the session's folder they become relative, inside of the home folder
-//! they begin with `~`, and elsewhere the last name is left.
+//! Absolute paths reveal who works where. Inside the session's folder they become relative, inside the home directory they
+//! start with `~`, and elsewhere only the last name is kept.
 
 use std::path::Path;
 
-/// First folders that make a text a path of a machine. A fixed list: what a line becomes must not depend on the day.
+/// First folders that make a text a machine path. The list is fixed: the result must not depend on the day.
 const ROOTS: [&str; 41] = [
     "Applications",
     "Library",
@@ -79,7 +79,7 @@ impl Paths {
             let (before, from) = rest.split_at(at);
             out.push_str(before);
             let path = &from[..from.find(is_no_path).unwrap_or(from.len())];
-            if begins_path(&out) && !path.starts_with("//") && self.is_of_a_machine(path) {
+            if begins_path(&out) && !path.starts_with("//") && self.is_machine_path(path) {
                 out.push_str("…/");
                 out.push_str(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
                 rest = &from[path.len()..];
@@ -92,15 +92,15 @@ impl Paths {
         out
     }
 
-    fn is_of_a_machine(&self, path: &str) -> bool {
+    fn is_machine_path(&self, path: &str) -> bool {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         ROOTS.contains(&first) || self.roots.iter().any(|root| root == first)
     }
 }
 
-/// Puts a short name for a folder wherever the folder stands as a whole.
+/// Replaces a folder by a short name wherever the whole folder appears.
 fn replace_folder(text: &str, folder: &str, short: &str) -> String {
-    // A folder right below the root is too little to tell it from other words.
+    // A folder directly below the root is too short to distinguish it from other words.
     if folder.len() < 2 || !text.contains(folder) {
         return text.to_owned();
     }
@@ -118,7 +118,7 @@ fn replace_folder(text: &str, folder: &str, short: &str) -> String {
     out
 }
 
-/// Whether a slash at this place begins a path: not in the midst of a word or of an address, unless that is of a file.
+/// Whether a slash here starts a path: not inside a word or a URL, unless it is a file URL.
 fn begins_path(before: &str) -> bool {
     let mut last = before.chars().rev();
     match (last.next(), last.next()) {
@@ -133,7 +133,7 @@ fn is_no_path(c: char) -> bool {
     c.is_whitespace() || "\"'`<>|:;,()[]{}*?\\".contains(c)
 }
 
-/// `C:\Users\ana\x` becomes `…\x`, with single and doubled backslashes alike.
+/// `C:\Users\ana\x` becomes `…\x`, with single or doubled backslashes.
 fn scrub_windows(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -144,7 +144,7 @@ fn scrub_windows(text: &str) -> String {
         let end = from.find(|c: char| c.is_whitespace() || "\"'`<>|:;,()[]{}*?".contains(c)).unwrap_or(from.len());
         let path = &from[..end];
         let folders = path.split('\\').filter(|name| !name.is_empty()).count();
-        // `s:\d+` is a pattern; a drive is written as a capital, or has folders.
+        // `s:\d+` is a regular expression; a drive letter is a capital, or has folders after it.
         let is_path = |drive: usize| rest.as_bytes()[drive].is_ascii_uppercase() || folders > 1;
         let (Some(drive), true) = (drive.filter(|drive| is_path(*drive)), is_alone) else {
             out.push_str(&rest[..at + 2]);
@@ -167,7 +167,7 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let paths = Paths::new(Some(Path::new("/home/ana/shop")), Path::new("/home/ana"));
         assert_eq!(paths.scrub(text), expected, "{text}");
-        assert_eq!(paths.scrub(expected), expected, "what is clean stays");
+        assert_eq!(paths.scrub(expected), expected, "a clean text stays unchanged");
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_stays() {
+    fn anything_but_a_path_stays() {
         for text in [
             "and/or",
             "https://example.com/home/page",

@@ -1,4 +1,4 @@
-//! Transcripts as their clients write them, and what is left of them.
+//! Transcripts as their clients write them, and what remains of them.
 
 use super::*;
 
@@ -30,7 +30,7 @@ const CLAUDE: [&str; 14] = [
 ];
 
 #[test]
-fn claude_code_is_read_and_what_is_unknown_is_passed_over() {
+fn claude_code_is_read_and_unknown_lines_are_skipped() {
     let lines = derive(Client::ClaudeCode, "/home/ana/shop", &CLAUDE);
     let expected: Vec<Value> = [
         r#"{"kind":"session","client":"claude-code","session":"s-1","project":"shop"}"#,

@@ -1,4 +1,4 @@
-//! The verbs that run accounts: each is one request to the admin API, shown as a table or as JSON.
+//! The admin commands: each makes one request to the admin API and shows a table or JSON.
 
 mod accounts;
 mod integrations;
@@ -14,7 +14,7 @@ use crate::admin_client::{AdminClient, encode};
 use crate::arguments::Command;
 use crate::printer::Printer;
 
-/// Runs an admin verb; `None` when the command is none.
+/// Runs an admin command; `None` if the command is not one.
 pub fn run(command: &Command, printer: &Printer) -> Option<anyhow::Result<ExitCode>> {
     let done = match command {
         Command::Account(arguments) => accounts::account(arguments, printer),
@@ -43,7 +43,7 @@ fn given<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<&'a String>)>) -> 
     Value::Object(given.collect::<Map<_, _>>())
 }
 
-/// Shows one thing: its members line by line, or the JSON.
+/// Shows one object: its members line by line, or the JSON.
 fn show_one(printer: &Printer, thing: &Value) {
     if printer.is_json() {
         return printer.value(thing);
@@ -62,7 +62,7 @@ fn show_list(printer: &Printer, answer: &Value, name: &str, columns: &[&str]) {
     let rows = answer[name].as_array().map(Vec::as_slice).unwrap_or_default();
     printer.table(columns, rows);
     if let Some(next) = answer["next"].as_str() {
-        printer.text(&format!("There is more, after {next}."));
+        printer.text(&format!("More rows follow after {next}."));
     }
 }
 

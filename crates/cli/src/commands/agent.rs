@@ -1,4 +1,4 @@
-//! `mnemon agent`: the proxy itself, and the verbs around it.
+//! `mnemon agent`: the proxy, and the commands around it.
 
 mod consenting;
 mod installing;
@@ -14,7 +14,7 @@ use mnemon_agent::{background, proxy};
 use crate::arguments::{Agent, AgentCommand};
 use crate::printer::Printer;
 
-/// What every verb works with.
+/// What every command works with.
 struct Desk {
     places: Places,
     settings: Settings,
@@ -37,7 +37,7 @@ pub fn run(agent: &Agent, printer: &Printer) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Between assistant and service until the assistant closes its side. Standard output belongs to the protocol.
+/// Runs until the assistant closes its side. Standard output belongs to the protocol.
 fn serve(desk: Desk) -> anyhow::Result<ExitCode> {
     let Desk { places, settings } = desk;
     for warning in &settings.warnings {
@@ -46,13 +46,13 @@ fn serve(desk: Desk) -> anyhow::Result<ExitCode> {
     background::start(settings.clone(), places.clone())?;
     let runtime = runtime()?;
     let served = runtime.block_on(proxy::run(settings, places, tokio::io::stdin(), tokio::io::stdout()));
-    // The thread that reads standard input may wait for ever; it ends with the process.
+    // The thread that reads standard input may wait forever; it ends with the process.
     runtime.shutdown_background();
     served?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// One thread is enough for bytes in and bytes out, and holds the least memory.
+/// One thread is enough to move bytes, and uses the least memory.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

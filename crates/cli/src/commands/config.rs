@@ -15,7 +15,7 @@ pub fn run(arguments: &ConfigArguments, printer: &Printer) -> anyhow::Result<Exi
             if printer.is_json() {
                 printer.value(&json!({"ok": true}));
             } else {
-                printer.text("The configuration is in order.");
+                printer.text("The configuration is valid.");
             }
         }
         ConfigCommand::Print(given) => printer.text(settings::layers(given)?.to_toml().trim_end()),

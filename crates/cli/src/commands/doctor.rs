@@ -1,4 +1,4 @@
-//! `mnemon doctor`: what works, what does not, and what to do about it.
+//! `mnemon doctor`: what works, what does not, and how to fix it.
 
 use std::process::ExitCode;
 
@@ -45,11 +45,11 @@ fn to_json(finding: &Finding) -> Value {
 
 fn configuration(doctor: &Doctor) -> anyhow::Result<String> {
     let config = settings::load(&doctor.settings)?;
-    Ok(format!("in order; data in {}", storage::name(&config.storage)))
+    Ok(format!("valid; data in {}", storage::name(&config.storage)))
 }
 
-/// Opens PostgreSQL as the service would: address, password, schema, row-level security, writing. A directory is the
-/// running service's alone, so there is nothing to look at from outside.
+/// Opens PostgreSQL as the service would: address, password, schema, row-level security, writing. A data directory
+/// belongs to the running service alone, so it can't be checked from outside.
 fn database(doctor: &Doctor) -> Option<Finding> {
     let config = settings::load(&doctor.settings).ok()?;
     config.storage.database.as_ref()?;
@@ -59,7 +59,7 @@ fn database(doctor: &Doctor) -> Option<Finding> {
             let store = storage::open(&config.storage).await?;
             store.check().await?;
             store.close().await;
-            anyhow::Ok("reached and written to; its schema is current, and row-level security holds".to_owned())
+            anyhow::Ok("reachable and writable; the schema is current and row-level security is on".to_owned())
         })
     };
     Some(Finding { what: "PostgreSQL", outcome: look() })
@@ -68,13 +68,13 @@ fn database(doctor: &Doctor) -> Option<Finding> {
 fn service(client: &McpClient, url: &str) -> Vec<Finding> {
     let health = |path: &str| match client.health(path) {
         Ok(200) => Ok(format!("{url}{path} answers")),
-        Ok(status) => Err(anyhow::anyhow!("{url}{path} answers {status}; look into the service's log")),
-        Err(error) => Err(error.context(format!("no answer from {url}; start it with `mnemon serve`, or give --url"))),
+        Ok(status) => Err(anyhow::anyhow!("{url}{path} answered {status}; see the service's log")),
+        Err(error) => Err(error.context(format!("no answer from {url}; start it with `mnemon serve`, or pass --url"))),
     };
     let tools = || {
         let listed = client.request("tools/list", json!({}), None)?;
         let count = listed["tools"].as_array().map_or(0, Vec::len);
-        anyhow::Ok(format!("accepted; {count} tools are listed"))
+        anyhow::Ok(format!("accepted; {count} tools available"))
     };
     vec![
         Finding { what: "service is alive", outcome: health("/health/live") },

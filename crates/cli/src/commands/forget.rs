@@ -10,7 +10,7 @@ use crate::printer::Printer;
 
 pub fn run(forget: &Forget, printer: &Printer) -> anyhow::Result<ExitCode> {
     if forget.memory_id.is_some() && forget.workspace.is_some() {
-        bail!("--workspace goes with --source-id; a record's id says it all");
+        bail!("--workspace needs --source-id; a record id already identifies its workspace");
     }
     let client = McpClient::new(&forget.connection)?;
     let arguments = given([
@@ -22,7 +22,7 @@ pub fn run(forget: &Forget, printer: &Printer) -> anyhow::Result<ExitCode> {
     if printer.is_json() {
         printer.value(&answer.structured);
     } else {
-        printer.text(&format!("Forgotten: {} record(s).", answer.structured["forgotten"]));
+        printer.text(&format!("Forgot {} record(s).", answer.structured["forgotten"]));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `mnemon migrate`: everything from one storage to another.
+//! `mnemon migrate`: moves all data from one storage to another.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::arguments::Migrate;
 use crate::printer::Printer;
 
-/// How often a terminal is told how far it is.
+/// How often progress is shown on a terminal.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 pub fn run(migrate: &Migrate, printer: &Printer) -> anyhow::Result<ExitCode> {
@@ -21,7 +21,7 @@ pub fn run(migrate: &Migrate, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut line = Line::new();
     let moved = runtime.block_on(move_everything(&from, &to, &mut |progress| line.tell(progress)));
     line.clear();
-    show(printer, &moved.context("nothing is lost; the source is as it was")?);
+    show(printer, &moved.context("nothing is lost; the source is unchanged")?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -35,15 +35,15 @@ fn show(printer: &Printer, moved: &Moved) {
     }
     printer.table(&["table", "rows"], &rows);
     if moved.rows_before > 0 {
-        printer.text(&format!("{} of the rows were there already from an interrupted run.", moved.rows_before));
+        printer.text(&format!("{} rows were already there from an interrupted run.", moved.rows_before));
     }
     printer.text(&format!(
-        "Moved {} accounts with {} projects. Every table of each was read again on both sides: counts and hashes agree.",
+        "Moved {} accounts with {} projects. Verified: row counts and hashes of every table agree on both sides.",
         moved.accounts, moved.projects
     ));
 }
 
-/// One line on a terminal that is written over again and again; nothing anywhere else.
+/// One line on a terminal, overwritten in place; nothing elsewhere.
 struct Line {
     is_shown: bool,
     told_at: Option<Instant>,

@@ -33,21 +33,21 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let record = &answer.structured;
-    let verb = if record["duplicate"] == true { "Already there" } else { "Saved" };
+    let verb = if record["duplicate"] == true { "Already saved" } else { "Saved" };
     let text = |name: &str| record[name].as_str().unwrap_or_default().to_owned();
     printer.text(&format!("{verb}: {}  ({}, {})", text("id"), text("fact_key"), text("status")));
     if let Some(count) = record["redacted"].as_u64() {
-        printer.text(&format!("{count} secret(s) were replaced in the text."));
+        printer.text(&format!("{count} secret(s) in the text were redacted."));
     }
     if let Some(rivals) = record["conflicts_with"].as_array() {
         let rivals: Vec<&str> = rivals.iter().filter_map(|id| id.as_str()).collect();
-        printer.text(&format!("Disputed under the same key by: {}", rivals.join(", ")));
+        printer.text(&format!("Conflicts with other records under the same key: {}", rivals.join(", ")));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn read_input() -> anyhow::Result<String> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("standard input could not be read as UTF-8")?;
+    std::io::stdin().read_to_string(&mut text).context("can't read standard input as UTF-8")?;
     Ok(text)
 }

@@ -41,7 +41,7 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A record as a person reads it: how good, whether it holds, the text, where it came from.
+/// A record as a person reads it: score, status and id, then the text and where it came from.
 fn show(record: &Value) -> String {
     let text = |name: &str| record[name].as_str().unwrap_or_default();
     let mut lines =
@@ -56,7 +56,7 @@ fn show(record: &Value) -> String {
     lines
 }
 
-/// Asks why the search answered so, and shows it.
+/// Asks why the search ranked the records as it did, and shows the explanation.
 fn explain(search: &Search, answer: &Value, printer: &Printer) -> anyhow::Result<ExitCode> {
     let (url, key) = (search.connection.url.clone(), search.connection.key.clone());
     let client = AdminClient::new(&AdminConnection { url, operator_token: None, key })?;
@@ -77,8 +77,8 @@ fn explain(search: &Search, answer: &Value, printer: &Printer) -> anyhow::Result
             .collect::<Vec<_>>()
             .join(", ")
     };
-    printer.text(&format!("words of the query:  {}", stems("words")));
-    printer.text(&format!("lent by best hits:   {}", stems("lent")));
+    printer.text(&format!("query words:         {}", stems("words")));
+    printer.text(&format!("added from top hits: {}", stems("lent")));
     for hit in explained["hits"].as_array().into_iter().flatten() {
         printer.text(&show_reasons(hit));
     }

@@ -1,5 +1,5 @@
 //! `mnemon selftest isolation`: random organizations in a scratch store, random calls by random members through the real
-//! engine, and every answer compared with a naive model that knows nothing of the engine's code.
+//! engine, and every answer compared with a naive model that shares no code with the engine.
 
 mod chance;
 mod checks;
@@ -17,17 +17,17 @@ use crate::printer::Printer;
 use chance::Chance;
 use world::World;
 
-/// After so many cases a new organization is made: lists stay short, so the naive model stays quick.
+/// A new organization is created after this many cases: lists stay short, so the naive model stays fast.
 const CASES_PER_WORLD: u64 = 1_500;
-/// How many findings are shown.
+/// Maximum number of findings shown.
 const SHOWN_MAX: usize = 10;
 
 /// An answer that differs from the model's.
 #[derive(Debug)]
 pub struct Finding {
-    /// Whether something was shown, counted or confirmed that the caller may not know of.
+    /// Whether the answer showed, counted or confirmed something the caller may not know about.
     pub is_leak: bool,
-    /// What was asked and what differed, in ids and words of the test's own making.
+    /// What was asked and what differed, in ids and words made up by the test.
     pub what: String,
 }
 
@@ -57,7 +57,7 @@ async fn isolation(cases: u64, seed: u64, database: Option<&str>) -> anyhow::Res
     let mut done = 0;
     while done < cases {
         let chance = Chance::new(seed.wrapping_add(done));
-        let mut world = World::make(chance, database).await.context("a scratch organization could not be made")?;
+        let mut world = World::make(chance, database).await.context("can't create a scratch organization")?;
         let until = cases.min(done + CASES_PER_WORLD);
         while done < until {
             findings.extend(world.play().await?);
@@ -69,7 +69,7 @@ async fn isolation(cases: u64, seed: u64, database: Option<&str>) -> anyhow::Res
     Ok(findings)
 }
 
-/// A line that is written over itself, on a terminal only.
+/// A progress line that overwrites itself, on a terminal only.
 fn progress(done: u64, cases: u64, findings: usize) {
     let mut out = std::io::stderr();
     if out.is_terminal() {

@@ -46,15 +46,15 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     }
     let engine = Arc::new(engine);
     engine.check_integration_keys().await?;
-    // Bound before anything is made: a taken port must not cost the first start its one chance to show the key.
+    // Bind before creating anything: if the port is taken, the first start must keep its one chance to show the key.
     let listener = bind(config.server.listen)?;
     let address = listener.local_addr()?;
     let base_url = config.server.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
-    let first = engine.first_start().await.context("the first account could not be made")?;
-    let operator_token = engine.first_operator_token().await.context("the operator's token could not be made")?;
+    let first = engine.first_start().await.context("can't create the first account")?;
+    let operator_token = engine.first_operator_token().await.context("can't create the operator token")?;
     let made = Made { first, operator_token };
     let app = App::new(Arc::clone(&engine), &config.server, &base_url);
-    // Listened for before anybody is told that the service is there: who waits for that may stop it at once.
+    // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
     let stopped = stop_signal()?;
     announce(printer, &base_url, &place, &made);
     if let Some(path) = ready_file {
@@ -80,11 +80,11 @@ fn outgoing(config: &OutgoingSettings) -> anyhow::Result<Outgoing> {
 
 fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     mnemon_server::bind(address).with_context(|| {
-        format!("can't listen on {address}: choose another address with --listen, or stop what uses it")
+        format!("can't listen on {address}; choose another address with --listen, or stop the program that uses it")
     })
 }
 
-/// What the first start made; shown once.
+/// What the first start created; shown once.
 struct Made {
     first: Option<FirstStart>,
     operator_token: Option<Secret<String>>,
@@ -112,8 +112,8 @@ fn announce(printer: &Printer, base_url: &str, place: &str, made: &Made) {
     }
 }
 
-/// Written under another name first: whoever waits for the file never reads half of it. It holds secrets, so it is the
-/// owner's alone.
+/// Writes to a temporary name first, so nobody who waits for the file reads half of it. It holds secrets, so only the
+/// owner may read it.
 fn write_ready_file(path: &Path, base_url: &str, address: SocketAddr, made: &Made) -> anyhow::Result<()> {
     let ready = json!({
         "url": base_url,
@@ -140,6 +140,6 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: running requests may finish");
+        tracing::info!("stopping; waiting for running requests to finish");
     })
 }

@@ -1,8 +1,8 @@
-//! What a person reads when the service starts.
+//! What the service prints when it starts.
 
 use crate::printer::Printer;
 
-/// The first start: the key, once, and commands to paste.
+/// The first start: the key, shown once, and commands to paste.
 pub fn first_start(printer: Printer, base_url: &str, place: &str, key: &str, operator_token: Option<&str>) -> String {
     let mcp = format!("{base_url}/mcp");
     let title = printer.bold(&format!("Mnemon {} is listening on {base_url}", env!("CARGO_PKG_VERSION")));
@@ -11,12 +11,12 @@ pub fn first_start(printer: Printer, base_url: &str, place: &str, key: &str, ope
     format!(
         r#"{title}
 
-First start on {place}: an account, a project, an admin and a key were made.
-This is the key. It is shown now and never again:
+First start on {place}: created an account, a project, an admin and an API key.
+Here is the key. It will not be shown again:
 
     {key_line}
 
-Save something, then find it:
+Save a record, then find it:
 
     curl -s {mcp} -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":"We deploy on Tuesdays at ten."}}}}}}'
 
@@ -32,15 +32,15 @@ Connect an assistant:
     Cursor        put into ~/.cursor/mcp.json:
                   {{"mcpServers":{{"mnemon":{{"url":"{mcp}","headers":{{"Authorization":"Bearer {key}"}}}}}}}}
 {operator}
-Stop with Ctrl-C; everything is kept in {place}.
+Press Ctrl-C to stop. All data is kept in {place}.
 "#
     )
 }
 
-/// The operator's token, once.
+/// The operator token, shown once.
 fn operator_lines(token: &str) -> String {
     format!(
-        "\nRun accounts, members and keys (`mnemon account --help`) with the operator's token, shown now and never again:\n\n    \
+        "\nManage accounts, members and keys (`mnemon account --help`) with the operator token. It will not be shown again:\n\n    \
          {token}\n"
     )
 }
@@ -48,7 +48,7 @@ fn operator_lines(token: &str) -> String {
 /// Any later start: the key can't be shown again.
 pub fn later_start(base_url: &str, place: &str, operator_token: Option<&str>) -> String {
     format!(
-        "Mnemon {} is listening on {base_url}, with the data of {}.\n{}",
+        "Mnemon {} is listening on {base_url}, using the data in {}.\n{}",
         env!("CARGO_PKG_VERSION"),
         place,
         operator_token.map(operator_lines).unwrap_or_default()

@@ -50,7 +50,7 @@ async fn killing_postgresql_loses_and_doubles_nothing() {
     let report = nodes.under_load(fault, |sql| Ok(cluster.sql("postgres", sql)?)).await.unwrap();
     assert!(report.is_passed(), "{report:?}");
     assert!(report.failed > 0, "the database was away for three seconds");
-    assert_eq!(report.other_words, Vec::<String>::new(), "callers are told that storage is away");
+    assert_eq!(report.other_words, Vec::<String>::new(), "callers are told that storage is unavailable");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

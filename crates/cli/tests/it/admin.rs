@@ -90,7 +90,7 @@ fn every_verb_explains_itself() {
         let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
         let help = place.run(&words);
         assert_eq!((help.code, help.err.as_str()), (0, ""), "{verb}");
-        let (sentence, rest) = help.out.split_once("\n\n").expect("a sentence stands first");
+        let (sentence, rest) = help.out.split_once("\n\n").expect("a sentence comes first");
         assert!(sentence.len() > 10, "{verb}: {sentence}");
         assert!(rest.starts_with(&format!("Usage: mnemon {verb}")), "{verb}: {rest}");
         assert!(rest.contains("--json"), "{verb}");

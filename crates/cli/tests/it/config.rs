@@ -6,7 +6,7 @@ use crate::process::{Done, Place};
 fn the_defaults_are_in_order() {
     let place = Place::new();
     let done = place.run(&["config", "check"]);
-    assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "The configuration is in order.\n", ""));
+    assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "The configuration is valid.\n", ""));
     assert_eq!(place.run(&["config", "check", "--json"]).out, "{\"ok\":true}\n");
 }
 
@@ -20,11 +20,11 @@ fn every_mistake_is_reported_and_not_only_the_first() {
     assert_eq!((done.code, done.out.as_str()), (1, ""));
     insta::assert_snapshot!(done.err, @r"
     error: the configuration has 7 mistake(s):
-      - mnemon.toml: there is no setting 'server.lisen'
+      - mnemon.toml: unknown setting 'server.lisen'
       - mnemon.toml: 'recall.memory_bytes' must be a whole number
       - server.listen must be an address and a port, such as 127.0.0.1:7676, not 'here'
-      - server.base_url must begin with http:// or https://, not 'memory.example.com'
-      - server.allowed_origins must hold origins such as https://app.example.com, not 'nonsense'
+      - server.base_url must start with http:// or https://, not 'memory.example.com'
+      - server.allowed_origins must list origins such as https://app.example.com, not 'nonsense'
       - log.format must be auto, human or json, not 'xml'
       - plans.free.records must not be negative
     ");

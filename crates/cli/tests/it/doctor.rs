@@ -11,8 +11,8 @@ fn a_service_in_good_health_is_all_ok() {
     let (url, key) = (service.url.clone(), service.key());
     let done = place.run(&["doctor", "--url", &url, "--key", &key]);
     let expected = format!(
-        "ok      configuration: in order; data in mnemon-data\nok      service is alive: {url}/health/live answers\nok      \
-         storage is ready: {url}/health/ready answers\nok      API key: accepted; 5 tools are listed\n"
+        "ok      configuration: valid; data in mnemon-data\nok      service is alive: {url}/health/live answers\nok      \
+         storage is ready: {url}/health/ready answers\nok      API key: accepted; 5 tools available\n"
     );
     assert_eq!((done.code, done.out), (0, expected));
     let json = place.run(&["doctor", "--json", "--url", &url, "--key", &key]).json();
@@ -30,13 +30,13 @@ fn each_fault_is_found_and_has_its_advice() {
         assert_eq!((done.code, done.err.as_str()), (1, ""), "{arguments:?}");
         assert!(done.out.contains(expected), "{arguments:?}: {}", done.out);
     };
-    check(&["--url", &url], "FAILED  API key: no API key: give --key or set MNEMON_API_KEY.");
-    let rejected = format!("FAILED  API key: the key was rejected by {url}: check that it was copied whole");
+    check(&["--url", &url], "FAILED  API key: no API key; pass --key or set MNEMON_API_KEY.");
+    let rejected = format!("FAILED  API key: {url} rejected the API key; check that you copied all of it");
     check(&["--url", &url, "--key", "mnm_wrong"], &rejected);
     let address = "FAILED  configuration: the configuration has 1 mistake(s):\n  - server.listen must be an address";
     check(&["--url", &url, "--key", &service.key(), "--listen", "nonsense"], address);
     drop(service);
-    let away = format!("FAILED  service is alive: no answer from {url}; start it with `mnemon serve`, or give --url");
+    let away = format!("FAILED  service is alive: no answer from {url}; start it with `mnemon serve`, or pass --url");
     check(&["--url", &url, "--key", "k"], &away);
     let json = place.run(&["doctor", "--json", "--url", &url, "--key", "k"]);
     assert_eq!((json.code, &json.json()["ok"]), (1, &json!(false)));

@@ -20,7 +20,7 @@ fn a_service_on_postgresql_starts_from_nothing_and_is_in_good_health() {
     assert!(found.out.contains("the boiler is in the cellar"), "{found:?}");
     let done = place.run(&["doctor", "--database", &database.url, "--url", &url, "--key", &key]);
     assert_eq!(done.code, 0, "{}", done.out);
-    let expected = "ok      PostgreSQL: reached and written to; its schema is current, and row-level security holds\n";
+    let expected = "ok      PostgreSQL: reachable and writable; the schema is current and row-level security is on\n";
     assert!(done.out.contains(expected), "{}", done.out);
 }
 
@@ -30,7 +30,8 @@ fn a_database_that_is_not_there_is_said_in_words_and_without_the_password() {
     let url = "postgres://mnemon:hunter2-secret@127.0.0.1:1/mnemon";
     let done = place.run(&["serve", "--database", url]);
     assert_eq!(done.code, 1);
-    let expected = "can't use postgres://mnemon@127.0.0.1:1/mnemon: storage is away: can't connect to PostgreSQL";
+    let expected =
+        "can't use postgres://mnemon@127.0.0.1:1/mnemon: storage is unavailable: can't connect to PostgreSQL";
     assert!(done.err.contains(expected), "{}", done.err);
     let doctor = place.run(&["doctor", "--database", url, "--key", "k"]);
     assert!(
@@ -45,7 +46,7 @@ fn a_database_that_is_not_there_is_said_in_words_and_without_the_password() {
     }
     let wrong = place.run(&["serve", "--database", "mysql://root:hunter2@host/db"]);
     assert!(
-        wrong.err.contains("storage.database must begin with postgres://") && !wrong.err.contains("hunter2"),
+        wrong.err.contains("storage.database must start with postgres://") && !wrong.err.contains("hunter2"),
         "{wrong:?}"
     );
 }
@@ -56,7 +57,7 @@ fn random_calls_leak_nothing_on_postgresql() {
     let done = place.run(&["selftest", "isolation", "--cases", "1600", "--database", &database.url]);
     assert_eq!(done.out, "isolation: 1600 cases, 0 leaks, 0 other mismatches (seed 1)\n", "{}", done.err);
     let again = place.run(&["selftest", "isolation", "--cases", "1", "--database", &database.url]);
-    assert!(again.err.contains("the database holds accounts; give an empty one"), "{again:?}");
+    assert!(again.err.contains("the database already contains accounts; use an empty one"), "{again:?}");
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn everything_moves_to_postgresql_and_the_same_key_finds_it_there() {
     let moved = place.run(&["migrate", "--from", "sqlite:data", "--to", &database.url]);
     assert_eq!((moved.code, moved.err.as_str()), (0, ""), "{}", moved.out);
     assert!(moved.out.contains("Moved 1 accounts with 1 projects."), "{}", moved.out);
-    assert!(moved.out.contains("counts and hashes agree"), "{}", moved.out);
+    assert!(moved.out.contains("row counts and hashes of every table agree"), "{}", moved.out);
 
     let second = place.serve(&["--database", &database.url]);
     let found = place.run(&["search", "boiler", "--url", &second.url, "--key", &key]);

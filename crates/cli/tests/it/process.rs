@@ -54,7 +54,7 @@ impl Place {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
-        // A command that fails before it reads closes the pipe, and that is its right.
+        // A command that fails before it reads may close the pipe.
         let _ = child.stdin.take().expect("piped").write_all(input);
         Done::of(child.wait_with_output().expect("the binary ends"))
     }
@@ -64,7 +64,7 @@ impl Place {
         Service::start(self, more)
     }
 
-    /// The same from a shell that allows so many open files.
+    /// The same from a shell that allows this many open files.
     pub(crate) fn serve_with_open_files(&self, count: usize) -> Service {
         let mut shell = Command::new("sh");
         let script = format!("ulimit -S -n {count} && exec \"$0\" \"$@\"");
@@ -159,7 +159,7 @@ fn read_welcome(stdout: &mut impl BufRead, log: &Path) -> String {
             panic!("the service ended: {welcome}\n{}", std::fs::read_to_string(log).unwrap_or_default());
         }
         let line = &welcome[start..];
-        if line.starts_with("Stop with") || line.contains("with the data of") || line.starts_with('{') {
+        if line.starts_with("Press Ctrl-C") || line.contains("using the data in") || line.starts_with('{') {
             return welcome;
         }
     }

@@ -1,4 +1,4 @@
-//! `mnemon serve`: the first start, later starts, and what stands in the way of one.
+//! `mnemon serve`: the first start, later starts, and what can prevent one.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -36,12 +36,12 @@ fn the_first_start_prints_a_key_and_commands_to_paste() {
     insta::assert_snapshot!(masked, @r#"
     Mnemon VERSION is listening on URL
 
-    First start on data: an account, a project, an admin and a key were made.
-    This is the key. It is shown now and never again:
+    First start on data: created an account, a project, an admin and an API key.
+    Here is the key. It will not be shown again:
 
         KEY
 
-    Save something, then find it:
+    Save a record, then find it:
 
         curl -s URL/mcp -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"content":"We deploy on Tuesdays at ten."}}}'
 
@@ -57,11 +57,11 @@ fn the_first_start_prints_a_key_and_commands_to_paste() {
         Cursor        put into ~/.cursor/mcp.json:
                       {"mcpServers":{"mnemon":{"url":"URL/mcp","headers":{"Authorization":"Bearer KEY"}}}}
 
-    Run accounts, members and keys (`mnemon account --help`) with the operator's token, shown now and never again:
+    Manage accounts, members and keys (`mnemon account --help`) with the operator token. It will not be shown again:
 
         OPERATOR
 
-    Stop with Ctrl-C; everything is kept in data.
+    Press Ctrl-C to stop. All data is kept in data.
     "#);
     let cursor = service.welcome.lines().map(str::trim).find(|line| line.starts_with("{\"mcpServers\""));
     let cursor: Value = serde_json::from_str(cursor.expect("a line for Cursor")).expect("valid JSON");
@@ -91,7 +91,7 @@ fn a_restart_keeps_everything_and_does_not_print_the_key_again() {
     assert_eq!(first.stop().code, 0);
     let second = place.serve(&[]);
     assert!(!second.welcome.contains("mnm_") && !second.welcome.contains("mnp_"), "{}", second.welcome);
-    assert!(second.welcome.contains("with the data of data."), "{}", second.welcome);
+    assert!(second.welcome.contains("using the data in data."), "{}", second.welcome);
     let found = with_key(&second.url, &["search", "night", "--json"]).json();
     assert_eq!(found["result"][0]["id"], saved["id"]);
     let ended = second.stop();
@@ -172,7 +172,8 @@ fn a_taken_port_is_named_and_costs_the_first_start_nothing() {
     let address = taken.local_addr().expect("an address").to_string();
     let failed = place.run(&["serve", "--data-dir", "data", "--listen", &address]);
     assert_eq!((failed.code, failed.out.as_str()), (1, ""));
-    let expected = format!("can't listen on {address}: choose another address with --listen, or stop what uses it");
+    let expected =
+        format!("can't listen on {address}; choose another address with --listen, or stop the program that uses it");
     assert!(failed.err.contains(&expected), "{}", failed.err);
     assert!(place.serve(&[]).key().starts_with("mnm_"), "the key is still to be shown");
 }

@@ -25,12 +25,13 @@ fn a_person_saves_finds_and_forgets() {
     let id = saved_id(&saved);
     assert_eq!((saved.code, saved.out.as_str()), (0, &*format!("Saved: {id}  (deploy.day, unverified)\n")));
     let again = run(&place, &service, &["remember", "We deploy\non Tuesdays", "--source", "Ops"]);
-    assert_eq!(again.out, format!("Already there: {id}  (deploy.day, unverified)\n"));
+    assert_eq!(again.out, format!("Already saved: {id}  (deploy.day, unverified)\n"));
     let rival = run(&place, &service, &["remember", "We deploy on Fridays", "--fact-key", "deploy.day"]);
     let rival_id = saved_id(&rival);
-    let expected = format!("Saved: {rival_id}  (deploy.day, conflict)\nDisputed under the same key by: {id}\n");
+    let expected =
+        format!("Saved: {rival_id}  (deploy.day, conflict)\nConflicts with other records under the same key: {id}\n");
     assert_eq!(rival.out, expected);
-    assert_eq!(run(&place, &service, &["forget", &rival_id]).out, "Forgotten: 1 record(s).\n");
+    assert_eq!(run(&place, &service, &["forget", &rival_id]).out, "Forgot 1 record(s).\n");
     let found = run(&place, &service, &["search", "deploy", "--limit", "1"]);
     let (score, rest) = found.out.split_at(4);
     assert!(score.parse::<f64>().is_ok_and(|score| score > 0.0 && score <= 1.0), "{score}");
@@ -96,7 +97,7 @@ fn a_text_may_come_from_standard_input() {
     assert_eq!(saved["content"], "a piped thought\n");
     let broken = place.run_with_input(&arguments, b"\xff\xfe");
     assert_eq!(broken.code, 1);
-    assert!(broken.err.contains("standard input could not be read as UTF-8"), "{}", broken.err);
+    assert!(broken.err.contains("can't read standard input as UTF-8"), "{}", broken.err);
     let empty = place.run_with_input(&arguments, b"");
     let said: Value = serde_json::from_str(&empty.err).expect("JSON");
     assert_eq!(said["error"], "Error executing tool remember: content must not be empty");
@@ -128,8 +129,9 @@ fn a_wrong_key_is_told_to_the_person_and_never_shown() {
     for verb in [&["remember", "c"][..], &["search", "q"], &["forget", "x"]] {
         let done = place.run(&[verb, &["--url", &service.url, "--key", &wrong]].concat());
         let url = &service.url;
-        let expected =
-            format!("error: the key was rejected by {url}: check that it was copied whole and was not revoked\n");
+        let expected = format!(
+            "error: {url} rejected the API key; check that you copied all of it and that it has not been revoked\n"
+        );
         assert_eq!((done.code, done.out.as_str(), done.err), (1, "", expected), "{verb:?}");
     }
 }
@@ -142,7 +144,7 @@ fn a_service_that_is_away_is_named() {
     drop(nobody);
     let done = place.run(&["search", "q", "--url", &url, "--key", "k"]);
     assert_eq!((done.code, done.out.as_str()), (1, ""));
-    let expected = format!("error: no answer from {url}: is the service running there? (`mnemon serve`)");
+    let expected = format!("error: no answer from {url}; is the service running? Start it with `mnemon serve`");
     assert!(done.err.starts_with(&expected), "{}", done.err);
 }
 
@@ -156,7 +158,7 @@ fn address_and_key_come_from_the_environment_too() {
     assert_eq!(done.json()["content"], "from the environment");
     let without = place.run(&["search", "q", "--url", &service.url]);
     assert_eq!(without.code, 1);
-    assert!(without.err.starts_with("error: no API key: give --key or set MNEMON_API_KEY."), "{}", without.err);
+    assert!(without.err.starts_with("error: no API key; pass --key or set MNEMON_API_KEY."), "{}", without.err);
     let mut help = place.command(&["search", "--help"]);
     let help = Done::of(help.env("MNEMON_API_KEY", "mnm_canary").output().expect("the binary runs"));
     assert!(help.code == 0 && !help.out.contains("mnm_canary"), "{}", help.out);

@@ -1,4 +1,4 @@
-//! Accounts and their subscriptions: the operator's business.
+//! Accounts and their subscriptions: managed by the operator.
 
 use mnemon_core::{Account, AccountId, PlanName, Subscription, Timestamp};
 
@@ -6,7 +6,7 @@ use super::{AdminContext, AdminError, checks};
 use crate::Engine;
 
 impl Engine {
-    /// Makes an account. Without a plan it can do nothing until one is activated.
+    /// Creates an account. Without a plan it can do nothing until one is activated.
     pub async fn create_account(
         &self,
         ctx: &AdminContext,
@@ -37,13 +37,12 @@ impl Engine {
         Ok(self.store.list_accounts(after, limit).await?)
     }
 
-    /// One account.
     pub async fn show_account(&self, ctx: &AdminContext, id: AccountId) -> Result<Account, AdminError> {
         ctx.need_admin(id)?;
         self.find_account_or_absent(id).await
     }
 
-    /// Activates a plan, or changes it.
+    /// Sets an account's plan.
     pub async fn set_subscription(
         &self,
         ctx: &AdminContext,
@@ -58,7 +57,7 @@ impl Engine {
         .await
     }
 
-    /// Suspends an account, or lifts that: its credentials are refused from the next request on.
+    /// Suspends an account or lifts the suspension; it takes effect with the next request.
     pub async fn set_suspension(
         &self,
         ctx: &AdminContext,

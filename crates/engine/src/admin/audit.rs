@@ -6,17 +6,16 @@ use mnemon_store::AuditEntry;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
-/// A line of the log, with how many things it was about.
+/// An audit row, with how many things it affected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditLine {
-    /// Who, what, when.
     pub entry: AuditEntry,
-    /// How many records or keys it touched.
+    /// How many records or keys were affected.
     pub affected: u64,
 }
 
 impl Engine {
-    /// The newest lines of an account's audit log.
+    /// The newest rows of an account's audit log.
     pub async fn list_audit(
         &self,
         ctx: &AdminContext,

@@ -1,5 +1,5 @@
-//! What names and labels may look like. Names of people and departments stand in search results, so agents read them,
-//! and the guard judges them like any other text that is stored.
+//! What names and labels may look like. Search results show names of people and departments, so agents read them; the
+//! guard judges them like any other stored text.
 
 use mnemon_guard::{Field, Guard, Verdict};
 
@@ -12,7 +12,7 @@ pub(super) fn name(guard: &Guard, field: &str, text: &str) -> Result<String, Adm
     let text = text.trim();
     let is_valid = !text.is_empty() && text.chars().count() <= NAME_CHARS_MAX && !text.chars().any(char::is_control);
     if !is_valid {
-        let message = format!("{field} must be 1 to {NAME_CHARS_MAX} characters without control characters");
+        let message = format!("{field} must be 1 to {NAME_CHARS_MAX} characters long, without control characters");
         return Err(AdminError::Invalid(message));
     }
     if guard.judge(Field::Name, text) == Verdict::Refuse {

@@ -1,4 +1,4 @@
-//! Connections by OAuth: listed and ended like the keys that they stand for.
+//! OAuth connections: listed and revoked like the keys they stand for.
 
 use mnemon_core::{ConnectionId, ProjectId};
 use mnemon_store::ConnectionRow;
@@ -8,7 +8,7 @@ use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
 
 impl Engine {
-    /// The connections of a project within the caller's reach, oldest first.
+    /// The connections of a project that the caller may manage, oldest first.
     pub async fn list_connections(
         &self,
         ctx: &AdminContext,
@@ -25,7 +25,7 @@ impl Engine {
         Ok(connections)
     }
 
-    /// Ends a connection: its token is refused from the next request on.
+    /// Revokes a connection: its token is refused from the next request on.
     pub async fn revoke_connection(&self, ctx: &AdminContext, id: ConnectionId) -> Result<(), AdminError> {
         need_role(ctx)?;
         let absent = || AdminError::NotFound("connection");

@@ -6,17 +6,15 @@ use mnemon_store::DepartmentDeleted;
 use super::{AdminContext, AdminError, checks};
 use crate::Engine;
 
-/// A department to be made, or what a department is to become.
+/// A new department, or the new state of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDepartment {
-    /// Its name.
     pub name: String,
-    /// The department above it.
+    /// The parent department.
     pub parent: Option<DepartmentId>,
 }
 
 impl Engine {
-    /// Makes a department.
     pub async fn create_department(
         &self,
         ctx: &AdminContext,
@@ -47,7 +45,6 @@ impl Engine {
         Ok(self.store.list_departments(account).await?)
     }
 
-    /// One department.
     pub async fn show_department(
         &self,
         ctx: &AdminContext,
@@ -58,8 +55,7 @@ impl Engine {
         self.department_or_absent(account, id).await
     }
 
-    /// Renames a department or moves it in the tree. What is left out stays; a parent of `Some(None)` moves it to the
-    /// top.
+    /// Renames or moves a department. Absent fields stay as they are; a parent of `Some(None)` moves it to the top level.
     pub async fn change_department(
         &self,
         ctx: &AdminContext,
@@ -78,7 +74,7 @@ impl Engine {
             self.check_parent(account, parent).await?;
             let tree = self.department_tree(account).await?;
             if parent.is_some_and(|parent| tree.above(parent).contains(&id)) {
-                return Err(AdminError::Conflict("a department can't lie below itself".to_owned()));
+                return Err(AdminError::Conflict("a department can't be below itself".to_owned()));
             }
             department.parent = parent;
         }
@@ -87,7 +83,7 @@ impl Engine {
         if is_known { Ok(department) } else { Err(AdminError::NotFound("department")) }
     }
 
-    /// Removes a department that nothing refers to.
+    /// Deletes a department that nothing refers to.
     pub async fn delete_department(
         &self,
         ctx: &AdminContext,
@@ -101,7 +97,7 @@ impl Engine {
             DepartmentDeleted::Done => Ok(()),
             DepartmentDeleted::Absent => Err(AdminError::NotFound("department")),
             DepartmentDeleted::InUse => Err(AdminError::Conflict(
-                "the department still has members, departments below it or records; move these first".to_owned(),
+                "the department still has members, sub-departments or records; move them first".to_owned(),
             )),
         }
     }

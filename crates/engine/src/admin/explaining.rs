@@ -1,4 +1,4 @@
-//! Why a search answers as it does.
+//! Why a search returns what it does.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use mnemon_recall::Explanation;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
-/// The reasons behind an answer, with the records that they speak of.
+/// The explanation of an answer, with the records it mentions.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// The reasons, by places of the log.
+    /// The explanation, by log positions.
     pub reasons: Explanation,
-    /// The records at those places.
+    /// The records at those positions.
     pub records: HashMap<u64, Record>,
 }
 
 impl Engine {
-    /// Explains what a search by this caller would answer.
+    /// Explains what a search by this caller would return.
     pub async fn explain(
         &self,
         ctx: &AdminContext,

@@ -8,18 +8,15 @@ use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::guarding::{GuardMode, REJECTED, REPORTED};
 
-/// A text that the guard found, by its hash. The text itself is kept nowhere.
+/// A finding of the guard, by the text's hash. The text itself is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
-    /// When.
     pub at: Timestamp,
-    /// In which project.
     pub project: Option<ProjectId>,
-    /// By whom it was sent.
     pub member: Option<MemberId>,
-    /// SHA-256 of the text, in hex: what a release is made for.
+    /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
-    /// Whether it was stored all the same, because the mode was `report`.
+    /// Whether it was stored anyway, because the mode was `report`.
     pub was_stored: bool,
 }
 
@@ -27,13 +24,13 @@ pub struct Rejection {
 const AUDIT_ROWS: usize = 10_000;
 
 impl Engine {
-    /// The mode in force, for people.
+    /// The current mode, for people.
     pub async fn show_guard(&self, ctx: &AdminContext, account: AccountId) -> Result<GuardMode, AdminError> {
         self.admin_account(ctx, account).await?;
         Ok(self.guard_mode(account).await?)
     }
 
-    /// Sets the mode: the operator's decision.
+    /// Sets the mode (operator).
     pub async fn set_guard(&self, ctx: &AdminContext, account: AccountId, mode: GuardMode) -> Result<(), AdminError> {
         ctx.need_operator()?;
         let audit = self.admin_audit(ctx, account, None, "guard.mode", mode.as_str());
@@ -41,7 +38,7 @@ impl Engine {
         if is_known { Ok(()) } else { Err(AdminError::NotFound("account")) }
     }
 
-    /// What the guard found lately, newest first.
+    /// Recent findings, newest first.
     pub async fn list_rejections(
         &self,
         ctx: &AdminContext,
@@ -64,12 +61,13 @@ impl Engine {
         Ok(shown.collect())
     }
 
-    /// Lets one false positive pass in a project from now on.
+    /// Releases one false positive in a project.
     pub async fn release_text(&self, ctx: &AdminContext, project: ProjectId, hash: &str) -> Result<(), AdminError> {
         ctx.need_operator()?;
         let project = self.reachable_project(ctx, project).await?;
-        let invalid =
-            || AdminError::Invalid("hash must be 64 hexadecimal characters, as a rejection shows it".to_owned());
+        let invalid = || {
+            AdminError::Invalid("hash must be 64 hexadecimal characters, as shown in the list of rejections".to_owned())
+        };
         let bytes = parse_hex(hash.trim()).ok_or_else(invalid)?;
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "guard.release", hash.trim());
         self.store.release_text(project.id, bytes, audit).await?;

@@ -1,4 +1,4 @@
-//! Integrations of a project: made and changed by an admin, tried, their changed tools accepted. Credentials go in and
+//! Integrations of a project: an admin creates, changes and tests them, and accepts changed tools. Credentials go in and
 //! never come out.
 
 mod request;
@@ -15,56 +15,44 @@ use crate::integrations::{Looked, ToolNames, ToolState, check_name, state_of};
 pub use request::IntegrationRequest;
 pub use sealing::KeyMismatch;
 
-/// A tool of an integration, for people.
+/// An integration's tool, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownTool {
-    /// Its name.
     pub name: String,
-    /// What it says it is.
     pub title: String,
-    /// What it says it does.
     pub description: String,
-    /// What became of it.
     pub state: ToolState,
-    /// The fingerprint of its description, in hex: what is accepted.
+    /// The fingerprint of its description, in hex, used to accept it.
     pub hash: String,
-    /// The hash of a text that the guard would not have, in hex: what a release is made for.
+    /// The hash of a text that the guard rejected, in hex, used to release it.
     pub refused_text: Option<String>,
 }
 
-/// An integration, for people: without its credential.
+/// An integration for people, without its credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownIntegration {
-    /// Its name.
     pub name: String,
-    /// What people call it.
     pub title: String,
-    /// What it was made from.
+    /// The preset it was made from.
     pub preset: Option<String>,
-    /// Where it is.
     pub address: UpstreamAddress,
-    /// Whether it has a credential.
     pub has_credential: bool,
-    /// The tools that may be offered.
     pub allow: Vec<String>,
-    /// Whether it is offered.
     pub is_enabled: bool,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// When its tools were last looked at.
+    /// When its tools were last listed.
     pub seen_at: Option<Timestamp>,
     /// Its tools, by name.
     pub tools: Vec<ShownTool>,
 }
 
-/// What a look at an upstream showed: who was met, or why nobody was.
+/// The result of a test: who answered, or why nobody did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tested {
-    /// The outcome, in the words that callers read.
+    /// The outcome, in the words callers see.
     pub outcome: Result<Looked, String>,
-    /// The integration after the look.
+    /// The integration after the test.
     pub integration: ShownIntegration,
 }
 
@@ -85,7 +73,6 @@ impl Engine {
         Ok((style, shown))
     }
 
-    /// One integration.
     pub async fn show_integration(
         &self,
         ctx: &AdminContext,
@@ -96,8 +83,8 @@ impl Engine {
         self.show_row(&project, &self.integration_row(project.id, name).await?).await
     }
 
-    /// Makes an integration or changes it, and has a first look at its upstream. One that does not answer is kept all
-    /// the same: it may be away, and its first answer counts.
+    /// Creates or changes an integration, and lists its tools for the first time. One that does not answer is kept anyway: it
+    /// may only be down, and its first answer counts.
     pub async fn put_integration(
         &self,
         ctx: &AdminContext,
@@ -120,7 +107,7 @@ impl Engine {
         self.look_and_show(&project, name).await
     }
 
-    /// Removes an integration with its credential.
+    /// Deletes an integration and its credential.
     pub async fn delete_integration(
         &self,
         ctx: &AdminContext,
@@ -136,7 +123,7 @@ impl Engine {
         if is_known { Ok(()) } else { Err(AdminError::NotFound("integration")) }
     }
 
-    /// Looks at an upstream now, and says what works.
+    /// Tests an upstream now, and returns what works.
     pub async fn test_integration(
         &self,
         ctx: &AdminContext,
@@ -148,7 +135,7 @@ impl Engine {
         self.look_and_show(&project, name).await
     }
 
-    /// Accepts tools as they were last seen: those named, each as the hash says where one is given, or all that wait.
+    /// Accepts tools as they were last seen: those named (at the given hash, if there is one), or all that are held back.
     pub async fn accept_tools(
         &self,
         ctx: &AdminContext,
@@ -166,7 +153,8 @@ impl Engine {
             let is_same = |hash: &Option<String>| hash.as_ref().is_none_or(|hash| *hash == tool.hash);
             match named {
                 Some((name, hash)) if !is_same(hash) => {
-                    let text = format!("tool '{name}' has changed since you looked; look again before you accept it");
+                    let text =
+                        format!("tool '{name}' has changed since you reviewed it; review it again before accepting it");
                     return Err(AdminError::Conflict(text));
                 }
                 None if tools.is_some() => {}
@@ -185,7 +173,7 @@ impl Engine {
         Ok((count, self.show_row(&project, &row).await?))
     }
 
-    /// Sets how the tools of a project's integrations are named.
+    /// Sets how the integration tools of a project are named.
     pub async fn set_tool_names(
         &self,
         ctx: &AdminContext,

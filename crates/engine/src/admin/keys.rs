@@ -1,4 +1,4 @@
-//! Keys: made, listed without their secret, revoked. A key is rotated by making a second one and revoking the first.
+//! Keys: created, listed without their secret, revoked. To rotate a key, create a second one and revoke the first.
 
 use mnemon_core::{
     Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, make_token,
@@ -8,30 +8,22 @@ use mnemon_store::{KeyRow, NewKey};
 use super::{AdminContext, AdminError, Authority, Reach, checks};
 use crate::Engine;
 
-/// A key to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKeyRequest {
-    /// The member it acts for.
     pub member: MemberId,
-    /// What it may do.
     pub access: Access,
-    /// What people call it.
     pub label: Option<String>,
-    /// When it ends.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A key just made: the one time that its secret can be seen.
+/// A new key; its secret can be seen only now.
 #[derive(Debug)]
 pub struct MadeKey {
-    /// Its id.
     pub id: KeyId,
-    /// The secret.
     pub key: Secret<String>,
 }
 
 impl Engine {
-    /// Makes a key for a member.
     pub async fn create_key(
         &self,
         ctx: &AdminContext,
@@ -44,7 +36,7 @@ impl Engine {
         ctx.need_write()?;
         let member = self.member_within(&reach, project.account, request.member).await?;
         if matches!(reach, Reach::Departments(_)) && member.role == Role::Admin {
-            return Err(AdminError::Forbidden("a head may not make keys for admins"));
+            return Err(AdminError::Forbidden("a head may not create keys for admins"));
         }
         let label = request.label.map(|label| checks::name(self.guard, "label", &label)).transpose()?;
         let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
@@ -64,7 +56,7 @@ impl Engine {
         Ok(MadeKey { id, key })
     }
 
-    /// The keys of a project within the caller's reach, oldest first.
+    /// The keys of a project that the caller may manage, oldest first.
     pub async fn list_keys(&self, ctx: &AdminContext, project: ProjectId) -> Result<Vec<KeyRow>, AdminError> {
         need_role(ctx)?;
         let project = self.reachable_project(ctx, project).await?;
@@ -94,11 +86,11 @@ impl Engine {
     }
 }
 
-/// Refuses plain members before anything is looked up, so that they learn nothing of what exists.
+/// Refuses plain members before anything is looked up, so that they learn nothing about what exists.
 pub(super) fn need_role(ctx: &AdminContext) -> Result<(), AdminError> {
     match &ctx.authority {
         Authority::Member(credential) if credential.role == Role::Member => {
-            Err(AdminError::Forbidden("this needs the key of a member with the role admin or head"))
+            Err(AdminError::Forbidden("this requires the key of a member with role admin or head"))
         }
         _ => Ok(()),
     }

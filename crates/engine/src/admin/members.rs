@@ -1,4 +1,4 @@
-//! Members: an admin runs all of its account's, a head those of its department and below.
+//! Members: an admin manages all of its account's, a head those of its department and below.
 
 use mnemon_core::{AccountId, DepartmentId, Member, MemberId, Role, Timestamp};
 use mnemon_store::MemberDeleted;
@@ -6,43 +6,33 @@ use mnemon_store::MemberDeleted;
 use super::{AdminContext, AdminError, Reach, checks};
 use crate::Engine;
 
-/// A member to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMember {
-    /// Its name.
     pub name: String,
-    /// What it may administer.
     pub role: Role,
-    /// Where it works.
     pub department: Option<DepartmentId>,
-    /// When its access ends.
     pub access_until: Option<Timestamp>,
 }
 
-/// What is to change; what is left out stays.
+/// The changes; absent fields stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemberChange {
-    /// The name.
     pub name: Option<String>,
-    /// The role.
     pub role: Option<Role>,
-    /// The department; `Some(None)` takes it out of any.
+    /// The department; `Some(None)` removes it.
     pub department: Option<Option<DepartmentId>>,
-    /// The end of access; `Some(None)` lifts it.
+    /// The end of access; `Some(None)` removes it.
     pub access_until: Option<Option<Timestamp>>,
 }
 
-/// What removing a member took along.
+/// What deleting a member affected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovedMember {
-    /// Keys revoked.
     pub keys: u64,
-    /// Records handed over.
     pub records: u64,
 }
 
 impl Engine {
-    /// Makes a member.
     pub async fn create_member(
         &self,
         ctx: &AdminContext,
@@ -67,7 +57,7 @@ impl Engine {
         Ok(member)
     }
 
-    /// The members within the caller's reach, by name.
+    /// The members that the caller may manage, by name.
     pub async fn list_members(&self, ctx: &AdminContext, account: AccountId) -> Result<Vec<Member>, AdminError> {
         let reach = self.reach(ctx, account).await?;
         let mut members = self.store.list_members(account).await?;
@@ -75,7 +65,6 @@ impl Engine {
         Ok(members)
     }
 
-    /// One member.
     pub async fn show_member(
         &self,
         ctx: &AdminContext,
@@ -86,7 +75,6 @@ impl Engine {
         self.member_within(&reach, account, id).await
     }
 
-    /// Changes a member.
     pub async fn change_member(
         &self,
         ctx: &AdminContext,
@@ -113,7 +101,7 @@ impl Engine {
         if is_known { Ok(member) } else { Err(AdminError::NotFound("member")) }
     }
 
-    /// Removes a member: its keys are revoked, and its records become the heir's.
+    /// Deletes a member: its keys are revoked, and its records go to another member.
     pub async fn delete_member(
         &self,
         ctx: &AdminContext,
@@ -136,12 +124,12 @@ impl Engine {
             MemberDeleted::Done { keys, records } => Ok(RemovedMember { keys, records }),
             MemberDeleted::Absent => Err(AdminError::NotFound("member")),
             MemberDeleted::NeedsHeir { records } => Err(AdminError::Conflict(format!(
-                "the member has {records} record(s); name in hand_over_to who gets them"
+                "the member has {records} record(s); set hand_over_to to the member who takes them over"
             ))),
         }
     }
 
-    /// A department that somebody is to work in: one out of the caller's reach is absent like one that is not there.
+    /// A department for a member. One that the caller may not manage is absent, like one that does not exist.
     async fn check_department(
         &self,
         reach: &Reach,
@@ -166,12 +154,12 @@ impl Engine {
     }
 }
 
-/// A head makes and changes plain members of its own departments: nobody may hand out more than they have.
+/// A head may create and change only plain members of its own departments: nobody may grant more than they have.
 fn check_within(reach: &Reach, member: &Member) -> Result<(), AdminError> {
     let is_within = match reach {
         Reach::Whole => true,
         Reach::Departments(_) => member.role != Role::Admin && reach.covers(member.department),
     };
-    let text = "a head may run members of its own department and below, and make no admins";
+    let text = "a head may manage only members of its own department and below, and may not create admins";
     if is_within { Ok(()) } else { Err(AdminError::Forbidden(text)) }
 }

@@ -6,7 +6,6 @@ use super::{AdminContext, AdminError, checks};
 use crate::Engine;
 
 impl Engine {
-    /// Makes a project.
     pub async fn create_project(
         &self,
         ctx: &AdminContext,
@@ -32,12 +31,11 @@ impl Engine {
         Ok(self.store.list_projects(account).await?)
     }
 
-    /// One project.
     pub async fn show_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<Project, AdminError> {
         self.admin_project(ctx, id).await
     }
 
-    /// Ends a project: its keys are refused from the next request on.
+    /// Deletes a project: its keys are refused from the next request on.
     pub async fn delete_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<(), AdminError> {
         let project = self.admin_project(ctx, id).await?;
         ctx.need_write()?;

@@ -1,4 +1,4 @@
-//! Records, by the caller's visibility: listed, restored, purged.
+//! Records, as visible to the caller: listed, restored, purged.
 
 use jiff::SignedDuration;
 use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceName};
@@ -11,41 +11,36 @@ use mnemon_core::{Project, Role, Status};
 
 /// How long a forgotten record can be restored.
 const RESTORE_DAYS: i64 = 30;
-/// How many rows are read at once while looking for those that the caller may see.
+/// How many rows are read at a time while looking for those the caller may see.
 const PAGE_ROWS: usize = 200;
-/// How many records one round of the clean-up removes: short enough to let saves through in between.
+/// How many records one round of the clean-up purges: few enough to let saves through in between.
 const PURGE_ROWS: usize = 500;
 
 /// Which records to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordQuery {
-    /// Only of this workspace.
     pub workspace: Option<WorkspaceName>,
-    /// Only of this source.
     pub source_id: Option<String>,
-    /// The forgotten ones instead of the living.
+    /// Forgotten records instead of live ones.
     pub is_forgotten: bool,
-    /// Those before this place of the log.
+    /// Only records before this log position.
     pub before: Option<Seq>,
-    /// The most rows.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
 /// A record in a list, with its status for the caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownRecord {
-    /// The record.
     pub listed: Listed,
-    /// Whether it still holds.
     pub status: Status,
 }
 
 /// A page of records, newest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordPage {
-    /// The records.
     pub records: Vec<ShownRecord>,
-    /// Where the next page begins, if there may be one.
+    /// Where the next page starts, if there may be one.
     pub next: Option<Seq>,
 }
 
@@ -79,7 +74,7 @@ impl Engine {
         Ok(RecordPage { records, next })
     }
 
-    /// Brings a forgotten record back, within 30 days.
+    /// Restores a record forgotten in the last 30 days.
     pub async fn restore_record(&self, ctx: &AdminContext, id: RecordId) -> Result<ShownRecord, AdminError> {
         let (project, listed) = self.visible_record(ctx, id, false).await?;
         ctx.need_write()?;
@@ -92,7 +87,7 @@ impl Engine {
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.restore", id);
         let record = self.store.restore(project.id, id, since, records_max, audit).await?.ok_or_else(|| {
             let text = format!(
-                "the record was forgotten more than {RESTORE_DAYS} days ago, its workspace is gone, or the project is full"
+                "can't restore the record: it was forgotten more than {RESTORE_DAYS} days ago, its workspace was deleted, or the project is full"
             );
             AdminError::Conflict(text)
         })?;
@@ -101,7 +96,7 @@ impl Engine {
         Ok(shown.pop().expect("one record gives one"))
     }
 
-    /// Forgets a record, or removes it for good.
+    /// Forgets a record, or purges it.
     pub async fn delete_record(&self, ctx: &AdminContext, id: RecordId, is_purge: bool) -> Result<(), AdminError> {
         let (project, listed) = self.visible_record(ctx, id, is_purge).await?;
         ctx.need_write()?;
@@ -115,7 +110,7 @@ impl Engine {
         if forgotten.is_empty() { Err(AdminError::NotFound("record")) } else { Ok(()) }
     }
 
-    /// Removes for good what was forgotten more than 30 days ago. Answers how many records it were.
+    /// Purges records forgotten more than 30 days ago. Returns the number of records removed.
     pub async fn purge_old(&self) -> Result<u64, mnemon_store::StoreError> {
         let before = moment_before(self.clock.now());
         let mut total = 0;
@@ -128,13 +123,13 @@ impl Engine {
         }
     }
 
-    /// Rewrites storage without its free space.
+    /// Rewrites storage and reclaims free space.
     pub async fn compact(&self, ctx: &AdminContext) -> Result<(), AdminError> {
         ctx.need_operator()?;
         Ok(self.store.compact().await?)
     }
 
-    /// A record, alive or forgotten, that the caller may see, in whichever of the caller's projects it lies.
+    /// A live or forgotten record that the caller may see, in any of the caller's projects.
     async fn visible_record(
         &self,
         ctx: &AdminContext,
@@ -148,7 +143,7 @@ impl Engine {
         }
         for project in self.administered_projects(ctx).await? {
             let Some(listed) = self.store.find_any(project.id, id).await? else { continue };
-            // The operator may purge what it can't read, since the id is all that it needs. Restoring shows the text.
+            // The operator may purge what it can't read, because it needs only the id. Restoring shows the text.
             if (is_purge && ctx.is_operator()) || ctx.viewer().sees(&listed.record.audience) {
                 return Ok((project, listed));
             }

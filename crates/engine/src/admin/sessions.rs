@@ -1,4 +1,4 @@
-//! Uploaded session histories, for those who run an account: how much there is of whom, and its end. Never the text.
+//! Uploaded session histories, for administrators: whose, how large, and deletion. Never the text.
 
 use mnemon_core::{ProjectId, SessionId};
 use mnemon_store::Session;
@@ -9,9 +9,9 @@ use crate::Engine;
 /// A page of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPage {
-    /// The sessions, by the moment of their first upload.
+    /// The sessions, by the time of their first upload.
     pub sessions: Vec<Session>,
-    /// Where the next page begins, if there may be one.
+    /// Where the next page starts, if there may be one.
     pub next: Option<SessionId>,
 }
 
@@ -30,7 +30,7 @@ impl Engine {
         Ok(SessionPage { sessions, next })
     }
 
-    /// Removes a session for good.
+    /// Deletes a session permanently.
     pub async fn delete_session(
         &self,
         ctx: &AdminContext,

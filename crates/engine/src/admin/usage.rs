@@ -8,10 +8,9 @@ use mnemon_store::{Day, Usage};
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
-/// What a project did and holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageReport {
-    /// Living records that the caller can see.
+    /// Live records that the caller can see.
     pub records: u64,
     /// Bytes of their text.
     pub bytes: u64,
@@ -21,16 +20,12 @@ pub struct UsageReport {
     pub keys: Vec<(KeyId, KeyUsage)>,
 }
 
-/// Figures added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyUsage {
-    /// Calls let through.
+    /// Calls admitted.
     pub calls: u64,
-    /// Records saved.
     pub saves: u64,
-    /// Searches answered.
     pub searches: u64,
-    /// Texts that the guard rejected.
     pub rejections: u64,
     /// Bytes of text saved.
     pub bytes: u64,
@@ -47,7 +42,7 @@ impl KeyUsage {
 }
 
 impl Engine {
-    /// The figures of the last so many days, today included.
+    /// The figures of the last days, including today.
     pub async fn show_usage(
         &self,
         ctx: &AdminContext,
@@ -63,7 +58,7 @@ impl Engine {
         let viewer = ctx.viewer();
         let seen = || sizes.iter().filter(|size| viewer.sees(&size.audience));
         let (mut per_day, mut per_key) = (BTreeMap::<Day, KeyUsage>::new(), BTreeMap::<KeyId, KeyUsage>::new());
-        // A row without figures says when a key was used to administer, and is no day of work.
+        // A row without figures only records that a key was used to administer; it is not a day of use.
         let counted = |row: &&Usage| row.calls + row.saves + row.searches + row.rejections > 0;
         for row in rows.iter().filter(counted) {
             per_day.entry(row.day).or_default().add(row);

@@ -1,4 +1,4 @@
-//! Workspaces, as far as the caller may know of them.
+//! Workspaces, as far as the caller may know about them.
 
 use mnemon_core::{ProjectId, Timestamp, Viewer, WorkspaceName};
 use mnemon_store::WorkspaceRow;
@@ -9,16 +9,14 @@ use crate::Engine;
 /// A workspace in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownWorkspace {
-    /// Its name.
     pub name: WorkspaceName,
-    /// Living records that the caller can see.
+    /// Live records that the caller can see.
     pub records: u64,
-    /// When it came into being.
     pub created_at: Timestamp,
 }
 
 impl Engine {
-    /// The active workspaces that the caller can see something of, by name.
+    /// The active workspaces in which the caller can see something, by name.
     pub async fn list_workspaces(
         &self,
         ctx: &AdminContext,
@@ -30,7 +28,7 @@ impl Engine {
         Ok(rows.into_iter().filter(|row| is_visible(row, &viewer)).map(|row| show(row, &viewer)).collect())
     }
 
-    /// Ends a workspace: its records are soft-deleted, a later save brings the name back, empty. Answers how many of
+    /// Deletes a workspace: its records are soft-deleted, and a later save creates the name again, empty. Returns how many of
     /// its records the caller could see.
     pub async fn delete_workspace(
         &self,

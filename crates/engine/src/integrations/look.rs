@@ -1,5 +1,5 @@
-//! Looking at what upstreams offer. What was seen last is kept, so nobody waits long: a list that has grown old is asked
-//! for again in the background, and whoever came meanwhile gets the one that is there.
+//! Lists what upstreams offer. The last list is kept, so nobody waits long: an old list is fetched again in the background,
+//! and callers meanwhile get the one that is there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,24 +12,23 @@ use mnemon_store::{IntegrationRow, SeenTool, StoreError};
 use super::Integrations;
 use super::offer::refused_text;
 
-/// From this age on a list is asked for again.
+/// From this age on, a list is fetched again.
 const FRESH_FOR: SignedDuration = SignedDuration::from_secs(60);
-/// An upstream that did not answer is asked again after this.
+/// How long to wait before asking an upstream again that did not answer.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
 /// How long a caller waits for new lists. `tools/list` has two seconds for everything.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// What a look at an upstream found.
+/// What listing an upstream found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Looked {
-    /// Who was met.
+    /// Who answered.
     pub hello: Hello,
-    /// How many tools it has.
     pub tools: usize,
 }
 
 impl Integrations {
-    /// Asks an upstream for its tools and notes them.
+    /// Asks an upstream for its tools and stores them.
     pub(crate) async fn look(
         &self,
         project: ProjectId,
@@ -44,7 +43,7 @@ impl Integrations {
         let listing = match listed {
             Ok(listing) => listing,
             Err(error) => {
-                tracing::info!(project.id = %project, integration = row.name, %error, "an upstream was not heard");
+                tracing::info!(project.id = %project, integration = row.name, %error, "could not list an upstream's tools");
                 return Ok(Err(error));
             }
         };
@@ -60,13 +59,13 @@ impl Integrations {
             });
             seen.collect::<Vec<_>>()
         });
-        let seen = judged.await.map_err(|error| StoreError::Failed(format!("a look ended early: {error}")))?;
+        let seen = judged.await.map_err(|error| StoreError::Failed(format!("listing tools ended early: {error}")))?;
         self.store.save_tools(project, &row.name, row.revision, seen, now).await?;
         Ok(Ok(looked))
     }
 
-    /// Asks those upstreams again whose lists have grown old, and waits a moment for them. Answers whether anything was
-    /// asked, so that the caller reads again.
+    /// Fetches old lists again, and waits a moment for them. Returns whether anything was fetched, so that the caller reads
+    /// again.
     pub(crate) async fn freshen(
         self: &Arc<Self>,
         project: ProjectId,
@@ -85,7 +84,7 @@ impl Integrations {
             let (shared, row) = (Arc::clone(self), row.clone());
             looks.push(tokio::spawn(async move {
                 if let Err(error) = shared.look(project, &row).await {
-                    tracing::warn!(project.id = %project, integration = row.name, %error, "a list of tools was not kept");
+                    tracing::warn!(project.id = %project, integration = row.name, %error, "could not save a tool list");
                 }
             }));
         }
@@ -95,13 +94,13 @@ impl Integrations {
                 let _ = look.await;
             }
         };
-        // Those who take longer go on by themselves; the next caller finds what they found.
+        // Slower upstreams continue in the background; the next caller finds the result.
         let _ = tokio::time::timeout(WAIT_MAX, all).await;
         is_any
     }
 }
 
-/// Whether so much time has passed. A moment in the future is one of another clock, and long ago.
+/// Whether this much time has passed. A time in the future comes from another clock and counts as long ago.
 fn is_due(last: Option<Timestamp>, after: SignedDuration, now: Timestamp) -> bool {
     let Some(last) = last else { return true };
     let passed = now.duration_since(last);

@@ -1,8 +1,8 @@
-//! Other systems' tools beside a project's memory: which are offered, under which names, and how their credentials are
-//! kept. Connections are the gateway's business, rows the store's; here is what is allowed.
+//! Tools of other systems: which are offered, under which names, and how their credentials are kept. The gateway handles
+//! connections and the store handles rows; this module decides what is allowed.
 //!
-//! A tool is offered when its integration is enabled for the project, the allow-list names it, the upstream marks it
-//! read-only, its description is the one that was pinned, and the guard has nothing against its words.
+//! A tool is offered if its integration is enabled for the project, the allow-list names it, the upstream marks it
+//! read-only, its description is the pinned one, and the guard accepts its text.
 
 mod look;
 mod naming;
@@ -31,20 +31,19 @@ pub(crate) use naming::split;
 pub(crate) use offer::{describe, state_of};
 pub(crate) use sealing::{Headers, NotOpened, Place, Sealer, headers_from_json, headers_to_json};
 
-/// What the operator may set.
 #[derive(Debug, Clone, Default)]
 pub struct IntegrationSettings {
-    /// What one call may take.
+    /// Limits of a call.
     pub limits: Limits,
-    /// The local commands that integrations may name, each with its words.
+    /// The local commands that integrations may use, by name.
     pub commands: BTreeMap<String, Vec<String>>,
-    /// The key that credentials are sealed with.
+    /// The key that encrypts credentials.
     pub key: Option<SealingKey>,
-    /// The key before it, for as long as something may be sealed with that.
+    /// The previous key, for as long as something may be encrypted with it.
     pub previous_key: Option<SealingKey>,
 }
 
-/// Everything that is shared by those who look, list and call.
+/// Everything shared by listing and calling.
 pub(crate) struct Integrations {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -53,7 +52,7 @@ pub(crate) struct Integrations {
     pub(crate) outgoing: Outgoing,
     pub(crate) sealer: Sealer,
     pub(crate) commands: BTreeMap<String, Vec<String>>,
-    /// When an upstream was last asked for its tools, whatever came of it.
+    /// When an upstream was last asked for its tools, whatever the outcome.
     tried_at: Mutex<HashMap<(ProjectId, String), Timestamp>>,
 }
 
@@ -71,11 +70,11 @@ impl Integrations {
         Self { store, clock, guard, gateway, outgoing, sealer, commands, tried_at: Mutex::default() }
     }
 
-    /// The way to an integration's upstream, with its credential opened.
+    /// How to reach an integration's upstream, with its credential decrypted.
     pub(crate) fn upstream(&self, project: ProjectId, row: &IntegrationRow) -> Result<Upstream, UpstreamError> {
         let target = match &row.address {
             UpstreamAddress::Command(name) => {
-                let unknown = || UpstreamError::NotStarted(format!("there is no command '{name}'"));
+                let unknown = || UpstreamError::NotStarted(format!("no command is called '{name}'"));
                 Target::Command(self.commands.get(name).ok_or_else(unknown)?.clone())
             }
             UpstreamAddress::Url(url) => {
@@ -92,12 +91,12 @@ impl Integrations {
         let opened = self.sealer.open(&Place { project, name: &row.name }, sealed);
         let headers = opened.ok().and_then(|plain| headers_from_json(&plain));
         headers.ok_or_else(|| {
-            tracing::error!(project.id = %project, integration = row.name, "a credential can't be opened");
-            UpstreamError::Closed("its credential can't be opened; an admin has to give it again".to_owned())
+            tracing::error!(project.id = %project, integration = row.name, "can't decrypt a credential");
+            UpstreamError::Closed("its credential can't be decrypted; an admin must set it again".to_owned())
         })
     }
 
-    /// Gives up what is held of an integration that was changed or removed.
+    /// Drops what is held for an integration that was changed or deleted.
     pub(crate) fn forget(&self, project: ProjectId, name: &str) {
         self.gateway.forget(project.to_bytes(), name);
         self.tried_at.lock().remove(&(project, name.to_owned()));

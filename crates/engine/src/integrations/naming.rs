@@ -1,22 +1,22 @@
-//! What integrations and their tools are called: `<integration>_readonly.<tool>`, or with `_` for the dot where a project
-//! is set so. No tool of our own has `_readonly` in its name, so none can be shadowed.
+//! Names of integrations and their tools: `<integration>_readonly.<tool>`, or with `_` for the dot if a project is set so.
+//! None of our own tools has `_readonly` in its name, so none can be shadowed.
 
-/// What stands between the integration's name and its tool's.
+/// What comes between the integration's name and its tool's.
 const MARK: &str = "_readonly";
 const INTEGRATION_CHARS_MAX: usize = 32;
 const TOOL_CHARS_MAX: usize = 64;
-/// The longest name that clients without dots take.
+/// The longest name that clients without dots accept.
 const PLAIN_CHARS_MAX: usize = 64;
-/// The most entries of an allow-list.
+/// Maximum number of entries of an allow-list.
 const ALLOWED_MAX: usize = 256;
 
-/// How the tools of a project's integrations are listed.
+/// How the integration tools of a project are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolNames {
     /// `github_readonly.get_me`.
     #[default]
     Dots,
-    /// `github_readonly_get_me`, for clients that refuse dots.
+    /// `github_readonly_get_me`, for clients that reject dots.
     Underscores,
 }
 
@@ -29,12 +29,11 @@ impl ToolNames {
         }
     }
 
-    /// The style that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Dots, Self::Underscores].into_iter().find(|style| style.as_str() == word)
     }
 
-    /// The name under which a tool is listed; `None` where there is none that clients of this style take.
+    /// The name under which a tool is listed; `None` if clients of this style accept none.
     pub(crate) fn name(self, integration: &str, tool: &str) -> Option<String> {
         match self {
             Self::Dots => Some(format!("{integration}{MARK}.{tool}")),
@@ -46,7 +45,7 @@ impl ToolNames {
     }
 }
 
-/// A name taken apart: the integration, and how its tool is spelled.
+/// A parsed name: the integration, and how its tool is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Split<'a> {
     pub(crate) integration: &'a str,
@@ -54,7 +53,7 @@ pub(crate) struct Split<'a> {
     is_dotted: bool,
 }
 
-/// Takes a name apart; `None` where it is no integration's. The mark ends the integration's name, which never holds it.
+/// Parses a name; `None` if it is not an integration's. The mark ends the integration's name, which never contains it.
 pub(crate) fn split(name: &str) -> Option<Split<'_>> {
     let (integration, rest) = name.split_once(MARK)?;
     let (is_dotted, tool) = match rest.strip_prefix('.') {
@@ -65,7 +64,7 @@ pub(crate) fn split(name: &str) -> Option<Split<'_>> {
 }
 
 impl<'a> Split<'a> {
-    /// Which of these tools is meant. Two tools whose names differ by a dot alone are told apart by the dotted name.
+    /// Which of these tools is meant. Two tools whose names differ only by a dot are distinguished by the dotted name.
     pub(crate) fn pick<'t>(self, mut tools: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {
         if let Some(exact) = tools.clone().find(|name| *name == self.tool) {
             return Some(exact);
@@ -78,13 +77,13 @@ fn plain(tool: &str) -> String {
     tool.replace('.', "_")
 }
 
-/// Whether an upstream's tool can be called by its name in every client that takes dots.
+/// Whether an upstream's tool can be called by its name in every client that accepts dots.
 pub(crate) fn is_usable_tool(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (1..=TOOL_CHARS_MAX).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-/// Checks what an integration is to be called.
+/// Checks an integration's name.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     let is_valid = name.len() <= INTEGRATION_CHARS_MAX
@@ -95,11 +94,11 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "name must be 1 to {INTEGRATION_CHARS_MAX} small letters, digits, _ and -, begin with a letter and not hold {MARK}"
+        "name must be 1 to {INTEGRATION_CHARS_MAX} lowercase letters, digits, _ and -, start with a letter and not contain {MARK}"
     ))
 }
 
-/// Checks an allow-list: names of tools, or beginnings of names followed by `*`.
+/// Checks an allow-list: names of tools, or prefixes followed by `*`.
 pub fn check_allowed(allow: &[String]) -> Result<(), String> {
     if allow.len() > ALLOWED_MAX {
         return Err(format!("allow has {} entries; the limit is {ALLOWED_MAX}", allow.len()));
@@ -108,8 +107,8 @@ pub fn check_allowed(allow: &[String]) -> Result<(), String> {
         let name = entry.strip_suffix('*').unwrap_or(entry);
         if !(is_usable_tool(name) || entry == "*") {
             return Err(format!(
-                "allow must hold names of tools (1 to {TOOL_CHARS_MAX} letters, digits, '_', '-', '.'), each with a * at its \
-                 end or not; '{}' is none",
+                "allow must list tool names (1 to {TOOL_CHARS_MAX} letters, digits, '_', '-', '.'), optionally ending in *; \
+                 '{}' is not one",
                 entry.chars().take(TOOL_CHARS_MAX).collect::<String>()
             ));
         }
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_apart_as_they_were_put_together() {
+    fn names_parse_as_they_were_built() {
         let tools = ["get_me", "a.b", "x_readonly_y", "x_readonly.y", "_", "."];
         for integration in ["github", "a", "a_b", "x_readonl", "code-host_2"] {
             for style in [ToolNames::Dots, ToolNames::Underscores] {
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn allow_lists_are_checked_and_match_by_name_or_beginning() {
+    fn allow_lists_are_checked_and_match_by_name_or_prefix() {
         let list = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>();
         for good in [list(&[]), list(&["*"]), list(&["get_*", "a.b"]), vec!["x".to_owned(); ALLOWED_MAX]] {
             assert_eq!(check_allowed(&good), Ok(()));

@@ -1,29 +1,25 @@
-//! Systems that are known by name: their address, what has to be sent along, and which tools make sense.
+//! Known systems: their URL, the headers they need, and a sensible choice of tools.
 
 use std::sync::Arc;
 
 use mnemon_core::Secret;
 
-/// A system known by name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What it is asked for by, and the integration's usual name.
+    /// The preset's name, and the integration's default name.
     pub name: &'static str,
-    /// What people call it.
     pub title: &'static str,
-    /// Where it is.
     pub url: &'static str,
-    /// Headers that it wants beside a credential.
+    /// Headers that it needs besides a credential.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The tools that are offered unless an admin says otherwise.
+    /// The tools that are offered by default.
     pub allow: &'static [&'static str],
 }
 
-/// All of them.
 pub const PRESETS: &[Preset] = &[Preset {
     name: "github",
     title: "GitHub",
-    // The address and the header both ask for reading alone: either would do, and either may be overlooked.
+    // The URL and the header both ask for read-only access: either would do, and either may be overlooked.
     url: "https://api.githubcopilot.com/mcp/readonly",
     headers: &[("X-MCP-Readonly", "true")],
     allow: &[
@@ -49,7 +45,6 @@ pub const PRESETS: &[Preset] = &[Preset {
 }];
 
 impl Preset {
-    /// The preset of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name)
     }

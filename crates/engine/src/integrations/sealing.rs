@@ -1,7 +1,7 @@
-//! Credentials at rest: AES-256-GCM under a key from the configuration. Each is bound to its project and its integration,
-//! so that sealed bytes moved to another row open nothing there.
+//! Credentials at rest: AES-256-GCM under a key from the configuration. Each is bound to its project and integration, so
+//! that encrypted bytes moved to another row can't be decrypted there.
 //!
-//! The bytes: a format's number, eight bytes that name the key, the nonce, the ciphertext with its tag.
+//! The bytes: a format number, eight bytes that identify the key, the nonce, the ciphertext with its tag.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,17 +21,15 @@ const HEAD_BYTES: usize = 1 + KEY_ID_BYTES + NONCE_BYTES;
 /// Headers that are sent to an upstream.
 pub(crate) type Headers = Vec<(String, Arc<Secret<String>>)>;
 
-/// A key that credentials are sealed with.
+/// A key that encrypts credentials.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealingKey([u8; 32]);
 
-/// A text is no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 32 random bytes as 64 hexadecimal characters or as base64; make one with: openssl rand -base64 32")]
+#[error("must be 32 random bytes as 64 hexadecimal characters or base64; generate it with: openssl rand -base64 32")]
 pub struct BadKey;
 
 impl SealingKey {
-    /// Reads a key.
     pub fn parse(text: &str) -> Result<Self, BadKey> {
         let text = text.trim();
         let bytes = if text.len() == 64 {
@@ -42,7 +40,7 @@ impl SealingKey {
         bytes.and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(BadKey)
     }
 
-    /// Eight bytes that name the key and tell nothing of it.
+    /// Eight bytes that identify the key without revealing it.
     fn id(&self) -> [u8; KEY_ID_BYTES] {
         let digest: [u8; 32] = Sha256::new().chain_update(b"mnemon sealing key").chain_update(self.0).finalize().into();
         let mut id = [0; KEY_ID_BYTES];
@@ -78,16 +76,16 @@ impl Place<'_> {
     }
 }
 
-/// Why a credential could not be opened.
+/// Why a credential could not be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotOpened {
-    /// It was sealed with a key that we do not have; its name is told.
+    /// It was encrypted with a key that we do not have; this is its id.
     OtherKey(String),
-    /// The bytes are not what was sealed.
+    /// The bytes are not what was encrypted.
     Broken,
 }
 
-/// Seals and opens.
+/// Encrypts and decrypts.
 pub(crate) struct Sealer {
     current: Option<SealingKey>,
     previous: Option<SealingKey>,
@@ -102,7 +100,7 @@ impl Sealer {
         self.current.is_some()
     }
 
-    /// Seals under the present key; `None` where there is none. A nonce is random and never used twice.
+    /// Encrypts with the current key; `None` if there is none. A nonce is random and never reused.
     pub(crate) fn seal(&self, place: &Place<'_>, plain: &[u8], random: [u8; 32]) -> Option<Vec<u8>> {
         let key = self.current.as_ref()?;
         let nonce: [u8; NONCE_BYTES] = Sha256::digest(random)[..NONCE_BYTES].try_into().ok()?;
@@ -111,7 +109,7 @@ impl Sealer {
         Some([&[FORMAT][..], &key.id(), &nonce, &sealed].concat())
     }
 
-    /// Whether it is sealed under the present key.
+    /// Whether it is encrypted with the current key.
     pub(crate) fn is_current(&self, sealed: &[u8]) -> bool {
         self.current.as_ref().is_some_and(|key| sealed.get(1..=KEY_ID_BYTES) == Some(&key.id()[..]))
     }
@@ -130,7 +128,7 @@ impl Sealer {
     }
 }
 
-/// A credential as it is sealed.
+/// The plaintext form of a credential.
 pub(crate) fn headers_to_json(headers: &Headers) -> Vec<u8> {
     let pairs: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (&**name, value.expose().as_str())).collect();
     serde_json::to_vec(&pairs).expect("pairs of strings are JSON")
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_in_its_own_place_with_its_own_key() {
+    fn a_credential_opens_only_in_its_own_place_with_its_own_key() {
         let sealer = Sealer::new(Some(key(1)), None);
         let sealed = sealer.seal(&place("a"), b"secret", [5; 32]).unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"secret"));

@@ -12,111 +12,93 @@ const STATE_CHARS_MAX: usize = 4_096;
 /// SHA-256 in base64url, without padding.
 const CHALLENGE_CHARS: usize = 43;
 
-/// What a client asks for, as it came. Each thing comes once or not at all.
+/// What a client asks for, as sent. Each field comes at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuthorizationRequest {
-    /// Who asks.
     pub client_id: Option<String>,
-    /// Where the answer goes.
     pub redirect_uri: Option<String>,
-    /// What kind of answer.
     pub response_type: Option<String>,
     /// How the code will be proven.
     pub code_challenge: Option<String>,
-    /// By which method.
     pub code_challenge_method: Option<String>,
-    /// What is asked for.
     pub scope: Option<String>,
-    /// Comes back as it is.
+    /// Returned unchanged.
     pub state: Option<String>,
-    /// What shall be opened.
+    /// The resource that the token is for.
     pub resource: Option<String>,
-    /// What came more than once.
+    /// The fields that came more than once.
     pub repeated: Option<&'static str>,
 }
 
-/// Where an answer goes, and what it takes along.
+/// Where an answer goes, and what it carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
-    /// The client's own address, as it was registered.
+    /// The client's registered redirect URI.
     pub redirect_uri: String,
-    /// The client's state.
     pub state: Option<String>,
 }
 
-/// A request in order: what a person is asked to agree to.
+/// A valid request: what a person is asked to agree to.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Who asks.
     pub client: OauthClient,
-    /// Where the answer goes.
     pub back: Return,
-    /// The host that it goes to.
     pub host: String,
     /// Whether that is the person's own machine.
     pub is_loopback: bool,
     challenge: String,
 }
 
-/// An error that the client is told, at its own address.
+/// An error for the client, sent to its redirect URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturnedError {
-    /// Where it goes.
     pub back: Return,
-    /// The word of the protocol.
     pub code: &'static str,
-    /// What is wrong, for whoever writes the client.
+    /// What is wrong, for the client's developer.
     pub description: &'static str,
 }
 
-/// Why nobody is asked to agree.
+/// Why the person is not asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorizeError {
-    /// It is unsafe to send anybody anywhere: the person is told here.
+    /// It is unsafe to redirect anywhere: the person is told here.
     #[error("{0}")]
     Shown(&'static str),
-    /// The client is not known.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The client is told.
     #[error("{}", .0.description)]
     Returned(ReturnedError),
 }
 
-/// Why a pasted key led to nothing.
+/// Why a pasted key was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// It is not accepted.
-    #[error("the key was not accepted")]
+    #[error("the key was rejected")]
     WrongKey,
-    /// Too many wrong ones came from this address.
+    /// Too many wrong keys came from this address.
     #[error("too many wrong keys; try again in {retry_after_seconds} s")]
-    TooMany {
-        /// When one more may be tried.
-        retry_after_seconds: u64,
-    },
-    /// It could not be found out.
+    TooMany { retry_after_seconds: u64 },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Engine {
-    /// Judges what a client asks for.
+    /// Checks a client's request.
     pub async fn check_authorization(
         &self,
         issuer: &Issuer,
         request: AuthorizationRequest,
         caller: IpAddr,
     ) -> Result<Asked, AuthorizeError> {
-        // First who asks and where the answer goes. Until both are known to belong together nothing is sent there.
+        // First check who asks and where the answer goes. Until both are known to belong together, nothing is sent there.
         if let Some("client_id" | "redirect_uri") = request.repeated {
-            return Err(AuthorizeError::Shown("the request names its client or its redirect_uri twice"));
+            return Err(AuthorizeError::Shown("the request gives client_id or redirect_uri twice"));
         }
-        let id = request.client_id.as_deref().ok_or(AuthorizeError::Shown("the request names no client_id"))?;
+        let id = request.client_id.as_deref().ok_or(AuthorizeError::Shown("the request has no client_id"))?;
         let client = self.find_client(id, caller).await?;
         let uri = request.redirect_uri.clone();
-        let uri = uri.ok_or(AuthorizeError::Shown("the request names no redirect_uri to return to"))?;
-        let foreign = AuthorizeError::Shown("the address to return to is not one that this client has registered");
+        let uri = uri.ok_or(AuthorizeError::Shown("the request has no redirect_uri"))?;
+        let foreign = AuthorizeError::Shown("the redirect_uri is not one this client has registered");
         let redirect = redirects::parse(&uri).map_err(|_| foreign.clone())?;
         if !redirects::is_registered(&uri, &client.redirect_uris) {
             return Err(foreign);
@@ -133,12 +115,12 @@ impl Engine {
         }
     }
 
-    /// The person agreed with this key: makes the code that the client exchanges for a token.
+    /// The person agreed with this key: creates the code that the client exchanges for a token.
     pub async fn grant(&self, issuer: &Issuer, asked: &Asked, key: &str, caller: IpAddr) -> Result<String, GrantError> {
         let now = self.clock.now();
         let counted = self.oauth.wrong_keys.count(caller, now);
         counted.map_err(|retry_after_seconds| GrantError::TooMany { retry_after_seconds })?;
-        // People copy keys with the white space around them.
+        // People copy keys together with surrounding whitespace.
         let authenticated = self.authenticate(key.trim()).await;
         if !matches!(authenticated, Err(NotAuthenticated::Rejected)) {
             self.oauth.wrong_keys.forgive(caller);
@@ -166,9 +148,9 @@ impl Engine {
 
 type Wrong = (&'static str, &'static str);
 
-const STATE_TOO_LONG: Wrong = ("invalid_request", "state has at most 4096 characters");
+const STATE_TOO_LONG: Wrong = ("invalid_request", "state must be at most 4096 characters long");
 
-/// Everything that the client itself is told about.
+/// Checks whose failures are reported to the client itself.
 fn check_rest(issuer: &Issuer, request: &AuthorizationRequest) -> Result<String, Wrong> {
     if request.repeated.is_some() {
         return Err(("invalid_request", "a parameter was given more than once"));
@@ -190,19 +172,19 @@ fn check_rest(issuer: &Issuer, request: &AuthorizationRequest) -> Result<String,
             "code_challenge must be the SHA-256 of the verifier in base64url, 43 characters",
         ));
     }
-    // Other scopes are not refused, and not given: the token says what it is for.
+    // Other scopes are neither refused nor granted: the token says what it is for.
     let is_scope = |text: &str| text.bytes().all(|byte| matches!(byte, b' ' | 0x21 | 0x23..=0x5b | 0x5d..=0x7e));
     if !request.scope.as_deref().is_none_or(is_scope) {
-        return Err(("invalid_scope", "scope must be words of visible ASCII characters; the one scope here is mcp"));
+        return Err(("invalid_scope", "scope must be words of visible ASCII characters; the only scope is mcp"));
     }
     if !request.resource.as_deref().is_none_or(|resource| issuer.is_meant_by(resource)) {
-        return Err(("invalid_target", "resource must be the address of this service's MCP endpoint"));
+        return Err(("invalid_target", "resource must be the URL of this service's MCP endpoint"));
     }
     Ok(challenge)
 }
 
 impl Return {
-    /// The client's address with an answer, the state and our name on it.
+    /// The redirect URI with the answer, the state and our issuer.
     pub fn location(&self, issuer: &Issuer, answer: &[(&str, &str)]) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(answer);
@@ -216,16 +198,16 @@ impl Return {
 }
 
 impl ReturnedError {
-    /// The client's address with the error on it.
+    /// The redirect URI with the error.
     pub fn location(&self, issuer: &Issuer) -> String {
         self.back.location(issuer, &[("error", self.code), ("error_description", self.description)])
     }
 }
 
 impl Asked {
-    /// The client's address with the person's refusal on it.
+    /// The redirect URI with the person's refusal.
     pub fn refused(&self, issuer: &Issuer) -> String {
-        let answer = [("error", "access_denied"), ("error_description", "the person did not agree")];
+        let answer = [("error", "access_denied"), ("error_description", "the user denied access")];
         self.back.location(issuer, &answer)
     }
 }
@@ -235,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_joins_what_the_address_has_already() {
+    fn an_answer_keeps_the_query_of_the_redirect_uri() {
         let issuer = Issuer::new("https://memory.example");
         let location = |uri: &str, state: Option<&str>| {
             let back = Return { redirect_uri: uri.to_owned(), state: state.map(str::to_owned) };

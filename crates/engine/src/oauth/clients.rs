@@ -9,47 +9,39 @@ use crate::Engine;
 
 const NAME_CHARS_MAX: usize = 80;
 
-/// A client's wish to be known.
+/// A client's registration request.
 #[derive(Debug, Clone, Default)]
 pub struct Registration {
-    /// Where it may be returned to.
     pub redirect_uris: Vec<String>,
-    /// What it calls itself.
     pub name: Option<String>,
-    /// The ways to a token that it will use; empty means the usual one.
+    /// The grants it will use; empty means the usual one.
     pub grant_types: Vec<String>,
-    /// The answers that it will ask for; empty means the usual one.
+    /// The response types it will use; empty means the usual one.
     pub response_types: Vec<String>,
 }
 
-/// Why a client is not known.
+/// Why a client is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
     /// Nobody registered under this id, or it was too long ago.
-    #[error("this client is not known here; let it register again, by disconnecting and connecting it anew")]
+    #[error("unknown client; disconnect it and connect it again so that it registers again")]
     Unknown,
-    /// Its document is no good.
-    #[error("the description of this client can't be used: {0}")]
+    /// Its metadata document can't be used.
+    #[error("this client's metadata can't be used: {0}")]
     Document(String),
-    /// A redirect URI is no good.
     #[error("{0}")]
     RedirectUri(&'static str),
-    /// Something else in the registration is no good.
+    /// Something else in the registration is wrong.
     #[error("{0}")]
     Metadata(&'static str),
-    /// Too many from one address.
-    #[error("too many from this address; try again in {retry_after_seconds} s")]
-    TooMany {
-        /// When there is room again.
-        retry_after_seconds: u64,
-    },
-    /// It could not be found out.
+    #[error("too many registrations from this address; try again in {retry_after_seconds} s")]
+    TooMany { retry_after_seconds: u64 },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Engine {
-    /// Makes a client known.
+    /// Registers a client.
     pub async fn register_client(
         &self,
         registration: Registration,
@@ -62,10 +54,10 @@ impl Engine {
         uris.iter().try_for_each(|uri| redirects::parse(uri).map(|_| ())).map_err(ClientError::RedirectUri)?;
         let has = |list: &[String], word: &str| list.is_empty() || list.iter().any(|entry| entry == word);
         if !has(&registration.grant_types, "authorization_code") {
-            return Err(ClientError::Metadata("grant_types must have authorization_code, the one way to a token"));
+            return Err(ClientError::Metadata("grant_types must contain authorization_code, the only grant supported"));
         }
         if !has(&registration.response_types, "code") {
-            return Err(ClientError::Metadata("response_types must have code, the one answer there is"));
+            return Err(ClientError::Metadata("response_types must contain code, the only response type supported"));
         }
         let now = self.clock.now();
         let counted = self.oauth.registrations.count(caller, now);
@@ -87,7 +79,7 @@ impl Engine {
     }
 }
 
-/// A name as it may be shown: what is invisible or turns the direction of reading is left out, and it is cut to length.
+/// A name that is safe to show: invisible and direction-changing characters are removed, and it is cut to length.
 pub(super) fn shown_name(name: &str) -> Option<String> {
     let is_shown = |c: &char| {
         let is_trick = matches!(*c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

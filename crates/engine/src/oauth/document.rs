@@ -1,5 +1,5 @@
-//! Clients whose id is the address of a document that describes them. Whoever names such an id makes us call that address:
-//! hence the bounds on who may do so how often, and the rules of the way out (`mnemon_gateway::outgoing`).
+//! Clients whose id is the URL of a document that describes them. Whoever names such an id makes us call that URL: hence the
+//! limits on who may do so how often, and the rules for outgoing calls (`mnemon_gateway::outgoing`).
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::Engine;
 
 const DOCUMENT_BYTES_MAX: usize = 64 << 10;
 const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a document is not asked for again.
+/// How long a document is not fetched again.
 const DOCUMENT_FRESH: SignedDuration = SignedDuration::from_mins(10);
-/// How long a refused one is not asked for again.
+/// How long a rejected one is not fetched again.
 const REFUSAL_FRESH: SignedDuration = SignedDuration::from_mins(1);
 const REFUSALS_MAX: usize = 1_024;
 const ID_CHARS_MAX: usize = 2_048;
 
-/// Documents that were no good a moment ago, and why: asking again at once would serve only those who want us to.
+/// Documents that were just rejected, and why: fetching them again at once would only help an attacker.
 #[derive(Debug)]
 pub(super) struct RefusedDocuments(LruCache<String, (Timestamp, String)>);
 
@@ -35,7 +35,7 @@ impl Default for RefusedDocuments {
     }
 }
 
-/// What a document may say; the rest is ignored.
+/// What a document may contain; the rest is ignored.
 #[derive(Debug, Deserialize)]
 struct Document {
     client_id: String,
@@ -45,13 +45,13 @@ struct Document {
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
-/// Whether an id claims to be the address of a document.
+/// Whether an id claims to be the URL of a document.
 fn is_address(id: &str) -> bool {
     id.contains("://")
 }
 
 impl Engine {
-    /// The client with this id; its document is fetched where that is due.
+    /// The client with this id; its document is fetched if that is due.
     pub(super) async fn find_client(&self, id: &str, caller: IpAddr) -> Result<OauthClient, ClientError> {
         if is_address(id) {
             return self.document_client(id, caller).await;
@@ -80,7 +80,7 @@ impl Engine {
                 Ok(client)
             }
             Err(why) => {
-                tracing::info!(client.host = url.host_str(), why, "a client's document was refused");
+                tracing::info!(client.host = url.host_str(), why, "rejected a client's metadata document");
                 self.oauth.refused.lock().0.put(id.to_owned(), (now, why.clone()));
                 Err(ClientError::Document(why))
             }
@@ -100,29 +100,29 @@ impl Engine {
         let fetched = self.outgoing.fetch(url, "application/json", DOCUMENT_BYTES_MAX, DOCUMENT_TIMEOUT).await;
         drop(turn);
         let fetched = fetched.map_err(|error| match error {
-            // What exactly was seen at an address is nobody's business but the log's.
+            // Only the log may know exactly what was found at a URL.
             OutgoingError::Unreachable { host, cause } => {
-                tracing::info!(client.host = host, cause, "a client's document could not be fetched");
-                format!("'{host}' can't be reached")
+                tracing::info!(client.host = host, cause, "could not fetch a client's metadata document");
+                format!("'{host}' is unreachable")
             }
             error => error.to_string(),
         })?;
         if fetched.status != 200 {
-            return Err(format!("its address answered with status {}", fetched.status));
+            return Err(format!("its URL answered with status {}", fetched.status));
         }
         read(&fetched.body, id, now)
     }
 }
 
-/// The address of a document: HTTPS, with a path, in its plain spelling.
+/// The URL of a document: HTTPS, with a path, in normalized form.
 fn parse_address(id: &str) -> Result<Url, &'static str> {
-    const WRONG: &str = "a client id that is an address must be https, with a path, without user, password and fragment, \
-                         in its plain spelling";
+    const WRONG: &str = "a client id that is a URL must be https, with a path, without user, password and fragment, \
+                         in normalized form";
     if id.len() > ID_CHARS_MAX {
-        return Err("a client id has at most 2048 characters");
+        return Err("a client id must be at most 2048 characters long");
     }
     let url = Url::parse(id).map_err(|_| WRONG)?;
-    // What is not spelled as the parser would spell it has dots in its path, an odd host or something invisible.
+    // A URL that differs from its normalized form has dots in its path, an odd host or something invisible.
     let is_plain = url.as_str() == id && !id.to_ascii_lowercase().contains("%2e");
     let has_secrets = !url.username().is_empty() || url.password().is_some() || url.fragment().is_some();
     let is_right = url.scheme() == "https" && url.path() != "/" && is_plain && !has_secrets;
@@ -133,19 +133,19 @@ fn read(body: &[u8], id: &str, now: Timestamp) -> Result<OauthClient, String> {
     let document: Document = serde_json::from_slice(body)
         .map_err(|_| "it is not a JSON object with client_id and redirect_uris".to_owned())?;
     if document.client_id != id {
-        return Err("its client_id is not its own address".to_owned());
+        return Err("its client_id is not its own URL".to_owned());
     }
     let methods = document.token_endpoint_auth_methods_supported.unwrap_or_default();
     let mut methods = methods.into_iter().chain(document.token_endpoint_auth_method).peekable();
     if methods.peek().is_some() && !methods.any(|method| method == "none") {
-        return Err("it does not admit token_endpoint_auth_method none; only public clients are served".to_owned());
+        return Err("it does not allow token_endpoint_auth_method none; only public clients are supported".to_owned());
     }
-    // A document serves many services, and may name places that ours does not return to.
+    // A document serves many services, and may name redirect URIs that we don't accept.
     let mut redirect_uris = document.redirect_uris;
     redirect_uris.retain(|uri| redirects::parse(uri).is_ok());
     redirect_uris.truncate(REDIRECTS_MAX);
     if redirect_uris.is_empty() {
-        return Err("it names no redirect URI that is https, or http on this machine".to_owned());
+        return Err("it has no redirect URI that is https, or http on localhost".to_owned());
     }
     let name = document.client_name.as_deref().and_then(shown_name);
     Ok(OauthClient { id: id.to_owned(), kind: ClientKind::Document, name, redirect_uris, known_at: now })
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_https_with_a_path_in_its_plain_spelling() {
+    fn a_url_is_https_with_a_path_in_normalized_form() {
         for id in [ID, "https://app.example/a/b?c=d", "https://app.example:8443/x", "https://1.1.1.1/x"] {
             assert!(parse_address(id).is_ok(), "{id}");
         }

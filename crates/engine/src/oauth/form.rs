@@ -1,7 +1,7 @@
-//! The seal on the page's form: it was opened in this very browser, for this very request, not long ago.
+//! The seal on the page's form: it was opened in this browser, for this request, not long ago.
 //!
 //! The browser keeps a random value in a cookie; the form carries a keyed hash of the request under that value. No other
-//! site can read the one or make the other, and the service keeps nothing: any node can check a form that any other made.
+//! site can read the one or make the other, and the service keeps nothing: any node can check a form made by another.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,35 +13,32 @@ use sha2::Sha256;
 use super::AuthorizationRequest;
 use crate::Engine;
 
-/// How long a page may stand open.
+/// How long a page may stay open.
 pub const FORM_LIFE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Why a form is not taken.
+/// Why a form is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
-    /// It stood open too long.
     #[error("the page was open for too long")]
     Expired,
-    /// It was not made for this browser and this request.
     #[error("the form does not belong to this browser or this request")]
     Foreign,
 }
 
 impl Engine {
-    /// What the browser keeps: what it has already, so that two windows do not undo each other, or something new.
+    /// The value of the browser's cookie: the existing one, so that two windows do not invalidate each other, or a new one.
     pub fn browser_secret(&self, presented: Option<&str>) -> String {
         let is_ours = |text: &&str| URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == 32);
         presented.filter(is_ours).map_or_else(|| URL_SAFE_NO_PAD.encode(self.ids.secret()), str::to_owned)
     }
 
-    /// Seals a form for a request.
     pub fn seal_form(&self, browser_secret: &str, request: &AuthorizationRequest) -> String {
         let expires_at = (self.clock.now() + FORM_LIFE).as_second();
         let mac = mac(browser_secret, request, expires_at).finalize().into_bytes();
         format!("{expires_at}.{}", URL_SAFE_NO_PAD.encode(mac))
     }
 
-    /// Checks the seal of a form that came back.
+    /// Checks the seal of a submitted form.
     pub fn check_form(
         &self,
         browser_secret: Option<&str>,
@@ -72,7 +69,7 @@ fn mac(secret: &str, request: &AuthorizationRequest, expires_at: i64) -> Hmac<Sh
         &request.resource,
     ];
     for field in fields {
-        // With its length before it, so that nothing can move from one field into the next.
+        // With its length first, so that nothing can move from one field into the next.
         let length = field.as_ref().map_or(u64::MAX, |text| text.len() as u64);
         mac.update(&length.to_be_bytes());
         mac.update(field.as_deref().unwrap_or_default().as_bytes());

@@ -7,10 +7,10 @@ use mnemon_core::Timestamp;
 use parking_lot::Mutex;
 
 const WINDOW_MICROS: i64 = 60_000_000;
-/// More addresses than that are looked through for idle ones.
+/// With more addresses than this, idle ones are removed.
 const ADDRESSES_MAX: usize = 10_000;
 
-/// A bound on what one address may do in a minute.
+/// A limit on what one address may do per minute.
 #[derive(Debug)]
 pub struct PerAddress {
     count_max: usize,
@@ -18,13 +18,12 @@ pub struct PerAddress {
 }
 
 impl PerAddress {
-    /// So many in a minute.
     pub fn new(count_max: usize) -> Self {
         Self { count_max, windows: Mutex::default() }
     }
 
-    /// Counts one, or says in how many seconds there is room for it. It is counted before it is done: otherwise a hundred
-    /// at the same moment would all find room.
+    /// Counts one act, or says in how many seconds it may be done. It is counted before it is done: otherwise a hundred at the
+    /// same moment would all be allowed.
     pub fn count(&self, address: IpAddr, now: Timestamp) -> Result<(), u64> {
         let now = now.as_microsecond();
         let mut windows = self.windows.lock();
@@ -46,7 +45,7 @@ impl PerAddress {
         }
     }
 
-    /// Takes back the last one counted: it was none after all.
+    /// Takes back the last count: the act did not happen after all.
     pub fn forgive(&self, address: IpAddr) {
         if let Some(moments) = self.windows.lock().get_mut(&household(address)) {
             moments.pop_back();
@@ -54,7 +53,7 @@ impl PerAddress {
     }
 }
 
-/// Whom an address stands for: of IPv6 everybody has at least 2^64.
+/// Whom an address stands for: with IPv6, everybody has at least 2^64.
 fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_none_does_not_count() {
+    fn an_act_that_was_taken_back_does_not_count() {
         let bound = PerAddress::new(1);
         let one = address("192.0.2.1");
         for micros in 0..5 {

@@ -3,41 +3,40 @@
 use url::{Host, Url};
 
 const URI_CHARS_MAX: usize = 2_048;
-/// How many a client may have.
 pub(super) const REDIRECTS_MAX: usize = 20;
 
-/// A place to return to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Redirect {
-    /// Host, and port where it is not the usual one: what a person can judge.
+    /// Host, and port if it is not the default: what a person can judge.
     pub(super) host: String,
     /// Whether it is a program on the person's own machine.
     pub(super) is_loopback: bool,
 }
 
-/// Reads a redirect URI, or says what is wrong with it.
+/// Parses a redirect URI, or says what is wrong with it.
 pub(super) fn parse(uri: &str) -> Result<Redirect, &'static str> {
     if uri.len() > URI_CHARS_MAX {
-        return Err("a redirect URI has at most 2048 characters");
+        return Err("a redirect URI must be at most 2048 characters long");
     }
-    // A backslash is a slash to some readers of URLs and not to others, and a star is no wildcard here.
+    // Some URL parsers read a backslash as a slash and others do not; a star is not a wildcard here.
     if !uri.bytes().all(|byte| byte.is_ascii_graphic()) || uri.contains(['\\', '#', '*']) {
-        return Err("a redirect URI has visible ASCII characters, no fragment, no backslash and no wildcard");
+        return Err("a redirect URI must be visible ASCII, without fragment, backslash or wildcard");
     }
-    let url = Url::parse(uri).map_err(|_| "a redirect URI must be a whole URL")?;
+    let url = Url::parse(uri).map_err(|_| "a redirect URI must be an absolute URL")?;
     if !url.username().is_empty() || url.password().is_some() || authority(uri).contains('@') {
-        return Err("a redirect URI has no user and no password");
+        return Err("a redirect URI must not contain a user or password");
     }
     let is_loopback = is_loopback(&url);
     let is_scheme_right = uri.starts_with("https://") || (uri.starts_with("http://") && is_loopback);
     let host = url.host_str().filter(|_| is_scheme_right);
-    let host = host.ok_or("a redirect URI begins with https://, or with http:// on localhost, 127.0.0.1 or [::1]")?;
+    let host =
+        host.ok_or("a redirect URI must start with https://, or with http:// on localhost, 127.0.0.1 or [::1]")?;
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     Ok(Redirect { host: format!("{host}{port}"), is_loopback })
 }
 
-/// Whether a presented URI is one that was registered: to the letter, but for the port of the person's own machine, which
-/// programs take as it comes.
+/// Whether a presented URI is a registered one: exactly, except for the port on the person's own machine, which programs
+/// choose freely.
 pub(super) fn is_registered(presented: &str, registered: &[String]) -> bool {
     registered.iter().any(|own| own == presented || is_same_but_for_the_port(own, presented))
 }
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_presented_uri_is_the_registered_one_to_the_letter() {
+    fn a_presented_uri_must_equal_the_registered_one() {
         let own = ["https://app.example/back?a=b".to_owned()];
         assert!(is_registered("https://app.example/back?a=b", &own));
         for other in [

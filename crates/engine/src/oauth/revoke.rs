@@ -1,4 +1,4 @@
-//! A client gives its token back.
+//! A client revokes its token.
 
 use mnemon_core::{AuditId, CredentialHash};
 use mnemon_store::{Actor, AuditEntry};
@@ -7,7 +7,7 @@ use super::TokenError;
 use crate::Engine;
 
 impl Engine {
-    /// Ends the connection of a token. What is no token, or no longer one, is as good as ended.
+    /// Ends the connection of a token. Anything that is not a valid token counts as ended.
     pub async fn revoke_token(&self, token: &str, client: Option<&str>) -> Result<(), TokenError> {
         let Some(grant) = self.store.find_grant(&CredentialHash::of(token)).await? else { return Ok(()) };
         if client.is_some_and(|client| client != grant.client) {

@@ -1,4 +1,4 @@
-//! A code becomes a token, once.
+//! Exchanges a code for a token, once.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,55 +9,43 @@ use sha2::{Digest, Sha256};
 use super::{ClientError, Issuer, TOKEN_LIFE};
 use crate::Engine;
 
-/// What a client sends. Each thing comes once or not at all.
+/// What a client sends. Each field comes at most once.
 #[derive(Debug, Clone, Default)]
 pub struct TokenRequest {
-    /// The way to a token.
     pub grant_type: Option<String>,
-    /// Who asks.
     pub client_id: Option<String>,
-    /// What it has.
     pub code: Option<Secret<String>>,
-    /// Where the code was sent.
     pub redirect_uri: Option<String>,
     /// What the challenge was made from.
     pub code_verifier: Option<Secret<String>>,
-    /// What shall be opened.
+    /// The resource that the token is for.
     pub resource: Option<String>,
-    /// Whether something came more than once.
+    /// Whether a field came more than once.
     pub has_repeated: bool,
 }
 
-/// A token just made: the one time that it can be seen.
+/// A new token; it can be seen only now.
 #[derive(Debug)]
 pub struct Issued {
-    /// The token.
     pub token: Secret<String>,
-    /// How long it is accepted.
     pub expires_in_seconds: i64,
 }
 
 /// Why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Something is missing or malformed.
     #[error("{0}")]
     InvalidRequest(&'static str),
-    /// There is another way.
-    #[error("grant_type must be authorization_code; there are no refresh tokens, connect again after 30 days")]
+    #[error("grant_type must be authorization_code; there are no refresh tokens, so reconnect after 30 days")]
     UnsupportedGrantType,
-    /// The client is not known.
-    #[error("client_id is missing or not known here; register again")]
+    #[error("client_id is missing or unknown; register again")]
     InvalidClient,
-    /// The code is not good for this.
     #[error(
-        "the code is not valid: it is used once, within 60 s, by the client, redirect_uri and verifier it was made for"
+        "the code is not valid: it works once, within 60 s, with the client, redirect_uri and verifier it was issued for"
     )]
     InvalidGrant,
-    /// Another resource is meant.
-    #[error("resource must be the address of this service's MCP endpoint")]
+    #[error("resource must be the URL of this service's MCP endpoint")]
     InvalidTarget,
-    /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -111,18 +99,18 @@ impl Engine {
             Redeemed::Done => Ok(Issued { token, expires_in_seconds: TOKEN_LIFE.as_secs() }),
             Redeemed::Refused => Err(TokenError::InvalidGrant),
             Redeemed::Replayed => {
-                tracing::warn!("a code was used twice: the connection that it gave was ended");
+                tracing::warn!("a code was used twice; revoked the connection it was issued for");
                 Err(TokenError::InvalidGrant)
             }
         }
     }
 }
 
-/// What a verifier's challenge must have been.
+/// The challenge that belongs to a verifier.
 fn challenge_of(verifier: &str) -> Result<String, TokenError> {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
     if !(43..=128).contains(&verifier.len()) || !verifier.bytes().all(is_unreserved) {
-        let text = "code_verifier must have 43 to 128 letters, digits and any of - . _ ~";
+        let text = "code_verifier must be 43 to 128 letters, digits or any of - . _ ~";
         return Err(TokenError::InvalidRequest(text));
     }
     Ok(URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes())))

@@ -16,7 +16,7 @@ pub(super) fn check_key(key: &str) -> Result<(), CallError> {
     Err(CallError::Argument(text))
 }
 
-/// A fingerprint of the arguments. Each part is preceded by its length, so that no two calls can be taken for one.
+/// A fingerprint of the arguments. Each part is preceded by its length, so that two different calls can't collide.
 pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut part = |text: Option<&str>| {
@@ -36,7 +36,7 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// What is kept of the first answer: everything but the text, which stays in its one place, the record.
+/// What is kept of the first answer: everything but the text, which stays only in the record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptAnswer {
     status: u8,
@@ -71,7 +71,7 @@ impl KeptAnswer {
         serde_json::to_string(self).expect("plain members always serialize")
     }
 
-    /// Puts the kept facts back onto the record. `None` when what was kept can't be read.
+    /// Restores the kept facts onto the record. `None` if they can't be read.
     pub(super) fn restore(json: &str, answer: &mut Remembered) -> Option<()> {
         let kept: Self = serde_json::from_str(json).ok()?;
         let rivals: Option<Vec<RecordId>> = kept.conflicts_with.iter().map(|id| id.parse().ok()).collect();

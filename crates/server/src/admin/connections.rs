@@ -1,4 +1,4 @@
-//! Connections by OAuth.
+//! OAuth connections.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Refusals of the admin API: `{"error": code, "message": text}`.
+//! Errors of the admin API: `{"error": code, "message": text}`.
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -6,7 +6,7 @@ use mnemon_engine::admin::AdminError;
 
 use crate::http::{Reply, storage_failed};
 
-/// A refused or failed act.
+/// A refused or failed request.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) AdminError);
 
@@ -24,16 +24,16 @@ impl IntoResponse for Failure {
             AdminError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
             AdminError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             AdminError::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
-            AdminError::Store(error) => return storage_failed(error, "an act of administration failed"),
+            AdminError::Store(error) => return storage_failed(error, "an admin request failed"),
         };
         Reply::error(status, code, &text).into_response()
     }
 }
 
 pub(crate) async fn no_such_route() -> Reply {
-    Reply::error(StatusCode::NOT_FOUND, "not_found", "there is no such route in the admin API")
+    Reply::error(StatusCode::NOT_FOUND, "not_found", "the admin API has no such route")
 }
 
 pub(crate) async fn no_such_method() -> Reply {
-    Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route has other methods")
+    Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route does not support this method")
 }

@@ -1,4 +1,4 @@
-//! Taking apart a request of the admin API: who calls, which thing, what was sent.
+//! Extractors for the admin API: who calls, what the path names, what was sent.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use super::error::Failure;
 use crate::http::{App, Reply, admin_context, read_body};
 
-/// Somebody who administers, and what they do it with.
+/// An authenticated caller of the admin API, and the engine.
 pub(crate) struct Admin {
     pub(crate) engine: Arc<Engine>,
     pub(crate) ctx: AdminContext,
@@ -32,7 +32,7 @@ impl FromRequestParts<App> for Admin {
     }
 }
 
-/// The things that a path names. What can't be read names nothing.
+/// The ids in the path. An unreadable one names nothing.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
@@ -44,7 +44,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
     }
 }
 
-/// What stands after the question mark.
+/// The query string.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
@@ -52,12 +52,12 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let read = axum::extract::Query::from_request_parts(parts, app).await;
-        let text = "what stands after the question mark can't be read: give each name once, as name=value";
+        let text = "invalid query string; give each parameter once, as name=value";
         read.map(|axum::extract::Query(asked)| Self(asked)).map_err(|_| AdminError::Invalid(text.to_owned()).into())
     }
 }
 
-/// The JSON that was sent. Where everything is optional, an empty body is an empty object.
+/// The JSON body. If every field is optional, an empty body counts as an empty object.
 pub(crate) struct Sent<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
@@ -70,7 +70,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
         let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         let value = json::parse(bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX).map_err(|error| invalid(&error.to_string()))?;
         if !value.is_object() {
-            // Serde would take a list for the members in their order.
+            // Serde would accept an array as the fields in order.
             return Err(invalid("the body must be a JSON object"));
         }
         serde_json::from_value(value).map(Self).map_err(|error| invalid(&error.to_string()))
@@ -81,21 +81,19 @@ fn invalid(text: &str) -> Response {
     Failure(AdminError::Invalid(text.to_owned())).into_response()
 }
 
-/// An id in the path. One that can't be read names nothing.
+/// An id in the path. An unreadable one names nothing.
 pub(crate) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, AdminError> {
     text.parse().map_err(|_| AdminError::NotFound(what))
 }
 
-/// An id in the body.
 pub(crate) fn id_in<T: FromStr>(text: Option<&str>, field: &str) -> Result<Option<T>, AdminError> {
     let invalid = || AdminError::Invalid(format!("{field} must be an id"));
     text.map(|text| text.parse().map_err(|_| invalid())).transpose()
 }
 
-/// A moment in the body or the query, in whole microseconds as storage keeps it.
+/// A time in the body or the query, in whole microseconds as storage keeps it.
 pub(crate) fn moment(text: Option<&str>, field: &str) -> Result<Option<Timestamp>, AdminError> {
-    let invalid =
-        || AdminError::Invalid(format!("{field} must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z"));
+    let invalid = || AdminError::Invalid(format!("{field} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z"));
     let parse = |text: &str| {
         let moment: Timestamp = text.trim().parse().map_err(|_| invalid())?;
         Timestamp::from_microsecond(moment.as_microsecond()).map_err(|_| invalid())
@@ -103,7 +101,7 @@ pub(crate) fn moment(text: Option<&str>, field: &str) -> Result<Option<Timestamp
     text.map(parse).transpose()
 }
 
-/// A word out of a list.
+/// One word from a list.
 pub(crate) fn word<T>(
     text: &str,
     field: &str,
@@ -113,7 +111,7 @@ pub(crate) fn word<T>(
     parse(text.trim()).ok_or_else(|| AdminError::Invalid(format!("{field} must be one of {words}")))
 }
 
-/// The most rows of a list.
+/// The maximum number of rows in a list.
 pub(crate) fn limit(text: Option<&str>) -> Result<usize, AdminError> {
     const DEFAULT: usize = 100;
     const MAX: usize = 1_000;

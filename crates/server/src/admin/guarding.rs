@@ -1,4 +1,4 @@
-//! The guard's mode, its findings, and what is let through by hand.
+//! The guard's mode, its findings, and texts released by hand.
 
 use mnemon_engine::GuardMode;
 use mnemon_protocol::admin::{ReleaseText, SetGuard};

@@ -1,4 +1,4 @@
-//! Records, by the caller's visibility; and the rewriting of storage.
+//! Records, as visible to the caller, and compaction.
 
 use mnemon_core::{Seq, WorkspaceName};
 use mnemon_engine::admin::{AdminError, RecordQuery};
@@ -46,7 +46,7 @@ fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
         before: match filter.before {
             None => None,
             Some(text) => {
-                Some(Seq(text.parse().map_err(|_| invalid("before must be what the last page gave as next"))?))
+                Some(Seq(text.parse().map_err(|_| invalid("before must be the `next` value of the previous page"))?))
             }
         },
         limit: limit(filter.limit.as_deref())?,

@@ -1,4 +1,4 @@
-//! Uploaded session histories: listed and removed, never shown.
+//! Uploaded session histories: listed and deleted, never shown.
 
 use serde::Deserialize;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! From what the engine answers to the JSON of the admin API.
+//! Converts engine values to the JSON of the admin API.
 
 use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Timestamp};
@@ -188,7 +188,7 @@ fn date(day: Day) -> String {
     midnight.to_string().chars().take_while(|c| *c != 'T').collect()
 }
 
-/// Every part of every score, and who was held back.
+/// Every part of every score, and which records were held back.
 pub(crate) fn explained(explained: &Explained) -> Value {
     let reasons = &explained.reasons;
     let record = |seq: u64| explained.records.get(&seq);
@@ -213,7 +213,7 @@ pub(crate) fn explained(explained: &Explained) -> Value {
         .map(|(held, record)| {
             json!({
                 "id": record.id.to_string(), "content": record.content, "cosine": held.cosine,
-                "why": "no word of the query stands in it, and its cosine is not above the bar",
+                "why": "it contains none of the query's words, and its cosine is below the threshold",
             })
         })
         .collect();

@@ -1,15 +1,13 @@
 //! Every environment variable of the service, in one list.
 
-/// A variable and the setting that it sets.
+/// A variable and the setting it overrides.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
     /// The setting, as `section.key`.
     pub setting: &'static str,
 }
 
-/// All of them.
 pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_SERVICE_NAME", setting: "service.name" },
     Variable { name: "MNEMON_LISTEN", setting: "server.listen" },

@@ -1,4 +1,4 @@
-//! The section of other systems' tools.
+//! The `gateway` section.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use toml::Value;
 use super::GatewayConfig;
 use super::sections::Reader;
 
-/// The longest deadline that makes sense: a client that waits longer has gone away.
+/// The longest useful timeout: a client would have given up by then.
 const TIMEOUT_SECONDS_MAX: u64 = 300;
 const CALLS_MAX: u64 = 1_000;
 
@@ -18,7 +18,7 @@ impl Reader<'_> {
         let encryption_key = self.sealing_key("gateway.encryption_key");
         let previous_encryption_key = self.sealing_key("gateway.previous_encryption_key");
         if previous_encryption_key.is_some() && encryption_key.is_none() {
-            self.mistake("gateway.previous_encryption_key needs gateway.encryption_key beside it");
+            self.mistake("gateway.previous_encryption_key requires gateway.encryption_key");
         }
         let call_timeout = self.between("gateway.call_timeout_s", TIMEOUT_SECONDS_MAX);
         let calls_per_project = self.between("gateway.calls_per_project", CALLS_MAX);
@@ -61,7 +61,7 @@ impl Reader<'_> {
                     commands.insert(name.clone(), words);
                 }
                 _ => self.mistake(&format!(
-                    "gateway.commands.{name} must be a list of words, the program first, under a name of small letters, \
+                    "gateway.commands.{name} must be a list of words, the program first, and its name lowercase letters, \
                      digits, _ and -"
                 )),
             }
@@ -120,7 +120,7 @@ mod tests {
         assert!(mistakes[0].starts_with("gateway.encryption_key must be 32 random bytes"), "{mistakes:?}");
         assert!(!mistakes[0].contains("hunter2"));
         let alone = gateway(&format!("previous_encryption_key = \"{key}\"")).unwrap_err();
-        assert_eq!(alone, ["gateway.previous_encryption_key needs gateway.encryption_key beside it"]);
+        assert_eq!(alone, ["gateway.previous_encryption_key requires gateway.encryption_key"]);
         let mut layers = Layers::default();
         layers.file("mnemon.toml", &format!("[gateway]\nencryption_key = \"{key}\"\n"));
         assert!(!layers.to_toml().contains(&key));

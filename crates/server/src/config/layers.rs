@@ -1,4 +1,4 @@
-//! Laying the sources of settings over each other.
+//! Layers the sources of settings on top of each other.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use toml::{Table, Value};
 use super::sections::Reader;
 use super::{Config, DEFAULTS, ENVIRONMENT};
 
-/// The settings that are never shown.
+/// Settings that are never shown.
 const SECRETS: [(&str, &str); 4] = [
     ("admin", "operator_token"),
     ("gateway", "encryption_key"),
     ("gateway", "previous_encryption_key"),
     ("storage", "database"),
 ];
-/// The section whose names are the operator's own; each value is a list of words.
+/// The section whose keys the operator chooses; each value is a list of words.
 const OPEN_SECTION: &str = "gateway.commands";
 
-/// Everything that is wrong with a configuration.
+/// All mistakes in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes(pub Vec<String>);
 
@@ -30,7 +30,7 @@ impl fmt::Display for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The settings as laid so far.
+/// The settings layered so far.
 #[derive(Debug, Clone)]
 pub struct Layers {
     settings: Table,
@@ -45,7 +45,7 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// Lays a configuration file on top; `name` is used in messages.
+    /// Adds a configuration file on top; `name` is used in messages.
     pub fn file(&mut self, name: &str, text: &str) {
         match text.parse::<Table>() {
             Ok(table) => overlay(&mut self.settings, table, name, "", &mut self.mistakes),
@@ -53,7 +53,7 @@ impl Layers {
         }
     }
 
-    /// Lays environment variables on top. Those with our prefix that no setting has are left alone: the command line
+    /// Adds environment variables on top. Variables with our prefix that match no setting are ignored: the command line
     /// tools have some of their own.
     pub fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
         for (name, text) in variables {
@@ -63,7 +63,7 @@ impl Layers {
         }
     }
 
-    /// Lays one setting, written as text, on top: from a variable or a flag called `origin`.
+    /// Adds one setting on top, given as text by a variable or flag called `origin`.
     pub fn text(&mut self, origin: &str, setting: &str, text: &str) {
         let (section, key) = setting.split_once('.').expect("settings are named section.key");
         let slot = self.settings.get_mut(section).and_then(|section| section.get_mut(key));
@@ -74,7 +74,7 @@ impl Layers {
         }
     }
 
-    /// The settings as they stand, as TOML, with secrets hidden.
+    /// The current settings as TOML, with secrets hidden.
     pub fn to_toml(&self) -> String {
         let mut settings = self.settings.clone();
         for (section, key) in SECRETS {
@@ -88,7 +88,7 @@ impl Layers {
         settings.to_string()
     }
 
-    /// Checks everything.
+    /// Checks all settings.
     pub fn finish(self) -> Result<Config, Mistakes> {
         let mut reader = Reader::new(&self.settings, self.mistakes);
         let config = reader.config();
@@ -107,7 +107,7 @@ fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &m
             continue;
         }
         match (below.get_mut(&key), value) {
-            (None, _) => mistakes.push(format!("{file}: there is no setting '{path}'")),
+            (None, _) => mistakes.push(format!("{file}: unknown setting '{path}'")),
             (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above, file, &path, mistakes),
             (Some(slot), value) if slot.same_type(&value) => *slot = value,
             (Some(slot), _) => mistakes.push(format!("{file}: '{path}' must be {}", type_name(slot))),
@@ -115,7 +115,7 @@ fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &m
     }
 }
 
-/// Reads a text as the type that the setting has.
+/// Parses a text as the setting's type.
 fn parse_like(setting: &Value, text: &str) -> Option<Value> {
     match setting {
         Value::String(_) => Some(Value::String(text.to_owned())),
@@ -136,6 +136,6 @@ fn type_name(value: &Value) -> &'static str {
         Value::Boolean(_) => "true or false",
         Value::Array(_) => "a list of strings",
         Value::Table(_) => "a section",
-        _ => "of the type that the default has",
+        _ => "of the same type as the default",
     }
 }

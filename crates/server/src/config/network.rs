@@ -1,4 +1,4 @@
-//! A network as people write it: an address, or an address and how many bits of it count.
+//! A network as people write it: an address, or an address and a prefix length.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads `10.0.0.0/8`, `::1` and the like.
+    /// Parses `10.0.0.0/8`, `::1` and the like.
     pub fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.trim().parse().ok()?;
@@ -19,7 +19,7 @@ impl Network {
         (bits <= bits_max).then_some(Self { address, bits })
     }
 
-    /// Whether an address lies in it. An IPv4 address that came over IPv6 is an IPv4 address.
+    /// Whether the network contains an address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn contains(self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_holds_its_addresses_to_the_edge() {
+    fn a_network_contains_its_addresses_up_to_the_edge() {
         let check = |network: &str, address: &str, expected: bool| {
             let network = Network::parse(network).unwrap();
             assert_eq!(network.contains(address.parse().unwrap()), expected, "{network:?} {address}");
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn anything_but_a_network_is_refused() {
         for text in ["", "10", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.0/-1", "example.com", "10.0.0.0/8/8"] {
             assert_eq!(Network::parse(text), None, "{text}");
         }

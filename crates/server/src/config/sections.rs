@@ -1,22 +1,20 @@
-//! From laid settings to typed ones, section by section.
+//! Turns layered settings into typed ones, section by section.
 
 use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
 use super::{Config, DatabaseConfig, LogConfig, Network, OutgoingSettings, RecallConfig, ServerConfig, StorageConfig};
 
-/// The form of the log.
+/// The log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// Human on a terminal, JSON elsewhere.
     Auto,
-    /// For people.
     Human,
-    /// For machines.
     Json,
 }
 
-/// Reads typed values and collects what is wrong with them.
+/// Reads typed values and collects mistakes.
 pub(super) struct Reader<'a> {
     settings: &'a Table,
     pub(super) mistakes: Vec<String>,
@@ -29,7 +27,7 @@ impl<'a> Reader<'a> {
         Self { settings, mistakes }
     }
 
-    /// Everything; `None` only together with a mistake.
+    /// The whole configuration; `None` only together with a mistake.
     pub(super) fn config(&mut self) -> Option<Config> {
         let server = self.server();
         let storage = self.storage();
@@ -52,7 +50,7 @@ impl<'a> Reader<'a> {
             return StorageConfig { data_dir, database: None };
         }
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            self.mistake("storage.database must begin with postgres:// (it is not shown here, it may hold a password)");
+            self.mistake("storage.database must start with postgres:// (not shown here: it may contain a password)");
         }
         let connections_max = self.count("storage.database_connections");
         if !(4..=1_000).contains(&connections_max) {
@@ -74,7 +72,7 @@ impl<'a> Reader<'a> {
     fn server(&mut self) -> Option<ServerConfig> {
         let service_name = self.string("service.name");
         if service_name.trim().is_empty() || service_name.chars().any(char::is_control) {
-            self.mistake("service.name must be a name without control characters");
+            self.mistake("service.name must not be empty or contain control characters");
         }
         let listen = self.string("server.listen");
         let parsed = listen.parse().ok();
@@ -85,12 +83,12 @@ impl<'a> Reader<'a> {
         }
         let base_url = Some(self.string("server.base_url")).filter(|url| !url.is_empty());
         if let Some(url) = base_url.as_deref().filter(|url| !is_web_address(url)) {
-            self.mistake(&format!("server.base_url must begin with http:// or https://, not '{url}'"));
+            self.mistake(&format!("server.base_url must start with http:// or https://, not '{url}'"));
         }
         let allowed_origins = self.strings("server.allowed_origins");
         for origin in allowed_origins.iter().filter(|origin| *origin != "*" && !is_web_address(origin)) {
             self.mistake(&format!(
-                "server.allowed_origins must hold origins such as https://app.example.com, not '{origin}'"
+                "server.allowed_origins must list origins such as https://app.example.com, not '{origin}'"
             ));
         }
         let trusted_proxies = self.networks("server.trusted_proxies");
@@ -101,7 +99,7 @@ impl<'a> Reader<'a> {
         let texts = self.strings(path);
         let wrong = texts.iter().filter(|text| Network::parse(text).is_none());
         let wrong: Vec<String> = wrong
-            .map(|text| format!("{path} must hold addresses or networks such as 10.0.0.0/8, not '{text}'"))
+            .map(|text| format!("{path} must list addresses or networks such as 10.0.0.0/8, not '{text}'"))
             .collect();
         self.mistakes.extend(wrong);
         texts.iter().filter_map(|text| Network::parse(text)).collect()
@@ -112,7 +110,7 @@ impl<'a> Reader<'a> {
         let is_host = |text: &&String| !text.is_empty() && !text.contains(['/', '@', ' ']);
         for host in allowed_hosts.iter().filter(|text| !is_host(text)) {
             self.mistake(&format!(
-                "outgoing.allowed_hosts must hold hosts such as mcp.internal or 10.0.0.7, not '{host}'"
+                "outgoing.allowed_hosts must list hosts such as mcp.internal or 10.0.0.7, not '{host}'"
             ));
         }
         let ca_file = Some(self.string("outgoing.ca_file")).filter(|path| !path.is_empty()).map(Into::into);
@@ -165,7 +163,7 @@ impl<'a> Reader<'a> {
         let is_sendable = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !token.starts_with(prefix) || token.len() < CHARS_MIN || !is_sendable {
             self.mistake(&format!(
-                "admin.operator_token must begin with {prefix} and have at least {CHARS_MIN} letters, digits and underscores"
+                "admin.operator_token must start with {prefix} and contain at least {CHARS_MIN} letters, digits and underscores"
             ));
         }
         Some(Secret::new(token))
@@ -209,7 +207,7 @@ fn is_web_address(url: &str) -> bool {
     rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace))
 }
 
-/// How much memory the machine has; 4 GiB where that can't be found out.
+/// The machine's memory; 4 GiB if it can't be determined.
 pub fn machine_memory_bytes() -> usize {
     const FALLBACK: usize = 4 << 30;
     let Ok(text) = std::fs::read_to_string("/proc/meminfo") else { return FALLBACK };
@@ -254,7 +252,7 @@ mod tests {
         assert_eq!(
             mistakes,
             [
-                "mnemon.toml: there is no setting 'server.lisen'",
+                "mnemon.toml: unknown setting 'server.lisen'",
                 "mnemon.toml: 'server.base_url' must be a string",
                 "MNEMON_RECALL_MEMORY_BYTES: 'lots' is not a whole number",
                 "server.listen must be an address and a port, such as 127.0.0.1:7676, not 'here'",
@@ -275,9 +273,9 @@ mod tests {
         assert_eq!(
             layers.finish().unwrap_err().0,
             [
-                "server.allowed_origins must hold origins such as https://app.example.com, not 'app.example'",
-                "server.trusted_proxies must hold addresses or networks such as 10.0.0.0/8, not 'proxy.example'",
-                "outgoing.allowed_hosts must hold hosts such as mcp.internal or 10.0.0.7, not 'http://10.0.0.7/'",
+                "server.allowed_origins must list origins such as https://app.example.com, not 'app.example'",
+                "server.trusted_proxies must list addresses or networks such as 10.0.0.0/8, not 'proxy.example'",
+                "outgoing.allowed_hosts must list hosts such as mcp.internal or 10.0.0.7, not 'http://10.0.0.7/'",
             ]
         );
     }

@@ -9,37 +9,37 @@ use serde_json::json;
 
 use super::{Reply, Shared};
 
-/// Finds out who calls, or makes the answer that says nobody does.
+/// Authenticates a caller, or returns the refusal.
 pub(crate) async fn authenticate(app: &Shared, headers: &HeaderMap) -> Result<CallContext, Box<Response>> {
     let presented = bearer(headers);
-    // A request without a usable header is looked up as well, so that every refusal costs the same.
+    // A request without a usable header is looked up too, so that every refusal takes the same time.
     match app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer).await {
         Ok(ctx) => Ok(ctx),
         Err(NotAuthenticated::Rejected) => Err(Box::new(refusal(app, headers.contains_key(AUTHORIZATION)))),
         Err(NotAuthenticated::Store(error)) => {
-            tracing::error!(%error, "a credential could not be looked up");
+            tracing::error!(%error, "could not look up a credential");
             Err(Box::new(away()))
         }
     }
 }
 
-/// Finds out who administers, or makes the answer that says nobody does.
+/// Authenticates a caller of the admin API, or returns the refusal.
 pub(crate) async fn admin_context(app: &Shared, headers: &HeaderMap) -> Result<AdminContext, Box<Response>> {
     match app.engine.authenticate_admin(bearer(headers).unwrap_or_default()).await {
         Ok(ctx) => Ok(ctx),
         Err(NotAuthenticated::Rejected) => {
-            let message = "the credential was not accepted; send the operator's token or an API key as: \
+            let message = "the credential was rejected; send the operator token or an API key as: \
                            Authorization: Bearer ...";
             Err(Box::new(Reply::error(StatusCode::UNAUTHORIZED, "unauthorized", message).into_response()))
         }
         Err(NotAuthenticated::Store(error)) => {
-            tracing::error!(%error, "a credential could not be looked up");
+            tracing::error!(%error, "could not look up a credential");
             Err(Box::new(away()))
         }
     }
 }
 
-/// The token of the one `Authorization` header, if it has exactly the right form.
+/// The token of the only `Authorization` header, if it has exactly the right form.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next().filter(|_| values.next().is_none())?;
@@ -48,8 +48,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn refusal(app: &Shared, was_presented: bool) -> Response {
-    let description = "the API key was not accepted. Check that it was copied whole, without spaces, and that it was \
-                       not revoked; the header is exactly: Authorization: Bearer mnm_...";
+    let description = "the API key was rejected. Check that you copied all of it, without spaces, and that it has not \
+                       been revoked. The header must be exactly: Authorization: Bearer mnm_...";
     let body = json!({"error": "invalid_token", "error_description": description}).to_string();
     let base_url = app.issuer.base_url();
     let mut challenge =
@@ -65,7 +65,7 @@ fn refusal(app: &Shared, was_presented: bool) -> Response {
 }
 
 fn away() -> Response {
-    let message = "storage is away; try again in a few seconds";
+    let message = "storage is unavailable; retry in a few seconds";
     let mut response = Reply::error(StatusCode::SERVICE_UNAVAILABLE, "storage_away", message).into_response();
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
     response

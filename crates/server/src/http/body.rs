@@ -1,4 +1,4 @@
-//! Reading a request's body: bounded in size and in time.
+//! Reads a request body: bounded in size and in time.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mnemon_core::REQUEST_BYTES_MAX;
 
-/// How long a body may take to arrive. A client that sends a byte now and then must not hold a connection for ever.
+/// How long a body may take to arrive. A client that sends a byte now and then must not hold a connection forever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why there is no body.
@@ -17,7 +17,7 @@ pub(crate) enum NoBody {
     TooLarge,
     #[error("the request body did not arrive within {} s", BODY_TIMEOUT.as_secs())]
     TooSlow,
-    #[error("the request body could not be read")]
+    #[error("can't read the request body")]
     Broken,
 }
 

@@ -1,6 +1,5 @@
-//! What browsers ask before a page may call another's service. The MCP endpoint answers the origins that may call it
-//! (`origin.rs`). The doors of OAuth that programs use answer every page: there are no cookies at them, so a page can do
-//! there nothing that its author could not do without it.
+//! CORS. The MCP endpoint answers the allowed origins (`origin.rs`). The OAuth endpoints that programs use answer every
+//! page: they use no cookies, so a page can do nothing there that its author could not do without it.
 
 use std::time::Duration;
 
@@ -18,12 +17,12 @@ const REQUEST_HEADERS: &str = "authorization, content-type, accept, mcp-protocol
     mcp-session-id, last-event-id, x-idempotency-key";
 const MAX_AGE: Duration = Duration::from_secs(7_200);
 
-/// Whether a browser asks for leave on behalf of a page.
+/// Whether a browser asks for permission on behalf of a page.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(ORIGIN) && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The leave to call the MCP endpoint.
+/// The answer to a preflight request for the MCP endpoint.
 pub(crate) fn preflight() -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
@@ -33,7 +32,7 @@ pub(crate) fn preflight() -> Response {
     response
 }
 
-/// Lets the page of this origin, which may call, read the answer.
+/// Lets a page of this allowed origin read the answer.
 pub(crate) fn let_read(response: &mut Response, origin: Option<HeaderValue>) {
     let headers = response.headers_mut();
     headers.append(VARY, HeaderValue::from_static("origin"));
@@ -43,7 +42,7 @@ pub(crate) fn let_read(response: &mut Response, origin: Option<HeaderValue>) {
     }
 }
 
-/// For doors that every page may call.
+/// For endpoints that every page may call.
 pub(crate) fn open_to_all() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)

@@ -1,13 +1,13 @@
-//! Names and values as forms and query strings carry them.
+//! Names and values of forms and query strings.
 
 use url::form_urlencoded;
 
-/// What was sent, in its order.
+/// The fields in the order they were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads `a=b&c=d`. What is sent without a value counts as not sent.
+    /// Parses `a=b&c=d`. A field without a value counts as absent.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let pairs = form_urlencoded::parse(bytes).into_owned();
         Self(pairs.filter(|(_, value)| !value.is_empty()).collect())
@@ -18,12 +18,12 @@ impl Fields {
         self.0.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value of a name, to be kept.
+    /// The first value of a name, owned.
     pub(crate) fn take(&self, name: &str) -> Option<String> {
         self.find(name).map(str::to_owned)
     }
 
-    /// The first of these names that came more than once.
+    /// The first of these names that was sent more than once.
     pub(crate) fn repeated(&self, names: &[&'static str]) -> Option<&'static str> {
         let count = |name: &str| self.0.iter().filter(|(given, _)| given == name).count();
         names.iter().copied().find(|name| count(name) > 1)

@@ -5,7 +5,7 @@ use http::StatusCode;
 
 use super::{App, Reply};
 
-/// Alive as long as it answers; asks nothing of storage.
+/// Alive as long as it answers; does not touch storage.
 pub(crate) async fn live() -> Reply {
     Reply::ok(r#"{"status":"live"}"#)
 }
@@ -16,7 +16,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Reply {
         Ok(()) => Reply::ok(r#"{"status":"ready"}"#),
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            Reply::error(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "storage is away; the log has the cause")
+            Reply::error(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "storage is unavailable; see the service's log")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The loop that accepts connections, and the way it ends.
+//! The accept loop, and how it ends.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,31 +20,31 @@ use tower::{Service, ServiceExt};
 
 use super::peer::Peer;
 
-/// How long a connection may take to send the head of a request, the pause before it included.
+/// How long a connection may take to send the head of a request, including the pause before it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a connection may take nothing of an answer. Whoever asks and never reads would hold some four megabytes of
-/// the kernel's buffers, and an answer here, for as long as it likes.
+/// How long a client may go without reading any of an answer. A client that sends requests and never reads would
+/// otherwise hold about four megabytes of kernel buffers, and an answer here, for as long as it likes.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long running requests may take to finish once the service is told to stop.
+/// How long running requests may take to finish after the service is told to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many may wait to be accepted. The system has a limit of its own, which on Linux is 4,096 unless `net.core.somaxconn` says
-/// otherwise.
+/// How many connections may wait to be accepted. The system has its own limit, 4,096 on Linux unless `net.core.somaxconn`
+/// changes it.
 const WAITING_MAX: u32 = 65_535;
-/// The pause after a failed accept: out of file descriptors, trying again at once would only burn the processor.
+/// The pause after a failed accept: without file descriptors, retrying at once would only burn CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Binds an address. Many may come at once, after a restart for example, and wait to be accepted: past the limit the system
-/// drops them, and they try again after a second and then ever later.
+/// Binds an address. Many clients may connect at once, for example after a restart, and wait to be accepted. Past the limit
+/// the system drops them; they retry after a second, then after longer and longer pauses.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // An address can be taken again at once after a stop. On Windows the option would let two share it.
+    // Lets a restart take the address again at once. On Windows the option would let two processes share it.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(WAITING_MAX)
 }
 
-/// Serves until `shutdown` is done, then lets running requests finish.
+/// Serves until `shutdown` completes, then lets running requests finish.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
@@ -54,10 +54,10 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
             () = &mut shutdown => break,
         };
         match accepted {
-            // Nothing else is done here: whoever waits to be accepted is turned away once too many do.
+            // Do nothing else here: if too many connections wait to be accepted, new ones are turned away.
             Ok((stream, peer)) => drop(tokio::spawn(converse(stream, peer, router.clone(), graceful.watcher()))),
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "could not accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -82,7 +82,7 @@ async fn converse(stream: TcpStream, peer: SocketAddr, router: Router, watcher: 
     }
 }
 
-/// The routes, told who is at the other end.
+/// The routes, with the peer's address attached to each request.
 fn named(
     router: &Router,
     peer: SocketAddr,
@@ -93,7 +93,7 @@ fn named(
     })
 }
 
-/// The stream, with an end to how long it waits for the other side to read.
+/// The stream, with a timeout for a peer that does not read.
 fn impatient(stream: TcpStream) -> Pin<Box<TimeoutStream<TcpStream>>> {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_TIMEOUT));
@@ -106,13 +106,13 @@ mod tests {
 
     use super::*;
 
-    /// More than would wait if nothing were said about it, which is 1,024.
+    /// More than the default backlog of 1,024.
     const WAITING: usize = 1_500;
 
-    /// Files that are open beside the connections.
+    /// Open files besides the connections.
     const OTHER_FILES: u64 = 200;
 
-    /// Lets this process have so many connections, or as many as the system allows.
+    /// Raises this process's limit to this many connections, or as far as the system allows.
     fn allow_connections(wanted: usize) -> usize {
         let limit = getrlimit(Resource::Nofile);
         let files = (wanted as u64 + OTHER_FILES).min(limit.maximum.unwrap_or(u64::MAX));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_crowd_may_wait_to_be_accepted() {
+    async fn many_connections_may_wait_to_be_accepted() {
         let system_max = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("the system tells its limit");
         let listener = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let address = listener.local_addr().expect("it is bound");

@@ -1,4 +1,4 @@
-//! Which browser pages may call: ours and the configured ones. Programs send no `Origin` and pass.
+//! Which browser pages may call: our own and the configured ones. Programs send no `Origin` and pass.
 
 use http::header::ORIGIN;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -21,7 +21,7 @@ impl Origins {
         let allows_all = configured.iter().any(|origin| origin == "*");
         let of_base = origin_of(base_url);
         let mut own = Vec::new();
-        // A service on loopback is reached by any of its names, all of them this machine and this port.
+        // A service on loopback has several names, all for this machine and port.
         for host in LOOPBACK_HOSTS {
             for other in LOOPBACK_HOSTS {
                 if let Some(port) = of_base.strip_prefix(&format!("http://{host}:")) {
@@ -38,7 +38,7 @@ impl Origins {
         if self.allow(headers) {
             return Ok(());
         }
-        let message = "this Origin may not call; add it to server.allowed_origins";
+        let message = "this Origin is not allowed; add it to server.allowed_origins";
         Err(Reply::error(StatusCode::FORBIDDEN, "forbidden_origin", message))
     }
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_lets_every_single_origin_pass() {
+    fn a_star_allows_every_origin() {
         let origins = Origins::new("https://memory.example.com", &["*".to_owned()]);
         let mut headers = HeaderMap::new();
         headers.insert(ORIGIN, "https://anything.example".parse().unwrap());

@@ -1,4 +1,4 @@
-//! Who is at the other end, as an address: the connection's own, or what a trusted proxy says of it.
+//! The caller's address: the connection's peer, or what a trusted proxy says about it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -6,12 +6,12 @@ use http::{Extensions, HeaderMap};
 
 use crate::config::Network;
 
-/// The other end of a connection; put on every request of it.
+/// The peer of a connection; attached to each of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// The caller's address. Every proxy adds the address it was called from at the end of `X-Forwarded-For`, so from the end
-/// the first one that is no proxy of ours is the caller; what stands before it is the caller's own claim.
+/// The caller's address. Every proxy appends the address it was called from to `X-Forwarded-For`. So, read from the end, the
+/// first address that is not one of our proxies is the caller; anything before it is the caller's own claim.
 pub(crate) fn caller_address(extensions: &Extensions, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
     let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip().to_canonical());
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));

@@ -1,4 +1,4 @@
-//! Answers as HTTP sees them: a status, JSON bytes, and never a cache in between.
+//! HTTP answers: a status and JSON bytes, never cached.
 
 use std::any::Any;
 
@@ -26,7 +26,7 @@ impl Reply {
         Self::new(StatusCode::OK, body)
     }
 
-    /// An error outside of JSON-RPC: a code for machines and a sentence for people.
+    /// An error outside JSON-RPC: a code for machines and a sentence for people.
     pub(crate) fn error(status: StatusCode, code: &str, message: &str) -> Self {
         Self::new(status, json!({"error": code, "message": message}).to_string())
     }
@@ -43,22 +43,24 @@ impl IntoResponse for Reply {
     }
 }
 
-/// Storage that fails, said by what a caller would do about it. The cause goes to the log alone.
+/// A storage failure, described by what a caller can do about it. The cause only goes to the log.
 pub(crate) fn storage_failed(error: &StoreError, what: &'static str) -> Response {
     tracing::error!(%error, "{what}");
     let (status, code, text) = match error {
         StoreError::Away(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is away; try again in a few seconds")
+            (StatusCode::SERVICE_UNAVAILABLE, "storage_away", "storage is unavailable; retry in a few seconds")
         }
-        StoreError::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; make room first"),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause"),
+        StoreError::Full => {
+            (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "storage is full; the operator must free space")
+        }
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; see the service's log"),
     };
     Reply::error(status, code, text).into_response()
 }
 
-/// The answer to any other path.
+/// The answer for any other path.
 pub(crate) async fn no_such_route() -> Reply {
-    Reply::error(StatusCode::NOT_FOUND, "not_found", "there is nothing here; the MCP endpoint is POST /mcp")
+    Reply::error(StatusCode::NOT_FOUND, "not_found", "not found; the MCP endpoint is POST /mcp")
 }
 
 /// The answer when a handler panicked: the cause goes to the log, not to the caller.
@@ -66,6 +68,5 @@ pub(crate) fn after_panic(cause: Box<dyn Any + Send + 'static>) -> Response {
     let plain = cause.downcast_ref::<&str>().copied();
     let cause = plain.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown");
     tracing::error!(panic.message = cause, "a request handler panicked");
-    Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; the operator's log has the cause")
-        .into_response()
+    Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error; see the service's log").into_response()
 }

@@ -1,4 +1,4 @@
-//! Which era of the protocol a request belongs to, and whether a modern request's headers say what its body says.
+//! Which era of the protocol a request belongs to, and whether a modern request's headers match its body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,12 +14,12 @@ use super::refusal::WireError;
 pub(crate) enum Era {
     /// 2026-07-28: every request describes itself.
     Modern,
-    /// Before that, a bare request without any ceremony included.
+    /// Anything before, including a bare request without a handshake.
     Legacy,
 }
 
 impl Era {
-    /// Tells the era of a request. A modern one is checked whole.
+    /// Determines the era of a request. A modern request is checked completely.
     pub(crate) fn of(headers: &HeaderMap, method: &str, params: Option<&Value>) -> Result<Self, WireError> {
         let described = params.and_then(|params| params.get("_meta"));
         let in_body = described.and_then(|described| described.get(meta::PROTOCOL_VERSION));
@@ -37,21 +37,21 @@ impl Era {
         }
         let capabilities = described.and_then(|described| described.get(meta::CLIENT_CAPABILITIES));
         if !capabilities.is_some_and(Value::is_object) {
-            let message = format!("params._meta must have {} as an object", meta::CLIENT_CAPABILITIES);
+            let message = format!("params._meta must contain {} as an object", meta::CLIENT_CAPABILITIES);
             return Err(WireError::bad_request(code::INVALID_PARAMS, message));
         }
         Ok(Self::Modern)
     }
 }
 
-/// The version in the body must be one that we speak, and the header must say the same.
+/// The body's version must be one that we support, and the header must match it.
 fn check_version(in_body: Option<&Value>, in_header: Option<&str>) -> Result<(), WireError> {
     let Some(in_body) = in_body else {
         let requested = in_header.unwrap_or_default();
         if requested != MODERN_VERSION {
             return Err(unsupported(requested));
         }
-        let message = format!("params._meta must have {} for {MODERN_VERSION}", meta::PROTOCOL_VERSION);
+        let message = format!("params._meta must contain {} for {MODERN_VERSION}", meta::PROTOCOL_VERSION);
         return Err(WireError::bad_request(code::INVALID_PARAMS, message));
     };
     let Some(in_body) = in_body.as_str() else {
@@ -73,7 +73,7 @@ fn unsupported(requested: &str) -> WireError {
     WireError { status: StatusCode::BAD_REQUEST, error }
 }
 
-/// A header that repeats a part of the body must say the same.
+/// A header that repeats a part of the body must match it.
 fn check_mirror(headers: &HeaderMap, name: &'static str, in_body: &str) -> Result<(), WireError> {
     let in_header = header_value(headers, name)?;
     if in_header.as_deref() == Some(in_body) { Ok(()) } else { Err(mismatch(name, in_header.as_deref(), in_body)) }
@@ -84,10 +84,10 @@ fn mismatch(name: &str, in_header: Option<&str>, in_body: &str) -> WireError {
     WireError::bad_request(code::HEADER_MISMATCH, format!("the header {name} {said}, but the body says '{in_body}'"))
 }
 
-/// The value of a header, decoded where it is wrapped as `=?base64?…?=`. Two headers of one name contradict each other.
+/// The value of a header, decoded if it is wrapped as `=?base64?…?=`. Two headers with one name contradict each other.
 fn header_value(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, WireError> {
     let unreadable = || {
-        let message = format!("the header {name} can't be read; send it once, as visible ASCII or =?base64?...?=");
+        let message = format!("the header {name} is invalid; send it once, as visible ASCII or =?base64?...?=");
         WireError::bad_request(code::HEADER_MISMATCH, message)
     };
     let mut values = headers.get_all(name).iter();

@@ -1,4 +1,4 @@
-//! The methods of the protocol that a server with nothing but tools offers.
+//! The protocol methods of a server that offers only tools.
 
 use mnemon_protocol::jsonrpc::{RpcError, code, params_object, success};
 use mnemon_protocol::mcp::{
@@ -10,16 +10,16 @@ use super::era::Era;
 use super::render::{server_info, trailer};
 use super::{Call, tools};
 
-/// What clients are told about the service as a whole. Short: it is read into every conversation.
-const INSTRUCTIONS: &str = "Long-term memory shared by assistants and people of one project. Search before you rely on \
-    project knowledge; each hit says by its status whether it still holds. Save decisions, facts and preferences that \
-    later sessions need, one fact per record, with source_id and source_hash where there is a source and a fact_key \
-    where the fact may change. Never save credentials or instructions addressed to assistants.";
+/// What clients are told about the service. Short, because it is read into every conversation.
+const INSTRUCTIONS: &str = "Long-term memory shared by the assistants and people of one project. Search before you rely on \
+    project knowledge; the status of each result says whether it still holds. Save decisions, facts and preferences that \
+    later sessions need, one fact per record, with source_id and source_hash if there is a source, and with a fact_key \
+    if the fact may change. Never save credentials or instructions addressed to assistants.";
 
-/// A modern client may keep the list of tools for five minutes.
+/// A modern client may cache the tool list for five minutes.
 const CACHING: Caching = Caching { ttl_ms: 300_000, cache_scope: "private" };
 
-/// Runs a method; the answer is the whole body.
+/// Runs a method and returns the whole body.
 pub(crate) async fn run(call: &Call<'_>, method: &str, params: Option<Value>) -> Result<Vec<u8>, RpcError> {
     match (method, call.era) {
         ("tools/call", _) => tools::call(call, params_object(params)?).await,
@@ -33,7 +33,7 @@ pub(crate) async fn run(call: &Call<'_>, method: &str, params: Option<Value>) ->
 
 async fn list_tools(call: &Call<'_>, params: &Map<String, Value>) -> Result<Vec<u8>, RpcError> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        let message = "unknown cursor: the list of tools has one page, ask without a cursor";
+        let message = "unknown cursor; the tool list has one page, so omit the cursor";
         return Err(RpcError::new(code::INVALID_PARAMS, message));
     }
     let of_integrations = tools::of_integrations(call).await?;
@@ -54,8 +54,8 @@ fn discover(call: &Call<'_>) -> Vec<u8> {
     success(call.id, result)
 }
 
-/// Answers with the version asked for where we speak it, and with the newest legacy one where not: a client that begins
-/// with `initialize` is not a modern one.
+/// Answers with the requested version if we support it, otherwise with the newest legacy one: a client that starts with
+/// `initialize` is not a modern one.
 fn initialize(call: &Call<'_>, params: &Map<String, Value>) -> Result<Vec<u8>, RpcError> {
     let asked = match params.get("protocolVersion") {
         None => LEGACY_DEFAULT,

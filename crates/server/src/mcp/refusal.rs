@@ -1,11 +1,11 @@
-//! Refusals of the wire itself: an HTTP status together with a JSON-RPC error.
+//! Errors at the wire level: an HTTP status with a JSON-RPC error.
 
 use http::StatusCode;
 use mnemon_protocol::jsonrpc::{RequestId, RpcError, code, failure};
 
 use crate::http::{NoBody, Reply};
 
-/// A request that did not come far enough to be run.
+/// A request that was refused before it could run.
 #[derive(Debug)]
 pub(crate) struct WireError {
     pub(crate) status: StatusCode,

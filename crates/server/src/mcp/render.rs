@@ -1,4 +1,4 @@
-//! From what the engine answers to what goes over the wire.
+//! Converts engine values to what goes over the wire.
 
 use mnemon_core::SubscriptionState;
 use mnemon_engine::stored::StoreError;
@@ -60,7 +60,7 @@ pub(crate) fn memory_result(call: &Call<'_>, ignored_arguments: &[String], body:
     serde_json::value::to_raw_value(&result).expect("wire shapes have string keys and no failing serializers")
 }
 
-/// The answer of a tool that worked. In the grace period the notice comes first and the JSON second.
+/// The answer of a tool that succeeded. In the grace period, the notice comes first and the JSON second.
 pub(crate) fn tool_success(call: &Call<'_>, result: &RawValue) -> Vec<u8> {
     let notice = notice(call);
     let texts = notice.as_deref().into_iter().chain([result.get()]);
@@ -73,7 +73,7 @@ pub(crate) fn tool_success(call: &Call<'_>, result: &RawValue) -> Vec<u8> {
     success(call.id, result)
 }
 
-/// The answer of another system's tool, in its own bytes.
+/// The answer of another system's tool, byte for byte.
 pub(crate) fn passed_on(call: &Call<'_>, result: &ToolResult) -> Vec<u8> {
     let result = PassedOnResult {
         content: &result.content,
@@ -84,7 +84,7 @@ pub(crate) fn passed_on(call: &Call<'_>, result: &ToolResult) -> Vec<u8> {
     success(call.id, result)
 }
 
-/// The answer of a tool that failed, by the name that it was called by.
+/// The answer of a tool that failed, under the name it was called by.
 pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError) -> Vec<u8> {
     let mut trailer = trailer(call);
     trailer.meta.retry_after_seconds = retry_after_seconds(error);
@@ -96,7 +96,7 @@ pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError) -> Ve
     success(call.id, CallToolResult { content, structured_content: None, is_error: true, trailer: &trailer })
 }
 
-/// When it is worth trying again, where that is known.
+/// When to retry, if known.
 fn retry_after_seconds(error: &CallError) -> Option<u64> {
     match error {
         CallError::ConnectionRate { retry_after_seconds } | CallError::ProjectRate { retry_after_seconds } => {
@@ -111,16 +111,16 @@ fn notice(call: &Call<'_>) -> Option<String> {
     call.ctx.subscription.notice().map(|notice| format!("[{} Notice]: {notice}", call.app.service_name))
 }
 
-/// What the caller is told. The causes of our own faults go to the log under a reference, and never into the answer.
+/// What the caller is told. The causes of our own faults go to the log under a reference, never into the answer.
 fn reason(call: &Call<'_>, tool: &str, error: &CallError) -> String {
     match error {
         CallError::Store(StoreError::Away(cause)) => {
-            tracing::error!(tool, cause, "storage is away");
-            "storage is away; nothing was changed that was not confirmed, try again in a few seconds".to_owned()
+            tracing::error!(tool, cause, "storage is unavailable");
+            "storage is unavailable; retry in a few seconds".to_owned()
         }
         CallError::Store(StoreError::Full) => {
             tracing::error!(tool, "storage is full");
-            "storage is full; searching still works, saving will again once the operator has made room".to_owned()
+            "storage is full; search still works, but saving needs the operator to free space".to_owned()
         }
         CallError::Store(error) => {
             let reference = call.app.engine.new_reference(call.ctx);

@@ -1,4 +1,4 @@
-//! The tools: one table of names, schemas and hints, and the way from a call to its use case.
+//! The tools: one table of names, schemas and hints, and the dispatch from a call to its use case.
 
 mod arguments;
 mod descriptions;
@@ -21,19 +21,19 @@ use super::Call;
 use super::render::{passed_on, tool_failure, tool_success};
 use arguments::Arguments;
 
-/// What results of memory tools say of whose they are, to callers with a key.
+/// The fields that tell callers with a key whose data a result is.
 const INTERNAL_FIELDS: [&str; 3] = ["api_version", "tenant_id", "project_id"];
 
 struct Row {
     tool: Tool,
-    /// Whether callers by OAuth have it.
+    /// Whether OAuth callers have it.
     is_memory: bool,
     description: Description,
-    /// How it is described to callers by OAuth.
+    /// Its description for OAuth callers.
     discreet: Description,
 }
 
-/// Every tool of our own, in the order in which it is listed.
+/// All of our own tools, in the order they are listed.
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     vec![
         Row::new(Tool::Remember, true, descriptions::remember()),
@@ -54,13 +54,13 @@ impl Row {
     }
 }
 
-/// Our own tools that a caller has.
+/// Our own tools that a caller may use.
 pub(crate) fn visible_to(connection: Connection) -> Vec<&'static Description> {
     let shown = |row: &'static Row| if connection == Connection::Key { &row.description } else { &row.discreet };
     TABLE.iter().filter(|row| row.is_visible_to(connection)).map(shown).collect()
 }
 
-/// A description that does not name the fields which callers by OAuth never see.
+/// A description without the fields that OAuth callers never see.
 fn without_internals(mut description: Description) -> Description {
     let properties = description.output_schema.as_mut().and_then(|schema| schema["properties"].as_object_mut());
     if let Some(properties) = properties {
@@ -83,9 +83,9 @@ enum Called {
 
 /// What a tool answered.
 enum Answered {
-    /// Ours: the JSON of the result.
+    /// Our own: the JSON of the result.
     Own(Box<RawValue>),
-    /// Another system's, as it came.
+    /// Another system's, byte for byte.
     PassedOn(ToolResult),
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
     })
 }
 
-/// The tool of this name, if the caller has one: what it may not call is as unknown to it as what never was.
+/// The tool with this name, if the caller may use it. A tool that it may not call is as unknown as one that does not exist.
 async fn find(call: &Call<'_>, name: &str) -> Result<Called, RpcError> {
     let row = TABLE.iter().find(|row| row.description.name == name && row.is_visible_to(call.ctx.connection));
     if let Some(row) = row {
@@ -122,8 +122,8 @@ async fn find(call: &Call<'_>, name: &str) -> Result<Called, RpcError> {
 }
 
 fn storage_failed(error: &StoreError) -> RpcError {
-    tracing::error!(%error, "integrations could not be looked up");
-    RpcError::new(code::INTERNAL_ERROR, "storage is away; try again in a few seconds")
+    tracing::error!(%error, "could not look up integrations");
+    RpcError::new(code::INTERNAL_ERROR, "storage is unavailable; retry in a few seconds")
 }
 
 /// Admits the call before its arguments are looked at, and runs it.

@@ -1,4 +1,4 @@
-//! `/authorize`: the page where a person agrees, and the form that it sends.
+//! `/authorize`: the page where a person agrees, and its form.
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -9,7 +9,7 @@ use mnemon_engine::oauth::{Asked, AuthorizationRequest, AuthorizeError, ClientEr
 use super::page::{self, Notice};
 use crate::http::{App, Fields, Shared, read_body};
 
-/// The names that a request may have once.
+/// The parameters that a request may have only once.
 const NAMES: [&str; 8] = [
     "client_id",
     "redirect_uri",
@@ -65,7 +65,7 @@ pub(crate) async fn submit(State(app): State<App>, request: Request) -> Response
         Err(GrantError::WrongKey) => again(Notice::WrongKey),
         Err(GrantError::TooMany { retry_after_seconds }) => again(Notice::Wait { seconds: retry_after_seconds }),
         Err(GrantError::Store(error)) => {
-            tracing::error!(%error, "a code could not be made");
+            tracing::error!(%error, "could not issue a code");
             again(Notice::StorageAway)
         }
     }
@@ -85,7 +85,7 @@ fn parse(fields: &Fields) -> AuthorizationRequest {
     }
 }
 
-/// The page, with a fresh seal on its form.
+/// The page, with a fresh seal in its form.
 fn ask(
     app: &Shared,
     headers: &HeaderMap,
@@ -122,15 +122,15 @@ fn refuse(app: &Shared, error: &AuthorizeError) -> Response {
             page::error(app, StatusCode::TOO_MANY_REQUESTS, &error.to_string())
         }
         AuthorizeError::Client(ClientError::Store(cause)) => {
-            tracing::error!(error = %cause, "a client could not be looked up");
-            page::error(app, StatusCode::SERVICE_UNAVAILABLE, "Storage is away. Try again in a few seconds.")
+            tracing::error!(error = %cause, "could not look up a client");
+            page::error(app, StatusCode::SERVICE_UNAVAILABLE, "Storage is unavailable. Try again in a few seconds.")
         }
         _ => page::error(app, StatusCode::BAD_REQUEST, &error.to_string()),
     }
     .into_response()
 }
 
-/// Browsers say where a form comes from. Ours says "null": the page sends no referrer, and with it goes the origin.
+/// Browsers say where a form comes from. Ours says "null", because the page sends no referrer and so no origin.
 fn comes_from_our_page(app: &Shared, headers: &HeaderMap) -> bool {
     let is_own = |value: &http::HeaderValue| value == "null" || app.origins.is_own(value);
     let is_origin_right = headers.get_all(ORIGIN).iter().all(is_own);
@@ -138,7 +138,7 @@ fn comes_from_our_page(app: &Shared, headers: &HeaderMap) -> bool {
     is_origin_right && matches!(site, None | Some(b"same-origin" | b"none"))
 }
 
-/// What the browser keeps for us.
+/// The cookie that the browser keeps for us.
 fn browser_secret<'a>(app: &Shared, headers: &'a HeaderMap) -> Option<&'a str> {
     let name = page::cookie_name(app);
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());

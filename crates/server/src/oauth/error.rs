@@ -1,4 +1,4 @@
-//! Errors of the doors that programs use: `{"error": code, "error_description": text}`.
+//! Errors of the endpoints that programs use: `{"error": code, "error_description": text}`.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
@@ -9,7 +9,7 @@ use mnemon_protocol::oauth::OauthErrorJson;
 
 use crate::http::{NoBody, Reply};
 
-/// An error with its status, its word and its text.
+/// An error with its status, code and text.
 pub(crate) struct OauthFailure {
     status: StatusCode,
     code: &'static str,
@@ -73,8 +73,8 @@ impl From<ClientError> for OauthFailure {
 }
 
 fn storage_failed(error: &StoreError) -> OauthFailure {
-    tracing::error!(%error, "a step of OAuth failed");
-    let text = "storage is away; try again in a few seconds";
+    tracing::error!(%error, "an OAuth request failed");
+    let text = "storage is unavailable; retry in a few seconds";
     OauthFailure {
         retry_after_seconds: Some(2),
         ..OauthFailure::new(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", text)
@@ -90,7 +90,7 @@ impl IntoResponse for OauthFailure {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            // Not Bearer: some clients would take that for the MCP endpoint's challenge and begin anew.
+            // Not Bearer: some clients would take that for the MCP endpoint's challenge and start over.
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="oauth""#));
         }
         response
@@ -98,5 +98,5 @@ impl IntoResponse for OauthFailure {
 }
 
 pub(crate) async fn no_such_method() -> OauthFailure {
-    OauthFailure::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this address takes another method")
+    OauthFailure::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this endpoint does not support this method")
 }

@@ -1,4 +1,4 @@
-//! What clients read of us before they do anything.
+//! The metadata that clients read before anything else.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::http::{App, Reply};
 
-/// Both metadata documents follow from the configuration alone, so they may be kept for a while.
+/// Both metadata documents depend only on the configuration, so they may be cached for a while.
 fn document(body: &impl Serialize) -> Response {
     let body = serde_json::to_vec(body).expect("wire shapes have string keys and no failing serializers");
     let mut response = Reply::ok(body).into_response();
@@ -18,7 +18,7 @@ fn document(body: &impl Serialize) -> Response {
     response
 }
 
-/// What the resource says.
+/// The protected-resource metadata.
 pub(crate) async fn resource(State(app): State<App>) -> Response {
     let issuer = &app.0.issuer;
     document(&ProtectedResource {
@@ -30,7 +30,7 @@ pub(crate) async fn resource(State(app): State<App>) -> Response {
     })
 }
 
-/// What the authorization server says.
+/// The authorization-server metadata.
 pub(crate) async fn server(State(app): State<App>) -> Response {
     let base = app.0.issuer.base_url();
     document(&AuthorizationServer {

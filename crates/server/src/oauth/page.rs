@@ -1,4 +1,4 @@
-//! The page as a browser gets it: no script, nothing from elsewhere, in no frame, in no cache.
+//! The HTML page: no script, nothing from other hosts, no framing, no caching.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ use crate::http::Shared;
 
 const STYLE: &str = include_str!("../../templates/oauth/style.css");
 
-/// There is no `form-action`: browsers apply it to the redirect that answers the form, and would stop it without a word.
+/// There is no `form-action`: browsers apply it to the redirect that answers the form, and would block it silently.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; frame-ancestors 'none'");
@@ -42,17 +42,15 @@ impl Notice {
     fn text(self) -> String {
         match self {
             Self::NoKey => "Paste an API key first.".to_owned(),
-            Self::WrongKey => {
-                "This key was not accepted. Check that it was copied whole (it begins with mnm_) and that \
-                               it was not revoked, then paste it again."
-                    .to_owned()
-            }
+            Self::WrongKey => "This key was rejected. Check that you copied all of it (it starts with mnm_) and that \
+                               it has not been revoked, then paste it again."
+                .to_owned(),
             Self::Wait { seconds } => {
-                format!("Too many wrong keys came from your address. Wait {seconds} seconds, then paste the key again.")
+                format!("Too many wrong keys from your address. Wait {seconds} seconds, then paste the key again.")
             }
-            Self::Expired => "This page was open for too long. Nothing happened; paste the key again.".to_owned(),
+            Self::Expired => "This page was open for too long, so nothing happened. Paste the key again.".to_owned(),
             Self::Foreign => {
-                "This form did not come from this page in this browser, so nothing happened. Allow cookies \
+                "This form was not sent from this page in this browser, so nothing happened. Allow cookies \
                               for this site, then paste the key again."
                     .to_owned()
             }
@@ -76,7 +74,7 @@ struct AuthorizePage<'a> {
     style: &'static str,
     service: &'a str,
     client: &'a str,
-    /// Where the client's description was read, if it was.
+    /// Where the client's metadata was read, if it was.
     described_at: Option<String>,
     host: &'a str,
     is_loopback: bool,
@@ -104,7 +102,7 @@ pub(super) fn ask(
     let page = AuthorizePage {
         style: STYLE,
         service: &app.service_name,
-        client: asked.client.name.as_deref().unwrap_or("A program without a name"),
+        client: asked.client.name.as_deref().unwrap_or("An unnamed program"),
         described_at: Url::parse(&asked.client.id).ok().and_then(|url| url.host_str().map(str::to_owned)),
         host: &asked.host,
         is_loopback: asked.is_loopback,
@@ -125,19 +123,19 @@ pub(super) fn ask(
     response
 }
 
-/// The page that says why nobody is asked.
+/// The page that says why the person is not asked.
 pub(super) fn error(app: &Shared, status: StatusCode, message: &str) -> Response {
     html(status, &ErrorPage { style: STYLE, service: &app.service_name, message: &sentence(message) })
 }
 
-/// A reason as it stands in a log, as a sentence on a page.
+/// A reason written for the log, as a sentence on a page.
 fn sentence(reason: &str) -> String {
     let mut rest = reason.chars();
     let first = rest.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
     format!("{first}{}.", rest.as_str().trim_end_matches('.'))
 }
 
-/// On to the client. 303, so that the key that was posted here is not posted there.
+/// Redirects to the client. 303, so that the key posted here is not posted there.
 pub(super) fn go(location: &str) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
@@ -175,7 +173,7 @@ fn is_secure(app: &Shared) -> bool {
     app.issuer.base_url().starts_with("https://")
 }
 
-/// With HTTPS the name says that no other host, not even a sister, can have set it.
+/// With HTTPS, the `__Host-` prefix guarantees that no other host, not even a subdomain, has set the cookie.
 pub(super) fn cookie_name(app: &Shared) -> &'static str {
     if is_secure(app) { "__Host-mnemon-form" } else { "mnemon-form" }
 }

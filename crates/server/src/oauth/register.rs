@@ -1,4 +1,4 @@
-//! `POST /register`: a client makes itself known.
+//! `POST /register`: a client registers.
 
 use axum::extract::{Request, State};
 use http::StatusCode;
@@ -21,7 +21,7 @@ pub(crate) async fn register(State(app): State<App>, request: Request) -> Result
 fn parse(bytes: &[u8]) -> Result<Registration, OauthFailure> {
     let wrong = |text: String| OauthFailure::new(StatusCode::BAD_REQUEST, "invalid_client_metadata", text);
     let value = json::parse(bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX)
-        .map_err(|error| wrong(format!("the body is not JSON: {error}")))?;
+        .map_err(|error| wrong(format!("the body is not valid JSON: {error}")))?;
     if !value.is_object() {
         return Err(wrong("the body must be a JSON object".to_owned()));
     }

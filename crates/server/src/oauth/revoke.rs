@@ -1,4 +1,4 @@
-//! `POST /revoke`: a client gives its token back.
+//! `POST /revoke`: a client revokes its token.
 
 use axum::extract::{Request, State};
 

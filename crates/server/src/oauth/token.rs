@@ -1,4 +1,4 @@
-//! `POST /token`: a code becomes a token.
+//! `POST /token`: exchanges a code for a token.
 
 use axum::extract::{Request, State};
 use http::HeaderMap;
@@ -37,7 +37,7 @@ fn parse(fields: &Fields) -> TokenRequest {
     }
 }
 
-/// A form, or nothing that says otherwise. JSON would read as a form without any field, and the error would mislead.
+/// Accepts a form, or no content type. JSON would parse as a form without fields, and the error would mislead.
 pub(super) fn need_form(headers: &HeaderMap) -> Result<(), OauthFailure> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

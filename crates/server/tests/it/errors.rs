@@ -1,4 +1,4 @@
-//! Every error text that a tool can answer with, to the letter. A new text gets a row here.
+//! The exact text of every error that a tool can return. A new text gets a row here.
 
 use mnemon_core::{Access, PlanLimits, PlanName, PlanTable, Subscription};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions, ToolAnswer};
@@ -51,12 +51,12 @@ fn rows() -> Vec<(&'static str, Value, String)> {
     let key = "fact_key is 129 characters long; the limit is 128";
     row("remember", json!({"content": "c", "fact_key": "é".repeat(129)}), key);
     row("remember", json!({"content": "c", "fact_key": "a\u{0}"}), "fact_key must not contain the NUL character");
-    let nobody = "scope department needs a member who belongs to a department; use shared or draft";
+    let nobody = "scope department requires a member who belongs to a department; use shared or draft";
     row("remember", json!({"content": "c", "scope": "department"}), nobody);
     for wrong in [json!(1.01), json!(-0.01), json!("2"), json!(1e9)] {
         row("remember", json!({"content": "c", "confidence": wrong}), "confidence must be between 0 and 1");
     }
-    let moment = "valid_until must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z";
+    let moment = "valid_until must be an RFC 3339 time, for example 2027-01-31T00:00:00Z";
     for wrong in ["tomorrow", "2027-01-31", "2027-13-01T00:00:00Z", "1800000000"] {
         row("remember", json!({"content": "c", "valid_until": wrong}), moment);
     }
@@ -99,7 +99,7 @@ fn rows() -> Vec<(&'static str, Value, String)> {
     }
     let hash = "current_source_hash is 513 characters long; the limit is 512";
     row("validate_memory", json!({"source_id": "s", "current_source_hash": long(513)}), hash);
-    let name = "workspace must be 1 to 64 characters without control characters";
+    let name = "workspace must be 1 to 64 characters long, without control characters";
     for wrong in ["", " ", "a\nb", "a\u{0}", &long(65)] {
         row("remember", json!({"content": "c", "workspace": wrong}), name);
         row("search", json!({"query": "c", "workspace": wrong}), name);
@@ -138,7 +138,7 @@ async fn a_read_only_key_may_only_read() {
         ("forget", json!({"memory_id": id})),
         ("forget", json!({})),
     ] {
-        check(&reader, tool, arguments, "this key may only read").await;
+        check(&reader, tool, arguments, "this key is read-only").await;
     }
     assert_eq!(reader.search("readable").await.len(), 1);
     let validated = reader.call("validate_memory", json!({"source_id": "s", "current_source_hash": "h"})).await;
@@ -181,7 +181,7 @@ async fn the_first_check_that_fails_answers() {
     server.subscribe(&organization, active).await;
     let minute = std::time::Duration::from_secs(60);
     server.clock.advance(minute);
-    check(&reader, "remember", wrong.clone(), "this key may only read").await;
+    check(&reader, "remember", wrong.clone(), "this key is read-only").await;
     let writer = server.member(&organization, MemberSpec::default()).await;
     check(&writer, "remember", wrong, "scope must be one of draft, department, shared").await;
     server.clock.advance(minute);
@@ -205,6 +205,6 @@ async fn idempotency_keys_have_their_own_errors() {
         assert!(!save(right, "a fact").await.is_error(), "{right}");
     }
     let reused = reason("remember", &save("k", "another fact").await);
-    assert_eq!(reused, "idempotency key was already used with other arguments");
+    assert_eq!(reused, "idempotency key was already used with different arguments");
     assert_eq!(caller.search("another").await, Vec::<Value>::new());
 }

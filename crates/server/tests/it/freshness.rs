@@ -133,7 +133,7 @@ async fn a_forgotten_record_is_never_returned_while_searches_run() {
     assert_eq!(left["structuredContent"]["result"], json!([]));
 }
 
-/// Searches until the forgetting is over; answers how often.
+/// Searches until the forgetting is over; returns how often.
 async fn search_on(
     server: Arc<TestServer>,
     caller: Caller,

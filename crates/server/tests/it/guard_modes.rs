@@ -143,7 +143,7 @@ async fn a_released_text_passes_in_its_project_and_nowhere_else() {
 #[tokio::test]
 async fn only_the_operator_sets_modes_and_releases() {
     let house = house().await;
-    let refused = (403, "this needs the operator's token".to_owned());
+    let refused = (403, "this requires the operator token".to_owned());
     assert_eq!(house.admin.refusal("PUT", &house.account("/guard"), json!({"mode": "off"})).await, refused);
     let path = format!("/projects/{}/guard/releases", house.organization.project);
     assert_eq!(house.admin.refusal("POST", &path, json!({"hash": "0".repeat(64)})).await, refused);

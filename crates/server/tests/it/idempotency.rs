@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::errors::reason;
 
-const REUSED: &str = "idempotency key was already used with other arguments";
+const REUSED: &str = "idempotency key was already used with different arguments";
 
 async fn set_up() -> (TestServer, Organization, Caller) {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! Removed for good means from the disk too.
+//! A purged record is gone from the disk too.
 
 use std::path::Path;
 

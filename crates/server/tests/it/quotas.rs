@@ -101,7 +101,7 @@ async fn crowd(server: &Arc<TestServer>, callers: &[Caller], text: &'static str)
     passed
 }
 
-/// In every window of sixty seconds that lies within the crowd's time, exactly so many calls passed.
+/// In every window of sixty seconds during the load, exactly this many calls passed.
 fn check_windows(passed: &[i64], limit: usize) {
     let (first, last) = (passed[0], passed[passed.len() - 1]);
     for start in first..=last - 60 {

@@ -68,7 +68,7 @@ async fn organizations_members_and_revocations_outlive_a_restart() {
     assert_eq!(view(&ben).await, seen_by_ben);
     assert_ne!(seen_by_ana, seen_by_ben, "the draft is still its author's alone");
     let refused = ben.reason("remember", json!({"content": "c"})).await;
-    assert_eq!(refused, "Error executing tool remember: this key may only read");
+    assert_eq!(refused, "Error executing tool remember: this key is read-only");
     assert_eq!(server.caller(&lost.key).request("tools/list", json!({})).await.status, 401);
     assert_eq!(server.audit_log(&organization).await, audit);
 }

@@ -86,7 +86,7 @@ async fn concurrent_appends_neither_lose_nor_double() {
             let ana = ana.clone();
             tokio::spawn(async move {
                 for n in 0..20 {
-                    // Everybody sends the same next line and goes on from wherever the session stands.
+                    // Everybody sends the same next line and continues from wherever the session is.
                     let offset = lines(0, n).len();
                     append(&ana, "s", offset, &lines(n, n + 1)).await;
                 }
@@ -105,15 +105,15 @@ async fn bad_input_is_refused_in_words_and_stores_nothing() {
     let ana = server.new_user().await;
     let long = format!("{{\"text\":\"{}\"}}\n", "a".repeat(APPEND_BYTES_MAX - 11));
     let checks: Vec<(&str, String, u16, &str)> = vec![
-        ("/codex/s", "{}\n".into(), 400, "offset says at which byte"),
-        ("/codex/s?offset=-1", "{}\n".into(), 400, "offset can't be read"),
-        ("/codex/s?offset=0&chain=xyz", "{}\n".into(), 400, "chain is 64 hex digits"),
-        ("/codex/s?offset=0&modified=x", "{}\n".into(), 400, "modified can't be read"),
-        ("/codex/s?offset=0&offset=1", "{}\n".into(), 400, "give each name once"),
+        ("/codex/s", "{}\n".into(), 400, "offset is required"),
+        ("/codex/s?offset=-1", "{}\n".into(), 400, "offset is invalid"),
+        ("/codex/s?offset=0&chain=xyz", "{}\n".into(), 400, "chain must be 64 hexadecimal digits"),
+        ("/codex/s?offset=0&modified=x", "{}\n".into(), 400, "modified is invalid"),
+        ("/codex/s?offset=0&offset=1", "{}\n".into(), 400, "give each parameter once"),
         ("/codex/s?offset=0", String::new(), 400, "send 1 to 524288 bytes"),
         ("/codex/s?offset=0", "{}".into(), 400, "must end with a newline"),
         ("/codex/s?offset=0", "{}\nnonsense\n".into(), 400, "line 2: "),
-        ("/codex/s?offset=0", long, 400, "these are 524289"),
+        ("/codex/s?offset=0", long, 400, "not 524289"),
         ("/codex/s?offset=0", "x".repeat(1_100_000), 413, "larger than"),
         ("/word/s?offset=0", "{}\n".into(), 400, "client must be one of claude-code, codex"),
         ("/codex/a%20b?offset=0", "{}\n".into(), 400, "1 to 128 letters"),
@@ -183,7 +183,7 @@ async fn who_may_not_write_uploads_nothing() {
     let reader = MemberSpec { access: Access::Read, ..MemberSpec::default() };
     let reader = server.member(&organization, reader).await;
     let refused = append(&reader, "s", 0, "{}\n").await;
-    assert_eq!((refused.status, refused.json()["message"].as_str()), (403, Some("this key may only read")));
+    assert_eq!((refused.status, refused.json()["message"].as_str()), (403, Some("this key is read-only")));
     for wrong in [server.caller(""), server.caller("mnm_wrong")] {
         for (method, path) in [("POST", "/codex/s?offset=0"), ("GET", ""), ("GET", "/codex/s"), ("DELETE", "/codex/s")]
         {
@@ -253,7 +253,7 @@ async fn an_admin_lists_and_removes_without_reading() {
     let id = first["sessions"][0]["id"].as_str().expect("an id");
     assert_eq!(admin.manage("DELETE", &format!("{path}/{id}"), Value::Null).await, json!({"deleted": true}));
     let again = admin.refusal("DELETE", &format!("{path}/{id}"), Value::Null).await;
-    assert_eq!(again, (404, "there is no such session".to_owned()));
+    assert_eq!(again, (404, "no such session".to_owned()));
     assert_eq!(send(&ana, "GET", "/codex/a", "").await.status, 404);
     assert_eq!(send(&ana, "DELETE", "/codex/b", "").await.json(), json!({"deleted": true}));
     let audit = server.audit_log(&organization).await;

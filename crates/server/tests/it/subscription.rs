@@ -1,4 +1,4 @@
-//! Access by payment: the notices, to the letter, and the moments at which the state moves.
+//! The subscription: the exact notices, and the moments at which the state changes.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use mnemon_core::{Clock, PlanName, Subscription, Timestamp};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};
 
-const NONE: &str = "[Mnemon Notice]: this account has no active subscription. Ask the account's administrator to \
-                    activate a plan; nothing is saved or searched until then.";
+const NONE: &str = "[Mnemon Notice]: this account has no active subscription. Ask the account's admin to activate \
+                    a plan; nothing can be saved or searched until then.";
 const GRACE: &str = "[Mnemon Notice]: this account's subscription has expired. Memory is read-only during the grace \
                      period. Renew the plan to save and delete again.";
 const SUSPENDED: &str = "[Mnemon Notice]: this account is suspended because its subscription expired. Renew the plan \
-                         to use it again; the data is kept until then.";
+                         to use it again; your data is kept until then.";
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// A server, and an account that has paid for one day, with a record in its memory.

@@ -121,7 +121,7 @@ async fn the_rate_window_opens_sixty_seconds_after_the_call_that_filled_it() {
     let caller = server.member(&organization, MemberSpec::default()).await;
     caller.remember("the one call").await;
     let opens = later(&server, 60);
-    // The call that passes at the moment itself fills the window anew.
+    // The call that passes at that very moment fills the window again.
     around(&server, opens, [Some(1), None, Some(59)], async || {
         let answer = caller.call("search", json!({"query": "one"})).await;
         answer.result["_meta"]["retry_after_seconds"].as_u64()

@@ -92,8 +92,8 @@ async fn an_address_that_leads_nowhere_is_said_in_words() {
         let error = PostgresStore::open(PostgresConfig::new(url)).await.err().expect(url).to_string();
         assert!(error.contains(words), "{error}");
     };
-    check("postgres://me@127.0.0.1:1/mnemon", "storage is away: can't connect to PostgreSQL").await;
-    check("postgres://me@%2Fnowhere/mnemon", "storage is away: can't connect to PostgreSQL").await;
+    check("postgres://me@127.0.0.1:1/mnemon", "storage is unavailable: can't connect to PostgreSQL").await;
+    check("postgres://me@%2Fnowhere/mnemon", "storage is unavailable: can't connect to PostgreSQL").await;
     let database = Database::fresh().expect("PostgreSQL is installed");
     let elsewhere = database.url.replace("/test_", "/absent_");
     check(&elsewhere, "PostgreSQL refuses the connection: database").await;

@@ -1,4 +1,4 @@
-//! A real HAProxy in front of several nodes, as the guide on many nodes has it.
+//! A real HAProxy in front of several nodes, configured as in the guide on many nodes.
 
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
@@ -10,18 +10,17 @@ use anyhow::{Context, Result, bail};
 
 const START_MAX: Duration = Duration::from_secs(20);
 
-/// A running balancer. It is killed when this is dropped.
+/// A running balancer, killed on drop.
 #[derive(Debug)]
 pub struct Balancer {
-    /// Where it listens.
     pub address: SocketAddr,
     child: Child,
 }
 
 impl Balancer {
-    /// Starts one that hands calls to the nodes in turn, and to none that is not ready.
+    /// Starts one that sends calls to the ready nodes in turn.
     pub fn start(nodes: &[SocketAddr], scratch: &Path) -> Result<Self> {
-        // Taken and given back at once: nothing else on the machine wants it within the next moment.
+        // Bound and released at once: nothing else on the machine takes it within the next moment.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let file = scratch.join("haproxy.cfg");
         std::fs::write(&file, configuration(address, nodes))?;

@@ -16,10 +16,8 @@ const WRITERS: usize = 8;
 /// How long a killed service may take until it answers again.
 const RESTART_MAX: Duration = Duration::from_secs(2);
 
-/// What the rounds have shown.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub struct KillReport {
-    /// How many rounds were run.
     pub rounds: usize,
     /// What was found after each round and, once more for all records, at the end.
     pub findings: Findings,
@@ -28,13 +26,13 @@ pub struct KillReport {
 }
 
 impl KillReport {
-    /// Nothing lost, nothing back, and quick.
+    /// Nothing lost, nothing back, and fast enough.
     pub fn is_passed(&self) -> bool {
         self.findings.is_clean() && self.findings.saved > 0 && self.restart_max <= RESTART_MAX
     }
 }
 
-/// Runs the rounds with everything in `scratch`.
+/// Runs the rounds with all files in `scratch`.
 pub async fn kill(binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<KillReport> {
     let mut program = Program::new(binary, &scratch.join("data"), scratch);
     let mut service = program.start().await?;
@@ -59,7 +57,7 @@ pub async fn kill(binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<Kill
     Ok(report)
 }
 
-/// What a later round has done to the records of an earlier one. Counts only what is amiss: the rest was counted before.
+/// What a later round did to the records of an earlier one. Counts only problems: the rest was counted before.
 pub(super) async fn recheck(stories: &[Story], service: &Service) -> Result<Findings> {
     let mut wire = service.connect().await?;
     let mut findings = Findings::default();
@@ -69,7 +67,7 @@ pub(super) async fn recheck(stories: &[Story], service: &Service) -> Result<Find
     Ok(findings)
 }
 
-/// Searches once. A workspace in which nothing was saved before the fault says so, which is an answer as well.
+/// Searches once. A workspace in which nothing was saved before the fault says so, which counts as an answer.
 pub(super) async fn first_answer(service: &Service, workspace: &str) -> Result<()> {
     let mut wire = service.connect().await?;
     match wire.call("search", &json!({"query": "anything", "workspace": workspace})).await {

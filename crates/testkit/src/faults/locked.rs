@@ -1,4 +1,4 @@
-//! A database that answers and does nothing: somebody holds a table, and every connection waits for it.
+//! A database that answers and does nothing: somebody holds a table lock, and every connection waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -8,25 +8,22 @@ use serde_json::json;
 
 use super::nodes::Nodes;
 
-/// What callers met while a table was locked.
+/// What callers saw while a table was locked.
 #[derive(Debug, Clone, Default)]
 pub struct LockedReport {
-    /// Calls made.
     pub calls: usize,
-    /// Of those, how many were told that storage is away.
+    /// How many of them were told that storage is unavailable.
     pub told: usize,
-    /// The longest that one of them waited.
+    /// The longest wait of a call.
     pub wait_max: Duration,
-    /// Whether every look at `/health/live` was answered.
+    /// Whether every request to `/health/live` was answered.
     pub is_alive: bool,
-    /// How much the largest node grew.
     pub growth_bytes: u64,
-    /// Whether saves work again afterwards.
     pub is_back: bool,
 }
 
 impl LockedReport {
-    /// Everybody was told in time, and nothing else suffered.
+    /// Everybody got an answer in time, and nothing else suffered.
     pub fn is_passed(&self, wait_max: Duration) -> bool {
         self.calls > 0
             && self.told == self.calls
@@ -38,7 +35,7 @@ impl LockedReport {
 }
 
 impl Nodes {
-    /// Locks a table for a while and lets clients call one node, again and again.
+    /// Locks a table for a while and lets clients call one node again and again.
     pub async fn with_locked_table(&self, cluster: &Cluster, clients: usize, hold: Duration) -> Result<LockedReport> {
         let statement = format!("BEGIN; LOCK TABLE api_key, record; SELECT pg_sleep({}); COMMIT", hold.as_secs_f64());
         let before = self.resident_bytes();

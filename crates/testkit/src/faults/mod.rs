@@ -1,8 +1,8 @@
-//! Faults that the service must survive, brought about from outside against the real program: kill -9 and power loss.
-//! The tests run a short form, the bench a long one and more kinds of fault.
+//! Faults that the service must survive, caused from outside against the real program: kill -9 and power loss. The tests
+//! run a short form; the bench runs a long one and more kinds of faults.
 //!
-//! Writers save and forget and note each thing they were told in a [`Story`]; after the fault, and a new start, the
-//! service is held against the stories.
+//! Writers save and forget, and record every acknowledgement in a [`Story`]. After the fault and a restart, the service is
+//! compared with the stories.
 
 mod balancer;
 mod kill;
@@ -28,19 +28,17 @@ pub use writers::{Writers, WritersSpec};
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long a fault scenario goes on.
+/// How long a fault scenario runs.
 #[derive(Debug, Clone)]
 pub struct Rounds {
-    /// How often.
     pub count: usize,
-    /// When the fault comes, at a random moment of this range.
+    /// The fault comes at a random moment in this range.
     pub fault_after: Range<Duration>,
-    /// Makes the random moments repeatable.
     pub seed: u64,
 }
 
 impl Rounds {
-    /// As the long form has it: between 0.2 and 3 seconds.
+    /// The long form: between 0.2 and 3 seconds.
     pub const fn long(count: usize, seed: u64) -> Self {
         Self { count, fault_after: Duration::from_millis(200)..Duration::from_secs(3), seed }
     }

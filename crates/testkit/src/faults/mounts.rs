@@ -1,4 +1,4 @@
-//! Disks of our own, mounted and unmounted: one that can lose its power, one that can run full.
+//! Disks of our own: one that can lose power, one that can fill up.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// A mounted disk. Unmounted when this is dropped.
+/// A mounted disk, unmounted on drop.
 #[derive(Debug)]
 pub struct Mounted {
-    /// Where it is mounted.
     pub path: PathBuf,
 }
 
 impl Mounted {
-    /// Mounts a file that holds an ext4 file system. Nothing reaches the file but by a sync: the periodic writing back of
-    /// file system and kernel comes later than any round ends.
+    /// Mounts a file that contains an ext4 file system. Only a sync reaches the file: periodic write-back by file system and
+    /// kernel comes later than any round ends.
     pub fn image(image: &Path, at: &Path) -> Result<Self> {
         Self::mount([OsStr::new("-o"), OsStr::new("loop,commit=300"), image.as_os_str()], at)
     }
@@ -35,7 +34,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // A process that was just killed may hold a file for a moment; the lazy way waits for it by itself.
+        // A process that was just killed may hold a file for a moment; lazy unmounting waits for it.
         let is_done = run(Command::new("umount").arg(&self.path)).is_ok();
         if !is_done {
             let _ = run(Command::new("umount").arg("--lazy").arg(&self.path));
@@ -43,15 +42,15 @@ impl Drop for Mounted {
     }
 }
 
-/// Makes a file that holds an empty ext4 file system.
+/// Creates a file that contains an empty ext4 file system.
 pub fn make_ext4(image: &Path, size_bytes: u64) -> Result<()> {
     std::fs::File::create(image)?.set_len(size_bytes)?;
-    // The tables and the journal are written now and not in the background by the kernel, which would blur the picture.
+    // Tables and journal are written now, not in the background by the kernel, which would blur the picture.
     let options = "lazy_itable_init=0,lazy_journal_init=0";
     run(Command::new("mkfs.ext4").args(["-q", "-F", "-E", options]).arg(image))
 }
 
-/// What stands in the way of mounting, in one line.
+/// Why mounting is not possible, in one line.
 pub fn missing_for_mounts() -> Option<String> {
     let owner = std::fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own));
     if !matches!(owner, Ok(0)) {

@@ -1,5 +1,5 @@
-//! Three nodes, one PostgreSQL and a balancer, all of them real processes: what each save and revocation means on the other
-//! nodes, and what is left after a node or the database was killed.
+//! Three nodes, one PostgreSQL and a balancer, all real processes: what each save and revocation means on the other nodes,
+//! and what is left after a node or the database was killed.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -16,16 +16,13 @@ use super::balancer::Balancer;
 use super::service::{Program, Service, Signal};
 
 const NODES: usize = 3;
-/// How long the service may take to answer again, counted from the moment the database does.
+/// How long the service may take to answer again after the database does.
 const BACK_MAX: Duration = Duration::from_secs(5);
-/// How much a node may grow while the database is away.
+/// How much a node may grow while the database is down.
 const GROWTH_MAX_BYTES: u64 = 64 << 20;
 
-/// Everything that runs.
 pub struct Nodes {
-    /// The way in.
     pub balancer: Balancer,
-    /// The nodes themselves.
     pub services: Vec<Option<Service>>,
     /// The admin's key of the first account.
     pub key: String,
@@ -35,7 +32,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Starts nodes on a database, which may be empty, and a balancer before them.
+    /// Starts nodes on a database, which may be empty, and a balancer in front of them.
     pub async fn start(binary: &Path, url: &str, scratch: &Path) -> Result<Self> {
         let (mut programs, mut services) = (Vec::new(), Vec::new());
         let (mut key, mut operator) = (None, None);
@@ -86,7 +83,7 @@ impl Nodes {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Saves through one node and looks through another, as the balancer deals them. Answers how many of them were seen.
+    /// Saves through one node and searches through another, as the balancer assigns them. Returns how many saves were found.
     pub async fn read_your_writes(&self, count: usize) -> Result<usize> {
         let mut seen = 0;
         for n in 0..count {
@@ -99,7 +96,7 @@ impl Nodes {
         Ok(seen)
     }
 
-    /// Makes keys, uses each on every node, revokes it, and asks every node again. Answers how many were refused everywhere.
+    /// Creates keys, uses each on every node, revokes it, and tries every node again. Returns how many were refused everywhere.
     pub async fn revocations(&self, count: usize) -> Result<usize> {
         let (project, member) = self.whoami().await?;
         let mut refused = 0;
@@ -135,7 +132,7 @@ impl Nodes {
         Ok((project, text(&members["members"][0], "id")?))
     }
 
-    /// Calls with a key of the free plan, 60 calls a minute, at a steady pace through the balancer. Answers how many passed.
+    /// Calls with a key of the free plan (60 calls a minute) at a steady pace through the balancer. Returns how many passed.
     pub async fn rate_limit(&self, calls: usize, pace: Duration) -> Result<usize> {
         let account = self.manage(reqwest::Method::POST, "/accounts", json!({"name": "Free", "plan": "free"})).await?;
         let account = text(&account, "id")?;
@@ -148,7 +145,7 @@ impl Nodes {
         let key = text(&self.manage(reqwest::Method::POST, &path, body).await?, "key")?;
         let mut passed = 0;
         let mut ticks = tokio::time::interval(pace);
-        // Calls that come late are not made up for: in a burst more of them would pass than at this pace.
+        // Late calls are skipped: in a burst, more of them would pass than at this pace.
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         for n in 0..calls {
             ticks.tick().await;
@@ -175,7 +172,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// The most that any node holds in memory.
+    /// The largest memory use of any node.
     pub fn resident_bytes(&self) -> u64 {
         let bytes = |service: &Service| crate::process::resident_bytes(service.pid).unwrap_or(0);
         self.services.iter().flatten().map(bytes).max().unwrap_or(0)
@@ -216,24 +213,22 @@ async fn call(
 /// What writers were told, and what was found in the end.
 #[derive(Debug, Clone, Default)]
 pub struct NodesReport {
-    /// Saves that were acknowledged.
     pub acknowledged: usize,
-    /// Of those, how many are not there.
+    /// How many of them are missing.
     pub lost: usize,
-    /// How many records are there more than once.
+    /// How many records exist more than once.
     pub doubled: usize,
-    /// Calls that failed and were made again.
+    /// Calls that failed and were repeated.
     pub failed: usize,
-    /// Of those, how many had other words than that storage is away.
+    /// How many of them failed with an unexpected error.
     pub other_words: Vec<String>,
     /// The longest time from the database's return to the first save.
     pub back_max: Duration,
-    /// How much the largest node grew.
     pub growth_bytes: u64,
 }
 
 impl NodesReport {
-    /// Nothing lost, nothing doubled, back in time, no memory taken.
+    /// Nothing lost, nothing doubled, back in time, no memory growth.
     pub fn is_passed(&self) -> bool {
         self.acknowledged > 0
             && self.lost == 0
@@ -243,7 +238,7 @@ impl NodesReport {
     }
 }
 
-/// Saves through the balancer until it is stopped, each with an idempotency key, again and again until it is acknowledged.
+/// Saves through the balancer until it is stopped, repeating each save with its idempotency key until it is acknowledged.
 struct Writer {
     task: tokio::task::JoinHandle<Result<Written>>,
 }
@@ -255,8 +250,8 @@ struct Written {
     other_words: Vec<String>,
 }
 
-/// Words of a fault that a caller may see while something is being killed.
-const EXPECTED: [&str; 4] = ["storage is away", "error sending request", "502", "503"];
+/// Errors that a caller may see while something is being killed.
+const EXPECTED: [&str; 4] = ["storage is unavailable", "error sending request", "502", "503"];
 
 impl Writer {
     fn start(nodes: &Nodes, nth: usize, stop: &Arc<AtomicBool>) -> Self {
@@ -301,7 +296,7 @@ const WRITERS: usize = 8;
 const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
 
 impl Nodes {
-    /// Lets writers write while `fault` happens, and then holds what is stored against what they were told.
+    /// Lets writers run while `fault` happens, then compares what is stored with what they were told.
     pub async fn under_load(
         &mut self,
         fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>,
@@ -332,7 +327,7 @@ impl Nodes {
         Ok(report)
     }
 
-    /// Waits until a save works again, and tells how long it took.
+    /// Waits until a save works again, and returns how long it took.
     pub async fn until_back(&self) -> Result<Duration> {
         let began = Instant::now();
         loop {
@@ -351,7 +346,7 @@ pub fn durable_cluster() -> Result<Cluster> {
     Ok(Cluster::start(ClusterOptions { is_durable: true, ..ClusterOptions::default() })?)
 }
 
-/// A primary and a standby that confirms every commit.
+/// A primary, and a standby that confirms every commit.
 pub fn synchronous_pair() -> Result<(Cluster, Cluster)> {
     let primary = durable_cluster()?;
     let standby = Cluster::standby_of(&primary, "standby")?;
@@ -365,13 +360,13 @@ pub fn synchronous_pair() -> Result<(Cluster, Cluster)> {
     Ok((primary, standby))
 }
 
-/// The address of whichever of the two takes writes.
+/// The URL of whichever of the two accepts writes.
 pub fn url_of_both(primary: &Cluster, standby: &Cluster, database: &str) -> String {
     let host = |cluster: &Cluster| cluster.folder().display().to_string().replace('/', "%2F");
     format!("postgres://postgres@{},{}/{database}?target_session_attrs=read-write", host(primary), host(standby))
 }
 
-/// Kills a server with no chance to tidy up, its children too.
+/// Kills a server and its children, with no chance to clean up.
 pub fn kill_server(cluster: &Cluster) -> Result<()> {
     let pid = cluster.pid()?;
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -382,7 +377,7 @@ pub fn kill_server(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Starts a killed server again: its children may have to be gone first.
+/// Restarts a killed server: its children may have to be gone first.
 pub fn restart_server(cluster: &Cluster) -> Result<()> {
     let began = Instant::now();
     while let Err(error) = cluster.start_again() {

@@ -1,8 +1,8 @@
-//! Power loss. The data lie on a file system inside a file; what the service has not synced is not in that file. So:
-//! stop the service in the midst of writing, copy the file, and go on with the copy as if the machine had come back.
+//! Power loss. The data is on a file system inside a file; what the service has not synced is not in that file. So: stop
+//! the service while it writes, copy the file, and continue with the copy as if the machine had come back.
 //!
-//! kill -9 can't show a missing sync, because the kernel still writes what a killed process left. That this recipe can
-//! is shown in every round by a file that was written without a sync: it must not have arrived in the copy.
+//! kill -9 can't reveal a missing sync, because the kernel still writes what a killed process left. Every round proves that
+//! this method can: a file written without a sync must not be in the copy.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,8 @@ const WRITERS: usize = 8;
 const DISK_BYTES: u64 = 768 << 20;
 const UNSYNCED: &[u8] = b"written and never synced";
 
-/// What the rounds have shown.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub struct PowerReport {
-    /// How many rounds were run.
     pub rounds: usize,
     /// Rounds in which the unsynced file arrived, so that they prove nothing.
     pub blind: usize,
@@ -36,18 +34,18 @@ pub struct PowerReport {
 }
 
 impl PowerReport {
-    /// Nothing lost, nothing back, and every round could have seen it.
+    /// Nothing lost, nothing back, and every round could have noticed it.
     pub const fn is_passed(&self) -> bool {
         self.findings.is_clean() && self.findings.saved > 0 && self.blind == 0
     }
 }
 
-/// Runs the rounds with everything in `scratch`. Each goes on with the disk that the one before left.
+/// Runs the rounds with all files in `scratch`. Each continues with the disk that the one before left.
 pub async fn power(binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<PowerReport> {
     power_under(&[], binary, scratch, rounds).await
 }
 
-/// The same with a program that runs the service, such as one that takes its syncs away.
+/// The same with a wrapper program, for example one that disables syncs.
 pub async fn power_under(under: &[OsString], binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<PowerReport> {
     if let Some(missing) = missing_for_mounts() {
         bail!("{missing}");
@@ -85,7 +83,6 @@ pub async fn power_under(under: &[OsString], binary: &Path, scratch: &Path, roun
     Ok(report)
 }
 
-/// A disk in a file, mounted.
 struct Disk {
     image: PathBuf,
     mounted: Mounted,
@@ -113,7 +110,7 @@ impl Machine {
         self.mount(image)
     }
 
-    /// The disk as it is at this moment, with nothing but what was synced.
+    /// The disk as it is now, with only what was synced.
     fn copy_of(&mut self, disk: &Disk) -> Result<Disk> {
         let image = self.next_image();
         run(Command::new("cp").arg("--sparse=always").arg(&disk.image).arg(&image))?;

@@ -1,4 +1,4 @@
-//! The real program as a process: started, signalled, killed, started again.
+//! The real program as a process: started, signalled, killed, restarted.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,18 +12,16 @@ use serde_json::Value;
 
 use crate::wire::Wire;
 
-/// How long a start may take at most, under a tracer and on a busy machine.
+/// How long a start may take, under a tracer and on a busy machine.
 const START_MAX: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// How to start the service.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The binary `mnemon`.
     pub binary: PathBuf,
-    /// Its data.
     pub data_dir: PathBuf,
-    /// Where its ready file and its log go; apart from the data, whose disk may be full.
+    /// Where its ready file and its log go; not with the data, whose disk may be full.
     pub scratch: PathBuf,
     /// A program that runs it, with arguments: `strace …`.
     pub under: Vec<OsString>,
@@ -31,40 +29,33 @@ pub struct Program {
     pub key: Option<String>,
     /// A database to use instead of the directory.
     pub database: Option<String>,
-    /// Where it has to listen, where that matters.
+    /// The address to listen on, if it matters.
     pub listen: Option<SocketAddr>,
 }
 
-/// A running service. It is killed when this is dropped.
+/// A running service, killed on drop.
 #[derive(Debug)]
 pub struct Service {
-    /// Where it listens.
     pub address: SocketAddr,
-    /// The key made by the first start on these data.
+    /// The key created by the first start on this data.
     pub key: String,
-    /// The operator's token, if this start made it.
+    /// The operator token, if this start created it.
     pub operator_token: Option<String>,
-    /// The process itself, not the program that runs it.
+    /// The process itself, not its wrapper.
     pub pid: u32,
     child: Child,
     log: PathBuf,
 }
 
-/// The signals that are sent.
 #[derive(Debug, Clone, Copy)]
 pub enum Signal {
-    /// End in good order.
     Terminate,
-    /// Stand still.
     Stop,
-    /// Go on.
     Continue,
-    /// End at once.
     Kill,
 }
 
 impl Program {
-    /// The program on these data.
     pub fn new(binary: &Path, data_dir: &Path, scratch: &Path) -> Self {
         Self {
             binary: binary.to_owned(),
@@ -77,7 +68,7 @@ impl Program {
         }
     }
 
-    /// Starts it and waits until it listens. Fails with the end of its log if it ends before.
+    /// Starts it and waits until it listens. If it exits before, the error contains the end of its log.
     pub async fn start(&self) -> Result<Service> {
         let (ready, log) = (self.scratch.join("ready.json"), self.scratch.join("service.log"));
         let _ = std::fs::remove_file(&ready);
@@ -116,7 +107,7 @@ impl Program {
         if let Some(url) = &self.database {
             command.args(["--database", url]);
         }
-        // Neither the settings of who runs this nor a file that lies about may change what is tested.
+        // Neither the environment of whoever runs this nor a stray file may change what is tested.
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MNEMON_")) {
             command.env_remove(name);
         }
@@ -149,14 +140,14 @@ impl Service {
         send(self.pid, signal)
     }
 
-    /// Kills it with no chance to tidy up, and waits until it is gone.
+    /// Kills it with no chance to clean up, and waits until it is gone.
     pub fn kill(mut self) -> Result<()> {
         self.signal(Signal::Kill)?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it has exited by itself.
     pub async fn wait(&mut self, at_most: Duration) -> Result<ExitStatus> {
         let began = Instant::now();
         loop {
@@ -170,7 +161,7 @@ impl Service {
         }
     }
 
-    /// What it wrote to its log, earlier starts with the same scratch directory included.
+    /// Its log, including earlier starts with the same scratch directory.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -179,7 +170,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            // A tracer that is killed lets the traced program live, so the program goes first.
+            // A killed tracer leaves the traced program running, so the program goes first.
             let _ = self.signal(Signal::Kill);
             let _ = self.child.kill();
             let _ = self.child.wait();

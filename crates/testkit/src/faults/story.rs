@@ -1,4 +1,4 @@
-//! What one writer was told, and whether the service still stands to it.
+//! What one writer was told, and whether the service still agrees.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::AddAssign;
@@ -8,42 +8,40 @@ use serde_json::{Value, json};
 
 use crate::wire::{CallFailed, Wire};
 
-/// The hash that every save of a story gives its source, and the other one that makes all of them stale.
+/// The hash that every save of a story gives its source, and another one that makes all of them stale.
 const SAVED_HASH: &str = "as-saved";
 const OTHER_HASH: &str = "as-seen-later";
-/// How many records of a story are looked for one by one; all of them are looked for by their source.
+/// How many records of a story are searched one by one; all of them are listed by their source.
 const SEARCHES_MAX: usize = 250;
 
-/// Everything that one writer was told. Its records share a source, so they can be asked for together.
+/// Everything that one writer was told. Its records share a source, so they can be listed together.
 #[derive(Debug, Clone)]
 pub struct Story {
-    /// The workspace it is told in.
     pub workspace: String,
-    /// The source of its records.
     pub source_id: String,
-    /// The acknowledged records by id, with their text; the forgotten ones too.
+    /// The acknowledged records by id, with their text; including forgotten ones.
     pub saved: HashMap<String, String>,
-    /// Of those, the ones whose forgetting was acknowledged.
+    /// Those whose forgetting was acknowledged.
     pub forgotten: HashSet<String>,
-    /// What was asked for and never answered, or answered with a failure: it may or may not have happened.
+    /// Saves that were never answered, or failed: they may or may not have happened.
     pub uncertain_saves: usize,
     /// Records whose forgetting may or may not have happened.
     pub uncertain_forgets: HashSet<String>,
-    /// The answers that said no, as they came.
+    /// The refusals, as received.
     pub refusals: Vec<String>,
     /// The id of the last acknowledged save.
     pub(super) newest: Option<String>,
     texts_made: usize,
 }
 
-/// How a service differs from what it told.
+/// How a service differs from what it acknowledged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Findings {
-    /// Acknowledged saves that were looked for.
+    /// Acknowledged saves that were checked.
     pub saved: usize,
-    /// Acknowledged forgets that were looked for.
+    /// Acknowledged forgets that were checked.
     pub forgotten: usize,
-    /// Acknowledged records that are gone.
+    /// Acknowledged records that are missing.
     pub lost: usize,
     /// Forgotten records that are back.
     pub returned: usize,
@@ -52,7 +50,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether the service stands to everything.
+    /// Whether the service agrees with everything.
     pub const fn is_clean(&self) -> bool {
         self.lost == 0 && self.returned == 0 && self.wrong == 0
     }
@@ -69,7 +67,7 @@ impl AddAssign for Findings {
 }
 
 impl Story {
-    /// A story in which nothing has happened.
+    /// An empty story.
     pub fn new(workspace: &str, source_id: &str) -> Self {
         Self {
             workspace: workspace.to_owned(),
@@ -84,7 +82,7 @@ impl Story {
         }
     }
 
-    /// Saves one more record. `Err` when the connection broke; a refusal is noted and is no error.
+    /// Saves one more record. `Err` if the connection broke; a refusal is recorded and is not an error.
     pub async fn save(&mut self, wire: &mut Wire) -> Result<bool> {
         self.texts_made += 1;
         let text = format!("note {} of a writer under test keeps {}", self.texts_made, self.marker(self.texts_made));
@@ -129,7 +127,7 @@ impl Story {
         }
     }
 
-    /// A word of letters alone that no other record has.
+    /// A word, only letters, that no other record contains.
     fn marker(&self, number: usize) -> String {
         let letters = |mut left: u64| {
             let mut word = String::new();
@@ -143,7 +141,7 @@ impl Story {
         format!("zq{}{}", letters(of_story % 308_915_776), letters(number as u64 + 676))
     }
 
-    /// Asks for all records of the story at once, by their ids.
+    /// Lists all records of the story at once, by their ids.
     pub async fn check_ids(&self, wire: &mut Wire) -> Result<Findings> {
         let mut findings = Findings { saved: self.saved.len(), forgotten: self.forgotten.len(), ..Findings::default() };
         if self.saved.is_empty() && self.uncertain_saves == 0 {
@@ -163,7 +161,7 @@ impl Story {
         Ok(findings)
     }
 
-    /// Looks for records by their words, and compares their texts byte for byte.
+    /// Searches for records by their words, and compares their texts byte for byte.
     pub async fn check_searches(&self, wire: &mut Wire) -> Result<Findings> {
         let mut findings = Findings::default();
         for (id, text) in self.saved.iter().take(SEARCHES_MAX) {
@@ -184,7 +182,7 @@ impl Story {
     }
 }
 
-/// Holds a service against stories: every id, and a part of the texts.
+/// Compares a service with stories: every id, and a sample of the texts.
 pub async fn check_all(stories: &[Story], wire: &mut Wire) -> Result<Findings> {
     let mut findings = Findings::default();
     for story in stories {

@@ -1,5 +1,5 @@
-//! kill -9 of the agent or of the service in the midst of a sync, again and again; the service's copies must end equal to
-//! what the transcripts become, with no byte lost or doubled.
+//! kill -9 of the agent or the service during a sync, again and again; in the end the service's copies must equal the
+//! converted transcripts, with no byte lost or doubled.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,43 +19,40 @@ use super::service::{Program, Service};
 use crate::server::plain_client;
 use crate::transcripts;
 
-/// Turns that a session gains per round; a round of two sessions is then some three megabytes to send.
+/// Turns that a session gains per round; a round of two sessions is then about three megabytes to send.
 const TURNS: u64 = 500;
-/// A fault that comes too late is no fault; so many tries are made for each that counts.
+/// A fault that comes too late does not count; this many attempts are made for each that does.
 const ATTEMPTS_PER_ROUND: usize = 4;
-/// How long a sync that nobody disturbs may take.
+/// How long an undisturbed sync may take.
 const SYNC_MAX: Duration = Duration::from_secs(120);
 
-/// What the rounds have shown.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub struct SyncReport {
-    /// How many faults came in the midst of a sync.
+    /// How many faults came during a sync.
     pub rounds: usize,
     /// Rounds in which the agent was killed while it ran.
     pub agent_kills: usize,
     /// Rounds in which the service was killed while the agent ran.
     pub service_kills: usize,
-    /// Rounds in which the fault left a copy that was neither whole nor empty.
+    /// Rounds in which the fault left a copy that was neither complete nor empty.
     pub cut_off: usize,
-    /// Copies compared.
     pub compared: usize,
-    /// Their bytes.
     pub bytes: u64,
-    /// Copies that differ from what their transcript becomes.
+    /// Copies that differ from their converted transcript.
     pub unequal: usize,
 }
 
 impl SyncReport {
-    /// Every copy is equal, and the faults came in the midst of work.
+    /// Every copy is equal, and the faults came during work.
     pub fn is_passed(&self) -> bool {
         self.unequal == 0 && self.rounds > 0 && self.agent_kills + self.service_kills == self.rounds && self.cut_off > 0
     }
 }
 
-/// Runs so many rounds with everything in `scratch`.
+/// Runs the rounds with all files in `scratch`.
 pub async fn kill_sync(binary: &Path, scratch: &Path, rounds: usize, seed: u64) -> Result<SyncReport> {
     let mut stage = Stage::open(binary, scratch, seed).await?;
-    // How long a round takes when nobody disturbs it says when to disturb the others.
+    // The length of an undisturbed round says when to disturb the others.
     let began = Instant::now();
     stage.work(0)?;
     stage.finish_sync().await?;
@@ -66,7 +63,7 @@ pub async fn kill_sync(binary: &Path, scratch: &Path, rounds: usize, seed: u64) 
         if stage.disturb(attempt, whole).await? {
             stage.report.rounds += 1;
         } else {
-            // The fault came after the work: the machine is quicker than it was.
+            // The fault came after the work: the machine is faster than it was.
             whole = whole.mul_f64(0.8);
         }
         stage.finish_sync().await?;
@@ -97,7 +94,7 @@ impl Stage {
         let home = scratch.join("home");
         std::fs::create_dir_all(&home)?;
         let mut program = Program::new(binary, &scratch.join("data"), scratch);
-        // Consent is bound to the address, so the service comes back on the same one.
+        // Consent is bound to the URL, so the service comes back on the same address.
         program.listen = Some(free_address()?);
         let service = program.start().await?;
         program.key = Some(service.key.clone());
@@ -119,7 +116,7 @@ impl Stage {
         })
     }
 
-    /// What people do in a round: a new session of each client, and more of an older one.
+    /// What people do in a round: a new session per client, and more of an older one.
     fn work(&self, round: u64) -> Result<()> {
         let cwd = self.home.join("shop").to_string_lossy().into_owned();
         for path in self.paths(round) {
@@ -163,7 +160,7 @@ impl Stage {
         Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
     }
 
-    /// Kills one of the two at a random moment; whether the agent was still at work.
+    /// Kills one of the two at a random moment; returns whether the agent was still working.
     async fn disturb(&mut self, round: u64, whole: Duration) -> Result<bool> {
         let chance = scramble(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let moment = whole.mul_f64((chance >> 16 & 0xffff) as f64 / 65_536.0);
@@ -222,7 +219,7 @@ impl Stage {
     }
 }
 
-/// Waits for the end; whether it was a good one.
+/// Waits for the exit; returns whether it was successful.
 async fn wait(child: &mut Child) -> Result<bool> {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Writers side by side, each saving and forgetting as fast as it is answered.
+//! Concurrent writers, each saving and forgetting as fast as it is answered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +11,16 @@ use super::service::Service;
 use super::story::Story;
 use crate::wire::Wire;
 
-/// One of so many acts is a forgetting.
+/// One act in this many is a forget.
 const FORGET_ONE_OF: u64 = 4;
 
-/// Who writes, and where.
 #[derive(Debug, Clone)]
 pub struct WritersSpec {
-    /// How many at once.
     pub count: usize,
-    /// The workspace; the sources of the stories are named after it.
+    /// The workspace; the stories' sources are named after it.
     pub workspace: String,
 }
 
-/// Writers at work.
 #[derive(Debug)]
 pub struct Writers {
     running: Vec<JoinHandle<Story>>,
@@ -31,7 +28,6 @@ pub struct Writers {
 }
 
 impl Writers {
-    /// Lets them begin.
     pub async fn start(service: &Service, spec: &WritersSpec) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut running = Vec::new();
@@ -43,7 +39,7 @@ impl Writers {
         Ok(Self { running, stop })
     }
 
-    /// Tells them to stop after the call they are in, and waits for their stories.
+    /// Tells them to stop after their current call, and waits for their stories.
     pub async fn stop(self) -> Result<Vec<Story>> {
         self.stop.store(true, Ordering::Relaxed);
         self.stories().await
@@ -59,7 +55,7 @@ impl Writers {
     }
 }
 
-/// Writes until told to stop or until the connection breaks; both end a story in good order.
+/// Writes until told to stop or until the connection breaks; both end a story properly.
 async fn write(mut story: Story, mut wire: Wire, stop: Arc<AtomicBool>, number: u64) -> Story {
     let mut living: Vec<String> = Vec::new();
     let mut drawn = number;

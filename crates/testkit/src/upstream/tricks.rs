@@ -10,52 +10,52 @@ use tokio::net::TcpStream;
 /// What it does instead of answering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trick {
-    /// Nothing: it answers.
+    /// None: it answers.
     None,
     /// It never answers.
     Hang,
-    /// It sends a byte now and then, for ever.
+    /// It sends a byte now and then, forever.
     Drip,
-    /// It sends bytes for as long as anybody takes them, up to ten gigabytes.
+    /// It sends bytes for as long as anybody reads them, up to ten gigabytes.
     Flood,
-    /// It sends notices in a stream of events, for ever.
+    /// It sends notifications in a stream of events, forever.
     FloodEvents,
     /// It resets the connection in the middle of its answer.
     Reset,
-    /// It sends less than it says.
+    /// It sends less than it declares.
     LongLength,
-    /// It says less than it sends.
+    /// It sends more than it declares.
     ShortLength,
-    /// It points elsewhere.
+    /// It redirects.
     Redirect(String),
     /// It answers a request that nobody sent.
     OtherId,
     /// It answers with this status.
     Status(u16),
-    /// It answers with something that is no JSON.
+    /// It answers with something that is not JSON.
     Garbage,
     /// It refuses in JSON-RPC.
     Refuse,
-    /// It answers with a result of exactly so many bytes.
+    /// It answers with a result of exactly this many bytes.
     Large(usize),
-    /// It answers as ever, in a body of exactly so many bytes: spaces before the result make it so long.
+    /// It answers as usual, in a body of exactly this many bytes: spaces before the result fill it up.
     Padded(usize),
-    /// It answers in a stream of events that has so many bytes up to the answer's end, and goes on in the same breath.
+    /// It answers in a stream of events that has this many bytes up to the end of the answer, and continues without a pause.
     PaddedEvents(usize),
-    /// It asks so many questions in a stream of events, and answers.
+    /// It asks this many questions in a stream of events, then answers.
     Questions(usize),
     /// It forgets every session.
     Forget,
-    /// It answers in a stream of events, after a notice and a question.
+    /// It answers in a stream of events, after a notification and a question.
     Events,
     /// It asks for more input.
     AskBack,
-    /// It waits so many milliseconds, and answers.
+    /// It waits this many milliseconds, then answers.
     Slow(u64),
 }
 
 impl Trick {
-    /// Plays it, in place of an answer with this body.
+    /// Plays the trick instead of answering with this body.
     pub(super) async fn play(
         self,
         stream: &mut BufReader<TcpStream>,

@@ -1,4 +1,4 @@
-//! Other systems' tools: integrations of a project.
+//! Integrations of a project: tools of other systems.
 
 use std::io::Read;
 
@@ -25,12 +25,12 @@ pub fn integration(arguments: &Integration, printer: &Printer) -> anyhow::Result
                 .as_array()
                 .is_some_and(|rows| rows.iter().any(|row| row["name"] == *name))
             {
-                bail!("there is an integration '{name}' already; change it with `mnemon integration change {name}`");
+                bail!("integration '{name}' already exists; change it with `mnemon integration change {name}`");
             }
             show_tested(printer, name, &client.put(&one(name), body(source)?)?)
         }
         IntegrationCommand::Change(source) => {
-            let name = source.name.as_ref().context("which integration?")?;
+            let name = source.name.as_ref().context("name the integration to change")?;
             client.get(&one(name))?;
             show_tested(printer, name, &client.put(&one(name), body(source)?)?)
         }
@@ -57,7 +57,7 @@ pub fn integration(arguments: &Integration, printer: &Printer) -> anyhow::Result
     }
 }
 
-/// What is sent of an integration.
+/// The request body for an integration.
 fn body(source: &IntegrationSource) -> anyhow::Result<Value> {
     let mut body = Map::new();
     let texts =
@@ -88,7 +88,7 @@ fn body(source: &IntegrationSource) -> anyhow::Result<Value> {
     Ok(Value::Object(body))
 }
 
-/// Says plainly what works, and fails where nothing does.
+/// Shows what works, and fails if nothing does.
 fn show_tested(printer: &Printer, name: &str, tested: &Value) -> anyhow::Result<()> {
     if printer.is_json() {
         printer.value(tested);
@@ -100,7 +100,7 @@ fn show_tested(printer: &Printer, name: &str, tested: &Value) -> anyhow::Result<
     if tested["works"] == json!(true) {
         Ok(())
     } else {
-        bail!("{}", tested["problem"].as_str().unwrap_or("it does not work"))
+        bail!("{}", tested["problem"].as_str().unwrap_or("the integration does not work"))
     }
 }
 
@@ -109,7 +109,7 @@ fn plainly(name: &str, tested: &Value) -> Vec<String> {
     let integration = &tested["integration"];
     let place = integration["url"].as_str().or(integration["command"].as_str()).unwrap_or_default();
     if tested["works"] != json!(true) {
-        let kept = format!("'{name}' is kept; its tools are offered once it answers.");
+        let kept = format!("'{name}' is saved; its tools are offered once it answers.");
         return vec![format!("no   {place} does not answer"), kept];
     }
     let (server, version) = (text(&tested["server"]), text(&tested["protocol_version"]));
@@ -123,11 +123,11 @@ fn plainly(name: &str, tested: &Value) -> Vec<String> {
     let mark = if offered.is_empty() { "no  " } else { "ok  " };
     lines.push(format!("{mark} {} of {present} tools are offered: {}", offered.len(), list_or_none(&offered)));
     for (state, meaning) in [
-        ("not_allowed", "read-only, but not allowed (--allow)"),
+        ("not_allowed", "read-only, but not on the allow-list (--allow)"),
         ("not_read_only", "not offered: the upstream does not mark them read-only"),
-        ("new", "held back, new: look at them (`tools`), then `accept`"),
-        ("changed", "held back, changed: look at them (`tools`), then `accept`"),
-        ("rejected", "held back by the guard: their words address agents"),
+        ("new", "new, held back: review with `tools`, then `accept`"),
+        ("changed", "changed, held back: review with `tools`, then `accept`"),
+        ("rejected", "held back by the guard: their descriptions address agents"),
         ("unusable", "not offered: their name or schema can't be passed on"),
         ("gone", "no longer there"),
     ] {
@@ -137,7 +137,7 @@ fn plainly(name: &str, tested: &Value) -> Vec<String> {
         }
     }
     if integration["enabled"] != json!(true) {
-        lines.push(format!("no   it is disabled; `mnemon integration enable {name}` offers its tools"));
+        lines.push(format!("no   it is disabled; enable it with `mnemon integration enable {name}`"));
     }
     lines
 }
@@ -146,7 +146,7 @@ fn list_or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Accepts what is shown now: what changes between looking and accepting is refused.
+/// Accepts what is shown now: a tool that changes between showing and accepting is refused.
 fn accept(client: &AdminClient, printer: &Printer, one: &str, named: &[String]) -> anyhow::Result<()> {
     let shown = client.get(one)?;
     let tools = shown["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -155,10 +155,10 @@ fn accept(client: &AdminClient, printer: &Printer, one: &str, named: &[String]) 
     let wanted: Vec<&Value> =
         if named.is_empty() { tools.iter().filter(waits).collect() } else { tools.iter().filter(is_named).collect() };
     if let Some(unknown) = named.iter().find(|name| wanted.iter().all(|tool| tool["name"] != ***name)) {
-        bail!("there is no tool '{unknown}'");
+        bail!("no tool is called '{unknown}'");
     }
     if wanted.is_empty() {
-        printer.text("nothing waits to be accepted");
+        printer.text("no tools are waiting to be accepted");
         return Ok(());
     }
     if !printer.is_json() {

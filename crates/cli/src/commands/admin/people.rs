@@ -92,7 +92,8 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             ]);
             show_one(printer, &client.post(&format!("/projects/{project}/keys"), body)?);
             if !printer.is_json() {
-                printer.text("The key is shown this once. To rotate, hand it out, then revoke the old one.");
+                printer
+                    .text("This key will not be shown again. To rotate, switch to this key, then revoke the old one.");
             }
         }
         KeyCommand::List { project } => {

@@ -1,4 +1,4 @@
-//! Records: listed, forgotten, restored, purged; uploaded session histories; and the rewriting of storage.
+//! Records (list, forget, restore, purge), uploaded session histories, and compaction.
 
 use super::{client, encode, show_list, show_one};
 use crate::arguments::{Compact, Record, RecordCommand, Session, SessionCommand};

@@ -12,44 +12,47 @@ use super::{Desk, runtime};
 use crate::arguments::Revoke;
 use crate::printer::Printer;
 
-/// Asks a person. A program that pipes `yes` in is none: both ends must be a terminal.
+/// Asks a person. A program that pipes `yes` in is not one: both ends must be a terminal.
 pub(super) fn consent(desk: &Desk, printer: &Printer) -> anyhow::Result<ExitCode> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         bail!("consent needs a person at a terminal; run `mnemon agent consent` there yourself");
     }
-    let key = desk.settings.key.as_ref().context("there is no API key; give --key or set MNEMON_API_KEY")?;
+    let key = desk.settings.key.as_ref().context("no API key; pass --key or set MNEMON_API_KEY")?;
     let found = status::sessions(&desk.places).len();
     let mut terminal = std::io::stderr();
     writeln!(
         terminal,
-        "Session histories of Claude Code and Codex on this machine ({found} so far, and those to come) will be uploaded to\n\
-         \n    {}\n    with the key of fingerprint {} (from {})\n\n\
+        "Session histories of Claude Code and Codex on this machine ({found} now, and future ones) will be uploaded to\n\
+         \n    {}\n    using the key with fingerprint {} (from {})\n\n\
          Sent: what you and the assistant say, tool calls, and the first 4,000 characters of each tool's result.\n\
-         Not sent: reasoning, system prompts, absolute paths, known kinds of secrets (they are replaced first), and what\n\
-         .mnemonignore files cover. Whoever runs that service can read what is sent.\n\
-         See every line first: mnemon agent sync --dry-run --lines. Take it back at any time: mnemon agent revoke.\n",
+         Not sent: reasoning, system prompts, absolute paths, known kinds of secrets (they are redacted first), and files\n\
+         covered by .mnemonignore. Whoever runs the service can read what is sent.\n\
+         To see every line first, run `mnemon agent sync --dry-run --lines`. To withdraw consent at any time, run\n\
+         `mnemon agent revoke`.\n",
         desk.settings.url,
         key.fingerprint(),
         desk.settings.key_source,
     )?;
-    write!(terminal, "Type yes to agree: ")?;
+    write!(terminal, "Type yes to consent: ")?;
     terminal.flush()?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     if answer.trim() != "yes" {
-        bail!("nothing was agreed to, and nothing is sent");
+        bail!("consent was not given; nothing will be uploaded");
     }
-    let consent = Consent::grant(&desk.places, &desk.settings).context("the consent can't be noted")?;
+    let consent = Consent::grant(&desk.places, &desk.settings).context("can't save the consent")?;
     if printer.is_json() {
         printer.value(&json!({"consent": true, "server": consent.server, "at": consent.at}));
     } else {
-        printer.text("Agreed. Running agents begin within a quarter of a minute; `mnemon agent sync` does it now.");
+        printer.text(
+            "Consent saved. Running agents start uploading within 15 seconds; run `mnemon agent sync` to upload now.",
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn revoke(desk: &Desk, revoke: &Revoke, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let was_given = Consent::revoke(&desk.places).context("the consent can't be removed")?;
+    let was_given = Consent::revoke(&desk.places).context("can't remove the consent")?;
     let deleted = match revoke.delete_uploaded {
         true => Some(runtime()?.block_on(sync::delete_uploaded(&desk.settings))?),
         false => None,
@@ -59,13 +62,13 @@ pub(super) fn revoke(desk: &Desk, revoke: &Revoke, printer: &Printer) -> anyhow:
         return Ok(ExitCode::SUCCESS);
     }
     printer.text(if was_given {
-        "Taken back. Nothing is sent any more."
+        "Consent withdrawn. Nothing more will be uploaded."
     } else {
-        "There was no consent; nothing is sent."
+        "There was no consent to withdraw; nothing is uploaded."
     });
     match deleted {
-        Some(count) => printer.text(&format!("{count} session(s) were removed from {}.", desk.settings.url)),
-        None => printer.text("What was uploaded is still there; --delete-uploaded removes it."),
+        Some(count) => printer.text(&format!("Deleted {count} session(s) from {}.", desk.settings.url)),
+        None => printer.text("Uploaded sessions are still on the service; delete them with --delete-uploaded."),
     }
     Ok(ExitCode::SUCCESS)
 }

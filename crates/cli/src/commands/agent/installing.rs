@@ -14,7 +14,7 @@ use crate::printer::Printer;
 pub(super) fn install(desk: &Desk, install: &Install, printer: &Printer) -> anyhow::Result<ExitCode> {
     let Some(target) = Target::parse(&install.client) else {
         let known: Vec<&str> = Target::ALL.into_iter().map(Target::as_str).collect();
-        bail!("there is no client '{}'; give one of {}", install.client, known.join(", "));
+        bail!("unknown client '{}'; choose one of {}", install.client, known.join(", "));
     };
     let path = install.file.clone().unwrap_or_else(|| target.file(&desk.places));
     let plan = if install.uninstall {
@@ -32,14 +32,14 @@ pub(super) fn install(desk: &Desk, install: &Install, printer: &Printer) -> anyh
     Ok(ExitCode::SUCCESS)
 }
 
-/// This very program, wherever it is started from.
+/// This program, wherever it was started from.
 fn entry() -> anyhow::Result<Entry> {
-    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let program = std::env::current_exe().context("can't find the path of this program")?;
     let command = program.to_str().context("the path of this program is not UTF-8")?.to_owned();
     Ok(Entry { command, args: vec!["agent".to_owned()] })
 }
 
-/// A flag or variable that is here now may not be there when the assistant starts the agent: so both go into the
+/// A flag or variable set now may be missing when the assistant starts the agent. So the URL and the key go into the
 /// agent's own file, which only its owner can read. The assistant's configuration never holds the key.
 fn keep_settings(desk: &Desk) -> anyhow::Result<bool> {
     let is_passing = |source: &Source| matches!(source, Source::Flag(_) | Source::Environment(_));
@@ -48,7 +48,7 @@ fn keep_settings(desk: &Desk) -> anyhow::Result<bool> {
         return Ok(false);
     }
     let file = desk.places.shown(&desk.places.settings_file);
-    settings.save(&desk.places).with_context(|| format!("address and key can't be kept in {file}"))?;
+    settings.save(&desk.places).with_context(|| format!("can't save the URL and the key in {file}"))?;
     Ok(true)
 }
 
@@ -74,27 +74,26 @@ impl Report<'_> {
             }));
         }
         if self.plan.is_empty() {
-            let said = if self.install.uninstall { "has no entry of the agent" } else { "has the agent already" };
+            let said = if self.install.uninstall { "does not contain the agent" } else { "already contains the agent" };
             printer.text(&format!("{file} {said}; nothing to change."));
         } else {
             printer.text(&format!("{file}\n{}", self.plan.difference()));
             let said = match (self.install.dry_run, self.install.uninstall) {
-                (true, _) => "This is a dry run; nothing was changed.",
-                (false, true) => "The agent was taken out. Restart the assistant.",
-                (false, false) => "The agent was put in. Restart the assistant.",
+                (true, _) => "Dry run; nothing was changed.",
+                (false, true) => "Removed the agent. Restart the assistant.",
+                (false, false) => "Added the agent. Restart the assistant.",
             };
             printer.text(said);
         }
         if let Some(backup) = backup {
-            printer.text(&format!("What was there before is in {backup}."));
+            printer.text(&format!("The previous version is in {backup}."));
         }
         if self.is_key_kept {
             let kept = desk.places.shown(&desk.places.settings_file);
-            printer.text(&format!("Address and key are kept in {kept}, readable by you alone."));
+            printer.text(&format!("The URL and the key are saved in {kept}; only you can read that file."));
         }
         if !self.install.uninstall && desk.settings.key.is_none() {
-            printer
-                .text("There is no API key yet: run this again with --key, or set MNEMON_API_KEY for the assistant.");
+            printer.text("No API key yet: run this again with --key, or set MNEMON_API_KEY for the assistant.");
         }
     }
 }

@@ -60,18 +60,18 @@ pub(super) fn sync(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Resul
         printer.value(&serde_json::to_value(&report)?);
     } else {
         let (sessions, sent, bytes) = (report.sessions, report.sent_sessions, report.sent_bytes);
-        printer.text(&format!("{sessions} session(s) found, {bytes} bytes of {sent} of them sent."));
+        printer.text(&format!("Found {sessions} session(s); uploaded {bytes} bytes from {sent} of them."));
         for (count, words) in [
-            (report.ignored, "left out by .mnemonignore"),
-            (report.deleted, "removed from the service and not sent again (--again sends them)"),
-            (report.busy, "in the hands of another agent"),
+            (report.ignored, "skipped because of .mnemonignore"),
+            (report.deleted, "deleted from the service and not uploaded again (use --again)"),
+            (report.busy, "being uploaded by another agent"),
         ] {
             if count > 0 {
                 printer.text(&format!("{count} {words}."));
             }
         }
         for (name, why) in &report.failed {
-            printer.text(&format!("{name} was not sent: {why}"));
+            printer.text(&format!("{name} was not uploaded: {why}"));
         }
     }
     Ok(if report.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -81,7 +81,7 @@ fn dry_run(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Result<ExitCo
     let mut stdout = std::io::stdout();
     let mut lines = |_: &_, line: &[u8]| {
         if sync.lines {
-            // A closed pipe (`… | head`) is not an error of ours.
+            // A closed pipe (`… | head`) is not our error.
             let _ = stdout.write_all(line);
         }
     };
@@ -96,6 +96,6 @@ fn dry_run(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Result<ExitCo
     }
     let rows = rows.as_array().cloned().unwrap_or_default();
     printer.table(&["client", "raw_bytes", "lines", "bytes", "sent_bytes", "redacted", "ignored", "session"], &rows);
-    printer.text("This is a dry run; nothing was sent.");
+    printer.text("Dry run; nothing was uploaded.");
     Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,10 @@
-//! Repeatable chance, and a clock that the test moves.
+//! Repeatable randomness, and a clock that the test moves.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mnemon_core::{Clock, Timestamp};
 
-/// A small generator of numbers (splitmix64): the same seed gives the same run.
+/// A small random number generator (splitmix64): the same seed gives the same run.
 #[derive(Debug, Clone)]
 pub struct Chance(u64);
 
@@ -26,7 +26,7 @@ impl Chance {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Yes, so many times out of a hundred.
+    /// True this many times out of a hundred.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

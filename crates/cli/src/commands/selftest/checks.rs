@@ -1,4 +1,4 @@
-//! One random call at a time, its answer held against the model's.
+//! Makes one random call at a time and compares the answer with the model's.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -278,7 +278,7 @@ impl World {
         })
     }
 
-    /// The lists of the admin API, by an admin's own eyes.
+    /// The lists of the admin API, as an admin sees them.
     async fn play_lists(&mut self) -> anyhow::Result<Vec<Finding>> {
         let (person, project, ctx) = self.somebody().await?;
         let admin = self.admin_of(person).await?;
@@ -359,7 +359,7 @@ impl World {
         Ok(Vec::new())
     }
 
-    /// A plain member leaves, another of the account gets its records, and a new one comes.
+    /// A plain member leaves, another member of the account takes over its records, and a new one joins.
     async fn play_leave(&mut self) -> anyhow::Result<Vec<Finding>> {
         let (person, _, ctx) = self.somebody().await?;
         let (heir, _, _) = self.somebody().await?;

@@ -1,9 +1,9 @@
-//! The naive model: lists of everything, gone through from end to end. It shares no code with the engine or the store;
-//! what it says is what the contract says, as plainly as possible.
+//! The naive model: lists of everything, scanned from end to end. It shares no code with the engine or the store and
+//! states the contract as plainly as possible.
 
 use mnemon_core::{RecordId, Timestamp};
 
-/// A member, by its place in the list.
+/// A member, by its position in the list.
 #[derive(Debug, Clone)]
 pub struct Person {
     pub account: usize,
@@ -36,7 +36,7 @@ pub struct Fact {
     pub is_forgotten: bool,
 }
 
-/// A sighting of a source's hash.
+/// One observation of a source's hash.
 #[derive(Debug, Clone)]
 struct Sighting {
     project: usize,
@@ -46,7 +46,7 @@ struct Sighting {
     is_confirmed: bool,
 }
 
-/// Something was saved into one life of a workspace for these eyes.
+/// Something was saved into one life of a workspace for these people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Touched {
     project: usize,
@@ -81,7 +81,7 @@ impl Model {
         }
     }
 
-    /// Whether one department is another or lies above it.
+    /// Whether one department is another or is above it.
     fn is_above(&self, above: usize, below: usize) -> bool {
         let mut at = Some(below);
         while let Some(department) = at {
@@ -110,12 +110,12 @@ impl Model {
         !fact.is_forgotten && fact.life == self.life(fact.project, fact.workspace)
     }
 
-    /// Everything alive in a project that a person may see.
+    /// All live records of a project that a person may see.
     pub fn visible(&self, person: usize, project: usize) -> impl Iterator<Item = &Fact> {
         self.facts.iter().filter(move |f| f.project == project && self.is_alive(f) && self.sees(person, f.seen))
     }
 
-    /// Whether a person may know that a workspace is there.
+    /// Whether a person may know that a workspace exists.
     pub fn is_active(&self, person: usize, project: usize, workspace: usize) -> bool {
         let life = self.life(project, workspace);
         let here = |t: &&Touched| t.project == project && t.workspace == workspace && t.life == life;
@@ -132,7 +132,7 @@ impl Model {
         self.sightings.push(Sighting { project, source, seen, hash, is_confirmed });
     }
 
-    /// The newest hash of a source that a person knows.
+    /// The newest hash of a source that a person may know.
     pub fn known(&self, person: usize, project: usize, source: &str) -> Option<&str> {
         self.newest(person, project, source, |_| true)
     }
@@ -149,7 +149,7 @@ impl Model {
         is_over || (fact.hash.is_some() && known.is_some() && fact.hash.as_deref() != known)
     }
 
-    /// The living facts that dispute one, as a person sees it.
+    /// The live records that conflict with one, as a person sees it.
     pub fn rivals(&self, person: usize, fact: &Fact, now: Timestamp) -> Vec<RecordId> {
         let against = self.visible(person, fact.project).filter(|other| {
             other.id != fact.id
@@ -175,7 +175,7 @@ impl Model {
         }
     }
 
-    /// A member leaves, and another gets everything.
+    /// A member leaves, and another takes over everything.
     pub fn hand_over(&mut self, from: usize, to: usize) {
         let moved = |seen: &mut Seen| {
             if *seen == Seen::Person(from) {

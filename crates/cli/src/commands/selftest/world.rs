@@ -1,4 +1,4 @@
-//! The scratch organization: a real store in a directory of its own, a real engine, and people with real keys.
+//! The scratch organization: a real store in its own directory, a real engine, and people with real keys.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use mnemon_store::{People, Store};
 use super::chance::{Chance, MovedClock};
 use super::model::{Model, Person};
 
-/// A database that is slow has not leaked anything.
+/// Generous: a slow database is not a leak.
 const PATIENCE: Duration = Duration::from_secs(20);
 const ACCOUNTS: usize = 2;
 const PROJECTS_PER_ACCOUNT: usize = 2;
@@ -31,12 +31,15 @@ pub struct Holder {
     pub keys: Vec<(usize, String)>,
 }
 
-/// Makes sure that nobody's memory is in the way.
+/// Makes sure the database is empty, so nobody's memory is touched.
 pub async fn check_empty(url: &str) -> anyhow::Result<()> {
     let store = PostgresStore::open(PostgresConfig::new(url)).await?;
     let is_empty = !store.has_accounts().await?;
     store.close().await;
-    anyhow::ensure!(is_empty, "the database holds accounts; give an empty one, the selftest fills it");
+    anyhow::ensure!(
+        is_empty,
+        "the database already contains accounts; use an empty one, because the selftest fills it"
+    );
     Ok(())
 }
 
@@ -47,7 +50,7 @@ pub struct World {
     pub clock: Arc<MovedClock>,
     pub operator: AdminContext,
     pub accounts: Vec<AccountId>,
-    /// Each project with its account.
+    /// Each project and its account.
     pub projects: Vec<(ProjectId, usize)>,
     pub departments: Vec<(DepartmentId, usize)>,
     pub holders: Vec<Holder>,
@@ -55,7 +58,7 @@ pub struct World {
 }
 
 impl World {
-    /// Makes one in a scratch directory, or in a database beside those made before.
+    /// Creates one in a scratch directory, or in a database next to earlier ones.
     pub async fn make(chance: Chance, database: Option<&str>) -> anyhow::Result<Self> {
         let clock = Arc::new(MovedClock::default());
         let name = SystemIds.uuid(clock.now()).simple().to_string();
@@ -99,7 +102,7 @@ impl World {
         }
         let first = self.departments.len();
         for made_so_far in 0..DEPARTMENTS_PER_ACCOUNT {
-            // The first stays at the top; the others hang below any made before, or stand apart.
+            // The first stays at the top; the others go below any earlier one, or stay at the top too.
             let parent = (made_so_far > 0 && self.chance.percent(80)).then(|| first + self.chance.below(made_so_far));
             let above = parent.map(|at| self.departments[at].0);
             let new = NewDepartment { name: "A department".to_owned(), parent: above };
@@ -142,7 +145,7 @@ impl World {
         self.clock.now()
     }
 
-    /// Somebody, with a key of one of their projects, freshly authenticated.
+    /// A random member with a key for one of their projects, freshly authenticated.
     pub async fn somebody(&mut self) -> anyhow::Result<(usize, usize, CallContext)> {
         let here: Vec<usize> = (0..self.holders.len()).filter(|at| !self.model.people[*at].is_gone).collect();
         let person = here[self.chance.below(here.len())];
@@ -152,7 +155,7 @@ impl World {
         Ok((person, project, ctx))
     }
 
-    /// The same member as one who administers.
+    /// The same member as a caller of the admin API.
     pub async fn admin_of(&self, person: usize) -> anyhow::Result<AdminContext> {
         Ok(self.engine.authenticate_admin(&self.holders[person].keys[0].1).await?)
     }

@@ -39,7 +39,7 @@ fn a_suspended_accounts_keys_are_refused_with_what_to_do() {
     house.operator_json(&["account", "suspend", &account]);
     let refused = house.admin(&["account", "show", &account]);
     assert_eq!((refused.code, refused.out.as_str()), (1, ""));
-    assert!(refused.err.starts_with("error: the credential was not accepted; send the operator's token or an API key"));
+    assert!(refused.err.starts_with("error: the credential was rejected; send the operator token or an API key"));
     house.operator_json(&["account", "resume", &account]);
     assert_eq!(house.account(), account);
 }
@@ -72,7 +72,7 @@ fn an_admin_runs_projects() {
     assert_eq!(house.admin_json(&["project", "show", &second])["name"], "Second");
     assert_eq!(masked(&house.admin(&["project", "delete", &second])), "deleted true");
     let gone = house.admin(&["project", "show", &second]);
-    assert_eq!((gone.code, gone.err.as_str()), (1, "error: there is no such project\n"));
+    assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such project\n"));
     assert_eq!(house.project(), first);
 }
 

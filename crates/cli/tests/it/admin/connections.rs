@@ -43,7 +43,7 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
     let id = text(&rows["connections"][0], "connection_id");
     assert_eq!(house.admin_json(&["connection", "revoke", &id]), json!({"revoked": true}));
     let gone = house.admin(&["connection", "revoke", &id]);
-    assert_eq!((gone.code, gone.err.as_str()), (1, "error: there is no such connection\n"));
+    assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such connection\n"));
     let rows = house.admin_json(&["connection", "list"]);
     assert!(rows["connections"][0]["revoked_at"].is_string(), "{rows}");
     assert_ne!(rows["connections"][0]["expires_at"], Value::Null);
@@ -70,8 +70,8 @@ fn a_document_on_an_allowed_host_is_fetched_as_the_configuration_says() {
             200,
             "described at <strong>localhost</strong>",
         ),
-        ("[outgoing]\nallowed_hosts = [\"localhost\"]\n", 400, "&#39;localhost&#39; can&#39;t be reached"),
-        ("[outgoing]\nca_file = \"ca.pem\"\n", 400, "does not lie in the public internet"),
+        ("[outgoing]\nallowed_hosts = [\"localhost\"]\n", 400, "&#39;localhost&#39; is unreachable"),
+        ("[outgoing]\nca_file = \"ca.pem\"\n", 400, "is not on the public internet"),
     ] {
         let place = Place::new();
         place.write("ca.pem", &web.certificate_pem);
@@ -89,7 +89,7 @@ fn a_file_of_certificates_that_is_none_is_named() {
     let place = Place::new();
     place.write("empty.pem", "nothing");
     for (file, said) in
-        [("empty.pem", "there is no certificate in it"), ("absent.pem", "can't read outgoing.ca_file absent.pem")]
+        [("empty.pem", "it contains no certificate"), ("absent.pem", "can't read outgoing.ca_file absent.pem")]
     {
         place.write("mnemon.toml", &format!("[outgoing]\nca_file = \"{file}\"\n"));
         let done = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);

@@ -26,5 +26,5 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     let wrong = house.operator(&["guard", "set", &account, "lenient"]);
     assert_eq!((wrong.code, wrong.err.as_str()), (1, "error: mode must be one of reject, report, off\n"));
     let wrong = house.operator(&["guard", "release", &project, "abc"]);
-    assert_eq!(wrong.err, "error: hash must be 64 hexadecimal characters, as a rejection shows it\n");
+    assert_eq!(wrong.err, "error: hash must be 64 hexadecimal characters, as shown in the list of rejections\n");
 }

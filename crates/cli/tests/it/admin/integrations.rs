@@ -59,7 +59,7 @@ fn an_admin_adds_looks_accepts_switches_and_removes() {
     changed["description"] = json!("Reads something else.");
     upstream.server.set_tools(vec![changed]);
     let tested = masked(&house.admin(&["integration", "test", "host"]));
-    let held = "no 0 of 1 tools are offered: none\n1 held back, changed: look at them (`tools`), then `accept`: echo\n\
+    let held = "no 0 of 1 tools are offered: none\n1 changed, held back: review with `tools`, then `accept`: echo\n\
                 1 no longer there: write";
     assert!(tested.ends_with(held), "{tested}");
     let tools = masked(&house.admin(&["integration", "tools", "host"]));
@@ -68,10 +68,10 @@ fn an_admin_adds_looks_accepts_switches_and_removes() {
     assert_eq!(tools, rows);
     let accepted = masked(&house.admin(&["integration", "accept", "host"]));
     assert_eq!(accepted, "echo (changed): Reads something else.\naccepted 1");
-    assert_eq!(masked(&house.admin(&["integration", "accept", "host"])), "nothing waits to be accepted");
+    assert_eq!(masked(&house.admin(&["integration", "accept", "host"])), "no tools are waiting to be accepted");
     assert_eq!(masked(&house.admin(&["integration", "disable", "host"])), "disabled");
     let tested = masked(&house.admin(&["integration", "test", "host"]));
-    assert!(tested.ends_with("no it is disabled; `mnemon integration enable host` offers its tools"), "{tested}");
+    assert!(tested.ends_with("no it is disabled; enable it with `mnemon integration enable host`"), "{tested}");
     assert_eq!(masked(&house.admin(&["integration", "enable", "host"])), "enabled");
     let shown = house.admin_json(&["integration", "list"]);
     assert_eq!((&shown["integrations"][0]["offered"], &shown["tool_names"]), (&json!(1), &json!("dots")));
@@ -88,7 +88,7 @@ fn what_does_not_work_is_said_and_the_exit_code_says_so_too() {
     let failed = add(&house, &upstream, &["--allow", "echo"]);
     assert_eq!(failed.code, 1);
     let out = format!(
-        "no   {} does not answer\n'host' is kept; its tools are offered once it answers.\n",
+        "no   {} does not answer\n'host' is saved; its tools are offered once it answers.\n",
         upstream.server.url
     );
     assert_eq!((failed.out, failed.err.as_str()), (out, "error: 'host' failed with HTTP 503; try again later\n"));
@@ -97,7 +97,7 @@ fn what_does_not_work_is_said_and_the_exit_code_says_so_too() {
     for (words, expected) in [
         (
             &["integration", "add", "host", "--endpoint", "http://127.0.0.1:1/"][..],
-            "there is an integration 'host' already; change it with `mnemon integration change host`",
+            "integration 'host' already exists; change it with `mnemon integration change host`",
         ),
         (&["integration", "add", "--endpoint", "http://127.0.0.1:1/"], "give the integration a name"),
         (&["integration", "add", "other"], "one of preset, url and command is required"),
@@ -107,17 +107,17 @@ fn what_does_not_work_is_said_and_the_exit_code_says_so_too() {
         ),
         (
             &["integration", "add", "other", "--endpoint", "https://10.0.0.1/"],
-            "url: '10.0.0.1' does not lie in the public internet, and the operator has not allowed it (outgoing.allowed_hosts)",
+            "url: '10.0.0.1' is not on the public internet, and the operator has not allowed it (outgoing.allowed_hosts)",
         ),
         (
             &["integration", "add", "other", "--endpoint", "http://127.0.0.1:1/", "--header", "X"],
             "--header must be 'Name: value'",
         ),
-        (&["integration", "change", "never", "--title", "x"], "there is no such integration"),
-        (&["integration", "enable", "never"], "there is no such integration"),
-        (&["integration", "tools", "../keys"], "there is no such integration"),
-        (&["integration", "accept", "host", "never"], "there is no tool 'never'"),
-        (&["integration", "rotate-key"], "this needs the operator's token"),
+        (&["integration", "change", "never", "--title", "x"], "no such integration"),
+        (&["integration", "enable", "never"], "no such integration"),
+        (&["integration", "tools", "../keys"], "no such integration"),
+        (&["integration", "accept", "host", "never"], "no tool is called 'never'"),
+        (&["integration", "rotate-key"], "this requires the operator token"),
         (&["project", "change", "--tool-names", "dashes"], "tool_names must be one of dots, underscores"),
     ] {
         let done = house.admin(words);
@@ -141,7 +141,7 @@ fn a_wrong_key_is_refused_at_the_start_and_keys_are_replaced_by_a_command() {
         place.write("mnemon.toml", &settings(wrong, ""));
         let refused = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
         assert_eq!((refused.code, refused.out.as_str()), (1, ""));
-        let expected = "error: the credentials of 1 integration(s) were encrypted with another key (named ";
+        let expected = "error: the credentials of 1 integration(s) were encrypted with another key (id ";
         assert!(refused.err.contains(expected) && refused.err.contains("nothing was changed"), "{}", refused.err);
     }
     place.write("mnemon.toml", &settings(&new, &right));

@@ -20,7 +20,7 @@ fn departments_are_made_moved_listed_and_removed() {
     let moved = house.admin_json(&["department", "change", &north, "--parent", &top]);
     assert_eq!(house.admin_json(&["department", "show", &north]), moved);
     let in_use = house.admin(&["department", "delete", &top]);
-    let text = "error: the department still has members, departments below it or records; move these first\n";
+    let text = "error: the department still has members, sub-departments or records; move them first\n";
     assert_eq!((in_use.code, in_use.err.as_str()), (1, text));
     assert_eq!(masked(&house.admin(&["department", "delete", &north])), "deleted true");
 }
@@ -62,7 +62,7 @@ fn members_come_change_and_go() {
     let key = text(&house.admin_json(&["key", "create", "--member", &zoe]), "key");
     house.with_key(&key, &["remember", "Zoe was here"]);
     let refused = house.admin(&["member", "delete", &zoe]);
-    let heir = "error: the member has 1 record(s); name in hand_over_to who gets them\n";
+    let heir = "error: the member has 1 record(s); set hand_over_to to the member who takes them over\n";
     assert_eq!((refused.code, refused.err.as_str()), (1, heir));
     let gone = masked(&house.admin(&["member", "delete", &zoe, "--hand-over-to", &ben]));
     assert_eq!(gone, "deleted true\nkeys revoked 1\nrecords handed over 1");
@@ -73,7 +73,7 @@ fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
     let house = House::open();
     let admin = text(&house.admin_json(&["member", "list"])["members"][0], "id");
     let made = house.admin(&["key", "create", "--member", &admin, "--access", "read", "--label", "phone"]);
-    let shown = "key id <id>\nkey <key>\nThe key is shown this once. To rotate, hand it out, then revoke the old one.";
+    let shown = "key id <id>\nkey <key>\nThis key will not be shown again. To rotate, switch to this key, then revoke the old one.";
     assert_eq!(masked(&made), shown);
     let project = house.project();
     let made = house.operator_json(&[
@@ -100,7 +100,7 @@ fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
     let refused = house.with_key(&key, &["search", "second"]);
     assert_eq!(refused.code, 1);
     assert!(
-        refused.err.contains("the key was rejected by") && refused.err.contains("was not revoked"),
+        refused.err.contains("rejected the API key") && refused.err.contains("has not been revoked"),
         "{}",
         refused.err
     );

@@ -28,7 +28,7 @@ fn records_are_listed_forgotten_restored_and_purged() {
         .out
         .lines()
         .last()
-        .and_then(|line| line.strip_prefix("There is more, after "))
+        .and_then(|line| line.strip_prefix("More rows follow after "))
         .map(|line| line.trim_end_matches('.'));
     let rest = house.admin_json(&["record", "list", "--before", next.expect("a page has a next one")]);
     assert_eq!(rest["records"][0]["id"], first.as_str());
@@ -41,7 +41,7 @@ fn records_are_listed_forgotten_restored_and_purged() {
     assert_eq!((again.code, again.err.as_str()), (1, "error: the record is not forgotten\n"));
     assert_eq!(masked(&house.operator(&["record", "purge", &first])), "purged true");
     let gone = house.admin(&["record", "restore", &first, "--json"]);
-    assert_eq!((gone.code, gone.err.as_str()), (1, "{\"error\":\"there is no such record\"}\n"));
+    assert_eq!((gone.code, gone.err.as_str()), (1, "{\"error\":\"no such record\"}\n"));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn workspaces_are_listed_and_deleted() {
     assert_eq!(deleted, json!({"deleted": true, "records_forgotten": 2}));
     assert_eq!(house.admin_json(&["workspace", "list"]), json!({"workspaces": []}));
     let gone = house.admin(&["workspace", "delete", "a b/c"]);
-    assert_eq!((gone.code, gone.err.as_str()), (1, "error: there is no such workspace\n"));
+    assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such workspace\n"));
 }
 
 #[test]

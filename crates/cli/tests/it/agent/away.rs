@@ -1,4 +1,4 @@
-//! The service is not there: said clearly and soon, and over by itself when it is back.
+//! The service is unreachable: the error is clear and comes soon, and everything recovers when the service is back.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ async fn an_assistant_starts_without_the_service_and_gets_its_tools_when_that_is
     assert_eq!(status["result"]["structuredContent"]["reachable"], false);
     let failed = agent.ask(&search(4));
     let words = failed["error"]["message"].as_str().expect("words");
-    assert!(words.contains(&url) && words.contains("can't be reached") && words.contains("MNEMON_URL"), "{words}");
+    assert!(words.contains(&url) && words.contains("is unreachable") && words.contains("MNEMON_URL"), "{words}");
     assert_eq!((&failed["id"], &failed["error"]["data"]["reason"]), (&json!(4), &json!("service_away")));
     assert!(began.elapsed() < Duration::from_secs(10));
 

@@ -1,4 +1,4 @@
-//! Nothing of a session leaves without a person's consent, and nothing after it was taken back.
+//! Nothing of a session leaves without a person's consent, and nothing after it was withdrawn.
 
 use std::time::{Duration, Instant};
 
@@ -30,13 +30,13 @@ async fn without_consent_no_byte_of_any_session_leaves() {
     for (arguments, typed) in [(&["consent"][..], "no\n"), (&["consent"], "y\n"), (&["consent"], "\n")] {
         let asked = home.at_terminal(arguments, &variables, typed);
         assert_eq!(asked.code, 1, "{}", asked.err);
-        assert!(asked.err.contains(&recorder.url) && asked.err.contains("nothing is sent"), "{}", asked.err);
+        assert!(asked.err.contains(&recorder.url) && asked.err.contains("nothing will be uploaded"), "{}", asked.err);
     }
     let mut piped = home.command(&["consent"], &variables);
     let piped = crate::process::Done::of(piped.output().expect("the binary runs"));
     assert!(piped.code == 1 && piped.err.contains("needs a person at a terminal"), "{}", piped.err);
     let dry = home.run(&["sync", "--dry-run"], &variables);
-    assert!(dry.code == 0 && dry.out.contains("nothing was sent"), "{}", dry.out);
+    assert!(dry.code == 0 && dry.out.contains("nothing was uploaded"), "{}", dry.out);
     let mut agent = home.start(&[], &variables);
     agent.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "agent_sync_status"}}));
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -75,11 +75,11 @@ async fn consent_is_for_one_service_and_one_key() {
         (&json!(true), &json!(2), &json!(0))
     );
     let revoked = with(&recorder.url, &first, &["revoke", "--delete-uploaded"]);
-    assert!(revoked.out.contains("2 session(s) were removed"), "{}{}", revoked.out, revoked.err);
+    assert!(revoked.out.contains("Deleted 2 session(s)"), "{}{}", revoked.out, revoked.err);
     assert_eq!(with(&recorder.url, &first, &["sync"]).code, 1);
 }
 
-/// A big history goes out slowly in the background; consent is taken back in the midst of it.
+/// A large history is uploaded slowly in the background; consent is withdrawn in the middle of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_revoke_nothing_leaves_from_the_next_second_on() {
     let server = TestServer::start().await;

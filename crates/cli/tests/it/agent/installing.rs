@@ -27,10 +27,10 @@ fn every_client_takes_the_agent_in_and_gives_it_back() {
         assert!(with.contains(env!("CARGO_BIN_EXE_mnemon")) && with.contains("agent"), "{with}");
         assert!(!with.contains("mnm_secret"), "the key is not in the client's configuration");
         let kept = std::fs::read_to_string(home.path().join(".config/mnemon/agent.toml")).expect("kept");
-        assert!(kept.contains("mnm_secret") && done.out.contains("readable by you alone"), "{}", done.out);
-        assert!(done.out.contains("What was there before is in ~/.local/share/mnemon/backups/"), "{}", done.out);
+        assert!(kept.contains("mnm_secret") && done.out.contains("only you can read that file"), "{}", done.out);
+        assert!(done.out.contains("The previous version is in ~/.local/share/mnemon/backups/"), "{}", done.out);
         let again = home.run(&["install", "--client", client], &[]);
-        assert!(again.out.contains("has the agent already"), "{}", again.out);
+        assert!(again.out.contains("already contains the agent"), "{}", again.out);
 
         let gone = home.run(&["install", "--client", client, "--uninstall"], &[]);
         assert_eq!(gone.code, 0, "{}", gone.err);
@@ -45,15 +45,15 @@ fn a_project_file_and_a_wrong_client_are_understood() {
     let home = Home::new();
     let done = home.run(&["install", "--client", "claude-code", "--file", ".mcp.json"], &[]);
     assert_eq!(done.code, 0, "{}", done.err);
-    assert!(done.out.contains("There is no API key yet"), "{}", done.out);
+    assert!(done.out.contains("No API key yet"), "{}", done.out);
     assert!(home.path().join(".mcp.json").exists() && !home.path().join(".claude.json").exists());
     let wrong = home.run(&["install", "--client", "emacs"], &[]);
     assert_eq!(wrong.code, 1);
     assert_eq!(
         wrong.err,
-        "error: there is no client 'emacs'; give one of claude-code, claude-desktop, codex, cursor, vscode\n"
+        "error: unknown client 'emacs'; choose one of claude-code, claude-desktop, codex, cursor, vscode\n"
     );
     home.write(".cursor/mcp.json", "{ broken");
     let broken = home.run(&["install", "--client", "cursor"], &[]);
-    assert!(broken.code == 1 && broken.err.contains("repair it first, nothing was changed"), "{}", broken.err);
+    assert!(broken.code == 1 && broken.err.contains("fix it first. Nothing was changed"), "{}", broken.err);
 }

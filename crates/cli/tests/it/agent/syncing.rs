@@ -96,7 +96,7 @@ async fn a_lost_note_and_a_rewritten_transcript_end_in_an_equal_copy() {
     let before = scene.posts();
     std::fs::remove_dir_all(scene.home.path().join(".local/share/mnemon/sessions")).expect("notes");
     scene.sync(&[]);
-    assert_eq!(scene.posts() - before, 2, "one request for each session, answered with where it stands");
+    assert_eq!(scene.posts() - before, 2, "one request per session, answered with its position");
     scene.expect_equal().await;
     let path = scene.home.path().join(".claude/projects/-home-shop/00000000-aaaa.jsonl");
     std::fs::write(&path, transcripts::claude("/elsewhere/shop", 20, 7)).expect("written");
@@ -179,7 +179,7 @@ async fn a_service_that_is_away_or_refuses_is_told_and_nothing_is_lost() {
     scene.server.stop().await;
     let failed = scene.home.run(&["sync"], &scene.variables());
     assert_eq!(failed.code, 1, "{}", failed.out);
-    assert!(failed.err.contains("the service refuses"), "{}", failed.err);
+    assert!(failed.err.contains("the service refused"), "{}", failed.err);
     let status = scene.home.run(&["status", "--json"], &scene.variables()).json();
     assert!(status["last_error"].is_string() && status["last_sync_at"].is_null(), "{status}");
     scene.server.restart().await;

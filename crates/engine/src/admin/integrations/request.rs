@@ -1,4 +1,4 @@
-//! From what an admin sent to what is kept of an integration.
+//! Converts an admin's request to the stored form of an integration.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::Engine;
 use crate::admin::{AdminContext, AdminError, checks};
 use crate::integrations::{Headers, PRESETS, Place, Preset, check_allowed, headers_to_json};
 
-/// The most headers, and the longest value, that a credential may have.
+/// Maximum number of headers, and the longest value, of a credential.
 const HEADERS_MAX: usize = 16;
 const HEADER_BYTES_MAX: usize = 8 << 10;
 const URL_BYTES_MAX: usize = 2_048;
-/// Headers that belong to the connection or the protocol, and to nobody's credential.
+/// Headers that belong to the connection or the protocol, never to a credential.
 const RESERVED_HEADERS: [&str; 10] = [
     "accept",
     "connection",
@@ -28,31 +28,24 @@ const RESERVED_HEADERS: [&str; 10] = [
     "mcp-session-id",
 ];
 
-/// An integration as it is sent. What is left out stays as it is.
+/// An integration as sent. Absent fields stay as they are.
 #[derive(Debug, Clone, Default)]
 pub struct IntegrationRequest {
-    /// A system known by name.
     pub preset: Option<String>,
-    /// A web address.
     pub url: Option<String>,
-    /// A configured command.
     pub command: Option<String>,
-    /// What people call it.
     pub title: Option<String>,
     /// A token, sent as `Authorization: Bearer`.
     pub bearer: Option<Secret<String>>,
-    /// Headers to be sent.
     pub headers: Option<Vec<(String, Secret<String>)>>,
-    /// Takes the credential away.
+    /// Removes the credential.
     pub drops_credential: bool,
-    /// The tools that may be offered.
     pub allow: Option<Vec<String>>,
-    /// Whether it is offered.
     pub is_enabled: Option<bool>,
 }
 
 impl Engine {
-    /// What is to be kept: what was sent, over what is there, over what the preset says.
+    /// What to store: what was sent, over what is stored, over the preset.
     pub(super) fn merge(
         &self,
         ctx: &AdminContext,
@@ -99,14 +92,11 @@ impl Engine {
     ) -> Result<UpstreamAddress, AdminError> {
         let url = request.url.as_deref().map(str::trim).or(preset.map(|preset| preset.url));
         match (url, request.command.as_deref(), known) {
-            (Some(_), Some(_), _) => {
-                Err(AdminError::Invalid("give one of preset, url and command, not two".to_owned()))
-            }
+            (Some(_), Some(_), _) => Err(AdminError::Invalid("give only one of preset, url and command".to_owned())),
             (None, None, Some(known)) => Ok(known.address.clone()),
             (None, None, None) => Err(AdminError::Invalid("one of preset, url and command is required".to_owned())),
             (Some(url), None, _) => {
-                let no_url =
-                    || AdminError::Invalid(format!("url must be a web address of at most {URL_BYTES_MAX} bytes"));
+                let no_url = || AdminError::Invalid(format!("url must be a URL of at most {URL_BYTES_MAX} bytes"));
                 let parsed = url.parse().ok().filter(|_| url.len() <= URL_BYTES_MAX).ok_or_else(no_url)?;
                 let checked = self.integrations.outgoing.check(&parsed);
                 checked.map_err(|error| AdminError::Invalid(format!("url: {error}")))?;
@@ -122,8 +112,8 @@ impl Engine {
         }
     }
 
-    /// The credential, sealed. One that was given for an address is not sent to another: whoever may change the address
-    /// must know the credential too.
+    /// The credential, sealed. One that was given for a URL is never sent to another: whoever changes the URL must know the
+    /// credential too.
     fn sealed(
         &self,
         project: ProjectId,
@@ -139,10 +129,10 @@ impl Engine {
             return Ok(known.filter(is_kept).and_then(|known| known.sealed.clone()));
         }
         if request.drops_credential {
-            return invalid("give a credential or take it away, not both");
+            return invalid("set a credential or remove it, not both");
         }
         if matches!(address, UpstreamAddress::Command(_)) {
-            return invalid("a command has no credential here; the operator gives it one in its configuration");
+            return invalid("a command takes no credential here; the operator sets it in the configuration");
         }
         let plain = headers_to_json(&headers);
         let sealed = self.integrations.sealer.seal(&Place { project, name }, &plain, self.ids.secret());
@@ -166,7 +156,7 @@ fn given_headers(request: &IntegrationRequest) -> Result<Headers, AdminError> {
     }
     let given: Vec<_> = bearer.into_iter().chain(request.headers.clone().unwrap_or_default()).collect();
     if given.len() > HEADERS_MAX {
-        return Err(AdminError::Invalid(format!("there are {} headers; the limit is {HEADERS_MAX}", given.len())));
+        return Err(AdminError::Invalid(format!("{} headers given; the limit is {HEADERS_MAX}", given.len())));
     }
     for (at, (name, value)) in given.iter().enumerate() {
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -174,7 +164,7 @@ fn given_headers(request: &IntegrationRequest) -> Result<Headers, AdminError> {
         let is_reserved = RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
         if name.is_empty() || name.len() > 128 || !name.bytes().all(is_token) || is_reserved || is_taken {
             return Err(AdminError::Invalid(
-                "headers must have names that HTTP takes, each once, none of the protocol's own".to_owned(),
+                "header names must be valid, unique and not reserved by the protocol".to_owned(),
             ));
         }
         let is_visible = value.expose().bytes().all(|byte| (0x20..0x7f).contains(&byte));

@@ -1,4 +1,4 @@
-//! The keys that credentials are sealed with: checked at the start, changed by the operator.
+//! The keys that encrypt credentials: checked at startup, rotated by the operator.
 
 use mnemon_store::{Resealed, StoreError};
 
@@ -7,31 +7,29 @@ use crate::admin::{AdminContext, AdminError};
 use crate::integrations::{NotOpened, Place};
 
 pub(super) const NO_KEY: &str =
-    "credentials can't be kept: the operator has to set gateway.encryption_key (MNEMON_ENCRYPTION_KEY) first";
+    "can't store a credential: the operator must set gateway.encryption_key (MNEMON_ENCRYPTION_KEY) first";
 
 /// Why the service must not start with these keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyMismatch {
-    /// Some credentials were sealed with another key.
+    /// Some credentials were encrypted with another key.
     #[error(
-        "the credentials of {count} integration(s) were encrypted with another key (named {name}); nothing was changed. Start \
-         with that key as gateway.encryption_key (MNEMON_ENCRYPTION_KEY), or, to replace it, with the new one there and \
-         the old one as gateway.previous_encryption_key, and run: mnemon integration rotate-key"
+        "the credentials of {count} integration(s) were encrypted with another key (id {name}); nothing was changed. Start \
+         with that key as gateway.encryption_key (MNEMON_ENCRYPTION_KEY). To replace it, set the new one there and \
+         the old one as gateway.previous_encryption_key, then run: mnemon integration rotate-key"
     )]
     OtherKey {
-        /// How many.
         count: usize,
-        /// What the key is called by.
+        /// The id of that key.
         name: String,
     },
-    /// It could not be found out.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Engine {
-    /// Seals every credential anew with the present key: the operator's act, after the keys in the configuration changed.
-    /// Answers how many were sealed with another.
+    /// Re-encrypts every credential with the current key, after the operator changed the keys in the configuration. Returns how
+    /// many had been encrypted with another key.
     pub async fn rotate_integration_key(&self, ctx: &AdminContext) -> Result<u64, AdminError> {
         ctx.need_operator()?;
         if !self.integrations.sealer.can_seal() {
@@ -45,8 +43,8 @@ impl Engine {
             let place = Place { project: old.project, name: &old.name };
             let opened = self.integrations.sealer.open(&place, &old.sealed);
             let plain = opened.map_err(|_| {
-                let text = format!("the credential of '{}' in project {} can't be opened", old.name, old.project);
-                AdminError::Conflict(format!("{text}; nothing was changed. Give gateway.previous_encryption_key"))
+                let text = format!("can't decrypt the credential of '{}' in project {}", old.name, old.project);
+                AdminError::Conflict(format!("{text}; nothing was changed. Set gateway.previous_encryption_key"))
             })?;
             let sealed = self.integrations.sealer.seal(&place, &plain, self.ids.secret());
             let sealed = sealed.ok_or_else(|| AdminError::Invalid(NO_KEY.to_owned()))?;
@@ -60,8 +58,8 @@ impl Engine {
         Ok(self.store.replace_sealed(rows, audit).await?)
     }
 
-    /// Whether every sealed credential can be opened with the keys of the configuration: asked at the start, so that a
-    /// wrong key is seen before anything is done with it.
+    /// Whether the configured keys can decrypt every stored credential: checked at startup, so that a wrong key is noticed
+    /// before anything is done with it.
     pub async fn check_integration_keys(&self) -> Result<(), KeyMismatch> {
         let mut other: Option<KeyMismatch> = None;
         for row in self.store.list_all_sealed().await? {
@@ -70,7 +68,7 @@ impl Engine {
                 (Err(NotOpened::OtherKey(_)), Some(KeyMismatch::OtherKey { count, .. })) => *count += 1,
                 (Err(NotOpened::OtherKey(name)), _) => other = Some(KeyMismatch::OtherKey { count: 1, name }),
                 (Err(NotOpened::Broken), _) => {
-                    tracing::error!(project.id = %row.project, integration = row.name, "a credential is broken");
+                    tracing::error!(project.id = %row.project, integration = row.name, "a stored credential can't be decrypted");
                 }
                 (Ok(_), _) => {}
             }

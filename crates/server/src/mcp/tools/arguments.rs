@@ -1,12 +1,12 @@
-//! Taking arguments out of a call one by one. What is left at the end is what the tool does not know.
+//! Takes arguments out of a call one by one. Those left at the end are unknown to the tool.
 //!
-//! Clients differ in how they send a number or a boolean; a string that reads as one is taken for one. `null` is absent.
+//! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` means absent.
 
 use mnemon_core::{WorkspaceName, check_source_text};
 use mnemon_engine::CallError;
 use serde_json::{Map, Value};
 
-/// The arguments not yet taken.
+/// The arguments that are not taken yet.
 #[derive(Debug)]
 pub(crate) struct Arguments(Map<String, Value>);
 
@@ -19,7 +19,7 @@ impl Arguments {
         Self(members)
     }
 
-    /// The names of what nobody took.
+    /// The names of the arguments left over.
     pub(crate) fn into_ignored(self) -> Vec<String> {
         self.0.into_iter().map(|(name, _)| name).collect()
     }
@@ -28,7 +28,7 @@ impl Arguments {
         self.0.shift_remove(name).filter(|value| !value.is_null())
     }
 
-    /// A text as it came.
+    /// A text as sent.
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, CallError> {
         match self.take(name) {
             None => Ok(None),
@@ -37,7 +37,7 @@ impl Arguments {
         }
     }
 
-    /// A text that says something: assistants fill optional fields with empty strings, and mean nothing by it.
+    /// A text that is not empty: assistants fill optional fields with empty strings and mean nothing by it.
     pub(crate) fn filled_text(&mut self, name: &str) -> Result<Option<String>, CallError> {
         Ok(self.text(name)?.filter(|text| !text.trim().is_empty()))
     }
@@ -51,13 +51,12 @@ impl Arguments {
         Ok(text)
     }
 
-    /// A workspace's name.
     pub(crate) fn workspace(&mut self) -> Result<Option<WorkspaceName>, CallError> {
         let name = self.text("workspace")?;
         Ok(name.map(|name| WorkspaceName::parse(&name)).transpose()?)
     }
 
-    /// A whole number. One beyond the range of integers comes back as the nearest, to be refused by its limit.
+    /// An integer. A value out of range becomes the nearest integer, so that the limit check refuses it.
     pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, CallError> {
         let Some(value) = self.number_value(name, "an integer")? else { return Ok(None) };
         if let Some(integer) = value.as_i64() {
@@ -69,7 +68,6 @@ impl Arguments {
         }
     }
 
-    /// A number.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, CallError> {
         let value = self.number_value(name, "a number")?;
         Ok(value.and_then(|value| value.as_f64()))
@@ -86,7 +84,6 @@ impl Arguments {
         }
     }
 
-    /// Yes or no.
     pub(crate) fn boolean(&mut self, name: &str) -> Result<Option<bool>, CallError> {
         match self.take(name) {
             None => Ok(None),
@@ -100,7 +97,6 @@ impl Arguments {
         }
     }
 
-    /// A structure.
     pub(crate) fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, CallError> {
         match self.take(name) {
             None => Ok(None),
@@ -123,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_read_as_the_expected_type_are_taken() {
+    fn strings_that_parse_as_the_expected_type_are_accepted() {
         let integer = |value| arguments(value).integer("x").map_err(|error| error.to_string());
         assert_eq!(integer(json!(5)), Ok(Some(5)));
         assert_eq!(integer(json!("5")), Ok(Some(5)));
@@ -147,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_named_in_its_order() {
+    fn unknown_arguments_are_listed_in_order() {
         let members = json!({"z": 1, "query": "q", "a": null, "m": 2});
         let Value::Object(members) = members else { unreachable!() };
         let mut arguments = Arguments::new(members);

@@ -1,4 +1,4 @@
-//! How the tools describe themselves: what each does, when to use it, its schemas and its hints.
+//! The tools' descriptions: what each does, when to use it, its schemas and its hints.
 
 use mnemon_core::{
     CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
@@ -51,41 +51,41 @@ fn source_text(meaning: &str) -> Value {
 }
 
 pub(super) fn remember() -> Description {
-    let description = "Save one fact, decision, preference or note so that later sessions and teammates find it. Use it \
-        when something is settled or learned that will matter again. Write one self-contained fact per call. Give \
-        source_id and source_hash when the fact comes from a file or document, so that it turns stale by itself when \
-        the source changes, and fact_key when the fact may be replaced later. The record can be searched at once. Do \
-        not save credentials, nor instructions addressed to assistants: these are refused.";
+    let description = "Save one fact, decision, preference or note so that later sessions and teammates can find it. Use \
+        it when something is decided or learned that will matter again. Write one self-contained fact per call. Give \
+        source_id and source_hash when the fact comes from a file or document: the record becomes stale when the \
+        source changes. Give fact_key when the fact may be replaced later. The record can be searched at once. Do not \
+        save credentials or instructions addressed to assistants; such instructions are refused.";
     let hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
     let output = with_common(record_properties(false), remember_properties(), &RECORD_REQUIRED_ON_SAVE);
     describe(Tool::Remember, "Save memory", description.to_owned(), &hints, (remember_input(), Some(output)))
 }
 
 fn remember_input() -> Value {
-    let content = format!("The text to remember; not empty, at most {CONTENT_BYTES_MAX} bytes.");
+    let content = format!("Text to remember; not empty, at most {CONTENT_BYTES_MAX} bytes.");
     let properties = json!({
         "content": {"type": "string", "minLength": 1, "description": content},
         "workspace": {
             "type": "string", "default": DEFAULT_WORKSPACE,
-            "description": "Partition of the project's memory; it comes into being by the first save."
+            "description": "Workspace (part of the project's memory) to save into; the first save creates it."
         },
         "scope": {
             "type": "string", "enum": ["draft", "department", "shared"], "default": "shared",
-            "description": "Who may see it: draft (only you), department, or shared (everybody in the project)."
+            "description": "Who may see the record: draft (only you), department, or shared (everyone in the project)."
         },
         "fact_key": {
             "type": "string", "maxLength": FACT_KEY_CHARS_MAX,
             "description": "Short key that names the fact, for example deploy.day. Records with the same key and \
-                            different content are shown as conflicting. Made from the content when left out."
+                            different content are marked as conflicting. Default: generated from the content."
         },
-        "source": source_text("Where it comes from, for people: a title, a person, a link."),
+        "source": source_text("Where the fact comes from, in words: a title, a person, a link."),
         "source_id": source_text("Stable id of the source, for example a file path or a URL; required with source_hash."),
-        "source_hash": source_text("Hash of the source's present content."),
+        "source_hash": source_text("Hash of the source's current content."),
         "source_revision": source_text("Revision of the source, for example a commit."),
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "How sure you are, from 0 to 1."},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "How certain the fact is (0–1)."},
         "valid_until": {
             "type": "string", "format": "date-time",
-            "description": "Moment (RFC 3339) from which the record counts as stale."
+            "description": "When the record becomes stale (RFC 3339)."
         }
     });
     object(properties, &["content"])
@@ -93,12 +93,12 @@ fn remember_input() -> Value {
 
 fn remember_properties() -> Value {
     json!({
-        "searchable": {"type": "boolean", "description": "True: the next search sees the record."},
-        "duplicate": {"type": "boolean", "description": "True when an equal record was there already; nothing was added."},
-        "redacted": {"type": "integer", "description": "How many secrets were replaced in the text."},
+        "searchable": {"type": "boolean", "description": "Always true: the next search finds the record."},
+        "duplicate": {"type": "boolean", "description": "True if an equal record already existed; nothing was added."},
+        "redacted": {"type": "integer", "description": "Number of secrets redacted in the text."},
         "conflicts_with": {
             "type": "array", "items": {"type": "string"},
-            "description": "Ids of records that claim something else under the same fact_key."
+            "description": "Ids of records with the same fact_key and different content."
         }
     })
 }
@@ -106,26 +106,26 @@ fn remember_properties() -> Value {
 pub(super) fn search() -> Description {
     let description = format!(
         "Find saved records by words and by meaning, best first, each with its source and status. Use it before \
-         answering from memory about this project, its people or past decisions. A status of stale means out of date, \
-         conflict means disputed by another record, verified means confirmed against its source. Returns an empty list \
-         when nothing fits. Searching changes nothing. The query may be up to {QUERY_BYTES_MAX} bytes long."
+         answering from memory about this project, its people or past decisions. Status stale means out of date, \
+         conflict means that another record disagrees, verified means confirmed against its source. Returns an empty \
+         list if nothing matches. Searching changes nothing. The query may be up to {QUERY_BYTES_MAX} bytes long."
     );
     let input = object(
         json!({
-            "query": {"type": "string", "minLength": 1, "description": "What to look for, in plain words."},
+            "query": {"type": "string", "minLength": 1, "description": "What to search for, in plain words."},
             "limit": {
                 "type": "integer", "minimum": 1, "maximum": SEARCH_LIMIT_MAX, "default": SEARCH_LIMIT_DEFAULT,
-                "description": "The most results."
+                "description": "Maximum number of results (1–50, default 10)."
             },
             "workspace": {
                 "type": "string", "default": DEFAULT_WORKSPACE,
-                "description": "Where to look; it must have been saved into before."
+                "description": "Workspace to search; something must have been saved in it."
             },
             "scope": {
                 "type": "string", "enum": ["draft", "department", "shared"],
-                "description": "Only records of this scope."
+                "description": "Only records with this scope."
             },
-            "exclude_stale": {"type": "boolean", "default": false, "description": "Leave out what is stale."}
+            "exclude_stale": {"type": "boolean", "default": false, "description": "Leave out stale records."}
         }),
         &["query"],
     );
@@ -138,19 +138,19 @@ pub(super) fn search() -> Description {
 }
 
 pub(super) fn forget() -> Description {
-    let description = "Delete one record by memory_id, or every record of a source by source_id; give exactly one of \
-        them. Use it when something saved was wrong or must not be kept. Deleted records leave every search at once; an \
-        administrator can restore them for 30 days.";
+    let description = "Delete one record by memory_id, or every record from a source by source_id; give exactly one of \
+        them. Use it when a record is wrong or must not be kept. Deleted records disappear from search at once; an admin \
+        can restore them for 30 days.";
     let input = object(
         json!({
             "memory_id": {"type": "string", "description": "Id of the record to delete."},
-            "source_id": source_text("Delete every record of this source."),
-            "workspace": workspace("With source_id: only in this workspace. All workspaces when left out.")
+            "source_id": source_text("Delete every record from this source."),
+            "workspace": workspace("With source_id: only records in this workspace. Default: all workspaces.")
         }),
         &[],
     );
     let own = json!({
-        "forgotten": {"type": "integer", "description": "How many records were deleted."},
+        "forgotten": {"type": "integer", "description": "Number of records deleted."},
         "memory_ids": {"type": "array", "items": {"type": "string"}, "description": "Their ids, oldest first."}
     });
     let output = with_common(own, json!({}), &["forgotten", "memory_ids"]);
@@ -159,14 +159,14 @@ pub(super) fn forget() -> Description {
 }
 
 pub(super) fn validate_memory() -> Description {
-    let description = "Check whether the records of one source still hold. Use it after reading a file or document that \
-        facts were saved from: give its present hash as current_source_hash, and every record saved with another hash \
-        is reported as stale, the others as verified. Without a hash it reports against the newest one known.";
+    let description = "Check whether the records from one source still hold. Use it after reading a file or document that \
+        facts were saved from: give its current hash as current_source_hash. Records saved with another hash are \
+        reported as stale, the others as verified. Without a hash, records are compared with the newest known one.";
     let input = object(
         json!({
-            "source_id": source_text("The source to check."),
-            "current_source_hash": source_text("Hash of the source's present content, if you know it."),
-            "workspace": workspace("Only records of this workspace. All workspaces when left out.")
+            "source_id": source_text("Source to check."),
+            "current_source_hash": source_text("Hash of the source's current content, if you know it."),
+            "workspace": workspace("Only records in this workspace. Default: all workspaces.")
         }),
         &["source_id"],
     );
@@ -174,13 +174,13 @@ pub(super) fn validate_memory() -> Description {
     let ids = |meaning: &str| json!({"type": "array", "items": {"type": "string"}, "description": meaning});
     let own = json!({
         "source_id": {"type": "string"},
-        "current_source_hash": {"type": ["string", "null"], "description": "The hash that records were held against."},
-        "checked": count("Records of the source."),
-        "verified_count": count("Records whose hash was confirmed."),
-        "unverified_count": count("Records that nobody has confirmed."),
+        "current_source_hash": {"type": ["string", "null"], "description": "Hash the records were compared with."},
+        "checked": count("Records from the source."),
+        "verified_count": count("Records whose hash is confirmed."),
+        "unverified_count": count("Records that are not confirmed."),
         "stale_count": count("Records that are out of date."),
         "stale_ids": ids("Their ids, oldest first."),
-        "conflict_count": count("Records disputed by others."),
+        "conflict_count": count("Records that other records contradict."),
         "conflict_ids": ids("Their ids, oldest first.")
     });
     let required = [
@@ -202,18 +202,18 @@ pub(super) fn validate_memory() -> Description {
 
 pub(super) fn gateway_call() -> Description {
     let description = "Call a read-only tool of an integration that is enabled for this project. Use it when the tool is \
-        not listed under its own name. The integration's result is passed on as it is.";
+        not listed under its own name. Returns the integration's result unchanged.";
     let input = object(
         json!({
             "server": {"type": "string", "description": "Name of the integration, for example github."},
-            "tool": {"type": "string", "description": "Name of its tool."},
-            "arguments": {"type": "object", "default": {}, "description": "Arguments of that tool."}
+            "tool": {"type": "string", "description": "Name of the tool."},
+            "arguments": {"type": "object", "default": {}, "description": "Arguments for that tool."}
         }),
         &["server", "tool"],
     );
     let hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: true };
     let title = "Call a connected integration";
-    // The result is the upstream's own, so no schema of ours could hold for it.
+    // The result is the upstream's own, so no schema of ours could describe it.
     describe(Tool::GatewayCall, title, description.to_owned(), &hints, (input, None))
 }
 
@@ -252,14 +252,14 @@ fn record_properties(is_found: bool) -> Value {
     properties
 }
 
-/// An output schema: the tool's own properties and those that every memory tool's result has. The common ones are not
-/// required: callers by OAuth don't get them.
+/// An output schema: the tool's own properties plus those that every memory tool's result has. The common ones are not
+/// required, because OAuth callers don't get them.
 fn with_common(own: Value, more: Value, required: &[&str]) -> Value {
     let mut properties = own;
     merge(&mut properties, more);
     let common = json!({
         "ignored_arguments": {
-            "type": "array", "items": {"type": "string"}, "description": "Arguments that the tool does not know."
+            "type": "array", "items": {"type": "string"}, "description": "Arguments that the tool does not know and ignored."
         },
         "api_version": {"type": "string"},
         "tenant_id": {"type": "string"},

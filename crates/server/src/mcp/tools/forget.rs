@@ -1,4 +1,4 @@
-//! `forget`: an id or a source in, what was forgotten out.
+//! `forget`: takes an id or a source, returns what was forgotten.
 
 use mnemon_engine::{Admission, CallError, Forget};
 use mnemon_protocol::memory::ForgetJson;

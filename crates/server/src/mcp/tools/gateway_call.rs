@@ -1,4 +1,4 @@
-//! `gateway_call`, and the tools of integrations under their own names: both answer with the upstream's own result.
+//! `gateway_call`, and integration tools under their own names: both return the upstream's own result.
 
 use mnemon_engine::integrations::OfferedTool;
 use mnemon_engine::{Admission, CallError, GatewayCall, ToolResult};
@@ -24,7 +24,7 @@ fn parse(arguments: &mut Arguments) -> Result<GatewayCall, CallError> {
     Ok(GatewayCall { server, tool, arguments })
 }
 
-/// A tool of an integration, as it is listed. What it returns is the upstream's, so it has no schema of ours.
+/// An integration tool, as listed. Its result is the upstream's, so it has no schema of ours.
 pub(super) fn description(tool: OfferedTool) -> Description {
     Description {
         name: tool.name,

@@ -1,4 +1,4 @@
-//! `remember`: arguments in, record out.
+//! `remember`: takes arguments, returns a record.
 
 use http::HeaderMap;
 use jiff::Timestamp;
@@ -51,7 +51,6 @@ fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, Cal
     })
 }
 
-/// Who may see it, or whose records to look at.
 pub(super) fn scope(arguments: &mut Arguments) -> Result<Option<Scope>, CallError> {
     let Some(word) = arguments.text("scope")? else { return Ok(None) };
     let wrong = || CallError::Argument("scope must be one of draft, department, shared".to_owned());
@@ -69,15 +68,15 @@ fn confidence(arguments: &mut Arguments) -> Result<Option<f64>, CallError> {
 fn valid_until(arguments: &mut Arguments) -> Result<Option<Timestamp>, CallError> {
     let Some(text) = arguments.filled_text("valid_until")? else { return Ok(None) };
     let wrong = || {
-        let text = "valid_until must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z";
+        let text = "valid_until must be an RFC 3339 time, for example 2027-01-31T00:00:00Z";
         CallError::Argument(text.to_owned())
     };
     let moment: Timestamp = text.trim().parse().map_err(|_| wrong())?;
-    // Storage keeps whole microseconds; what comes back must equal what is kept.
+    // Storage keeps whole microseconds; the answer must equal what is stored.
     Timestamp::from_microsecond(moment.as_microsecond()).map(Some).map_err(|_| wrong())
 }
 
-/// The key as it came; bytes that are no text become ones that the check refuses.
+/// The key as sent; bytes that are not text become characters that the check refuses.
 fn idempotency_key(headers: &HeaderMap) -> Option<String> {
     headers.get(IDEMPOTENCY_HEADER).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }

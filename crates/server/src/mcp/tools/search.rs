@@ -1,4 +1,4 @@
-//! `search`: a query in, records out.
+//! `search`: takes a query, returns records.
 
 use mnemon_core::{QUERY_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX};
 use mnemon_engine::{Admission, CallError, Search};

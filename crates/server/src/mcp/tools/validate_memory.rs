@@ -1,4 +1,4 @@
-//! `validate_memory`: a source in, how its records stand out.
+//! `validate_memory`: takes a source, returns the status of its records.
 
 use mnemon_engine::{Admission, CallError, Validate};
 use mnemon_protocol::memory::ValidateJson;

@@ -78,5 +78,5 @@ async fn a_read_only_key_of_a_head_can_not_find_out_which_keys_other_departments
     assert_eq!((foreign.status, foreign.text), (absent.status, absent.text));
     let own = server.key(&world.organization, world.author_id, Access::Write, None).await.0;
     let refused = reader.refusal("DELETE", &format!("/keys/{own}"), Value::Null).await;
-    assert_eq!(refused, (403, "this key may only read".to_owned()));
+    assert_eq!(refused, (403, "this key is read-only".to_owned()));
 }

@@ -53,7 +53,7 @@ async fn the_operator_may_purge_what_it_can_not_read_and_nothing_else() {
         for id in hidden(&world, is_forgotten).await {
             for (method, path) in [("POST", format!("/records/{id}/restore")), ("DELETE", format!("/records/{id}"))] {
                 let refused = operator.refusal(method, &path, Value::Null).await;
-                assert_eq!(refused, (404, "there is no such record".to_owned()), "{method}");
+                assert_eq!(refused, (404, "no such record".to_owned()), "{method}");
             }
             let purged = operator.manage("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
             assert_eq!(purged, json!({"purged": true}));
@@ -95,6 +95,6 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
     let never = json!({"query": "hidden", "workspace": "hidden"});
     for who in callers {
         let refused = world.caller(who).refusal("POST", &format!("/projects/{project}/explain"), never.clone()).await;
-        assert_eq!(refused, (404, "there is no such workspace".to_owned()), "{who}: a workspace of others' drafts");
+        assert_eq!(refused, (404, "no such workspace".to_owned()), "{who}: a workspace of others' drafts");
     }
 }

@@ -64,7 +64,7 @@ fn expected(who: &str, tool: &str, sees: bool) -> Result<bool, String> {
     let failed = |reason: &str| Err(format!("Error executing tool {tool}: {reason}"));
     match tool {
         "gateway_call" => failed("integration 's' is not enabled for this project"),
-        "remember" | "forget" if who == "reader" => failed("this key may only read"),
+        "remember" | "forget" if who == "reader" => failed("this key is read-only"),
         "forget" if !sees => failed("memory 'ID' not found"),
         _ => Ok(sees),
     }

@@ -86,7 +86,7 @@ async fn words_moments_and_ids_in_a_body_are_checked_with_a_sentence() {
     let office = Office::open().await;
     let (members, keys) = (office.account("/members"), office.project("/keys"));
     let member = office.admin_id.to_string();
-    let moment = |field: &str| format!("{field} must be a moment in RFC 3339, for example 2027-01-31T00:00:00Z");
+    let moment = |field: &str| format!("{field} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z");
     let rows = [
         (
             "POST",
@@ -131,13 +131,13 @@ async fn words_moments_and_ids_in_a_body_are_checked_with_a_sentence() {
             "POST",
             office.project("/guard/releases"),
             json!({"hash": "abc"}),
-            "hash must be 64 hexadecimal characters, as a rejection shows it".to_owned(),
+            "hash must be 64 hexadecimal characters, as shown in the list of rejections".to_owned(),
         ),
         (
             "POST",
             office.project("/guard/releases"),
             json!({"hash": "+0".repeat(32)}),
-            "hash must be 64 hexadecimal characters, as a rejection shows it".to_owned(),
+            "hash must be 64 hexadecimal characters, as shown in the list of rejections".to_owned(),
         ),
         (
             "DELETE",
@@ -160,7 +160,7 @@ async fn words_moments_and_ids_in_a_body_are_checked_with_a_sentence() {
 #[tokio::test]
 async fn names_are_visible_bounded_and_give_no_orders() {
     let office = Office::open().await;
-    let text = "name must be 1 to 128 characters without control characters";
+    let text = "name must be 1 to 128 characters long, without control characters";
     for path in ["/accounts".to_owned(), office.account("/departments"), office.account("/projects")] {
         for wrong in ["", " ", "a\nb", "a\u{0}b", &"é".repeat(129)] {
             let refused = office.operator.refusal("POST", &path, json!({"name": wrong})).await;
@@ -174,7 +174,7 @@ async fn names_are_visible_bounded_and_give_no_orders() {
     }
     let label = json!({"member_id": office.admin_id.to_string(), "access": "read", "label": "a\tb"});
     let refused = office.operator.refusal("POST", &office.project("/keys"), label).await;
-    assert_eq!(refused, (400, "label must be 1 to 128 characters without control characters".to_owned()));
+    assert_eq!(refused, (400, "label must be 1 to 128 characters long, without control characters".to_owned()));
 }
 
 #[tokio::test]
@@ -227,8 +227,11 @@ async fn what_stands_after_the_question_mark_is_checked() {
     let rows = [
         ("/accounts?after=x".to_owned(), "after must be an id"),
         (office.project("/records?state=dead"), "state must be one of live, forgotten"),
-        (office.project("/records?before=x"), "before must be what the last page gave as next"),
-        (office.project("/records?workspace="), "workspace must be 1 to 64 characters without control characters"),
+        (office.project("/records?before=x"), "before must be the `next` value of the previous page"),
+        (
+            office.project("/records?workspace="),
+            "workspace must be 1 to 64 characters long, without control characters",
+        ),
     ];
     for (path, expected) in rows {
         let refused = office.operator.refusal("GET", &path, Value::Null).await;

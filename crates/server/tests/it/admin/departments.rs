@@ -38,7 +38,7 @@ async fn a_department_can_not_lie_below_itself() {
     for below in [&top, &middle, &leaf] {
         let path = office.account(&format!("/departments/{top}"));
         let refused = office.admin.refusal("PATCH", &path, json!({"parent_id": below, "name": "Loop"})).await;
-        assert_eq!(refused, (409, "a department can't lie below itself".to_owned()));
+        assert_eq!(refused, (409, "a department can't be below itself".to_owned()));
     }
     assert_eq!(office.get(&office.account(&format!("/departments/{top}"))).await["name"], "Top");
 }
@@ -48,7 +48,7 @@ async fn a_department_in_use_stays_until_nothing_refers_to_it() {
     let office = Office::open().await;
     let top = create(&office, "Top", None).await;
     let leaf = create(&office, "Leaf", Some(&top)).await;
-    let in_use = "the department still has members, departments below it or records; move these first";
+    let in_use = "the department still has members, sub-departments or records; move them first";
     let delete = async |id: &str| {
         office.admin.admin("DELETE", &office.account(&format!("/departments/{id}")), Value::Null).await
     };

@@ -45,7 +45,7 @@ async fn an_explanation_checks_what_it_is_asked() {
     assert_eq!(office.admin.refusal("POST", &path, name).await.0, 400);
     let nowhere = json!({"query": "q", "workspace": "nowhere"});
     let refused = office.admin.refusal("POST", &path, nowhere).await;
-    assert_eq!(refused, (404, "there is no such workspace".to_owned()));
+    assert_eq!(refused, (404, "no such workspace".to_owned()));
     let longest = json!({"query": "q".repeat(4_096), "limit": 50});
     office.admin.manage("POST", &path, longest).await;
 }

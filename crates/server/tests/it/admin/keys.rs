@@ -46,7 +46,7 @@ async fn a_key_is_rotated_with_two_alive_and_the_old_one_ends_at_the_next_reques
     assert_eq!(status_of(&office.admin).await, 401);
     assert_eq!(office.admin.admin("GET", &office.account(""), Value::Null).await.status, 401);
     assert_eq!(fresh.search_texts("keys").await, ["both keys work"]);
-    assert_eq!(fresh.refusal("DELETE", &old, Value::Null).await, (404, "there is no such key".to_owned()));
+    assert_eq!(fresh.refusal("DELETE", &old, Value::Null).await, (404, "no such key".to_owned()));
     let listed = fresh.manage("GET", &office.project("/keys"), Value::Null).await;
     assert_eq!(listed["keys"][0]["revoked_at"], "2027-01-15T08:00:00Z");
 }
@@ -90,7 +90,7 @@ async fn a_head_makes_lists_and_revokes_keys_of_its_own_people_only() {
     let made = head.manage("POST", &keys, body(&seller)).await;
     head.manage("DELETE", &format!("/keys/{}", made["key_id"].as_str().expect("an id")), Value::Null).await;
     let refused = head.refusal("POST", &keys, body(&boss)).await;
-    assert_eq!(refused, (403, "a head may not make keys for admins".to_owned()));
+    assert_eq!(refused, (403, "a head may not create keys for admins".to_owned()));
     assert_eq!(head.refusal("POST", &keys, body(&helper)).await.0, 404);
     assert_eq!(head.refusal("DELETE", &format!("/keys/{}", office.admin_key), Value::Null).await.0, 404);
 }

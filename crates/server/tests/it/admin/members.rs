@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Office, id_of, pluck, status_of};
 
-const BEYOND: &str = "a head may run members of its own department and below, and make no admins";
+const BEYOND: &str = "a head may manage only members of its own department and below, and may not create admins";
 
 #[tokio::test]
 async fn a_member_is_made_shown_changed_and_listed_by_name() {
@@ -75,7 +75,7 @@ async fn a_head_without_a_department_runs_nobody() {
     let listed = head.manage("GET", &office.account("/members"), Value::Null).await;
     assert_eq!(listed, json!({"members": []}));
     let refused = head.refusal("GET", &office.account(&format!("/members/{own}")), Value::Null).await;
-    assert_eq!(refused, (404, "there is no such member".to_owned()));
+    assert_eq!(refused, (404, "no such member".to_owned()));
 }
 
 #[tokio::test]
@@ -102,7 +102,10 @@ async fn who_leaves_hands_records_and_drafts_to_the_heir_and_its_keys_end() {
     leaving.call("forget", json!({"memory_id": id_of(forgotten.structured())})).await.structured();
     let path = office.account(&format!("/members/{leaver}"));
     let refused = office.admin.refusal("DELETE", &path, Value::Null).await;
-    assert_eq!(refused, (409, "the member has 3 record(s); name in hand_over_to who gets them".to_owned()));
+    assert_eq!(
+        refused,
+        (409, "the member has 3 record(s); set hand_over_to to the member who takes them over".to_owned())
+    );
     assert_eq!(status_of(&leaving).await, 200, "nothing has happened yet");
     let itself = office.admin.refusal("DELETE", &path, json!({"hand_over_to": leaver})).await;
     assert_eq!(itself, (400, "hand_over_to must name another member".to_owned()));

@@ -1,4 +1,4 @@
-//! Records: listed, forgotten, restored, removed for good.
+//! Records: listed, forgotten, restored, purged.
 
 use mnemon_core::{PlanLimits, PlanName, PlanTable, Role, Subscription};
 use mnemon_testkit::{MemberSpec, TestServer, TestServerOptions};
@@ -93,7 +93,7 @@ async fn a_forgotten_record_is_restored_with_everything_it_had() {
     let refused = admin.refusal("POST", &restore, Value::Null).await;
     assert_eq!(refused, (409, "the record is not forgotten".to_owned()));
     assert_eq!(admin.manage("DELETE", &forget, Value::Null).await, json!({"forgotten": true}));
-    assert_eq!(admin.refusal("DELETE", &forget, Value::Null).await, (404, "there is no such record".to_owned()));
+    assert_eq!(admin.refusal("DELETE", &forget, Value::Null).await, (404, "no such record".to_owned()));
     assert!(admin.search("dead").await.is_empty());
     let restored = admin.manage("POST", &restore, Value::Null).await;
     assert_eq!((&restored["content"], restored.get("forgotten_at")), (&json!("back from the dead"), None));
@@ -128,7 +128,7 @@ async fn a_record_is_not_restored_into_a_full_project_nor_into_a_workspace_that_
     let free = Subscription { plan: Some(PlanName::Free), ..Subscription::default() };
     let organization = server.organization_on(free).await;
     let admin = server.member(&organization, MemberSpec { role: Role::Admin, ..MemberSpec::default() }).await;
-    let text = "the record was forgotten more than 30 days ago, its workspace is gone, or the project is full";
+    let text = "can't restore the record: it was forgotten more than 30 days ago, its workspace was deleted, or the project is full";
     let first = id_of(&admin.remember("first in the room").await);
     admin.call("forget", json!({"memory_id": first})).await.structured();
     let second = id_of(&admin.remember("second in the room").await);

@@ -94,7 +94,10 @@ async fn what_changes_between_looking_and_accepting_is_refused() {
     world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
     let body = json!({"tools": [{"name": "echo", "hash": hash}]});
     let refused = world.admin.refusal("POST", &world.path("/host/accept"), body).await;
-    assert_eq!(refused, (409, "tool 'echo' has changed since you looked; look again before you accept it".to_owned()));
+    assert_eq!(
+        refused,
+        (409, "tool 'echo' has changed since you reviewed it; review it again before accepting it".to_owned())
+    );
     let unknown = world.admin.refusal("POST", &world.path("/host/accept"), json!({"tools": ["never"]})).await;
     assert_eq!(unknown, (400, "'host' has no tool 'never'".to_owned()));
     assert_eq!(listed(&world.member).await, Vec::<String>::new());

@@ -27,7 +27,7 @@ async fn an_integration_is_made_shown_listed_changed_and_removed() {
     assert_eq!(gone, json!({"deleted": true}));
     for (method, rest) in [("GET", "/host"), ("DELETE", "/host"), ("POST", "/host/test"), ("POST", "/host/accept")] {
         let refused = world.admin.refusal(method, &world.path(rest), Value::Null).await;
-        assert_eq!(refused, (404, "there is no such integration".to_owned()), "{method} {rest}");
+        assert_eq!(refused, (404, "no such integration".to_owned()), "{method} {rest}");
     }
 }
 
@@ -41,7 +41,7 @@ async fn a_test_says_what_works_and_what_does_not() {
     let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
     assert_eq!((&tested["works"], &tested["problem"]), (&json!(false), &json!("'host' did not answer within 1 s")));
     let nobody = world.put("away", json!({"url": "http://127.0.0.1:9/mcp"})).await;
-    assert_eq!(nobody["problem"], "'away' can't be reached; try again later, or let an admin check its address");
+    assert_eq!(nobody["problem"], "'away' is unreachable; try again later, or ask an admin to check its address");
 }
 
 #[tokio::test]
@@ -51,11 +51,19 @@ async fn bad_input_is_refused_with_words() {
     let long = "x".repeat(129);
     for (name, body, text) in [
         ("host", json!({}), "one of preset, url and command is required"),
-        ("host", json!({"url": url, "command": "x"}), "give one of preset, url and command, not two"),
+        ("host", json!({"url": url, "command": "x"}), "give only one of preset, url and command"),
         ("host", json!({"preset": "gitlab"}), "preset must be one of github"),
         ("host", json!({"command": "rm"}), "the operator has not configured this command (gateway.commands)"),
-        ("host", json!({"url": url, "title": ""}), "title must be 1 to 128 characters without control characters"),
-        ("host", json!({"url": url, "title": long}), "title must be 1 to 128 characters without control characters"),
+        (
+            "host",
+            json!({"url": url, "title": ""}),
+            "title must be 1 to 128 characters long, without control characters",
+        ),
+        (
+            "host",
+            json!({"url": url, "title": long}),
+            "title must be 1 to 128 characters long, without control characters",
+        ),
         ("host", json!({"url": url, "bearer": " "}), "bearer must not be empty"),
         (
             "host",
@@ -76,16 +84,16 @@ async fn bad_input_is_refused_with_words() {
     {
         let (status, text) =
             world.admin.refusal("PUT", &world.path("/host"), json!({"url": url, "headers": headers})).await;
-        assert!(status == 400 && text.starts_with("headers must have names"), "{headers}: {text}");
+        assert!(status == 400 && text.starts_with("header names must be valid"), "{headers}: {text}");
     }
     for name in ["Host", "2a", "a_readonly", "a%20b", &"a".repeat(33)] {
         let (status, text) = world.admin.refusal("PUT", &world.path(&format!("/{name}")), json!({"url": url})).await;
-        assert!(status == 400 && text.starts_with("name must be 1 to 32 small letters"), "{name}: {text}");
+        assert!(status == 400 && text.starts_with("name must be 1 to 32 lowercase letters"), "{name}: {text}");
     }
     let (status, text) = world.admin.refusal("PUT", &world.path("/host"), json!({"url": url, "alow": []})).await;
     assert!(status == 400 && text.contains("unknown field `alow`"), "{text}");
     let (status, text) = world.admin.refusal("PUT", &world.path("/host"), json!({"url": url, "allow": ["a b"]})).await;
-    assert!(status == 400 && text.starts_with("allow must hold names of tools"), "{text}");
+    assert!(status == 400 && text.starts_with("allow must list tool names"), "{text}");
     let listed = world.admin.manage("GET", &world.path(""), Value::Null).await;
     assert_eq!(listed["integrations"], json!([]), "nothing was made");
     assert!(world.upstream.recorded().is_empty());
@@ -107,9 +115,9 @@ async fn credentials_are_taken_up_to_their_limits() {
     };
     world.put("long", long(2_048)).await;
     let refused = world.admin.refusal("PUT", &world.path("/long"), long(2_049)).await;
-    assert_eq!(refused, (400, "url must be a web address of at most 2048 bytes".to_owned()));
+    assert_eq!(refused, (400, "url must be a URL of at most 2048 bytes".to_owned()));
     let refused = world.admin.refusal("PUT", &world.path("/host"), body(17, 10)).await;
-    assert_eq!(refused, (400, "there are 17 headers; the limit is 16".to_owned()));
+    assert_eq!(refused, (400, "17 headers given; the limit is 16".to_owned()));
     let refused = world.admin.refusal("PUT", &world.path("/host"), body(1, 8_193)).await;
     assert_eq!(refused.1, "the value of X-0 must be 1 to 8192 visible ASCII characters");
 }
@@ -125,7 +133,7 @@ async fn a_command_runs_only_where_the_operator_named_it_and_gets_no_secret_of_o
     with_commands.integrations.commands.insert("none".to_owned(), vec!["/no/such/program".to_owned()]);
     let world = World::with(with_commands, TestUpstream::start().await).await;
     let ended = world.put("show", json!({"command": "show"})).await;
-    assert_eq!(ended["problem"], "'show' ended before it answered; the operator has to check its command");
+    assert_eq!(ended["problem"], "'show' exited before it answered; the operator must check its command");
     let environment = std::fs::read_to_string(&file).expect("the command ran");
     assert!(environment.contains("PATH="), "{environment}");
     let names = environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
@@ -136,7 +144,7 @@ async fn a_command_runs_only_where_the_operator_named_it_and_gets_no_secret_of_o
     let problem = absent["problem"].as_str().expect("a problem");
     assert!(problem.starts_with("'none' can't be started: /no/such/program: No such file"), "{problem}");
     let refused = world.admin.refusal("PUT", &world.path("/show"), json!({"command": "show", "bearer": "x"})).await;
-    assert_eq!(refused.1, "a command has no credential here; the operator gives it one in its configuration");
+    assert_eq!(refused.1, "a command takes no credential here; the operator sets it in the configuration");
 }
 
 #[tokio::test]
@@ -155,7 +163,7 @@ async fn a_command_that_hangs_or_talks_without_end_is_ended() {
         ("deaf", "'deaf' did not answer within 1 s"),
         (
             "flood",
-            "'flood' answered with something that is not MCP (it talks without end and answers nothing); an admin has to check its address",
+            "'flood' sent an answer that is not valid MCP (it keeps sending messages without answering); an admin must check its address",
         ),
     ] {
         let tested = world.put(name, json!({"command": name})).await;

@@ -37,8 +37,8 @@ async fn every_revision_is_spoken() {
 async fn a_revision_that_nobody_knows_is_said_to_be_unknown() {
     let world = World::with(options(), TestUpstream::start_speaking(Speaks::Legacy("1999-01-01")).await).await;
     let added = world.put("host", json!({"url": world.upstream.url, "allow": ["echo"]})).await;
-    let problem = "'host' answered with something that is not MCP (it speaks no revision of the protocol that is known here); \
-                   an admin has to check its address";
+    let problem = "'host' sent an answer that is not valid MCP (it speaks no protocol revision that is supported here); \
+                   an admin must check its address";
     assert_eq!(added["problem"], problem);
 }
 
@@ -71,7 +71,7 @@ async fn one_session_serves_many_calls_and_is_renewed_when_it_is_forgotten() {
     world.upstream.on_call(Trick::Forget);
     let reason = world.member.reason("host_readonly.echo", json!({})).await;
     assert_eq!(reason, "Error executing tool host_readonly.echo: 'host' refused the call: no session (code -32000)");
-    assert_eq!(greetings(), 4, "greeted once more, and not for ever");
+    assert_eq!(greetings(), 4, "initialized once more, and not forever");
 }
 
 #[tokio::test]

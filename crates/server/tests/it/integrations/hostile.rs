@@ -27,26 +27,23 @@ async fn check(world: &World, trick: Trick, expected: &str) {
 async fn every_trick_has_one_named_error_in_time() {
     let world = World::make_with(super::impatient()).await;
     let not_mcp =
-        |what: &str| format!("answered with something that is not MCP ({what}); an admin has to check its address");
-    let too_large = "answered with more than 1048576 bytes, which is the most that is passed on; ask it for less";
+        |what: &str| format!("sent an answer that is not valid MCP ({what}); an admin must check its address");
+    let too_large = "answered with more than 1048576 bytes, the limit; ask for less";
     for (trick, expected) in [
         (Trick::Hang, "did not answer within 1 s"),
         (Trick::Drip, "did not answer within 1 s"),
         (Trick::Flood, too_large),
         (Trick::FloodEvents, too_large),
-        (Trick::Reset, "broke off its answer; try again"),
-        (Trick::LongLength, "broke off its answer; try again"),
+        (Trick::Reset, "closed the connection before its answer was complete; try again"),
+        (Trick::LongLength, "closed the connection before its answer was complete; try again"),
         (Trick::ShortLength, &not_mcp("it is not JSON-RPC")),
         (Trick::OtherId, &not_mcp("it answered another request")),
         (Trick::Garbage, &not_mcp("it is not JSON-RPC")),
         (Trick::Status(500), "failed with HTTP 500; try again later"),
         (Trick::Status(429), "failed with HTTP 429; try again later"),
-        (
-            Trick::Status(403),
-            "did not accept its credential (HTTP 403); an admin has to give the integration a new one",
-        ),
+        (Trick::Status(403), "rejected its credential (HTTP 403); an admin must give the integration a new one"),
         (Trick::Refuse, "refused the call: not like that (code -32602)"),
-        (Trick::AskBack, "asked for more input, which can't be given through the gateway"),
+        (Trick::AskBack, "asked for more input, which the gateway can't provide"),
     ] {
         check(&world, trick, expected).await;
     }
@@ -59,7 +56,7 @@ async fn an_answer_is_passed_on_up_to_its_limit_and_not_past_it() {
     let answer = world.member.call("host_readonly.echo", json!({})).await;
     assert!(!answer.is_error());
     assert_eq!(answer.text().len(), (1 << 20) - r#"{"content":[{"type":"text","text":""}]}"#.len());
-    let too_large = "answered with more than 1048576 bytes, which is the most that is passed on; ask it for less";
+    let too_large = "answered with more than 1048576 bytes, the limit; ask for less";
     check(&world, Trick::Large((1 << 20) + 1), too_large).await;
     check(&world, Trick::Large(4 << 20), too_large).await;
 }
@@ -69,7 +66,7 @@ async fn a_redirect_is_not_followed_wherever_it_leads() {
     let world = World::make_with(super::impatient()).await;
     let private = TestUpstream::start().await;
     for to in [private.url.as_str(), "http://169.254.169.254/latest/meta-data", "https://example.com/mcp"] {
-        let expected = "answered with a redirect, and none is followed; an admin has to give the address it leads to";
+        let expected = "answered with a redirect, which is not followed; an admin must set the final address";
         check(&world, Trick::Redirect(to.to_owned()), expected).await;
     }
     assert!(private.recorded().is_empty());
@@ -99,10 +96,7 @@ async fn addresses_that_are_not_public_are_refused_unless_the_operator_allows_th
     // A name that leads inside is found out when it is called.
     let named = world.admin.manage("PUT", &world.path("/host"), json!({"url": "https://localhost/mcp"})).await;
     let problem = named["problem"].as_str().expect("a problem");
-    assert!(
-        problem.starts_with("'host' may not be reached: 'localhost' does not lie in the public internet"),
-        "{problem}"
-    );
+    assert!(problem.starts_with("'host' may not be called: 'localhost' is not on the public internet"), "{problem}");
     assert!(world.upstream.recorded().is_empty());
 }
 
@@ -117,7 +111,7 @@ async fn the_breaker_opens_after_five_failures_and_tries_again_after_thirty_seco
     assert_eq!(world.upstream.calls(), 5);
     let resting = world.member.call("host_readonly.echo", json!({})).await;
     let text =
-        "Error executing tool host_readonly.echo: 'host' failed 5 times in a row and is left alone; try again in 30 s";
+        "Error executing tool host_readonly.echo: 'host' failed 5 times in a row and is paused; try again in 30 s";
     assert_eq!(resting.text(), text);
     assert_eq!(resting.result["_meta"]["retry_after_seconds"], 30);
     assert_eq!(world.upstream.calls(), 5, "nobody bothers it");
@@ -159,8 +153,8 @@ async fn a_project_has_eight_calls_at_once_and_others_are_not_touched() {
         tokio::task::yield_now().await;
     }
     let ninth = failure(&world.member, "host_readonly.echo", json!({})).await;
-    let text = "Error executing tool host_readonly.echo: 'host' can't be called: 8 calls of this project are running, the most \
-                at once; try again when one has ended";
+    let text = "Error executing tool host_readonly.echo: 'host' can't be called: this project already \
+                has 8 calls running, the limit; try again when one has finished";
     assert_eq!(ninth, text);
     assert!(!other.member.call("host_readonly.echo", json!({})).await.is_error());
     assert_eq!(world.member.remember("memory goes on").await["status"], "unverified");
@@ -196,7 +190,7 @@ async fn a_flood_of_tools_is_refused_and_the_list_stays() {
     world.grow_old();
     assert_eq!(listed(&world.member).await, ["host_readonly.echo"]);
     let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
-    assert_eq!(tested["problem"], "'host' offers more than 512 tools, the most that are taken in");
+    assert_eq!(tested["problem"], "'host' offers more than 512 tools, the limit");
     world.upstream.set_tools(many(512));
     let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;
     assert_eq!(
@@ -211,8 +205,7 @@ async fn a_flood_of_tools_is_refused_and_the_list_stays() {
 async fn a_list_of_too_many_pages_is_refused_in_its_own_words() {
     let world = World::make().await;
     world.upstream.set_tools_per_page(1);
-    for (pages, problem) in
-        [(33, json!("'host' lists its tools on more than 32 pages, the most that are read")), (32, Value::Null)]
+    for (pages, problem) in [(33, json!("'host' lists its tools on more than 32 pages, the limit")), (32, Value::Null)]
     {
         world.upstream.set_tools((0..pages).map(|number| read_tool(&format!("t{number}"))).collect());
         let tested = world.admin.manage("POST", &world.path("/host/test"), Value::Null).await;

@@ -14,7 +14,7 @@ async fn answers(caller: &Caller, server: &str) -> Vec<String> {
         json!({"name": "gateway_call", "arguments": {"server": server, "tool": "echo"}}),
         json!({"name": "gateway_call", "arguments": {"server": server, "tool": "never"}}),
     ] {
-        // The name stands in the answer, as it was sent; apart from that nothing may differ.
+        // The answer contains the name as sent; apart from that nothing may differ.
         answers.push(caller.request("tools/call", params).await.text.replace(server, "NAME"));
     }
     answers

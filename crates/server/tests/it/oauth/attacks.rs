@@ -125,10 +125,7 @@ async fn check_page(scene: &Scene, name: &str, request: &Pairs, expected: &Outco
         }
         Shown => {
             assert_eq!((answer.status, answer.header("location")), (400, ""), "{name}: {}", answer.text);
-            assert!(
-                answer.text.contains("This connection can&#39;t be made") || answer.text.contains("can't be made"),
-                "{name}"
-            );
+            assert!(answer.text.contains("Can't connect"), "{name}");
             assert!(!answer.text.contains("name=\"key\""), "{name}: nobody is asked for a key");
         }
         Returned(error) => {
@@ -415,7 +412,7 @@ async fn giving_back_what_is_not_yours_changes_nothing() {
     for token in ["nonsense", "mno_0000000000000000000000000000000000000000000000000", scene.person.key.as_str()] {
         assert_eq!(browser.post_form("/revoke", &vec![field("token", token)]).await.status, 200, "as good as ended");
     }
-    assert_eq!([status_of(&caller).await, status_of(&scene.person).await], [200, 200], "keys are not given back here");
+    assert_eq!([status_of(&caller).await, status_of(&scene.person).await], [200, 200], "a key can't be revoked here");
     let hinted = vec![field("token", &caller.key), field("token_type_hint", "refresh_token")];
     assert_eq!(browser.post_form("/revoke", &hinted).await.status, 200);
     assert_eq!(status_of(&caller).await, 401);

@@ -85,7 +85,7 @@ async fn a_token_may_do_no_more_than_its_key() {
         scene.server.member(&scene.organization, MemberSpec { access: Access::Read, ..MemberSpec::default() }).await;
     let caller = scene.server.connect(&reader.key).await;
     let reason = caller.reason("remember", json!({"content": "x"})).await;
-    assert_eq!(reason, "Error executing tool remember: this key may only read");
+    assert_eq!(reason, "Error executing tool remember: this key is read-only");
 }
 
 /// A token is for the tools' door. At the doors of administration it is nobody's.

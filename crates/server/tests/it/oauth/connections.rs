@@ -39,7 +39,7 @@ async fn a_revoked_connection_is_refused_at_the_next_request_and_its_key_stays()
     assert_eq!(office.admin.manage("DELETE", &path, Value::Null).await, json!({"revoked": true}));
     assert_eq!([status_of(&one).await, status_of(&two).await, status_of(&office.admin).await], [401, 200, 200]);
     let refused = office.admin.refusal("DELETE", &path, Value::Null).await;
-    assert_eq!(refused, (404, "there is no such connection".to_owned()));
+    assert_eq!(refused, (404, "no such connection".to_owned()));
     let listed = office.get(&office.project("/connections")).await;
     assert_eq!(listed["connections"][0]["revoked_at"], "2027-01-15T08:00:00Z");
 }

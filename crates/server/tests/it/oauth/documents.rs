@@ -118,14 +118,14 @@ async fn a_document_is_asked_for_again_after_ten_minutes_and_never_before_five()
 #[tokio::test]
 async fn a_bad_document_is_refused_and_says_why() {
     let place = Place::make().await;
-    let mismatch = "its client_id is not its own address";
+    let mismatch = "its client_id is not its own URL";
     type Change = fn(&mut Value);
     let rows: [(&str, Change, &str); 10] = [
         ("/another-id", |d| d["client_id"] = json!("https://app.example/other"), mismatch),
         ("/slash", |d| d["client_id"] = json!(format!("{}/", d["client_id"].as_str().unwrap_or_default())), mismatch),
         ("/no-id", |d| d["client_id"] = Value::Null, "not a JSON object with client_id"),
-        ("/no-redirects", |d| d["redirect_uris"] = json!([]), "names no redirect URI"),
-        ("/http-redirect", |d| d["redirect_uris"] = json!(["http://app.example/cb"]), "names no redirect URI"),
+        ("/no-redirects", |d| d["redirect_uris"] = json!([]), "has no redirect URI"),
+        ("/http-redirect", |d| d["redirect_uris"] = json!(["http://app.example/cb"]), "has no redirect URI"),
         (
             "/text-redirects",
             |d| d["redirect_uris"] = json!("https://app.example/cb"),
@@ -134,7 +134,7 @@ async fn a_bad_document_is_refused_and_says_why() {
         (
             "/other-redirect",
             |d| d["redirect_uris"] = json!(["https://app.example/elsewhere"]),
-            "not one that this client has",
+            "not one this client has",
         ),
         ("/secret", |d| d["token_endpoint_auth_method"] = json!("client_secret_basic"), "only public clients"),
         ("/jwt", |d| d["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]), "only public clients"),
@@ -147,8 +147,8 @@ async fn a_bad_document_is_refused_and_says_why() {
         ("/missing", Page::Plain(404, "text/html", "no".to_owned()), "status 404"),
         ("/html", Page::Plain(200, "text/html", "<html>".to_owned()), "not a JSON object with client_id"),
         ("/empty", Page::Plain(204, "text/plain", String::new()), "status 204"),
-        ("/redirect", Page::Redirect(place.id("/client.json")), "redirect, and none is followed"),
-        ("/redirect-inside", Page::Redirect("http://127.0.0.1/".to_owned()), "redirect, and none is followed"),
+        ("/redirect", Page::Redirect(place.id("/client.json")), "redirect, which is not followed"),
+        ("/redirect-inside", Page::Redirect("http://127.0.0.1/".to_owned()), "redirect, which is not followed"),
         ("/huge", Page::Long { bytes: (64 << 10) + 1, is_told: true }, "larger than 65536 bytes"),
         ("/huge-untold", Page::Long { bytes: 50 << 20, is_told: false }, "larger than 65536 bytes"),
     ] {
@@ -202,7 +202,7 @@ async fn no_document_is_fetched_from_inside() {
         "https://[fd00::1]/x".to_owned(),
         "https://[fe80::1]/x".to_owned(),
     ] {
-        place.refused(&id, "does not lie in the public internet").await;
+        place.refused(&id, "is not on the public internet").await;
     }
     for id in [
         format!("https://0x7f.1:{port}/x"),
@@ -234,7 +234,7 @@ async fn a_name_that_changes_leads_nowhere() {
     assert_eq!(first.status, 400, "{}", first.text);
     for _ in 0..3 {
         place.scene.server.clock.advance(Duration::from_secs(61));
-        place.refused(&id, "does not lie in the public internet").await;
+        place.refused(&id, "is not on the public internet").await;
     }
     assert_eq!(place.web.connections(), 0);
 }

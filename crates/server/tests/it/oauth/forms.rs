@@ -1,4 +1,4 @@
-//! The seal on the form: only this browser, only this request, not for ever, and two windows do not undo each other.
+//! The seal on the form: only this browser, only this request, not forever, and two windows do not invalidate each other.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn a_form_of_another_browser_or_request_does_nothing() {
 
     let answer = scene.server.browser().post_form("/authorize", &good).await;
     assert_eq!(answer.status, 403, "a browser without the cookie");
-    assert!(answer.text.contains("did not come from this page in this browser"), "{}", answer.text);
+    assert!(answer.text.contains("was not sent from this page in this browser"), "{}", answer.text);
     assert_eq!(browser.post_form("/authorize", &theirs).await.status, 403, "another browser's form");
     for (name, value) in [
         ("state", "other"),
@@ -62,7 +62,7 @@ async fn a_form_is_taken_for_ten_minutes_and_then_asked_for_again() {
     scene.server.clock.advance(Duration::from_secs(1));
     let answer = browser.post_form("/authorize", &filled(&page, &scene.person.key)).await;
     assert_eq!(answer.status, 400);
-    assert!(answer.text.contains("This page was open for too long."), "{}", answer.text);
+    assert!(answer.text.contains("This page was open for too long, so nothing happened."), "{}", answer.text);
     assert_eq!(browser.post_form("/authorize", &filled(&answer, &scene.person.key)).await.status, 303);
 }
 

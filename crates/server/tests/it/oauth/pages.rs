@@ -15,8 +15,8 @@ async fn the_page_says_who_asks_where_it_returns_what_it_may_and_how_to_undo_it(
     for part in [
         "Connect <span class=\"client\">Chat</span>?",
         "<p class=\"host\">chat.example</p>",
-        "search, save and delete memories, and check whether they are fresh",
-        "the one project that your key belongs to",
+        "search, save and delete memories, and check their freshness",
+        "only in your key's project",
         "<strong>30 days</strong>",
         "mnemon connection revoke",
         "type=\"password\" autocomplete=\"off\"",
@@ -51,7 +51,7 @@ async fn what_a_client_calls_itself_is_text_and_nothing_else() {
     let body = json!({"redirect_uris": [CALLBACK]});
     let client = browser.post_json("/register", &body).await.json();
     let page = browser.get(&Flow::new(client["client_id"].as_str().expect("an id"), CALLBACK).path()).await;
-    assert!(page.text.contains("A program without a name"));
+    assert!(page.text.contains("An unnamed program"));
 }
 
 /// No script, no frame, no cache, no referrer; and no `form-action`, which would stop the redirect.
@@ -126,8 +126,8 @@ async fn a_wrong_key_is_said_clearly_and_the_form_stays() {
     let page = browser.get(&scene.flow.path()).await;
     let half = &scene.person.key[..30];
     for (pasted, text) in [
-        (half, "This key was not accepted."),
-        ("mno_0000000000000000000000000000000000000000000000000", "This key was not accepted."),
+        (half, "This key was rejected."),
+        ("mno_0000000000000000000000000000000000000000000000000", "This key was rejected."),
         ("", "Paste an API key first."),
     ] {
         let again = browser.post_form("/authorize", &filled(&page, pasted)).await;

@@ -195,7 +195,7 @@ async fn the_content_type_is_not_asked_about() {
     }
 }
 
-/// A request that is exactly so many bytes long.
+/// A request that is exactly this many bytes long.
 fn request_of(size_bytes: usize) -> String {
     let bare = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"filler": ""}}).to_string();
     let filled = "x".repeat(size_bytes - bare.len());
@@ -279,7 +279,7 @@ async fn other_paths_are_nothing_and_health_needs_no_key() {
         let answer = caller.send(method, path, &[], "").await;
         assert_eq!((answer.status, answer.json()), (status, body), "{method} {path}");
     };
-    let nothing = json!({"error": "not_found", "message": "there is nothing here; the MCP endpoint is POST /mcp"});
+    let nothing = json!({"error": "not_found", "message": "not found; the MCP endpoint is POST /mcp"});
     for path in ["/", "/mcp/", "/mcp/x", "/MCP", "/health", "/admin", "/..%2fmcp"] {
         check("POST", path, 404, nothing.clone()).await;
     }

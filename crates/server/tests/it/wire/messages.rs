@@ -134,7 +134,7 @@ async fn json_nests_sixty_four_deep_and_not_sixty_five() {
     let answer = caller.post(nested(65), &[]).await;
     assert_eq!(refusal(&answer), (400, -32700));
     let message = answer.json()["error"]["message"].to_string();
-    assert!(message.contains("the JSON nests deeper than 64 levels"), "{message}");
+    assert!(message.contains("the JSON is nested deeper than 64 levels"), "{message}");
     assert_eq!(server.log_position(&organization).await, 0);
     let answer = result(&caller.post(nested(64), &[]).await);
     assert_eq!(answer["structuredContent"]["ignored_arguments"], json!(["filler"]));
