@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource};
+pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 
 pub use crate::admin_arguments::{
     Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, Department,
@@ -37,6 +37,25 @@ pub enum Command {
     Forget(Forget),
     /// Connect an assistant to the service over stdio (MCP), and sync session histories.
     Agent(Agent),
+    #[command(flatten)]
+    Admin(AdminCommand),
+    /// Transfer all data from one storage to another: from a data directory to PostgreSQL, or back.
+    #[command(alias = "migrate")]
+    Transfer(Transfer),
+    /// Check or print the configuration.
+    Config(ConfigArguments),
+    /// Check the configuration, the storage, the service and the API key.
+    Doctor(Doctor),
+    /// Test the service's guarantees in a scratch store.
+    Selftest(Selftest),
+    /// Generate the reference pages, or check that they are up to date.
+    #[command(hide = true)]
+    Reference(Reference),
+}
+
+// The admin commands: each makes one request to the admin API. A doc comment here would replace the text of `--help`.
+#[derive(Debug, Subcommand)]
+pub enum AdminCommand {
     /// Manage accounts.
     Account(Account),
     /// Manage plans and subscriptions.
@@ -67,17 +86,6 @@ pub enum Command {
     Guard(Guard),
     /// Rewrite storage and reclaim free space (operator).
     Compact(Compact),
-    /// Move all data from one storage to another: from a data directory to PostgreSQL, or back.
-    Migrate(Migrate),
-    /// Check or print the configuration.
-    Config(ConfigArguments),
-    /// Check the configuration, the storage, the service and the API key.
-    Doctor(Doctor),
-    /// Test the service's guarantees in a scratch store.
-    Selftest(Selftest),
-    /// Generate the reference pages, or check that they are up to date.
-    #[command(hide = true)]
-    Reference(Reference),
 }
 
 /// Where settings come from.
@@ -207,7 +215,7 @@ pub struct Forget {
 }
 
 #[derive(Debug, Args)]
-pub struct Migrate {
+pub struct Transfer {
     /// Source storage: sqlite:DIRECTORY or postgres://…. Stop the service first.
     #[arg(long, value_name = "STORAGE")]
     pub from: String,

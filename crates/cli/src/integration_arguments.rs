@@ -17,6 +17,15 @@ pub struct Integration {
 
 #[derive(Debug, Subcommand)]
 pub enum IntegrationCommand {
+    #[command(flatten)]
+    OfProject(Box<ProjectIntegrationCommand>),
+    /// Re-encrypt every credential with the current encryption key (operator).
+    RotateKey,
+}
+
+// Commands about one project. A doc comment here would replace the text of `--help`.
+#[derive(Debug, Subcommand)]
+pub enum ProjectIntegrationCommand {
     /// Add and enable an integration, then test it.
     Add(IntegrationSource),
     /// Change an integration. Settings you leave out stay as they are; a new URL needs its credential again.
@@ -55,8 +64,6 @@ pub enum IntegrationCommand {
         /// Integration name.
         name: String,
     },
-    /// Re-encrypt every credential with the current encryption key (operator).
-    RotateKey,
 }
 
 /// Where an integration is and which of its tools may be offered.

@@ -30,27 +30,19 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.json);
-    if let Some(done) = commands::admin::run(&arguments.command, &printer) {
-        return finish(done, &printer);
-    }
     let outcome = match arguments.command {
         Command::Serve(serve) => commands::serve::run(&serve, &printer),
         Command::Remember(remember) => commands::remember::run(&remember, &printer),
         Command::Search(search) => commands::search::run(&search, &printer),
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
         Command::Agent(agent) => commands::agent::run(&agent, &printer),
-        Command::Migrate(migrate) => commands::migrate::run(&migrate, &printer),
+        Command::Transfer(transfer) => commands::transfer::run(&transfer, &printer),
         Command::Config(config) => commands::config::run(&config, &printer),
         Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),
         Command::Selftest(selftest) => commands::selftest::run(&selftest, &printer),
         Command::Reference(reference) => commands::reference::run(&reference, &printer),
-        // The verbs that run accounts were done above.
-        _ => Ok(ExitCode::SUCCESS),
+        Command::Admin(verb) => commands::admin::run(&verb, &printer),
     };
-    finish(outcome, &printer)
-}
-
-fn finish(outcome: anyhow::Result<ExitCode>, printer: &Printer) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         printer.error(&error);
         ExitCode::FAILURE

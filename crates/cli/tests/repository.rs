@@ -61,3 +61,45 @@ fn visit(folder: &Path, look: &mut impl FnMut(&Path)) {
         }
     }
 }
+
+/// A row of the map's table of rooms: where the room is, and which rooms it may use.
+fn rooms() -> Vec<(String, Vec<String>)> {
+    let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map is there");
+    let rows = map.lines().filter(|line| line.starts_with("| `") && line.contains("/src` |"));
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let mut used = quoted(cells[2]);
+        used.sort();
+        (quoted(cells[0])[0].trim_end_matches("/src").to_owned(), used)
+    })
+    .collect()
+}
+
+/// What a manifest uses of this repository; what only its tests use is left out.
+fn used_by(manifest: &str) -> Vec<String> {
+    let sections = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default();
+    let names = sections.lines().filter_map(|line| line.strip_prefix("mnemon-")?.split(['.', ' ', '=']).next());
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_room_uses_exactly_the_rooms_that_the_map_says() {
+    let rooms = rooms();
+    let told: Vec<&String> = rooms.iter().map(|(folder, _)| folder).collect();
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| format!("crates/{}", entry.unwrap().file_name().display()))
+        .filter(|folder| root().join(folder).join("Cargo.toml").exists())
+        .collect();
+    folders.extend(["bench".to_owned(), "tools/guard".to_owned()]);
+    for folder in &folders {
+        assert!(told.contains(&folder), "ARCHITECTURE.md does not name {folder}");
+    }
+    for (folder, told) in &rooms {
+        let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        assert_eq!(used_by(&manifest), *told, "{folder}: its manifest, and what ARCHITECTURE.md says it uses");
+    }
+}

@@ -159,24 +159,23 @@ impl Indexes {
     }
 
     /// Puts a record that was just saved into its index, if it is loaded. If not, there is nothing to do: the next search builds
-    /// it from the log.
-    pub(crate) async fn add_saved(
-        &self,
-        project: ProjectId,
-        name: &WorkspaceName,
-        saved: Saved<'_>,
-    ) -> Result<(), StoreError> {
+    /// it from the log. Nor does it matter to the save if the log can't be read now: the record is durable, and a search that
+    /// finds the index behind the log reads on by itself.
+    pub(crate) async fn add_saved(&self, project: ProjectId, name: &WorkspaceName, saved: Saved<'_>) {
         let key = (project, name.clone());
         let resident = self.held.lock().slots.get(&key).cloned();
-        let Some(slot) = resident.filter(|slot| slot.workspace == saved.workspace_no) else { return Ok(()) };
+        let Some(slot) = resident.filter(|slot| slot.workspace == saved.workspace_no) else { return };
         match slot.add_or_park(&saved) {
             Offered::Added => {
                 self.recount(&key, &slot);
                 self.snapshot_if_due(&key, &slot);
-                Ok(())
             }
-            Offered::Parked => Ok(()),
-            Offered::Refused => self.follow(&key, &slot, saved.seq).await.map(|_| ()),
+            Offered::Parked => {}
+            Offered::Refused => {
+                if let Err(error) = self.follow(&key, &slot, saved.seq).await {
+                    tracing::warn!(%error, "an index could not follow the log after a save; the next search tries again");
+                }
+            }
         }
     }
 

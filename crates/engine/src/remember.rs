@@ -3,10 +3,13 @@
 mod idempotency;
 
 use jiff::SignedDuration;
-use mnemon_core::{Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{
+    Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName,
+    WorkspaceNo,
+};
 use mnemon_guard::{Field, redact};
 use mnemon_recall::Embedding;
-use mnemon_store::{Idempotency, Insert, Inserted, Replay};
+use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError};
 
 use crate::freshness::Claim;
 use crate::indexes::Saved;
@@ -79,7 +82,7 @@ impl Engine {
         let (record, is_duplicate) = match self.store.insert(insert).await? {
             Inserted::New { seq, workspace_no } => {
                 let saved = Saved { seq, workspace_no, audience: new.audience, content: &new.content, embedding };
-                self.indexes.add_saved(ctx.project(), &new.workspace, saved).await?;
+                self.indexes.add_saved(ctx.project(), &new.workspace, saved).await;
                 self.usage.count(ctx, Counted::Save { bytes: new.content.len() });
                 (stored(ctx, new, seq, workspace_no), false)
             }
@@ -88,11 +91,22 @@ impl Engine {
             Inserted::KeyReused => return Err(CallError::IdempotencyKeyReused),
             Inserted::LimitReached => return Err(CallError::MemoryLimit),
         };
-        let judged = self.judge_record(ctx, &record).await?;
+        // From here on the record is durable: an error would make the caller save it again.
+        let judged = match self.judge_record(ctx, &record).await {
+            Ok(judged) => judged,
+            Err(error) => {
+                tracing::warn!(%error, "a saved record could not be held against others; its answer names no conflict");
+                let judged = judged_alone(ctx, &record);
+                return Ok(Remembered { record, judged, is_duplicate, redacted });
+            }
+        };
         let answer = Remembered { record, judged, is_duplicate, redacted };
         if let Some(key) = idempotency_key {
             let kept = KeptAnswer::of(&answer).to_json();
-            self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await?;
+            let saved = self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await;
+            if let Err(error) = saved {
+                tracing::warn!(%error, "an answer could not be kept; a repeated call works it out from the record");
+            }
         }
         Ok(answer)
     }
@@ -115,7 +129,7 @@ impl Engine {
         Ok(answer)
     }
 
-    async fn judge_record(&self, ctx: &CallContext, record: &Record) -> Result<Judged, CallError> {
+    async fn judge_record(&self, ctx: &CallContext, record: &Record) -> Result<Judged, StoreError> {
         let mut judged = self.judge(ctx, &[Claim::of_record(record)], None).await?;
         Ok(judged.pop().expect("one claim gives one judgement"))
     }
@@ -149,6 +163,13 @@ impl Engine {
         };
         Ok((record, embedding))
     }
+}
+
+/// What can be said of a record without reading anything else.
+fn judged_alone(ctx: &CallContext, record: &Record) -> Judged {
+    let is_stale = Status::is_stale(ctx.now, record.valid_until, None, &SourceState::default());
+    let status = if is_stale { Status::Stale } else { Status::Unverified };
+    Judged { status, rivals: Vec::new() }
 }
 
 fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>, CallError> {

@@ -157,13 +157,6 @@ impl Outgoing {
         Ok(self.client.request(method, url.clone()))
     }
 
-    /// The client itself, for a library that makes its own requests to this one URL: it checks names, follows no redirect and
-    /// uses no proxy. It can't check a literal address: hence the check here.
-    pub fn client_for(&self, url: &Url) -> Result<Client, OutgoingError> {
-        self.check(url)?;
-        Ok(self.client.clone())
-    }
-
     /// Sends, and refuses redirects. The deadline covers the wait for the answer's head; [`read`] has its own.
     pub async fn send(&self, request: RequestBuilder, deadline: Duration) -> Result<Response, OutgoingError> {
         let sent = tokio::time::timeout(deadline, request.send()).await.map_err(|_| too_slow(deadline))?;

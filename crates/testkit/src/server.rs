@@ -200,6 +200,19 @@ impl TestServer {
         self.database.as_deref()
     }
 
+    /// Changes the stored data behind the service's back, to test what it does when its storage fails.
+    pub fn tamper(&self, statements: &str) {
+        match &self.database {
+            Some(database) => {
+                database.sql(statements).expect("the statements work");
+            }
+            None => {
+                let file = rusqlite::Connection::open(self.data.path().join("mnemon.db")).expect("the file opens");
+                file.execute_batch(statements).expect("the statements work");
+            }
+        }
+    }
+
     /// The directory of the data files, after everything was written.
     pub fn data_dir(&self) -> PathBuf {
         match &self.database {

@@ -119,7 +119,7 @@ impl Upload<'_, '_> {
             if let Sent::Elsewhere(stand) = self.send(unsent, place).await? {
                 return self.go_on(held, cursor, stand);
             }
-            self.note(held, &end, began.elapsed(), !unsent.is_empty())?;
+            self.note(held, &end, !unsent.is_empty())?;
             self.round.pace(began.elapsed(), unsent.len()).await;
             cursor = end;
         }
@@ -127,7 +127,7 @@ impl Upload<'_, '_> {
             // The transcript has ended, but the service has more.
             Some(known) if known.bytes != cursor.sent || known.chain != cursor.chain() => self.begin_anew(held).await,
             Some(_) => {
-                self.note(held, &cursor, std::time::Duration::ZERO, false)?;
+                self.note(held, &cursor, false)?;
                 Ok(Passed::Done(None))
             }
             None => Ok(Passed::Done(None)),
@@ -185,7 +185,7 @@ impl Upload<'_, '_> {
         }
     }
 
-    fn note(&self, held: &mut Held, end: &Cursor, _: std::time::Duration, has_sent: bool) -> Result<(), Halt> {
+    fn note(&self, held: &mut Held, end: &Cursor, has_sent: bool) -> Result<(), Halt> {
         held.state.cursor = end.clone();
         held.state.tail = tail_hash(self.session, end.raw_offset)?.unwrap_or_default();
         held.state.seen = (self.session.len, self.session.modified);

@@ -11,30 +11,29 @@ use std::process::ExitCode;
 use serde_json::{Map, Value};
 
 use crate::admin_client::{AdminClient, encode};
-use crate::arguments::Command;
+use crate::arguments::AdminCommand;
 use crate::printer::Printer;
 
-/// Runs an admin command; `None` if the command is not one.
-pub fn run(command: &Command, printer: &Printer) -> Option<anyhow::Result<ExitCode>> {
-    let done = match command {
-        Command::Account(arguments) => accounts::account(arguments, printer),
-        Command::Plan(arguments) => accounts::plan(arguments, printer),
-        Command::Audit(arguments) => accounts::audit(arguments, printer),
-        Command::Guard(arguments) => accounts::guard(arguments, printer),
-        Command::Department(arguments) => people::department(arguments, printer),
-        Command::Member(arguments) => people::member(arguments, printer),
-        Command::Key(arguments) => people::key(arguments, printer),
-        Command::Connection(arguments) => people::connection(arguments, printer),
-        Command::Project(arguments) => projects::project(arguments, printer),
-        Command::Integration(arguments) => integrations::integration(arguments, printer),
-        Command::Workspace(arguments) => projects::workspace(arguments, printer),
-        Command::Usage(arguments) => projects::usage(arguments, printer),
-        Command::Record(arguments) => records::record(arguments, printer),
-        Command::Session(arguments) => records::session(arguments, printer),
-        Command::Compact(arguments) => records::compact(arguments, printer),
-        _ => return None,
-    };
-    Some(done.map(|()| ExitCode::SUCCESS))
+/// Runs an admin command.
+pub fn run(command: &AdminCommand, printer: &Printer) -> anyhow::Result<ExitCode> {
+    match command {
+        AdminCommand::Account(arguments) => accounts::account(arguments, printer),
+        AdminCommand::Plan(arguments) => accounts::plan(arguments, printer),
+        AdminCommand::Audit(arguments) => accounts::audit(arguments, printer),
+        AdminCommand::Guard(arguments) => accounts::guard(arguments, printer),
+        AdminCommand::Department(arguments) => people::department(arguments, printer),
+        AdminCommand::Member(arguments) => people::member(arguments, printer),
+        AdminCommand::Key(arguments) => people::key(arguments, printer),
+        AdminCommand::Connection(arguments) => people::connection(arguments, printer),
+        AdminCommand::Project(arguments) => projects::project(arguments, printer),
+        AdminCommand::Integration(arguments) => integrations::integration(arguments, printer),
+        AdminCommand::Workspace(arguments) => projects::workspace(arguments, printer),
+        AdminCommand::Usage(arguments) => projects::usage(arguments, printer),
+        AdminCommand::Record(arguments) => records::record(arguments, printer),
+        AdminCommand::Session(arguments) => records::session(arguments, printer),
+        AdminCommand::Compact(arguments) => records::compact(arguments, printer),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The members of a body that were given.

@@ -67,13 +67,13 @@ fn everything_moves_to_postgresql_and_the_same_key_finds_it_there() {
     let key = first.key();
     let saved = place.run(&["remember", "the boiler is in the cellar", "--url", &first.url, "--key", &key]);
     assert_eq!(saved.code, 0, "{saved:?}");
-    let busy = place.run(&["migrate", "--from", "sqlite:data", "--to", &database.url]);
+    let busy = place.run(&["transfer", "--from", "sqlite:data", "--to", &database.url]);
     assert_eq!(busy.code, 1);
     assert!(busy.err.contains("another mnemon is using this data directory"), "{}", busy.err);
     first.stop();
-    let moved = place.run(&["migrate", "--from", "sqlite:data", "--to", &database.url]);
+    let moved = place.run(&["transfer", "--from", "sqlite:data", "--to", &database.url]);
     assert_eq!((moved.code, moved.err.as_str()), (0, ""), "{}", moved.out);
-    assert!(moved.out.contains("Moved 1 accounts with 1 projects."), "{}", moved.out);
+    assert!(moved.out.contains("Transferred 1 accounts with 1 projects."), "{}", moved.out);
     assert!(moved.out.contains("row counts and hashes of every table agree"), "{}", moved.out);
 
     let second = place.serve(&["--database", &database.url]);
@@ -83,6 +83,7 @@ fn everything_moves_to_postgresql_and_the_same_key_finds_it_there() {
     assert_eq!(more.code, 0, "{more:?}");
     second.stop();
     std::fs::remove_dir_all(place.data_dir()).expect("nobody uses it");
+    // The verb's first name still works.
     let back = place.run(&["--json", "migrate", "--from", &database.url, "--to", "sqlite:data"]);
     assert_eq!(back.json()["accounts"], 1, "{back:?}");
     let third = place.serve(&[]);
@@ -93,9 +94,9 @@ fn everything_moves_to_postgresql_and_the_same_key_finds_it_there() {
 #[test]
 fn a_move_from_or_to_nowhere_says_how_storages_are_named() {
     let place = Place::new();
-    let wrong = place.run(&["migrate", "--from", "data", "--to", "postgres://me@127.0.0.1:1/db"]);
+    let wrong = place.run(&["transfer", "--from", "data", "--to", "postgres://me@127.0.0.1:1/db"]);
     assert_eq!(wrong.code, 1);
     assert!(wrong.err.contains("--from: a storage is given as sqlite:DIRECTORY"), "{}", wrong.err);
-    let absent = place.run(&["migrate", "--from", "sqlite:absent", "--to", "postgres://me@127.0.0.1:1/db"]);
+    let absent = place.run(&["transfer", "--from", "sqlite:absent", "--to", "postgres://me@127.0.0.1:1/db"]);
     assert!(absent.err.contains("there is no mnemon.db in absent"), "{}", absent.err);
 }

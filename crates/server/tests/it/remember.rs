@@ -19,6 +19,27 @@ fn members(record: &Value) -> Vec<&str> {
     record.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
+/// Its rivals can't be read after the save, because a table that only reading them needs is gone. The caller must not be told
+/// that nothing was saved: it would save again.
+#[tokio::test]
+async fn a_durable_save_is_no_error_when_its_rivals_cannot_be_read() {
+    let server = TestServer::start().await;
+    let caller = server.first_caller().await;
+    let rival = json!({"content": "the boiler is in the cellar", "fact_key": "boiler", "source_id": "plan", "source_hash": "h1"});
+    caller.call("remember", rival).await.structured();
+    server.tamper("ALTER TABLE source RENAME TO source_away");
+    let call = json!({"content": "the boiler is in the attic", "fact_key": "boiler"});
+    let saved = caller.call_with("remember", call.clone(), &[("x-idempotency-key", "once")]).await;
+    assert!(!saved.is_error(), "{}", saved.result);
+    let id = saved.structured()["id"].clone();
+    assert_eq!(saved.structured()["status"], "unverified");
+    server.tamper("ALTER TABLE source_away RENAME TO source");
+    let again = caller.call_with("remember", call, &[("x-idempotency-key", "once")]).await;
+    assert_eq!(again.structured()["id"], id, "nothing is saved twice");
+    assert_eq!(again.structured()["status"], "conflict", "what was not known is worked out");
+    assert_eq!(caller.search("attic").await.len(), 1);
+}
+
 #[tokio::test]
 async fn content_alone_is_enough_and_the_rest_has_defaults() {
     let (server, _) = server_and_caller().await;

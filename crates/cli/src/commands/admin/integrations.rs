@@ -6,22 +6,34 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
 use super::{AdminClient, client, encode, show_list, show_one};
-use crate::arguments::{Integration, IntegrationCommand, IntegrationSource};
+use crate::arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 use crate::printer::Printer;
 
 pub fn integration(arguments: &Integration, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
-    if let IntegrationCommand::RotateKey = &arguments.command {
-        show_one(printer, &client.post("/integrations/rotate-key", json!({}))?);
-        return Ok(());
-    }
-    let project = client.project(arguments.project.as_ref())?;
-    let all = format!("/projects/{project}/integrations");
-    let one = |name: &str| format!("{all}/{}", encode(name));
     match &arguments.command {
-        IntegrationCommand::Add(source) => {
+        IntegrationCommand::RotateKey => {
+            show_one(printer, &client.post("/integrations/rotate-key", json!({}))?);
+            Ok(())
+        }
+        IntegrationCommand::OfProject(command) => {
+            let project = client.project(arguments.project.as_ref())?;
+            of_project(&client, command, &format!("/projects/{project}/integrations"), printer)
+        }
+    }
+}
+
+fn of_project(
+    client: &AdminClient,
+    command: &ProjectIntegrationCommand,
+    all: &str,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let one = |name: &str| format!("{all}/{}", encode(name));
+    match command {
+        ProjectIntegrationCommand::Add(source) => {
             let name = source.name.as_ref().or(source.preset.as_ref()).context("give the integration a name")?;
-            if client.get(&all)?["integrations"]
+            if client.get(all)?["integrations"]
                 .as_array()
                 .is_some_and(|rows| rows.iter().any(|row| row["name"] == *name))
             {
@@ -29,31 +41,30 @@ pub fn integration(arguments: &Integration, printer: &Printer) -> anyhow::Result
             }
             show_tested(printer, name, &client.put(&one(name), body(source)?)?)
         }
-        IntegrationCommand::Change(source) => {
+        ProjectIntegrationCommand::Change(source) => {
             let name = source.name.as_ref().context("name the integration to change")?;
             client.get(&one(name))?;
             show_tested(printer, name, &client.put(&one(name), body(source)?)?)
         }
-        IntegrationCommand::List => {
+        ProjectIntegrationCommand::List => {
             let columns = ["name", "title", "url", "command", "enabled", "offered", "waiting", "has_credential"];
-            show_list(printer, &client.get(&all)?, "integrations", &columns);
+            show_list(printer, &client.get(all)?, "integrations", &columns);
             Ok(())
         }
-        IntegrationCommand::Test { name } => {
+        ProjectIntegrationCommand::Test { name } => {
             show_tested(printer, name, &client.post(&format!("{}/test", one(name)), json!({}))?)
         }
-        IntegrationCommand::Tools { name } => {
+        ProjectIntegrationCommand::Tools { name } => {
             show_list(printer, &client.get(&one(name))?, "tools", &["name", "state", "title", "description"]);
             Ok(())
         }
-        IntegrationCommand::Accept { name, tools } => accept(&client, printer, &one(name), tools),
-        IntegrationCommand::Enable { name } => switch(&client, printer, &one(name), true),
-        IntegrationCommand::Disable { name } => switch(&client, printer, &one(name), false),
-        IntegrationCommand::Remove { name } => {
+        ProjectIntegrationCommand::Accept { name, tools } => accept(client, printer, &one(name), tools),
+        ProjectIntegrationCommand::Enable { name } => switch(client, printer, &one(name), true),
+        ProjectIntegrationCommand::Disable { name } => switch(client, printer, &one(name), false),
+        ProjectIntegrationCommand::Remove { name } => {
             show_one(printer, &client.delete(&one(name), None)?);
             Ok(())
         }
-        IntegrationCommand::RotateKey => Ok(()),
     }
 }
 

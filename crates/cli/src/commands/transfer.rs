@@ -1,4 +1,4 @@
-//! `mnemon migrate`: moves all data from one storage to another.
+//! `mnemon transfer`: copies all data from one storage to another.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -8,15 +8,15 @@ use anyhow::Context;
 use mnemon_store::{Moved, Progress, Step, StorageEnd, move_everything};
 use serde_json::{Value, json};
 
-use crate::arguments::Migrate;
+use crate::arguments::Transfer;
 use crate::printer::Printer;
 
 /// How often progress is shown on a terminal.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-pub fn run(migrate: &Migrate, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let from = StorageEnd::parse(&migrate.from).map_err(anyhow::Error::msg).context("--from")?;
-    let to = StorageEnd::parse(&migrate.to).map_err(anyhow::Error::msg).context("--to")?;
+pub fn run(transfer: &Transfer, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let from = StorageEnd::parse(&transfer.from).map_err(anyhow::Error::msg).context("--from")?;
+    let to = StorageEnd::parse(&transfer.to).map_err(anyhow::Error::msg).context("--to")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut line = Line::new();
     let moved = runtime.block_on(move_everything(&from, &to, &mut |progress| line.tell(progress)));
@@ -38,7 +38,7 @@ fn show(printer: &Printer, moved: &Moved) {
         printer.text(&format!("{} rows were already there from an interrupted run.", moved.rows_before));
     }
     printer.text(&format!(
-        "Moved {} accounts with {} projects. Verified: row counts and hashes of every table agree on both sides.",
+        "Transferred {} accounts with {} projects. Verified: row counts and hashes of every table agree on both sides.",
         moved.accounts, moved.projects
     ));
 }
