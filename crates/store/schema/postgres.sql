@@ -199,13 +199,13 @@ ALTER TABLE record FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON record TO mnemon_app;
 
--- What happened to records after they were saved, in the same numbers as the saves: `visibility` when others than before
--- may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.
+-- What happened to records after they were saved, in the same numbers as the saves: `update` when a duplicate brought one
+-- up to date, `visibility` when others than before may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.
 CREATE TABLE change (
     project_id UUID NOT NULL,
     seq BIGINT NOT NULL,
     workspace_no BIGINT NOT NULL,
-    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('forget', 'restore', 'visibility', 'purge', 'workspace.delete')),
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('forget', 'restore', 'update', 'visibility', 'purge', 'workspace.delete')),
     record_seq BIGINT,
     at BIGINT NOT NULL,
     PRIMARY KEY (project_id, workspace_no, seq)
@@ -216,6 +216,8 @@ ALTER TABLE change FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON change USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON change TO mnemon_app;
 
+-- What each audience knows of a source. The row has its place in the log: a sighting that changes what is known takes a seq.
+-- `handed_seq` is the place where the row became somebody else's; 0 where that never happened.
 CREATE TABLE source (
     project_id UUID NOT NULL,
     source_id TEXT COLLATE "C" NOT NULL,
@@ -225,8 +227,11 @@ CREATE TABLE source (
     updated_at BIGINT NOT NULL,
     known_hash TEXT COLLATE "C",
     confirmed_hash TEXT COLLATE "C",
+    handed_seq BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (project_id, source_id, audience)
 );
+
+CREATE INDEX source_place ON source (project_id, GREATEST(known_seq, handed_seq));
 
 ALTER TABLE source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source FORCE ROW LEVEL SECURITY;

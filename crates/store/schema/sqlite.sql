@@ -133,18 +133,20 @@ CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key)
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
 CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
 
--- What happened to records after they were saved, in the same numbers as the saves: `visibility` when others than before
--- may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.
-CREATE TABLE change (
+-- What happened to records after they were saved, in the same numbers as the saves: `update` when a duplicate brought one
+-- up to date, `visibility` when others than before may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.
+CREATE TABLE "change" (
     project_id BLOB NOT NULL,
     seq INTEGER NOT NULL,
     workspace_no INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('forget', 'restore', 'visibility', 'purge', 'workspace.delete')),
+    kind TEXT NOT NULL CHECK (kind IN ('forget', 'restore', 'update', 'visibility', 'purge', 'workspace.delete')),
     record_seq INTEGER,
     at INTEGER NOT NULL,
     PRIMARY KEY (project_id, workspace_no, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- What each audience knows of a source. The row has its place in the log: a sighting that changes what is known takes a seq.
+-- `handed_seq` is the place where the row became somebody else's; 0 where that never happened.
 CREATE TABLE source (
     project_id BLOB NOT NULL,
     source_id TEXT NOT NULL,
@@ -154,8 +156,11 @@ CREATE TABLE source (
     updated_at INTEGER NOT NULL,
     known_hash TEXT,
     confirmed_hash TEXT,
+    handed_seq INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (project_id, source_id, audience)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX source_place ON source (project_id, MAX(known_seq, handed_seq));
 
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
 CREATE TABLE idempotency (

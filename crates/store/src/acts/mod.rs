@@ -21,7 +21,7 @@ pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,
 };
-pub use self::log::{Change, Log, Present, Snapshot, Tail, Workspace};
+pub use self::log::{Change, Log, Present, Sighting, Snapshot, Tail, Workspace};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use self::oversight::{Actor, AuditEntry, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};

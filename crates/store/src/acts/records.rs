@@ -16,8 +16,8 @@ pub trait Records: Send + Sync {
     /// Saves a record. Answers only when it is durable.
     ///
     /// In this order, inside one transaction: the idempotency key, the duplicate, the project's limit, the save. A save
-    /// with a `source_hash` makes that hash the newest known of its source for the record's audience; so does a
-    /// duplicate, which then takes a seq as well.
+    /// with a `source_hash` makes that hash the newest known of its source for the record's audience. A duplicate takes
+    /// a seq where it brings the record up to date or changes what is known of its source.
     async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
 
     /// Keeps what the first call with an idempotency key was answered, without any record text.

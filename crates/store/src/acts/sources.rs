@@ -12,14 +12,15 @@ pub trait Sources: Send + Sync {
     /// What each audience knows of these sources.
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
 
-    /// Notes that a source was seen with this hash: for everybody the newest known one, and confirmed.
+    /// Notes that a source was seen with this hash: for everybody the newest known one, and confirmed. Takes a seq, and
+    /// returns it, where this changes what somebody knows ([`is_news`]).
     async fn observe_source(
         &self,
         project: ProjectId,
         source_id: &str,
         hash: &str,
         at: Timestamp,
-    ) -> Result<Seq, StoreError>;
+    ) -> Result<Option<Seq>, StoreError>;
 }
 
 /// What is known of one source by one audience.
@@ -33,6 +34,17 @@ pub struct SourcePart {
     pub state: SourceState,
 }
 
+/// Whether a hash that an audience saw of a source changes what anybody knows. `parts` are all parts of that source.
+///
+/// A reader knows the latest of the sightings that it may know. A sighting of the hash that its audience knows already
+/// changes nothing, unless another audience has seen another hash since: who may know both would go on believing that one.
+pub(crate) fn is_news(parts: &[SourcePart], audience: Audience, hash: &str) -> bool {
+    let own = parts.iter().find(|part| part.audience == audience).map(|part| &part.state);
+    let Some(own) = own.filter(|own| own.known_hash.as_deref() == Some(hash)) else { return true };
+    let is_other = |part: &SourcePart| part.state.known_hash.as_deref() != Some(hash);
+    parts.iter().any(|part| part.state.known_seq > own.known_seq && is_other(part))
+}
+
 pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePart, StoreError> {
     let source_id = Cells::new(row, "source", || project.to_string()).text(0, "source_id")?;
     let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
@@ -44,4 +56,28 @@ pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePar
     };
     let audience = cells.audience(1, "audience")?;
     Ok(SourcePart { source_id, audience, state })
+}
+
+#[cfg(test)]
+mod tests {
+    use mnemon_core::MemberId;
+
+    use super::*;
+
+    fn part(audience: Audience, hash: &str, seq: u64) -> SourcePart {
+        let state = SourceState { known_hash: Some(hash.to_owned()), known_seq: Seq(seq), ..SourceState::default() };
+        SourcePart { source_id: "page".to_owned(), audience, state }
+    }
+
+    #[test]
+    fn a_sighting_is_news_unless_all_who_may_know_it_know_it_already() {
+        let (shared, draft) = (Audience::Shared, Audience::Author(MemberId::from_bytes([1; 16])));
+        assert!(is_news(&[], shared, "a"), "the first sighting");
+        assert!(!is_news(&[part(shared, "a", 1)], shared, "a"), "the same again");
+        assert!(is_news(&[part(shared, "a", 1)], shared, "b"), "another hash");
+        assert!(is_news(&[part(shared, "a", 1)], draft, "a"), "the first sighting of this audience");
+        assert!(is_news(&[part(shared, "a", 1), part(draft, "b", 2)], shared, "a"), "back to what was known before");
+        assert!(!is_news(&[part(shared, "a", 1), part(draft, "a", 2)], shared, "a"), "all agree");
+        assert!(!is_news(&[part(shared, "a", 2), part(draft, "b", 1)], shared, "a"), "the other one is older");
+    }
 }

@@ -184,6 +184,7 @@ pub async fn knowledge_of_sources_is_joined_by_the_newest(make: MakeEngine) {
     let later = save(ben, "ben later", "new").await;
     save(ben, "cleo later", "old").await;
     let latest = save(cleo, "cleo later", "new").await;
+    let handed = house.last_seq().await;
     assert_eq!(leave(&house, ben, Some(cleo)).await, MemberDeleted::Done { keys: 0, records: 3 });
     let ids = ["ben alone", "ben later", "cleo later"];
     let parts = house.store.list_sources(house.project, &ids).await.expect("storage works");
@@ -199,6 +200,11 @@ pub async fn knowledge_of_sources_is_joined_by_the_newest(make: MakeEngine) {
             expected("cleo later", state("new", latest))
         ]
     );
+    let (_, no) = house.save_numbered(house.sourced("seen by all", "ben alone", "shared")).await;
+    let tail = house.store.tail(house.project, no, handed, 100).await.expect("storage works");
+    let told: Vec<_> = tail.sightings.iter().map(|seen| (seen.source_id.as_str(), seen.audience, seen.seq)).collect();
+    assert!(told.contains(&("ben alone", Audience::Author(cleo), only)), "an index learns who knows it now: {told:?}");
+    assert!(told.contains(&("ben later", Audience::Author(cleo), later)), "{told:?}");
 }
 
 /// A member who owns nothing needs no heir and leaves nothing behind: no key, no draft's trace, no idempotency key.

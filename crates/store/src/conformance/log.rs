@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mnemon_core::{Audience, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, FactKey, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
 
-use super::{House, MakeEngine, workspace};
-use crate::{Change, Store, Tail};
+use super::{House, MakeEngine, at, workspace};
+use crate::{Change, Inserted, Sighting, Store, Tail};
 
 /// What a reader of the log holds: the living records by their places.
 pub(super) type Followed = BTreeMap<Seq, String>;
+
+/// What a reader of the log knows of sources: the newest hash of each for each audience, and where it was seen.
+pub(super) type Known = BTreeMap<(String, Audience), (String, Seq)>;
 
 /// Applies a piece of the log as an index would.
 pub(super) fn apply(followed: &mut Followed, tail: &Tail) {
@@ -31,6 +34,19 @@ pub(super) async fn follow(
     rows_max: usize,
     followed: &mut Followed,
 ) -> Seq {
+    follow_all(store, project, no, from, rows_max, followed, &mut Known::new()).await
+}
+
+/// As [`follow`], and keeps what is known of sources too.
+pub(super) async fn follow_all(
+    store: &Arc<dyn Store>,
+    project: ProjectId,
+    no: WorkspaceNo,
+    from: Seq,
+    rows_max: usize,
+    followed: &mut Followed,
+    known: &mut Known,
+) -> Seq {
     let mut after = from;
     loop {
         let tail = store.tail(project, no, after, rows_max).await.expect("storage works");
@@ -41,6 +57,9 @@ pub(super) async fn follow(
         seqs.sort_unstable();
         assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]), "each record occurs once");
         apply(followed, &tail);
+        for sighting in tail.sightings {
+            known.insert((sighting.source_id, sighting.audience), (sighting.hash, sighting.seq));
+        }
         after = tail.upto;
         if tail.is_end {
             return after;
@@ -167,13 +186,114 @@ pub async fn a_tail_tells_what_became_of_known_records(make: MakeEngine) {
     );
 }
 
+/// A duplicate that brings its record up to date is told of, with the values that it has now; one that says nothing new
+/// takes no place.
+pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let key = FactKey { text: "port".to_owned(), is_given: true };
+    let given = NewRecord {
+        fact_key: key,
+        source: Some("a page".to_owned()),
+        valid_until: Some(at(900)),
+        ..house.sourced("a fact", "page", "h1")
+    };
+    let (seq, no) = house.save_numbered(given.clone()).await;
+    let tail = async |after: Seq| house.store.tail(house.project, no, after, 100).await.expect("storage works");
+    let only = |tail: &Tail| match &tail.changes[..] {
+        [Change::Present(present)] => present.clone(),
+        other => panic!("{other:?}"),
+    };
+    let before = only(&tail(Seq(0)).await);
+    assert_eq!((before.id, before.updated_at), (given.id, at(10)));
+    assert_eq!((before.given_fact_key.as_deref(), before.source.as_deref()), (Some("port"), Some("a page")));
+    assert_eq!((before.source_id.as_deref(), before.source_hash.as_deref()), (Some("page"), Some("h1")));
+    assert_eq!(before.valid_until, Some(at(900)));
+    assert!(matches!(house.insert(given.clone()).await, Inserted::Duplicate(_)));
+    assert_eq!(house.last_seq().await, seq, "nothing new, no place");
+    let later = NewRecord { created_at: at(20), valid_until: Some(at(950)), source_hash: None, ..given.clone() };
+    assert!(matches!(house.insert(later.clone()).await, Inserted::Duplicate(_)));
+    let after = only(&tail(seq).await);
+    assert_eq!((after.seq, after.valid_until, after.updated_at), (seq, Some(at(950)), at(20)));
+    assert_eq!(after.source_hash.as_deref(), Some("h1"));
+    assert_eq!(house.last_seq().await, Seq(2));
+    let seen = NewRecord { source_hash: Some("h2".to_owned()), created_at: at(30), ..later };
+    assert!(matches!(house.insert(seen).await, Inserted::Duplicate(_)));
+    assert_eq!(house.last_seq().await, Seq(3), "the update and the sighting share a place");
+    let third = tail(Seq(2)).await;
+    assert_eq!(only(&third).source_hash.as_deref(), Some("h2"));
+    let sighting =
+        Sighting { source_id: "page".to_owned(), audience: Audience::Shared, hash: "h2".to_owned(), seq: Seq(3) };
+    assert_eq!(third.sightings, [sighting]);
+    let made = house.save(house.record("with a made key")).await;
+    assert_eq!(only(&tail(Seq(3)).await).seq, made);
+    assert_eq!(only(&tail(Seq(3)).await).given_fact_key, None);
+}
+
+/// Whoever follows one workspace learns what is known of the sources that its records name, wherever it was seen, and of no
+/// others; also when it starts late, in pages of any size.
+pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    let (_, no) = house.save_numbered(house.sourced("one", "page", "h1")).await;
+    let other = |text: &str, source: &str, hash: &str| NewRecord {
+        workspace: workspace("other"),
+        ..house.sourced(text, source, hash)
+    };
+    let tail = async |after: Seq| house.store.tail(house.project, no, after, 100).await.expect("storage works");
+    let told = |tail: Tail| {
+        let told = tail.sightings.into_iter().map(|seen| (seen.source_id, seen.audience, seen.hash, seen.seq));
+        told.collect::<Vec<_>>()
+    };
+    let seen = |source: &str, audience, hash: &str, seq| (source.to_owned(), audience, hash.to_owned(), Seq(seq));
+    assert_eq!(told(tail(Seq(0)).await), [seen("page", Audience::Shared, "h1", 1)]);
+    assert_eq!(told(tail(Seq(1)).await), []);
+    house.save(other("two", "page", "h2")).await;
+    assert_eq!(told(tail(Seq(1)).await), [seen("page", Audience::Shared, "h2", 2)], "seen in another workspace");
+    house.save(other("three", "stranger", "x")).await;
+    assert_eq!(told(tail(Seq(2)).await), [], "a source that nothing here names");
+    house.store.observe_source(house.project, "page", "h3", at(20)).await.expect("storage works");
+    assert_eq!(told(tail(Seq(3)).await), [seen("page", Audience::Shared, "h3", 4)], "observed");
+    house.save(NewRecord { audience: draft, ..other("four", "page", "h4") }).await;
+    assert_eq!(told(tail(Seq(4)).await), [seen("page", draft, "h4", 5)], "known to its author alone");
+    let late = NewRecord { source_hash: None, ..house.sourced("five", "stranger", "") };
+    let id = late.id;
+    let (place, _) = house.save_numbered(late).await;
+    let stranger = seen("stranger", Audience::Shared, "x", 3);
+    assert_eq!(told(tail(Seq(5)).await), std::slice::from_ref(&stranger), "whoever learns of the record");
+    house.forget(&[place], 30).await;
+    house.store.observe_source(house.project, "stranger", "y", at(40)).await.expect("storage works");
+    assert_eq!(told(tail(Seq(7)).await), [], "no living record names it");
+    house.restore(id, 0, 50).await;
+    assert_eq!(told(tail(Seq(8)).await), [seen("stranger", Audience::Shared, "y", 8)], "one is back");
+    for rows_max in [1, 2, 3, 100] {
+        let (mut followed, mut known) = (Followed::new(), Known::new());
+        follow_all(&engine.store, house.project, no, Seq(0), rows_max, &mut followed, &mut known).await;
+        let known: Vec<_> = known.into_iter().map(|((id, audience), (hash, seq))| (id, audience, hash, seq)).collect();
+        let expected = [
+            seen("page", Audience::Shared, "h3", 4),
+            seen("page", draft, "h4", 5),
+            seen("stranger", Audience::Shared, "y", 8),
+        ];
+        assert_eq!(known, expected, "pages of {rows_max}");
+    }
+}
+
 /// The end of a workspace's life shows, and its rebirth is apart.
 pub async fn a_tail_tells_that_its_workspace_is_gone(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let (_, no) = house.save_numbered(house.record("a fact")).await;
     house.delete_workspace("default", 20).await;
-    let gone = Tail { upto: Seq(2), is_end: true, is_active: false, audiences: Vec::new(), changes: Vec::new() };
+    let gone = Tail {
+        upto: Seq(2),
+        is_end: true,
+        is_active: false,
+        audiences: Vec::new(),
+        changes: Vec::new(),
+        sightings: Vec::new(),
+    };
     assert_eq!(house.store.tail(house.project, no, Seq(0), 10).await, Ok(gone));
     let (seq, reborn) = house.save_numbered(house.record("a new fact")).await;
     let old = house.store.tail(house.project, no, Seq(0), 10).await.expect("storage works");

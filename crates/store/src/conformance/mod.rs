@@ -77,9 +77,12 @@ macro_rules! conformance {
             following_the_log_leads_to_the_living_records
             following_while_others_write_converges
             a_tail_tells_what_became_of_known_records
+            a_tail_tells_that_a_record_was_brought_up_to_date
+            a_tail_hands_out_what_is_known_of_sources
             a_tail_tells_that_its_workspace_is_gone
             a_workspace_knows_its_audiences
             a_saved_hash_is_known_to_its_audience
+            a_sighting_that_confirms_takes_no_place
             a_duplicate_makes_its_hash_the_newest
             an_observed_hash_is_known_and_confirmed
             the_first_account_comes_whole_or_not_at_all

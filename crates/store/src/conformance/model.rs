@@ -7,7 +7,7 @@ use mnemon_core::{Audience, NewRecord, Seq, SourceState, WorkspaceNo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use super::log::{Followed, follow};
+use super::log::{Followed, Known, follow_all};
 use super::{House, MakeEngine, at, workspace};
 use crate::{Idempotency, Insert, Inserted, Store};
 
@@ -91,8 +91,18 @@ impl Model {
         self.records.iter().filter(|(_, kept)| self.is_alive(kept))
     }
 
-    fn note_hash(&mut self, given: &NewRecord, seq: Seq) {
-        if let (Some(source), Some(hash)) = (&given.source_id, &given.source_hash) {
+    /// Whether somebody would learn from this sighting: whoever may know both audiences' believes the later.
+    fn is_news(&self, source: &str, audience: Audience, hash: &str) -> bool {
+        let Some(own) = self.sources.get(&(source.to_owned(), audience)) else { return true };
+        let later = self.sources.iter().filter(|((id, _), state)| id == source && state.known_seq >= own.known_seq);
+        later.map(|(_, state)| state.known_hash.as_deref()).any(|known| known != Some(hash))
+    }
+
+    fn note_hash(&mut self, given: &NewRecord, seq: impl FnOnce(&mut Self) -> Seq) {
+        if let (Some(source), Some(hash)) = (&given.source_id, &given.source_hash)
+            && self.is_news(source, given.audience, hash)
+        {
+            let seq = seq(self);
             let state = self.sources.entry((source.clone(), given.audience)).or_default();
             state.known_hash = Some(hash.clone());
             state.known_seq = seq;
@@ -115,10 +125,9 @@ impl Model {
         };
         let duplicate = self.living().find(|(_, kept)| is_equal(kept)).map(|(seq, _)| *seq);
         if let Some(seq) = duplicate {
-            if given.source_hash.is_some() && given.source_id.is_some() {
-                let seen = self.next();
-                self.note_hash(given, seen);
-            }
+            let is_update = given.source_hash.is_some() && self.records[&seq].hash != given.source_hash;
+            let updated = is_update.then(|| self.next());
+            self.note_hash(given, |model| updated.unwrap_or_else(|| model.next()));
             if let (Some(kept), Some(hash)) = (self.records.get_mut(&seq), &given.source_hash) {
                 kept.hash = Some(hash.clone());
             }
@@ -133,7 +142,7 @@ impl Model {
         audiences.insert(given.audience);
         let kept = Kept { given: given.clone(), no: *no, hash: given.source_hash.clone(), forgotten: None };
         self.records.insert(seq, kept);
-        self.note_hash(given, seq);
+        self.note_hash(given, |_| seq);
         self.keys.extend(key.map(|(name, arguments)| (name, (arguments, seq, false))));
         Saved::New(seq)
     }
@@ -214,10 +223,11 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
         }
         Act::Observe { source, hash } => {
             let (source, hash) = (format!("source {source}"), format!("hash {hash}"));
-            let seq = model.next();
+            let seq = model.is_news(&source, Audience::Shared, &hash).then(|| model.next());
             let state = model.sources.entry((source.clone(), Audience::Shared)).or_default();
-            (state.known_hash, state.known_seq) = (Some(hash.clone()), seq);
-            (state.confirmed_hash, state.confirmed_seq) = (Some(hash.clone()), seq);
+            state.known_seq = seq.unwrap_or(state.known_seq);
+            (state.known_hash, state.confirmed_hash) = (Some(hash.clone()), Some(hash.clone()));
+            state.confirmed_seq = state.known_seq;
             prop_assert_eq!(house.store.observe_source(house.project, &source, &hash, at(60)).await, Ok(seq));
         }
     }
@@ -302,10 +312,18 @@ async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError>
         prop_assert_eq!(&found.audiences.into_iter().collect::<BTreeSet<_>>(), audiences);
         let living = model.living().filter(|(_, kept)| kept.no == *no);
         let expected: Followed = living.map(|(seq, kept)| (*seq, kept.given.content.clone())).collect();
+        let living = || model.living().filter(|(_, kept)| kept.no == *no);
+        let is_named = |id: &String| living().any(|(_, kept)| kept.given.source_id.as_ref() == Some(id));
+        let told = model.sources.iter().filter(|((id, _), _)| is_named(id));
+        let expected_known: Known = told
+            .map(|(key, state)| (key.clone(), (state.known_hash.clone().expect("seen"), state.known_seq)))
+            .collect();
         for rows_max in [1, 3, 100] {
-            let mut followed = Followed::new();
-            follow(&house.store, house.project, *no, Seq(0), rows_max, &mut followed).await;
+            let (mut followed, mut known) = (Followed::new(), Known::new());
+            follow_all(&house.store, house.project, *no, Seq(0), rows_max, &mut followed, &mut known).await;
             prop_assert_eq!(&followed, &expected);
+            known.retain(|(id, _), _| is_named(id));
+            prop_assert_eq!(&known, &expected_known);
         }
     }
     Ok(())

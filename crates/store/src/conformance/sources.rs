@@ -42,6 +42,33 @@ pub async fn a_saved_hash_is_known_to_its_audience(make: MakeEngine) {
     assert_eq!(list(&house, &["page"]).await, both, "a sighting outlives its record");
 }
 
+/// A sighting takes a place in the log where it changes what somebody knows, and only there.
+pub async fn a_sighting_that_confirms_takes_no_place(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    let observe = async |hash: &str| {
+        house.store.observe_source(house.project, "page", hash, at(20)).await.expect("storage works")
+    };
+    let first = house.save(house.sourced("one", "page", "h1")).await;
+    assert_eq!(observe("h1").await, None, "known already");
+    let confirmed = part("page", Audience::Shared, ("h1", first), Some(("h1", first)));
+    assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&confirmed));
+    house.save(house.sourced("two", "page", "h1")).await;
+    assert_eq!(list(&house, &["page"]).await, [confirmed], "a save that confirms leaves the sighting where it was");
+    assert!(matches!(house.insert(house.sourced("two", "page", "h1")).await, Inserted::Duplicate(_)));
+    assert_eq!(house.last_seq().await, Seq(2));
+    let hidden = house.save(NewRecord { audience: draft, ..house.sourced("three", "page", "h2") }).await;
+    assert_eq!(observe("h1").await, Some(Seq(4)), "the author believed the draft's");
+    let shared = part("page", Audience::Shared, ("h1", Seq(4)), Some(("h1", Seq(4))));
+    assert_eq!(list(&house, &["page"]).await, [shared.clone(), part("page", draft, ("h2", hidden), None)]);
+    assert_eq!(observe("h1").await, None);
+    house.save(NewRecord { audience: draft, ..house.sourced("four", "page", "h1") }).await;
+    assert_eq!(list(&house, &["page"]).await, [shared, part("page", draft, ("h1", Seq(5)), None)]);
+    assert_eq!(observe("h1").await, None, "all agree");
+    assert_eq!(house.last_seq().await, Seq(5));
+}
+
 /// A duplicate is a sighting too, in a new place of the log.
 pub async fn a_duplicate_makes_its_hash_the_newest(make: MakeEngine) {
     let engine = make().await;
@@ -63,16 +90,19 @@ pub async fn an_observed_hash_is_known_and_confirmed(make: MakeEngine) {
     let draft = Audience::Author(house.ana);
     let hidden = house.save(NewRecord { audience: draft, ..house.sourced("one", "page", "h1") }).await;
     let seen = house.store.observe_source(house.project, "page", "h2", at(20)).await.expect("storage works");
-    assert_eq!((seen, house.last_seq().await), (Seq(2), Seq(2)));
+    assert_eq!((seen, house.last_seq().await), (Some(Seq(2)), Seq(2)));
+    let seen = Seq(2);
     let shared = part("page", Audience::Shared, ("h2", seen), Some(("h2", seen)));
     assert_eq!(list(&house, &["page"]).await, [shared, part("page", draft, ("h1", hidden), None)]);
     let saved = house.save(house.sourced("two", "page", "h3")).await;
     let shared = part("page", Audience::Shared, ("h3", saved), Some(("h2", seen)));
     assert_eq!(list(&house, &["page"]).await[0], shared);
     let again = house.store.observe_source(house.project, "page", "h3", at(30)).await.expect("storage works");
-    let shared = part("page", Audience::Shared, ("h3", again), Some(("h3", again)));
+    assert_eq!(again, None, "the save has told it already");
+    let shared = part("page", Audience::Shared, ("h3", saved), Some(("h3", saved)));
     assert_eq!(list(&house, &["page"]).await[0], shared);
     let fresh = house.store.observe_source(house.project, "never saved", "h", at(40)).await.expect("storage works");
+    let fresh = fresh.expect("never seen before");
     let part = part("never saved", Audience::Shared, ("h", fresh), Some(("h", fresh)));
     assert_eq!(list(&house, &["never saved"]).await, [part]);
 }

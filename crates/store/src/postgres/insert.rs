@@ -95,21 +95,21 @@ async fn find_duplicate(
 }
 
 /// Brings the values that the save gave up to date in the record that is there already. One that says nothing new writes
-/// nothing, but for the sighting of its source.
+/// nothing, unless its source was seen changed.
 async fn refresh_duplicate(tx: &Tx, project: &mut Locked, given: &NewRecord, seq: Seq) -> Result<Record, Fault> {
     let stored = bodies::find(tx, given.project, seq).await?;
     let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;
+    let mut updated_at = None;
     let record = match stored.brought_up_to_date(given) {
         Some(fresh) => {
             update_given_values(tx, given.project, &fresh).await?;
+            let no = fresh.record.workspace_no;
+            updated_at = Some(project.insert_change(tx, no, "update", Some(seq), given.created_at).await?);
             fresh.record
         }
         None => stored.record,
     };
-    if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
-        let seen_at = project.take_seq();
-        note_known_hash(tx, given.project, source_id, given.audience, hash, seen_at, given.created_at).await?;
-    }
+    note_known_hash(tx, given, || updated_at.unwrap_or_else(|| project.take_seq())).await?;
     Ok(record)
 }
 

@@ -59,7 +59,7 @@ pub(super) async fn delete_member(
             hand_over(&tx, project, seqs, id, heir, audit.at).await?;
         }
         move_audience(&tx, project.id, id, heir).await?;
-        move_sources(&tx, project.id, id, heir).await?;
+        move_sources(&tx, project, id, heir).await?;
         drop_idempotency(&tx, project.id, id).await?;
         drop_sessions(&tx, project.id, id).await?;
         tx.flight(vec![project.flush()]).await?;
@@ -160,44 +160,45 @@ async fn move_audience(tx: &Tx, project: ProjectId, from: MemberId, to: Option<M
         WHERE project_id = $1 AND audience = $2
         ON CONFLICT DO NOTHING";
     const DELETE: &str = "DELETE FROM workspace_audience WHERE project_id = $1 AND audience = $2";
-    move_rows(tx, project, from, to, INSERT, DELETE).await
+    let old = AudienceBytes::of(Audience::Author(from));
+    let (project, old) = (project.uuid(), old.as_slice());
+    if let Some(to) = to {
+        let new = AudienceBytes::of(Audience::Author(to));
+        tx.rows(INSERT, &[&project, &old, &new.as_slice()]).await?;
+    }
+    tx.rows(DELETE, &[&project, &old]).await?;
+    Ok(())
 }
 
 /// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
-async fn move_sources(tx: &Tx, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
+/// They have a new place in the log, so that every index follows.
+async fn move_sources(tx: &Tx, project: &mut Locked, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
+    const KNOWS: &str = "SELECT 1 FROM source WHERE project_id = $1 AND audience = $2 LIMIT 1";
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash)
-        SELECT project_id, source_id, $3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash
+            confirmed_hash, handed_seq)
+        SELECT project_id, source_id, $3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, $4
         FROM source
         WHERE project_id = $1 AND audience = $2
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_seq = GREATEST(source.known_seq, excluded.known_seq),
             confirmed_seq = GREATEST(source.confirmed_seq, excluded.confirmed_seq),
             updated_at = GREATEST(source.updated_at, excluded.updated_at),
+            handed_seq = excluded.handed_seq,
             known_hash =
                 CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_hash ELSE source.known_hash END,
             confirmed_hash = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_hash
                 ELSE source.confirmed_hash END";
     const DELETE: &str = "DELETE FROM source WHERE project_id = $1 AND audience = $2";
-    move_rows(tx, project, from, to, UPSERT, DELETE).await
-}
-
-async fn move_rows(
-    tx: &Tx,
-    project: ProjectId,
-    from: MemberId,
-    to: Option<MemberId>,
-    copy: &'static str,
-    delete: &'static str,
-) -> Result<(), Fault> {
     let old = AudienceBytes::of(Audience::Author(from));
-    let (project, old) = (project.uuid(), old.as_slice());
-    if let Some(to) = to {
-        let new = AudienceBytes::of(Audience::Author(to));
-        tx.rows(copy, &[&project, &old, &new.as_slice()]).await?;
+    let (id, old) = (project.id.uuid(), old.as_slice());
+    if let Some(to) = to
+        && tx.row(KNOWS, &[&id, &old]).await?.is_some()
+    {
+        let (new, seq) = (AudienceBytes::of(Audience::Author(to)), integer(project.take_seq().0));
+        tx.rows(UPSERT, &[&id, &old, &new.as_slice(), &seq]).await?;
     }
-    tx.rows(delete, &[&project, &old]).await?;
+    tx.rows(DELETE, &[&id, &old]).await?;
     Ok(())
 }
 

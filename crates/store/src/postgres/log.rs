@@ -11,7 +11,7 @@ use super::error::{Again, Fault, no_such_project};
 use super::project::LOCK;
 use super::rows::{Cells, integer, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::log::{read_present, read_snapshot};
+use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting, read_snapshot};
 use crate::{Change, Log, Snapshot, StoreError, Tail, Workspace};
 
 #[async_trait]
@@ -105,19 +105,63 @@ impl PostgresStore {
             WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL";
         // Where living records were saved. Forgotten ones need no mention: who knew them learns it from the change.
         const SAVES: &str = "
-            SELECT seq, seq, audience, content, embedding, checksum
+            SELECT seq, seq, audience, content, embedding, checksum, id, is_key_given, fact_key, source, source_id,
+                source_hash, valid_until, updated_at
             FROM record
             WHERE project_id = $1 AND workspace_no = $2 AND seq > $3 AND forgotten_at IS NULL
             ORDER BY seq
             LIMIT $4";
         const CHANGES: &str = "
-            SELECT c.seq, c.record_seq, r.audience, r.content, r.embedding, r.checksum
+            SELECT c.seq, c.record_seq, r.audience, r.content, r.embedding, r.checksum, r.id, r.is_key_given, r.fact_key,
+                r.source, r.source_id, r.source_hash, r.valid_until, r.updated_at
             FROM change c
             LEFT JOIN record r ON r.project_id = c.project_id AND r.seq = c.record_seq
                 AND r.workspace_no = c.workspace_no AND r.forgotten_at IS NULL
             WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3
             ORDER BY c.seq
             LIMIT $4";
+        // Where what is known changed of a source that living records of the workspace name. What came with such a record
+        // needs no mention: whoever learns of the record learns all that is known of its source.
+        const SIGHTINGS: &str = "
+            SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
+            FROM source s
+            WHERE s.project_id = $1 AND GREATEST(s.known_seq, s.handed_seq) > $3 AND s.known_hash IS NOT NULL
+                AND EXISTS (
+                    SELECT 1
+                    FROM record r
+                    WHERE r.project_id = $1 AND r.source_id = s.source_id AND r.workspace_no = $2
+                        AND r.forgotten_at IS NULL)
+                AND (s.handed_seq > 0 OR NOT EXISTS (
+                    SELECT 1
+                    FROM record r
+                    WHERE r.project_id = $1 AND r.seq = s.known_seq AND r.workspace_no = $2
+                        AND r.forgotten_at IS NULL))
+            ORDER BY GREATEST(s.known_seq, s.handed_seq)
+            LIMIT $4";
+        // All that is known of the sources that those records name.
+        const KNOWN: &str = "
+            SELECT s.source_id, s.audience, s.known_seq, s.known_hash
+            FROM (
+                SELECT r.source_id
+                FROM (
+                    SELECT source_id
+                    FROM record
+                    WHERE project_id = $1 AND workspace_no = $2 AND seq > $3 AND forgotten_at IS NULL
+                    ORDER BY seq
+                    LIMIT $4) AS r
+                WHERE r.source_id IS NOT NULL
+                UNION
+                SELECT r.source_id
+                FROM (
+                    SELECT record_seq
+                    FROM change
+                    WHERE project_id = $1 AND workspace_no = $2 AND seq > $3
+                    ORDER BY seq
+                    LIMIT $4) AS c
+                JOIN record r ON r.project_id = $1 AND r.seq = c.record_seq AND r.workspace_no = $2
+                    AND r.forgotten_at IS NULL
+                WHERE r.source_id IS NOT NULL) AS g
+            JOIN source s ON s.project_id = $1 AND s.source_id = g.source_id AND s.known_hash IS NOT NULL";
         let (id, workspace, from, rows) = (project.uuid(), integer(no.0), integer(after.0), integer(rows_max as u64));
         let tx = Tx::read(&self.pool, Tenant::project(project)).await?;
         let asks = vec![
@@ -125,9 +169,11 @@ impl PostgresStore {
             ask(ACTIVE, &[&id, &workspace]),
             ask(SAVES, &[&id, &workspace, &from, &rows]),
             ask(CHANGES, &[&id, &workspace, &from, &rows]),
+            ask(SIGHTINGS, &[&id, &workspace, &from, &rows]),
+            ask(KNOWN, &[&id, &workspace, &from, &rows]),
         ];
         let answers = tx.finish(asks).await?;
-        let [end, active, saves, changes] = answers.as_slice() else {
+        let [end, active, saves, changes, sightings, known] = answers.as_slice() else {
             return Err(Fault::away("PostgreSQL left an answer out"));
         };
         let end = end.first().map(|row| read_seq(row, project)).transpose()?;
@@ -136,43 +182,49 @@ impl PostgresStore {
             return Ok(Tail::ended(end));
         };
         let audiences = read_audiences(active, 0, project, no)?;
-        let mut piece = Vec::with_capacity(saves.len() + changes.len());
+        let mut piece = Vec::with_capacity(saves.len() + changes.len() + sightings.len());
         for row in saves.iter().chain(changes) {
-            piece.push(Place::read(row, project)?);
+            let cells = Cells::new(row, "change", || project.to_string());
+            let record = cells.count_opt(1, "record_seq")?.map(|seq| What::Record(Seq(seq), row));
+            piece.push(Place { at: Seq(cells.count(0, "seq")?), what: record.unwrap_or(What::Workspace) });
         }
-        piece.sort_unstable_by_key(|place| (place.at, place.record));
-        let is_cut = piece.len() >= rows_max;
-        piece.truncate(rows_max);
-        // Where the piece was cut, it contains everything up to its last place; otherwise everything there is.
-        let upto = if is_cut { piece.last().map_or(end, |place| place.at) } else { end };
-        let changes = read_touched(&piece, project)?;
-        Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes })
+        for row in sightings {
+            let at = Seq(Cells::new(row, "source", || project.to_string()).count(0, "known_seq")?);
+            piece.push(Place { at, what: What::Sighting(row) });
+        }
+        let upto = cut(&mut piece, rows_max, end);
+        let (mut touched, mut sightings) = (BTreeMap::new(), Vec::new());
+        for place in piece {
+            match place.what {
+                What::Record(seq, row) => drop(touched.insert(seq, row)),
+                What::Sighting(row) => sightings.push(read_sighting(row, 1, project)?),
+                What::Workspace => {}
+            }
+        }
+        let touched = touched.into_iter().map(|(seq, row)| read_change(row, project, seq));
+        let changes = touched.collect::<Result<_, StoreError>>()?;
+        for row in known {
+            sightings.push(read_sighting(row, 0, project)?);
+        }
+        dedup_sightings(&mut sightings);
+        Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes, sightings })
     }
 }
 
-/// A place of the log, and the record that was touched there, as it is now.
-struct Place<'a> {
-    at: Seq,
-    record: Option<Seq>,
-    row: &'a Row,
-}
-
-impl<'a> Place<'a> {
-    fn read(row: &'a Row, project: ProjectId) -> Result<Self, StoreError> {
-        let cells = Cells::new(row, "change", || project.to_string());
-        Ok(Self { at: Seq(cells.count(0, "seq")?), record: cells.count_opt(1, "record_seq")?.map(Seq), row })
-    }
-}
-
-/// Each touched record once.
-fn read_touched(piece: &[Place<'_>], project: ProjectId) -> Result<Vec<Change>, StoreError> {
-    let touched: BTreeMap<Seq, &Row> = piece.iter().filter_map(|place| Some((place.record?, place.row))).collect();
-    touched.into_iter().map(|(seq, row)| read_change(row, project, seq)).collect()
+/// What happened at a place of the log, with the row that tells of it.
+enum What<'a> {
+    Record(Seq, &'a Row),
+    Sighting(&'a Row),
+    Workspace,
 }
 
 fn read_change(row: &Row, project: ProjectId, seq: Seq) -> Result<Change, StoreError> {
     let is_absent = Cells::new(row, "record", || format!("{project}/{seq}")).blob_opt(2, "audience")?.is_none();
-    if is_absent { Ok(Change::Absent(seq)) } else { read_present(row, 2, project, seq).map(Change::Present) }
+    if is_absent {
+        Ok(Change::Absent(seq))
+    } else {
+        read_present(row, 2, project, seq).map(|present| Change::Present(Box::new(present)))
+    }
 }
 
 pub(super) const DELETE_SNAPSHOT: &str = "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = $2";

@@ -21,6 +21,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 3, name: "integrations", sql: include_str!("../../migrations/postgres/0003_integrations.sql") },
     Migration { no: 4, name: "call_window", sql: include_str!("../../migrations/postgres/0004_call_window.sql") },
     Migration { no: 5, name: "sessions", sql: include_str!("../../migrations/postgres/0005_sessions.sql") },
+    Migration { no: 6, name: "sightings", sql: include_str!("../../migrations/postgres/0006_sightings.sql") },
 ];
 
 /// The role as the migrations spell it.

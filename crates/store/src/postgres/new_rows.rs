@@ -65,6 +65,10 @@ struct Audiences {
 struct Sources<'a> {
     /// Where each stands in the columns: of two sightings in one statement the later one counts.
     places: HashMap<(&'a str, Audience), usize>,
+    /// The first hash of each source.
+    first: HashMap<&'a str, &'a str>,
+    /// Sources that were seen with several hashes.
+    disputed: Vec<&'a str>,
     ids: Vec<&'a str>,
     audiences: Vec<Vec<u8>>,
     seqs: Vec<i64>,
@@ -154,7 +158,15 @@ impl<'a> NewRows<'a> {
         if !sources.ids.is_empty() {
             asks.push(ask(
                 NOTE_KNOWN_HASHES,
-                &[&self.project, &sources.ids, &sources.audiences, &sources.seqs, &sources.moments, &sources.hashes],
+                &[
+                    &self.project,
+                    &sources.ids,
+                    &sources.audiences,
+                    &sources.seqs,
+                    &sources.moments,
+                    &sources.hashes,
+                    &sources.disputed,
+                ],
             ));
         }
         if !self.keys.keys.is_empty() {
@@ -185,6 +197,9 @@ impl Audiences {
 impl<'a> Sources<'a> {
     fn add(&mut self, record: &'a NewRecord, source_id: &'a str, hash: &'a str, seq: Seq) {
         let (seq, at) = (integer(seq.0), micros(record.created_at));
+        if *self.first.entry(source_id).or_insert(hash) != hash {
+            self.disputed.push(source_id);
+        }
         if let Some(place) = self.places.get(&(source_id, record.audience)) {
             (self.seqs[*place], self.moments[*place], self.hashes[*place]) = (seq, at, hash);
             return;

@@ -62,8 +62,9 @@ impl Locked {
         kind: &str,
         record: Option<Seq>,
         at: Timestamp,
-    ) -> Result<(), Fault> {
-        self.insert_changes(tx, &[(no, record)], kind, at).await
+    ) -> Result<Seq, Fault> {
+        self.insert_changes(tx, &[(no, record)], kind, at).await?;
+        Ok(Seq(self.seq))
     }
 
     /// As [`Self::insert_change`], for many at once.

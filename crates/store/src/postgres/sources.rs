@@ -1,25 +1,24 @@
 //! What is known of sources, per audience.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, Timestamp};
+use mnemon_core::{Audience, NewRecord, ProjectId, Seq, Timestamp};
+use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
+use super::connect::Pool;
 use super::error::Fault;
 use super::project;
 use super::rows::{AudienceBytes, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::sources::read_part;
+use crate::acts::sources::{is_news, read_part};
 use crate::{SourcePart, Sources, StoreError};
 
 #[async_trait]
 impl Sources for PostgresStore {
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError> {
-        const SELECT: &str = "
-            SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
-            FROM source
-            WHERE project_id = $1 AND source_id = ANY($2)
-            ORDER BY source_id, audience";
-        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &source_ids]).await?;
+        let rows = self.ask(Tenant::project(project), LIST, &[&project.uuid(), &source_ids]).await?;
         rows.iter().map(|row| read_part(row, project)).collect()
     }
 
@@ -29,53 +28,84 @@ impl Sources for PostgresStore {
         source_id: &str,
         hash: &str,
         at: Timestamp,
-    ) -> Result<Seq, StoreError> {
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::project(project)).await?;
-            let mut locked = project::lock(&tx, project).await?;
-            let seq = locked.take_seq();
-            let everybody = AudienceBytes::of(Audience::Shared);
-            let (id, place, at, everybody) = (project.uuid(), integer(seq.0), micros(at), everybody.as_slice());
-            let confirm = ask(CONFIRM, &[&id, &source_id, &everybody, &place, &at, &hash]);
-            tx.finish(vec![confirm, locked.flush()]).await?;
-            Ok(seq)
-        })
-        .await
+    ) -> Result<Option<Seq>, StoreError> {
+        self.attempt(|| observe_source(&self.pool, project, source_id, hash, at)).await
     }
 }
 
-/// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined
-/// with what each audience knows, and the later sighting wins.
-const CONFIRM: &str = "
-    INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash)
-    VALUES ($1, $2, $3, $4, $4, $5, $6, $6)
-    ON CONFLICT (project_id, source_id, audience) DO UPDATE
-    SET known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
-        known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
+async fn load_parts(tx: &Tx, project: ProjectId, source_id: &str) -> Result<Vec<SourcePart>, Fault> {
+    let rows = tx.rows(LIST, &[&project.uuid(), &vec![source_id]]).await?;
+    Ok(rows.iter().map(|row| read_part(row, project)).collect::<Result<_, _>>()?)
+}
+
+const LIST: &str = "
+    SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
+    FROM source
+    WHERE project_id = $1 AND source_id = ANY($2)
+    ORDER BY source_id, audience";
 
 /// Makes hashes that came with saves the newest known ones of their sources, for those who may see the saves. No source
-/// may occur twice for one audience.
+/// may occur twice for one audience. What changes nothing that is known keeps its place ([`is_news`]); the last value says
+/// of each whether another one of the same statement makes it news, which the condition could not see.
 pub(super) const NOTE_KNOWN_HASHES: &str = "
     INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash)
     SELECT $1, g.source_id, g.audience, g.seq, 0, g.at, g.hash, NULL
     FROM unnest($2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
         AS g (source_id, audience, seq, at, hash)
     ON CONFLICT (project_id, source_id, audience) DO UPDATE
-    SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
+    SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash
+    WHERE source.known_hash IS DISTINCT FROM excluded.known_hash OR source.source_id = ANY($7) OR EXISTS (
+        SELECT 1
+        FROM source o
+        WHERE o.project_id = $1 AND o.source_id = excluded.source_id AND o.known_seq > source.known_seq
+            AND o.known_hash IS DISTINCT FROM excluded.known_hash)";
 
-/// Makes a hash that came with one save the newest known one.
-pub(super) async fn note_known_hash(
-    tx: &Tx,
+/// Makes a hash that came with one save the newest known one. `place` is asked for where that changes what is known.
+pub(super) async fn note_known_hash(tx: &Tx, record: &NewRecord, place: impl FnOnce() -> Seq) -> Result<(), Fault> {
+    let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) else { return Ok(()) };
+    if !is_news(&load_parts(tx, record.project, source_id).await?, record.audience, hash) {
+        return Ok(());
+    }
+    let audience = AudienceBytes::of(record.audience);
+    let (sources, audiences, hashes) = (vec![source_id], vec![audience.as_slice()], vec![hash]);
+    let (seqs, moments) = (vec![integer(place().0)], vec![micros(record.created_at)]);
+    let values: [&(dyn ToSql + Sync); 7] =
+        [&record.project.uuid(), &sources, &audiences, &seqs, &moments, &hashes, &sources];
+    tx.rows(NOTE_KNOWN_HASHES, &values).await?;
+    Ok(())
+}
+
+/// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined
+/// with what each audience knows, and the later sighting wins.
+async fn observe_source(
+    pool: &Arc<Pool>,
     project: ProjectId,
     source_id: &str,
-    audience: Audience,
     hash: &str,
-    seq: Seq,
     at: Timestamp,
-) -> Result<(), Fault> {
-    let audience = AudienceBytes::of(audience);
-    let (sources, audiences, hashes) = (vec![source_id], vec![audience.as_slice()], vec![hash]);
-    let (seqs, moments) = (vec![integer(seq.0)], vec![micros(at)]);
-    tx.rows(NOTE_KNOWN_HASHES, &[&project.uuid(), &sources, &audiences, &seqs, &moments, &hashes]).await?;
-    Ok(())
+) -> Result<Option<Seq>, Fault> {
+    const UPSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash)
+        VALUES ($1, $2, $3, $4, $4, $5, $6, $6)
+        ON CONFLICT (project_id, source_id, audience) DO UPDATE
+        SET known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
+            known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
+    const CONFIRM: &str = "
+        UPDATE source
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = $4
+        WHERE project_id = $1 AND source_id = $2 AND audience = $3";
+    let everybody = AudienceBytes::of(Audience::Shared);
+    let (id, at, everybody) = (project.uuid(), micros(at), everybody.as_slice());
+    let tx = Tx::write(pool, Tenant::project(project)).await?;
+    let mut locked = project::lock(&tx, project).await?;
+    if !is_news(&load_parts(&tx, project, source_id).await?, Audience::Shared, hash) {
+        tx.finish(vec![ask(CONFIRM, &[&id, &source_id, &everybody, &at])]).await?;
+        return Ok(None);
+    }
+    let seq = locked.take_seq();
+    let place = integer(seq.0);
+    let upsert = ask(UPSERT, &[&id, &source_id, &everybody, &place, &at, &hash]);
+    tx.finish(vec![upsert, locked.flush()]).await?;
+    Ok(Some(seq))
 }

@@ -6,6 +6,7 @@ use rusqlite::params;
 use super::batch::Tx;
 use super::bodies::Bodies;
 use super::known_records::Touched;
+use super::log::insert_change;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use crate::acts::records::EarlierUse;
@@ -88,22 +89,22 @@ fn find_duplicate(
 }
 
 /// Brings the values that the save gave up to date in the record that is there already. One that says nothing new writes
-/// nothing, but for the sighting of its source.
+/// nothing, unless its source was seen changed.
 fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Record, StoreError> {
     let stored = Bodies::new(tx.conn, given.project).find(seq)?;
     let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;
+    let mut updated_at = None;
     let record = match stored.brought_up_to_date(given) {
         Some(fresh) => {
             tx.touch_records(Touched::Project(given.project));
             update_given_values(tx, given.project, &fresh)?;
+            let no = fresh.record.workspace_no;
+            updated_at = Some(insert_change(tx, given.project, no, "update", Some(seq), given.created_at)?);
             fresh.record
         }
         None => stored.record,
     };
-    if let (Some(source_id), Some(hash)) = (&given.source_id, &given.source_hash) {
-        let seen_at = tx.take_seq(given.project)?;
-        note_known_hash(tx.conn, given.project, source_id, given.audience, hash, seen_at, given.created_at)?;
-    }
+    note_known_hash(tx, given, |tx| updated_at.map_or_else(|| tx.take_seq(given.project), Ok))?;
     Ok(record)
 }
 
@@ -143,9 +144,7 @@ fn insert_new(
     };
     tx.note_audience(record.project, no, record.audience)?;
     insert_row(tx, record, seq, no, content_hash)?;
-    if let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) {
-        note_known_hash(tx.conn, record.project, source_id, record.audience, hash, seq, record.created_at)?;
-    }
+    note_known_hash(tx, record, |_| Ok(seq))?;
     tx.project(record.project)?.live_records += 1;
     Ok((seq, no))
 }

@@ -42,7 +42,7 @@ pub(super) fn delete_member(
     }
     for project in projects {
         move_audience(tx, project, id, heir)?;
-        move_sources(tx.conn, project, id, heir)?;
+        move_sources(tx, project, id, heir)?;
         drop_idempotency(tx.conn, project, id)?;
         drop_sessions(tx, project, id)?;
     }
@@ -153,27 +153,39 @@ fn list_drafting(conn: &Connection, project: ProjectId, member: MemberId) -> Res
 }
 
 /// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
-fn move_sources(conn: &Connection, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
+/// They have a new place in the log, so that every index follows.
+fn move_sources(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash)
-        SELECT project_id, source_id, ?3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash
+            confirmed_hash, handed_seq)
+        SELECT project_id, source_id, ?3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, ?4
         FROM source
         WHERE project_id = ?1 AND audience = ?2
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_seq = MAX(known_seq, excluded.known_seq),
             confirmed_seq = MAX(confirmed_seq, excluded.confirmed_seq),
             updated_at = MAX(updated_at, excluded.updated_at),
+            handed_seq = excluded.handed_seq,
             known_hash = IIF(excluded.known_seq > known_seq, excluded.known_hash, known_hash),
             confirmed_hash = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_hash, confirmed_hash)";
     const DELETE: &str = "DELETE FROM source WHERE project_id = ?1 AND audience = ?2";
     let old = AudienceBytes::of(Audience::Author(from));
     if let Some(to) = to {
         let new = AudienceBytes::of(Audience::Author(to));
-        conn.prepare_cached(UPSERT)?.execute((project.to_bytes(), old.as_slice(), new.as_slice()))?;
+        if knows_sources(tx.conn, project, from)? {
+            let seq = tx.take_seq(project)?;
+            let values = (project.to_bytes(), old.as_slice(), new.as_slice(), integer(seq.0));
+            tx.conn.prepare_cached(UPSERT)?.execute(values)?;
+        }
     }
-    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), old.as_slice()))?;
+    tx.conn.prepare_cached(DELETE)?.execute((project.to_bytes(), old.as_slice()))?;
     Ok(())
+}
+
+fn knows_sources(conn: &Connection, project: ProjectId, member: MemberId) -> Result<bool, StoreError> {
+    const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM source WHERE project_id = ?1 AND audience = ?2)";
+    let audience = AudienceBytes::of(Audience::Author(member));
+    Ok(conn.prepare_cached(SELECT)?.query_row((project.to_bytes(), audience.as_slice()), |row| row.get(0))?)
 }
 
 fn drop_idempotency(conn: &Connection, project: ProjectId, member: MemberId) -> Result<(), StoreError> {

@@ -11,8 +11,8 @@ use super::batch::{Tx, find_living};
 use super::error::no_such_project;
 use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
-use crate::acts::log::{read_present, read_snapshot};
-use crate::{Change, Log, Snapshot, StoreError, Tail, Workspace};
+use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting, read_snapshot};
+use crate::{Change, Log, Sighting, Snapshot, StoreError, Tail, Workspace};
 
 /// A tail of at most this many places is read where it is asked for; see [`super::readers::Readers::read`].
 const SHORT_TAIL_MAX: u64 = 64;
@@ -106,22 +106,29 @@ fn tail(
     }
     let mut piece = list_saves(conn, project, no, after, rows_max)?;
     piece.extend(list_changes(conn, project, no, after, rows_max)?);
-    piece.sort_unstable();
-    let is_cut = piece.len() >= rows_max;
-    piece.truncate(rows_max);
-    // Where the piece was cut, it contains everything up to its last place; otherwise everything there is.
-    let upto = if is_cut { piece.last().map_or(end, |place| place.at) } else { end };
-    let touched: BTreeSet<Seq> = piece.iter().filter_map(|place| place.record).collect();
-    let changes = touched.into_iter().map(|seq| load_change(conn, project, no, seq)).collect::<Result<_, _>>()?;
+    piece.extend(list_sightings(conn, project, no, after, rows_max)?);
+    let upto = cut(&mut piece, rows_max, end);
+    let (mut touched, mut sightings) = (BTreeSet::new(), Vec::new());
+    for place in piece {
+        match place.what {
+            What::Record(seq) => drop(touched.insert(seq)),
+            What::Sighting(sighting) => sightings.push(sighting),
+            What::Workspace => {}
+        }
+    }
+    let changes: Vec<Change> =
+        touched.into_iter().map(|seq| load_change(conn, project, no, seq)).collect::<Result<_, _>>()?;
+    sightings.extend(load_sightings(conn, project, &changes)?);
+    dedup_sightings(&mut sightings);
     let audiences = list_audiences(conn, project, no)?;
-    Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes })
+    Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes, sightings })
 }
 
-/// A place of the log, and the record that was touched there.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    at: Seq,
-    record: Option<Seq>,
+/// What happened at a place of the log.
+enum What {
+    Record(Seq),
+    Sighting(Sighting),
+    Workspace,
 }
 
 pub(super) fn is_active(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<bool, StoreError> {
@@ -137,7 +144,7 @@ fn list_saves(
     no: WorkspaceNo,
     after: Seq,
     rows_max: usize,
-) -> Result<Vec<Place>, StoreError> {
+) -> Result<Vec<Place<What>>, StoreError> {
     const SELECT: &str = "
         SELECT seq
         FROM record INDEXED BY record_workspace
@@ -149,7 +156,7 @@ fn list_saves(
     let mut places = Vec::new();
     while let Some(row) = rows.next()? {
         let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
-        places.push(Place { at: seq, record: Some(seq) });
+        places.push(Place { at: seq, what: What::Record(seq) });
     }
     Ok(places)
 }
@@ -160,7 +167,7 @@ fn list_changes(
     no: WorkspaceNo,
     after: Seq,
     rows_max: usize,
-) -> Result<Vec<Place>, StoreError> {
+) -> Result<Vec<Place<What>>, StoreError> {
     const SELECT: &str = "
         SELECT seq, record_seq
         FROM change
@@ -172,20 +179,77 @@ fn list_changes(
     let mut places = Vec::new();
     while let Some(row) = rows.next()? {
         let cells = Cells::new(row, "change", || project.to_string());
-        places.push(Place { at: Seq(cells.count(0, "seq")?), record: cells.count_opt(1, "record_seq")?.map(Seq) });
+        let record = cells.count_opt(1, "record_seq")?.map(|seq| What::Record(Seq(seq)));
+        places.push(Place { at: Seq(cells.count(0, "seq")?), what: record.unwrap_or(What::Workspace) });
     }
     Ok(places)
 }
 
+/// Where what is known changed of a source that living records of the workspace name. What came with such a record needs no
+/// mention: whoever learns of the record learns all that is known of its source.
+fn list_sightings(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    after: Seq,
+    rows_max: usize,
+) -> Result<Vec<Place<What>>, StoreError> {
+    const SELECT: &str = "
+        SELECT MAX(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
+        FROM source s INDEXED BY source_place
+        WHERE s.project_id = ?1 AND MAX(s.known_seq, s.handed_seq) > ?3 AND s.known_hash IS NOT NULL
+            AND EXISTS (
+                SELECT 1
+                FROM record r INDEXED BY record_source
+                WHERE r.project_id = ?1 AND r.source_id = s.source_id AND r.source_id IS NOT NULL
+                    AND r.workspace_no = ?2 AND r.forgotten_at IS NULL)
+            AND (s.handed_seq > 0 OR NOT EXISTS (
+                SELECT 1
+                FROM record r
+                WHERE r.project_id = ?1 AND r.seq = s.known_seq AND r.workspace_no = ?2 AND r.forgotten_at IS NULL))
+        ORDER BY MAX(s.known_seq, s.handed_seq)
+        LIMIT ?4";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(no.0), integer(after.0), integer(rows_max as u64)))?;
+    let mut places = Vec::new();
+    while let Some(row) = rows.next()? {
+        let at = Seq(Cells::new(row, "source", || project.to_string()).count(0, "known_seq")?);
+        places.push(Place { at, what: What::Sighting(read_sighting(row, 1, project)?) });
+    }
+    Ok(places)
+}
+
+/// All that is known of the sources that records name.
+fn load_sightings(conn: &Connection, project: ProjectId, changes: &[Change]) -> Result<Vec<Sighting>, StoreError> {
+    const SELECT: &str = "
+        SELECT source_id, audience, known_seq, known_hash
+        FROM source
+        WHERE project_id = ?1 AND source_id = ?2 AND known_hash IS NOT NULL";
+    let source_of = |change: &Change| match change {
+        Change::Present(present) => present.source_id.clone(),
+        Change::Absent(_) => None,
+    };
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut sightings = Vec::new();
+    for source_id in changes.iter().filter_map(source_of).collect::<BTreeSet<_>>() {
+        let mut rows = statement.query((project.to_bytes(), source_id))?;
+        while let Some(row) = rows.next()? {
+            sightings.push(read_sighting(row, 0, project)?);
+        }
+    }
+    Ok(sightings)
+}
+
 fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq) -> Result<Change, StoreError> {
     const SELECT: &str = "
-        SELECT audience, content, embedding, checksum
+        SELECT audience, content, embedding, checksum, id, is_key_given, fact_key, source, source_id, source_hash,
+            valid_until, updated_at
         FROM record
         WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), integer(seq.0), integer(no.0)))?;
     match rows.next()? {
-        Some(row) => read_present(row, 0, project, seq).map(Change::Present),
+        Some(row) => read_present(row, 0, project, seq).map(|present| Change::Present(Box::new(present))),
         None => Ok(Change::Absent(seq)),
     }
 }
@@ -198,7 +262,7 @@ pub(super) fn insert_change(
     kind: &str,
     record: Option<Seq>,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Seq, StoreError> {
     const INSERT: &str = "
         INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -206,7 +270,7 @@ pub(super) fn insert_change(
     let record = record.map(|record| integer(record.0));
     let values = params![project.to_bytes(), integer(seq.0), integer(no.0), kind, record, micros(at)];
     tx.conn.prepare_cached(INSERT)?.execute(values)?;
-    Ok(())
+    Ok(seq)
 }
 
 /// Keeps a snapshot of an active workspace unless a newer one is there.

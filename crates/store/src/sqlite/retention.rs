@@ -212,7 +212,10 @@ fn remove_records(
 /// line carries the bound instead of the moment.
 fn note_purge(tx: &mut Tx<'_>, project: ProjectId, no: WorkspaceNo, before: Timestamp) -> Result<(), StoreError> {
     delete_snapshot(tx.conn, project, no)?;
-    if is_active(tx.conn, project, no)? { insert_change(tx, project, no, "purge", None, before) } else { Ok(()) }
+    if is_active(tx.conn, project, no)? {
+        insert_change(tx, project, no, "purge", None, before)?;
+    }
+    Ok(())
 }
 
 /// Removes idempotency keys that led to a record which is gone. They were used before their record was forgotten.

@@ -1,13 +1,14 @@
 //! What is known of sources, per audience.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, Timestamp};
+use mnemon_core::{Audience, NewRecord, ProjectId, Seq, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::batch::Tx;
 use super::known_records::Touched;
 use super::rows::{AudienceBytes, integer, micros};
-use crate::acts::sources::read_part;
+use crate::acts::sources::{is_news, read_part};
 use crate::{SourcePart, Sources, StoreError};
 
 #[async_trait]
@@ -19,7 +20,7 @@ impl Sources for SqliteStore {
             asked.sort_unstable();
             asked.dedup();
             for source_id in asked {
-                list_parts(conn, project, source_id, &mut parts)?;
+                parts.extend(load_parts(conn, project, source_id)?);
             }
             Ok(parts)
         })
@@ -31,24 +32,17 @@ impl Sources for SqliteStore {
         source_id: &str,
         hash: &str,
         at: Timestamp,
-    ) -> Result<Seq, StoreError> {
+    ) -> Result<Option<Seq>, StoreError> {
         let (source_id, hash) = (source_id.to_owned(), hash.to_owned());
-        let act = move |tx: &mut super::batch::Tx<'_>| {
-            tx.touch_records(Touched::Nothing);
-            let seq = tx.take_seq(project)?;
-            confirm(tx.conn, project, &source_id, &hash, seq, at)?;
-            Ok(seq)
-        };
-        self.writer.write(act).await
+        self.writer.write(move |tx| observe_source(tx, project, &source_id, &hash, at)).await
     }
 }
 
-fn list_parts(
+pub(super) fn load_parts(
     conn: &Connection,
     project: ProjectId,
     source_id: &str,
-    parts: &mut Vec<SourcePart>,
-) -> Result<(), StoreError> {
+) -> Result<Vec<SourcePart>, StoreError> {
     const SELECT: &str = "
         SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
         FROM source
@@ -56,21 +50,19 @@ fn list_parts(
         ORDER BY audience";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), source_id))?;
+    let mut parts = Vec::new();
     while let Some(row) = rows.next()? {
         parts.push(read_part(row, project)?);
     }
-    Ok(())
+    Ok(parts)
 }
 
-/// Makes a hash that came with a save the newest known one of its source, for those who may see the save.
+/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. `place` is asked
+/// for where that changes what is known.
 pub(super) fn note_known_hash(
-    conn: &Connection,
-    project: ProjectId,
-    source_id: &str,
-    audience: Audience,
-    hash: &str,
-    seq: Seq,
-    at: Timestamp,
+    tx: &mut Tx<'_>,
+    record: &NewRecord,
+    place: impl FnOnce(&mut Tx<'_>) -> Result<Seq, StoreError>,
 ) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
@@ -78,13 +70,17 @@ pub(super) fn note_known_hash(
         VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL)
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
-    let audience = AudienceBytes::of(audience);
-    conn.prepare_cached(UPSERT)?.execute(params![
-        project.to_bytes(),
+    let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) else { return Ok(()) };
+    if !is_news(&load_parts(tx.conn, record.project, source_id)?, record.audience, hash) {
+        return Ok(());
+    }
+    let seq = place(tx)?;
+    tx.conn.prepare_cached(UPSERT)?.execute(params![
+        record.project.to_bytes(),
         source_id,
-        audience.as_slice(),
+        AudienceBytes::of(record.audience).as_slice(),
         integer(seq.0),
-        micros(at),
+        micros(record.created_at),
         hash,
     ])?;
     Ok(())
@@ -92,14 +88,13 @@ pub(super) fn note_known_hash(
 
 /// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined
 /// with what each audience knows, and the later sighting wins.
-fn confirm(
-    conn: &Connection,
+fn observe_source(
+    tx: &mut Tx<'_>,
     project: ProjectId,
     source_id: &str,
     hash: &str,
-    seq: Seq,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Option<Seq>, StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
             confirmed_hash)
@@ -107,14 +102,19 @@ fn confirm(
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
             known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
+    const CONFIRM: &str = "
+        UPDATE source
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = ?4
+        WHERE project_id = ?1 AND source_id = ?2 AND audience = ?3";
+    tx.touch_records(Touched::Nothing);
+    tx.project(project)?;
     let everybody = AudienceBytes::of(Audience::Shared);
-    conn.prepare_cached(UPSERT)?.execute(params![
-        project.to_bytes(),
-        source_id,
-        everybody.as_slice(),
-        integer(seq.0),
-        micros(at),
-        hash,
-    ])?;
-    Ok(())
+    let (id, everybody) = (project.to_bytes(), everybody.as_slice());
+    if !is_news(&load_parts(tx.conn, project, source_id)?, Audience::Shared, hash) {
+        tx.conn.prepare_cached(CONFIRM)?.execute((id, source_id, everybody, micros(at)))?;
+        return Ok(None);
+    }
+    let seq = tx.take_seq(project)?;
+    tx.conn.prepare_cached(UPSERT)?.execute((id, source_id, everybody, integer(seq.0), micros(at), hash))?;
+    Ok(Some(seq))
 }
