@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use mnemon_recall::{AudienceNo, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{Model, NewDoc, SearchRequest, WorkspaceIndex};
 use mnemon_scratch_postgres::Cluster;
 
 use crate::load::progress;
@@ -51,7 +51,7 @@ pub(super) async fn compare(cluster: &Cluster, sentences: &Path, records: u64, q
     client.batch_execute("VACUUM ANALYZE note").await?;
     let mut index = WorkspaceIndex::new(Model::shipped());
     for (seq, text) in (1..).zip(&all) {
-        index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding: None });
+        index.add(NewDoc::new(seq, text));
     }
     progress("PostgreSQL's own search: searching");
     let search = client.prepare(SEARCH).await?;

@@ -43,6 +43,21 @@ struct QueryLine {
     gold: Vec<String>,
 }
 
+/// All projects of some sets as one.
+pub(crate) fn as_one<'s>(sets: impl Iterator<Item = &'s Set>) -> Set {
+    let mut one = Project::default();
+    for project in sets.flat_map(|set| &set.projects) {
+        let first = one.records.iter().max().map_or(0, |last| last + 1);
+        one.texts.extend(project.texts.iter().cloned());
+        one.records.extend(project.records.iter().map(|record| first + record));
+        one.queries.extend(project.queries.iter().map(|query| Query {
+            text: query.text.clone(),
+            gold: query.gold.iter().map(|record| first + record).collect(),
+        }));
+    }
+    Set { name: "as one".to_owned(), projects: vec![one] }
+}
+
 /// Every set of a folder, by name.
 pub(crate) fn load(folder: &Path) -> anyhow::Result<Vec<Set>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;

@@ -31,7 +31,7 @@ impl fmt::Display for Keywords {
 pub(crate) fn measure(set: &Set) -> anyhow::Result<Keywords> {
     let mut found = Keywords { queries: 0, kept: 0, missed: Vec::new() };
     for project in &set.projects {
-        let searcher = Ranker::ALL[Ranker::ALL.len() - 1].index(project)?;
+        let searcher = Ranker::FULL.index(project)?;
         for (number, query) in queries(project).enumerate() {
             let words = words(&query);
             let first = searcher.search(&query, 1 + number % 10)?.first().copied();

@@ -1,6 +1,6 @@
 //! The rankers that are compared: SQLite's FTS5 as everybody has it, and our ranking in its steps.
 
-use mnemon_recall::{AudienceNo, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{Bounds, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
 use rusqlite::Connection;
 
 use super::data::Project;
@@ -8,15 +8,39 @@ use super::data::Project;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ranker {
     Fts5,
-    Ours { name: &'static str, recipe: Recipe },
+    Ours { name: &'static str, recipe: Recipe, arrival: Arrival },
+}
+
+/// In which order records are saved, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// As they stand in the set, all on one day.
+    InOrder,
+    /// In an order that says nothing.
+    Shuffled,
+    /// As they stand in the set, each session of a dialogue a week after the one before.
+    BySession,
 }
 
 impl Ranker {
-    pub(crate) const ALL: [Ranker; 4] = [
+    /// The ranking of the service.
+    pub(crate) const FULL: Ranker = ours("full", Recipe::FULL, Arrival::InOrder);
+
+    /// The same without any bound on what is compared.
+    pub(crate) const EXHAUSTIVE: Ranker = ours(
+        "no bounds",
+        Recipe { bounds: Bounds { exhaustive_records: usize::MAX, ..Recipe::FULL.bounds }, ..Recipe::FULL },
+        Arrival::InOrder,
+    );
+
+    pub(crate) const ALL: [Ranker; 7] = [
         Ranker::Fts5,
-        Ranker::Ours { name: "BM25", recipe: Recipe::BM25 },
-        Ranker::Ours { name: "lexical full", recipe: Recipe::LEXICAL },
-        Ranker::Ours { name: "full", recipe: Recipe::FULL },
+        ours("BM25", Recipe::BM25, Arrival::InOrder),
+        ours("no meaning", Recipe::LEXICAL, Arrival::InOrder),
+        ours("no locality", Recipe::WITHOUT_LOCALITY, Arrival::InOrder),
+        ours("shuffled", Recipe::FULL, Arrival::Shuffled),
+        ours("by session", Recipe::FULL, Arrival::BySession),
+        Ranker::FULL,
     ];
 
     pub(crate) fn name(&self) -> &'static str {
@@ -29,14 +53,18 @@ impl Ranker {
     pub(crate) fn index(&self, project: &Project) -> anyhow::Result<Searcher> {
         match self {
             Ranker::Fts5 => Ok(Searcher::Fts5(Fts5::new(project.texts.iter().map(String::as_str))?)),
-            Ranker::Ours { recipe, .. } => Ok(Searcher::Ours(ours(project), *recipe)),
+            Ranker::Ours { recipe, arrival, .. } => Ok(Searcher::Ours(Ours::new(project, *arrival), *recipe)),
         }
     }
 }
 
+const fn ours(name: &'static str, recipe: Recipe, arrival: Arrival) -> Ranker {
+    Ranker::Ours { name, recipe, arrival }
+}
+
 pub(crate) enum Searcher {
     Fts5(Fts5),
-    Ours(Box<WorkspaceIndex>, Recipe),
+    Ours(Ours, Recipe),
 }
 
 impl Searcher {
@@ -44,21 +72,44 @@ impl Searcher {
     pub(crate) fn search(&self, query: &str, limit: usize) -> anyhow::Result<Vec<usize>> {
         match self {
             Searcher::Fts5(table) => table.search(query, limit),
-            Searcher::Ours(index, recipe) => {
-                let hits = index.search_by(recipe, &SearchRequest { query, limit, visible: &|_| true });
-                Ok(hits.into_iter().map(|hit| hit.seq as usize).collect())
-            }
+            Searcher::Ours(ours, recipe) => Ok(ours.search(recipe, query, limit)),
         }
     }
 }
 
-fn ours(project: &Project) -> Box<WorkspaceIndex> {
-    let mut index = WorkspaceIndex::new(Model::shipped());
-    for (seq, text) in (0..).zip(&project.texts) {
-        index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding: None });
-    }
-    Box::new(index)
+/// An index, and which text each `seq` is.
+pub(crate) struct Ours {
+    index: Box<WorkspaceIndex>,
+    texts: Vec<usize>,
 }
+
+impl Ours {
+    pub(crate) fn new(project: &Project, arrival: Arrival) -> Self {
+        let mut texts: Vec<usize> = (0..project.texts.len()).collect();
+        if arrival == Arrival::Shuffled {
+            // The high bits of a multiple of an odd number: the same order on every machine.
+            texts.sort_by_key(|&text| (text as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
+        }
+        let mut index = Box::new(WorkspaceIndex::new(Model::shipped()));
+        let (mut saved_at, mut session) = (0, None);
+        for (seq, &text) in (0..).zip(&texts) {
+            let text = project.texts[text].as_str();
+            let begins = text.strip_prefix('[').and_then(|text| text.split_once(']')).map(|(session, _)| session);
+            if arrival == Arrival::BySession && begins.is_some() && begins != session {
+                (saved_at, session) = (saved_at + SECONDS_PER_WEEK, begins);
+            }
+            index.add(NewDoc { saved_at, ..NewDoc::new(seq, text) });
+        }
+        Self { index, texts }
+    }
+
+    pub(crate) fn search(&self, recipe: &Recipe, query: &str, limit: usize) -> Vec<usize> {
+        let hits = self.index.search_by(recipe, &SearchRequest { query, limit, visible: &|_| true });
+        hits.into_iter().map(|hit| self.texts[hit.seq as usize]).collect()
+    }
+}
+
+const SECONDS_PER_WEEK: i64 = 7 * 86_400;
 
 /// A full-text table in memory, asked for any of the query's words.
 pub(crate) struct Fts5 {

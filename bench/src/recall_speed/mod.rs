@@ -6,7 +6,7 @@ pub(crate) mod texts;
 
 use std::path::PathBuf;
 
-use mnemon_recall::{AudienceNo, Embedding, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{Embedding, Model, NewDoc, SearchRequest, WorkspaceIndex};
 
 use crate::real_texts::RealTexts;
 use crate::recall::Fts5;
@@ -79,7 +79,7 @@ fn build(texts: &Texts, records: u64) -> WorkspaceIndex {
 }
 
 fn put(index: &mut WorkspaceIndex, seq: u64, text: &str, embedding: Option<&Embedding>) {
-    index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding });
+    index.add(NewDoc { embedding, ..NewDoc::new(seq, text) });
 }
 
 fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) {

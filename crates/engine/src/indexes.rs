@@ -89,6 +89,17 @@ impl Audiences {
     }
 }
 
+/// A vector as it is stored beside its record: with the model that it belongs to.
+pub(crate) fn to_stored(model: &Model, embedding: &Embedding) -> Vec<u8> {
+    [embedding.to_bytes().as_slice(), &model.fingerprint().to_le_bytes()].concat()
+}
+
+/// What [`to_stored`] wrote, if it was by this model. Vectors of different models can't be compared.
+fn from_stored(model: &Model, bytes: &[u8]) -> Option<Embedding> {
+    let (vector, fingerprint) = bytes.split_last_chunk()?;
+    (u32::from_le_bytes(*fingerprint) == model.fingerprint()).then(|| Embedding::from_bytes(vector).ok()).flatten()
+}
+
 /// A saved record on its way into the index.
 pub(crate) struct Saved<'a> {
     pub(crate) seq: Seq,
@@ -394,8 +405,8 @@ impl State {
     }
 
     fn add_present(&mut self, present: &Present) {
-        // A vector that does not decode is computed again: it is derived from the text.
-        let embedding = Embedding::from_bytes(&present.embedding).ok();
+        // A vector that does not read back, or that another model made, is computed anew: it is derived from the text.
+        let embedding = from_stored(self.index.model(), &present.embedding);
         self.add(present.seq, present.audience, &present.content, embedding.as_ref());
     }
 
@@ -406,6 +417,24 @@ impl State {
         }
         let number = self.audiences.number(audience);
         let counted = audience == Audience::Shared;
-        self.index.add(NewDoc { seq: seq.0, text, audience: number, counted, embedding });
+        self.index.add(NewDoc { audience: number, counted, embedding, ..NewDoc::new(seq.0, text) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_of_another_model_is_not_taken() {
+        let model = Model::shipped();
+        let embedding = model.encode("the boiler code is 4711");
+        let mut stored = to_stored(model, &embedding);
+        assert_eq!(from_stored(model, &stored), Some(embedding.clone()));
+        // As it was stored before vectors named their model.
+        assert_eq!(from_stored(model, &embedding.to_bytes()), None);
+        *stored.last_mut().unwrap() ^= 1;
+        assert_eq!(from_stored(model, &stored), None);
+        assert_eq!(from_stored(model, &[]), None);
     }
 }

@@ -12,7 +12,7 @@ use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError};
 
 use crate::freshness::Claim;
-use crate::indexes::Saved;
+use crate::indexes::{Saved, to_stored};
 use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine, Judged};
 use idempotency::{KeptAnswer, arguments_hash, check_key};
@@ -159,7 +159,7 @@ impl Engine {
             confidence: call.confidence,
             valid_until: call.valid_until,
             created_at: ctx.now,
-            embedding: embedding.to_bytes().to_vec(),
+            embedding: to_stored(self.model, &embedding),
         };
         Ok((record, embedding))
     }

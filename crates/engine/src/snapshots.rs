@@ -65,7 +65,7 @@ mod tests {
     fn what_was_written_decodes_and_anything_else_does_not() {
         let model = Model::shipped();
         let mut index = WorkspaceIndex::new(model);
-        let doc = NewDoc { seq: 7, text: "the boiler code", audience: AudienceNo(1), counted: false, embedding: None };
+        let doc = NewDoc { audience: AudienceNo(1), counted: false, ..NewDoc::new(7, "the boiler code") };
         index.add(doc);
         let audiences = [Audience::Shared, Audience::Author(MemberId::from_bytes([3; 16]))];
         let bytes = encode(&audiences, &index);

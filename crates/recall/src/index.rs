@@ -3,7 +3,7 @@
 use crate::lexicon::{Lexicon, TermNo};
 use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
-use crate::records::{AudienceNo, Facts, Records, Words};
+use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
 use crate::words::{Role, each_word, is_mostly_latin};
 
 /// A record to be indexed.
@@ -20,6 +20,15 @@ pub struct NewDoc<'a> {
     pub counted: bool,
     /// Its vector where it is known already; otherwise it is computed from the text.
     pub embedding: Option<&'a Embedding>,
+    /// When it was saved, in seconds since 1970: records saved within a day are neighbours.
+    pub saved_at: i64,
+}
+
+impl<'a> NewDoc<'a> {
+    /// A record that everybody sees, with nothing known of it but its text.
+    pub fn new(seq: u64, text: &'a str) -> Self {
+        Self { seq, text, audience: AudienceNo(0), counted: true, embedding: None, saved_at: 0 }
+    }
 }
 
 /// Everything that is needed to search one workspace.
@@ -50,12 +59,18 @@ impl WorkspaceIndex {
         }
     }
 
+    /// The model that its vectors come from.
+    pub fn model(&self) -> &'static Model {
+        self.model
+    }
+
     /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
     pub fn add(&mut self, doc: NewDoc<'_>) {
         self.take_out(doc.seq);
         let words = self.read(doc.text);
         let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
-        let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length };
+        let saved_at = u32::try_from(doc.saved_at.max(0)).unwrap_or(u32::MAX);
+        let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length, saved_at };
         let is_understood = is_mostly_latin(doc.text);
         let computed = (is_understood && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
         let embedding = doc.embedding.or(computed.as_ref()).filter(|_| is_understood);
@@ -100,6 +115,10 @@ impl WorkspaceIndex {
         if facts.counted {
             self.totals.records += 1;
             self.totals.length += u64::from(facts.length);
+            if self.vectors.has(slot) {
+                let (before, after) = self.counted_neighbours(slot);
+                self.vectors.join(before, slot, after);
+            }
         }
     }
 
@@ -109,6 +128,10 @@ impl WorkspaceIndex {
         for (term, _) in self.terms_of(slot) {
             self.lexicon.remove_posting(term, slot, facts.counted);
         }
+        if facts.counted && self.vectors.has(slot) {
+            let (before, after) = self.counted_neighbours(slot);
+            self.vectors.part(before, slot, after);
+        }
         self.vectors.clear(slot, facts.counted);
         if facts.counted {
             self.totals.records -= 1;
@@ -116,6 +139,14 @@ impl WorkspaceIndex {
         }
         self.records.remove(slot);
         true
+    }
+
+    /// The counted records with a vector that were saved last before and first after the one in this slot.
+    fn counted_neighbours(&self, slot: u32) -> (Option<u32>, Option<u32>) {
+        let order = self.records.order();
+        let (before, after) = order.slots().split_at(order.places()[slot as usize] as usize);
+        let is_one = |&slot: &u32| slot != NOBODY && self.records.is_counted(slot) && self.vectors.has(slot);
+        (before.iter().rev().copied().find(is_one), after[1..].iter().copied().find(is_one))
     }
 
     /// The same records without the traces of those that are gone: their words, their slots.

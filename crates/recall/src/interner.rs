@@ -5,8 +5,8 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
+use crate::bytes::{Reader, Writer};
 use crate::memory::{self, push_tight};
-use crate::snapshot::{Reader, Writer};
 
 /// A set of strings, each with the number of its arrival.
 #[derive(Default)]

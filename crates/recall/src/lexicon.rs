@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use crate::bytes::{Reader, Writer};
 use crate::interner::Interner;
 use crate::memory::{push_tight, vec_bytes};
 use crate::postings::Postings;
-use crate::snapshot::{Reader, Writer};
 use crate::words::{Stems, is_stop_word};
 
 /// A word as written (folded).

@@ -6,6 +6,7 @@
 //! Where to look: `words` cuts text into words, `lexicon` and `postings` hold them, `records` holds what else is known
 //! of a record, `model` turns text into vectors, `search` ranks.
 
+mod bytes;
 mod index;
 mod interner;
 mod lexicon;
@@ -22,7 +23,7 @@ mod words;
 
 pub use index::{NewDoc, WorkspaceIndex};
 pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
-pub use recipe::Recipe;
+pub use recipe::{Bounds, Recipe, Weights};
 pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, HeldBack, Hit, SearchRequest};
 pub use snapshot::SnapshotError;

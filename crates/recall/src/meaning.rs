@@ -2,15 +2,15 @@
 
 mod dot;
 mod near;
-mod signs;
+pub(crate) mod signs;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use crate::bytes::{Reader, Writer};
 use crate::memory::{extend_tight, push_tight, vec_bytes};
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
-use crate::snapshot::{Reader, Writer};
 
 use signs::Signs;
 
@@ -24,8 +24,8 @@ pub(crate) const NO_VECTOR: i32 = i32::MIN;
 const PRIOR_RECORDS: f64 = 20.0;
 /// What a component of one is in the exact sums.
 const SUM_ONE: f64 = 16_777_216.0;
-/// At least so many records are measured where not all are, to know the spread of nearness.
-const SAMPLED_RECORDS: u32 = 512;
+/// What a cosine of one is in the exact sum over neighbours.
+const LIKENESS_ONE: f64 = 1_073_741_824.0;
 
 /// One vector per slot, and the sum over the counted records.
 pub(crate) struct Vectors {
@@ -37,8 +37,10 @@ pub(crate) struct Vectors {
     /// Exact, so that taking a record out leaves no trace.
     sums: Box<[i64; DIMENSIONS]>,
     counted: u32,
-    /// The sample of all slots, until a record comes or goes.
-    sample: OnceLock<Vec<u32>>,
+    /// Over counted records with a vector that were saved one after the other: the sum of their cosines. Exact as well.
+    neighbours: i64,
+    /// The sample of all slots and the count it was drawn for, until a record comes or goes.
+    sample: OnceLock<(u32, Vec<u32>)>,
 }
 
 impl Vectors {
@@ -49,6 +51,7 @@ impl Vectors {
             signs: Vec::new(),
             sums: Box::new([0; DIMENSIONS]),
             counted: 0,
+            neighbours: 0,
             sample: OnceLock::new(),
         }
     }
@@ -85,6 +88,58 @@ impl Vectors {
         }
         self.steps[at * DIMENSIONS..(at + 1) * DIMENSIONS].fill(0);
         self.scales[at] = 0.0;
+    }
+
+    /// Whether the slot has a vector.
+    pub(crate) fn has(&self, slot: u32) -> bool {
+        self.scales[slot as usize] > 0.0
+    }
+
+    /// Notes that `slot` was saved between two others. All three are counted and have vectors.
+    pub(crate) fn join(&mut self, before: Option<u32>, slot: u32, after: Option<u32>) {
+        self.neighbours += self.change_of_neighbours(before, slot, after);
+    }
+
+    /// Undoes [`Vectors::join`].
+    pub(crate) fn part(&mut self, before: Option<u32>, slot: u32, after: Option<u32>) {
+        self.neighbours -= self.change_of_neighbours(before, slot, after);
+    }
+
+    fn change_of_neighbours(&self, before: Option<u32>, slot: u32, after: Option<u32>) -> i64 {
+        let like = |a: Option<u32>, b: Option<u32>| a.zip(b).map_or(0, |(a, b)| self.likeness(a, b));
+        like(before, Some(slot)) + like(Some(slot), after) - like(before, after)
+    }
+
+    /// The cosine of two slots as a whole number.
+    fn likeness(&self, a: u32, b: u32) -> i64 {
+        let (a, b) = (a as usize, b as usize);
+        let rows = self.rows();
+        let product: i32 = rows[a].iter().zip(&rows[b]).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
+        (f64::from(product) * f64::from(self.scales[a]) * f64::from(self.scales[b]) * LIKENESS_ONE).round() as i64
+    }
+
+    /// How much records that were saved one after the other are about the same thing, from 0 to 1. In a dialogue they
+    /// are, in a heap of unrelated facts they are not, and then neighbours must not count.
+    pub(crate) fn locality(&self) -> f64 {
+        /// So many pairs of neighbours are doubted: a small workspace can't tell.
+        const DOUBTED_PAIRS: f64 = 20.0;
+        /// From where on neighbours count, and where they count fully.
+        const LIKENESS: (f64, f64) = (0.05, 0.20);
+        if self.counted < 2 {
+            return 0.0;
+        }
+        let records = f64::from(self.counted);
+        let pairs = records - 1.0;
+        let mean = |sum: &i64| *sum as f64 / SUM_ONE / records;
+        // Two records drawn at random are this alike.
+        let at_random: f64 = self.sums.iter().map(|sum| mean(sum) * mean(sum)).sum();
+        let room = 1.0 - at_random;
+        if room < 1e-6 {
+            return 0.0;
+        }
+        let of_neighbours = self.neighbours as f64 / LIKENESS_ONE / pairs;
+        let likeness = (of_neighbours - at_random) / room * pairs / (pairs + DOUBTED_PAIRS);
+        ((likeness - LIKENESS.0) / (LIKENESS.1 - LIKENESS.0)).clamp(0.0, 1.0)
     }
 
     /// Prepares a query for comparison: both sides are seen from the workspace's mean. `None` where the model knows
@@ -125,20 +180,20 @@ impl Vectors {
         signs::nearest(&self.signs, &near.signs, seen, count)
     }
 
-    /// A part of the visible slots that is fair and depends on nothing but the records' `seq`.
-    pub(crate) fn sample(&self, records: &Records, seen: &Seen<'_>) -> Cow<'_, [u32]> {
+    /// A part of the visible slots, at least about `count`, that is fair and depends on nothing but the records' `seq`.
+    pub(crate) fn sample(&self, records: &Records, seen: &Seen<'_>, count: u32) -> Cow<'_, [u32]> {
         if seen.is_everyone {
-            return Cow::Borrowed(self.sample.get_or_init(|| Self::draw(records, seen)));
+            let (drawn_for, sample) = self.sample.get_or_init(|| (count, Self::draw(records, seen, count)));
+            if *drawn_for == count {
+                return Cow::Borrowed(sample);
+            }
         }
-        Cow::Owned(Self::draw(records, seen))
+        Cow::Owned(Self::draw(records, seen, count))
     }
 
-    fn draw(records: &Records, seen: &Seen<'_>) -> Vec<u32> {
-        let halvings = (seen.records / SAMPLED_RECORDS).max(1).ilog2();
-        let bound = u32::MAX >> halvings;
-        // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
-        let is_drawn = |seq: u64| (seq as u32).wrapping_mul(0x9E37_79B1) <= bound;
-        let mut sample = Vec::with_capacity(4 * SAMPLED_RECORDS as usize);
+    fn draw(records: &Records, seen: &Seen<'_>, count: u32) -> Vec<u32> {
+        let is_drawn = draws(seen.records, count);
+        let mut sample = Vec::with_capacity(4 * count as usize);
         each_wanted(
             records.seqs(),
             |&seq| is_drawn(seq),
@@ -152,7 +207,7 @@ impl Vectors {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        let sample = self.sample.get().map_or(0, vec_bytes);
+        let sample = self.sample.get().map_or(0, |(_, sample)| vec_bytes(sample));
         self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums) + sample
     }
 
@@ -162,6 +217,7 @@ impl Vectors {
 
     pub(crate) fn save(&self, out: &mut Writer) {
         out.number(self.counted);
+        out.large_number(self.neighbours.cast_unsigned());
         out.numbers(self.sums.iter().map(|sum| sum.to_le_bytes()));
         out.numbers(self.scales.iter().map(|scale| scale.to_le_bytes()));
         out.numbers(self.signs.as_flattened().iter().map(|signs| signs.to_le_bytes()));
@@ -170,6 +226,7 @@ impl Vectors {
 
     pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
         let counted = input.number()?;
+        let neighbours = input.large_number()?.cast_signed();
         let sums: Vec<i64> = input.numbers()?.iter().map(|&sum| i64::from_le_bytes(sum)).collect();
         let scales: Vec<f32> = input.numbers()?.iter().map(|&scale| f32::from_le_bytes(scale)).collect();
         let (signs, _) = input.numbers::<8>()?.as_chunks();
@@ -177,7 +234,7 @@ impl Vectors {
         let steps: Vec<i8> = input.run()?.iter().map(|step| step.cast_signed()).collect();
         let fits = signs.len() == scales.len() && steps.len() == scales.len() * DIMENSIONS;
         let sums = Box::new(sums.try_into().ok()?);
-        fits.then_some(Self { steps, scales, signs, sums, counted, sample: OnceLock::new() })
+        fits.then_some(Self { steps, scales, signs, sums, counted, neighbours, sample: OnceLock::new() })
     }
 
     fn rows(&self) -> &[[i8; DIMENSIONS]] {
@@ -190,6 +247,14 @@ impl Vectors {
             *sum += sign * (f64::from(step) * unit).round() as i64;
         }
     }
+}
+
+/// Which records stand for `records` of them, by their `seq`.
+pub(crate) fn draws(records: u32, count: u32) -> impl Fn(u64) -> bool {
+    let halvings = (records / count.max(1)).max(1).ilog2();
+    let bound = u32::MAX >> halvings;
+    // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
+    move |seq| (seq as u32).wrapping_mul(0x9E37_79B1) <= bound
 }
 
 /// Calls `found` with the place of every item that is `wanted`.

@@ -4,10 +4,12 @@
 /// What takes part in the ranking, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
-    /// Weight of word pairs that stand near each other, against single words.
+    /// What pairs of words that stand near each other add to the score of words.
     pub pairs: f32,
-    /// Share of the vectors in the fused strength; 0 leaves them out.
-    pub meaning: f64,
+    /// How the records that lend words are chosen.
+    pub first: Weights,
+    /// How the answer is ranked.
+    pub last: Weights,
     /// How many of the best records lend their words to the query; 0 leaves the feedback out.
     pub feedback_records: usize,
     /// How many words they lend.
@@ -18,31 +20,104 @@ pub struct Recipe {
     pub all_words: f64,
     /// Added again where it has them as they were typed, not only by their stems.
     pub as_typed: f64,
-    /// Above which centred cosine a record without any word of the query is returned.
+    /// A record without any word of the query is returned where its centred cosine is above this.
     pub kindred: f64,
-    /// Up to how many visible records every vector is compared; beyond, sign bits choose whom to compare.
+    /// What is looked at where looking at everything would take too long.
+    pub bounds: Bounds,
+}
+
+/// What each part of a strength weighs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// The root of the score of words and pairs, in deviations over the visible records.
+    pub words: f64,
+    /// The cosine, in deviations.
+    pub near: f64,
+    /// The share of the query's terms that the record has.
+    pub count: f64,
+    /// The same share, each term weighted by how telling it is.
+    pub cover: f64,
+    /// What the records saved just before and after add to that share, as far as neighbours belong together here.
+    pub around: f64,
+    /// The words of the neighbours, in deviations; as far as neighbours belong together.
+    pub ring: f64,
+    /// The pairs once more, in deviations.
+    pub pairs: f64,
+}
+
+/// How much is looked at. A larger number costs time and changes answers little.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Up to how many visible records everything is compared; beyond, words and signs choose whom to compare.
     pub exhaustive_records: usize,
-    /// How many records sign bits, and the plain word score, choose then.
-    pub preselected_records: usize,
+    /// How many records the signs of the vectors choose then.
+    pub by_signs: usize,
+    /// How many the plain score of words chooses.
+    pub by_words: usize,
+    /// How many records with all the words of a keyword query are compared in any case.
+    pub complete: usize,
+    /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
+    pub sampled: u32,
+    /// How many of the best are read to see whether they have the words of a question as typed. More than any caller
+    /// asks for, so that the first ten are the same whether ten or fifty are wanted.
+    pub read: usize,
+}
+
+impl Weights {
+    const NONE: Weights =
+        Weights { words: 0.0, near: 0.0, count: 0.0, cover: 0.0, around: 0.0, ring: 0.0, pairs: 0.0 };
 }
 
 impl Recipe {
     /// The ranking of the service.
     pub const FULL: Recipe = Recipe {
         pairs: 0.2,
-        meaning: 0.5,
+        first: Weights { words: 0.5, near: 0.7, count: 2.0, cover: 1.5, around: 1.5, ..Weights::NONE },
+        last: Weights { words: 0.18, near: 0.65, count: 2.4, cover: 1.45, around: 2.45, ring: 0.23, pairs: 0.04 },
         feedback_records: 10,
         feedback_terms: 20,
         feedback: 0.5,
         all_words: 4.0,
         as_typed: 4.0,
-        kindred: 0.3,
-        exhaustive_records: 5_000,
-        preselected_records: 500,
+        kindred: 0.35,
+        bounds: Bounds {
+            exhaustive_records: 5_000,
+            by_signs: 500,
+            by_words: 500,
+            complete: 5_000,
+            sampled: 512,
+            read: 128,
+        },
     };
-    /// Words alone, with pairs, feedback and the bonus for having all.
-    pub const LEXICAL: Recipe = Recipe { meaning: 0.0, ..Recipe::FULL };
+    /// As if no record had a neighbour.
+    pub const WITHOUT_LOCALITY: Recipe = Recipe {
+        first: Weights { around: 0.0, ..Recipe::FULL.first },
+        last: Weights { around: 0.0, ring: 0.0, ..Recipe::FULL.last },
+        ..Recipe::FULL
+    };
+    /// Without vectors, but for the question whether neighbours belong together.
+    pub const LEXICAL: Recipe = Recipe {
+        first: Weights { near: 0.0, ..Recipe::FULL.first },
+        last: Weights { near: 0.0, ..Recipe::FULL.last },
+        ..Recipe::FULL
+    };
     /// The plain probabilistic ranking of words: the yardstick.
-    pub const BM25: Recipe =
-        Recipe { pairs: 0.0, feedback_records: 0, all_words: 0.0, as_typed: 0.0, ..Recipe::LEXICAL };
+    pub const BM25: Recipe = Recipe {
+        pairs: 0.0,
+        last: Weights { words: 1.0, ..Weights::NONE },
+        feedback_records: 0,
+        all_words: 0.0,
+        as_typed: 0.0,
+        ..Recipe::FULL
+    };
+
+    /// Whether vectors are compared at all.
+    pub(crate) fn has_meaning(&self) -> bool {
+        self.last.near > 0.0
+    }
+
+    /// Whether neighbours count at all.
+    pub(crate) fn has_neighbours(&self) -> bool {
+        self.last.around > 0.0 || self.last.ring > 0.0
+    }
 }

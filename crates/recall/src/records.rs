@@ -2,16 +2,20 @@
 //! A slot is a place in these arrays; it says nothing of age, and the slot of a forgotten record is used again.
 
 mod audiences;
+mod order;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
+use crate::bytes::{Reader, Writer};
 use crate::lexicon::FormNo;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
-use crate::snapshot::{Reader, Writer};
 use crate::varint;
 use audiences::Audiences;
+use order::Order;
+
+pub(crate) use order::NOBODY;
 
 /// Who may see a record, as a number that only the caller understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +38,8 @@ pub(crate) struct Facts {
     pub(crate) counted: bool,
     /// Words of the running text.
     pub(crate) length: u16,
+    /// When it was saved, in seconds since 1970.
+    pub(crate) saved_at: u32,
 }
 
 /// All records of a workspace.
@@ -42,6 +48,8 @@ pub(crate) struct Records {
     slots_by_seq: HashTable<u32>,
     seqs: Vec<u64>,
     lengths: Vec<u16>,
+    saved_at: Vec<u32>,
+    order: Order,
     /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for a free slot.
     standings: Vec<u32>,
     audiences: Audiences,
@@ -76,16 +84,19 @@ impl Records {
             let at = slot as usize;
             (self.seqs[at], self.lengths[at], self.standings[at], self.spans[at]) =
                 (facts.seq, facts.length, standing, span);
+            self.saved_at[at] = facts.saved_at;
             slot
         } else {
             push_tight(&mut self.seqs, facts.seq);
             push_tight(&mut self.lengths, facts.length);
             push_tight(&mut self.standings, standing);
             push_tight(&mut self.spans, span);
+            push_tight(&mut self.saved_at, facts.saved_at);
             u32::try_from(self.seqs.len() - 1).expect("a workspace has fewer than 2^32 records")
         };
         let seqs = &self.seqs;
         self.slots_by_seq.insert_unique(hash(facts.seq), slot, |&other| hash(seqs[other as usize]));
+        self.order.insert(slot, seqs);
         slot
     }
 
@@ -96,6 +107,7 @@ impl Records {
         if let Ok(entry) = self.slots_by_seq.find_entry(hash(seq), |&other| other == slot) {
             entry.remove();
         }
+        self.order.remove(slot);
         self.audiences.leave(self.standings[at] >> 1);
         self.standings[at] = VACANT;
         self.words_dead_bytes += span_len(self.spans[at]);
@@ -112,6 +124,7 @@ impl Records {
             audience: self.audiences.number(standing >> 1),
             counted: standing & 1 == 1,
             length: self.lengths[at],
+            saved_at: self.saved_at[at],
         }
     }
 
@@ -127,6 +140,22 @@ impl Records {
 
     pub(crate) fn lengths(&self) -> &[u16] {
         &self.lengths
+    }
+
+    /// By slot, in seconds since 1970.
+    pub(crate) fn saved_at(&self) -> &[u32] {
+        &self.saved_at
+    }
+
+    /// The order in which they were saved.
+    pub(crate) fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// Whether there is a counted record in the slot.
+    pub(crate) fn is_counted(&self, slot: u32) -> bool {
+        let standing = self.standings[slot as usize];
+        standing != VACANT && standing & 1 == 1
     }
 
     /// The running words of a record.
@@ -167,6 +196,8 @@ impl Records {
             + vec_bytes(&self.seqs)
             + vec_bytes(&self.lengths)
             + vec_bytes(&self.standings)
+            + vec_bytes(&self.saved_at)
+            + self.order.size_bytes()
             + self.audiences.size_bytes()
             + vec_bytes(&self.spans)
             + self.words.capacity()
@@ -176,16 +207,18 @@ impl Records {
     pub(crate) fn save(&self, out: &mut Writer) {
         out.numbers(self.seqs.iter().map(|seq| seq.to_le_bytes()));
         out.numbers(self.lengths.iter().map(|length| length.to_le_bytes()));
+        out.numbers(self.saved_at.iter().map(|seconds| seconds.to_le_bytes()));
         out.numbers(self.standings.iter().map(|standing| standing.to_le_bytes()));
         out.numbers(self.audiences.numbers().map(|number| number.0.to_le_bytes()));
         out.numbers(self.spans.iter().map(|span| span.to_le_bytes()));
         out.run(&self.words);
     }
 
-    /// What can be derived from the rest is: free slots, sizes of audiences, the table by `seq`.
+    /// What can be derived from the rest is: free slots, sizes of audiences, the table by `seq`, the order of saving.
     pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
         let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect();
         let lengths = input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect();
+        let saved_at = input.numbers()?.iter().map(|&seconds| u32::from_le_bytes(seconds)).collect();
         let standings: Vec<u32> = input.numbers()?.iter().map(|&standing| u32::from_le_bytes(standing)).collect();
         let numbers: Vec<AudienceNo> =
             input.numbers()?.iter().map(|&number| AudienceNo(u32::from_le_bytes(number))).collect();
@@ -193,9 +226,10 @@ impl Records {
         let audiences = Audiences::restore(&numbers, taken)?;
         let spans = input.numbers()?.iter().map(|&span| u64::from_le_bytes(span)).collect();
         let words = input.run()?.to_vec();
-        let mut records = Self { seqs, lengths, standings, audiences, spans, words, ..Self::default() };
+        let mut records = Self { seqs, lengths, saved_at, standings, audiences, spans, words, ..Self::default() };
         let slots = records.seqs.len();
-        if [records.lengths.len(), records.standings.len(), records.spans.len()] != [slots; 3] {
+        let others = [records.lengths.len(), records.saved_at.len(), records.standings.len(), records.spans.len()];
+        if others != [slots; 4] {
             return None;
         }
         records.slots_by_seq.reserve(slots, |_| unreachable!("an empty table rehashes nothing"));
@@ -213,6 +247,7 @@ impl Records {
             records.slots_by_seq.insert_unique(hash(seqs[at]), slot, |&other| hash(seqs[other as usize]));
         }
         records.words_dead_bytes = records.words.len().checked_sub(words_live_bytes)?;
+        records.order = Order::of(records.live_slots().collect(), &records.seqs);
         Some(records)
     }
 

@@ -1,10 +1,12 @@
 //! Answering a query: which records, in which order, with which score. Each step has a file in `search/`.
 
 mod all_words;
+mod cover;
 mod explain;
 mod feedback;
 mod fuse;
 mod lexical;
+mod neighbours;
 #[cfg(test)]
 mod oracle;
 mod pairs;
@@ -46,7 +48,8 @@ impl WorkspaceIndex {
 
     /// As [`WorkspaceIndex::search`], by another recipe: for measuring.
     pub fn search_by(&self, recipe: &Recipe, request: &SearchRequest<'_>) -> Vec<Hit> {
-        let Some(mut ranking) = Ranking::new(self, recipe, request) else { return Vec::new() };
+        let seen = self.records.seen_by(request.visible);
+        let Some(mut ranking) = Ranking::new(self, recipe, request, &seen) else { return Vec::new() };
         let candidates = ranking.run(request.limit);
         let hit =
             |found: &ranking::Candidate| Hit { seq: self.records.seq(found.slot), score: to_score(found.strength) };
@@ -56,5 +59,6 @@ impl WorkspaceIndex {
 
 /// Any strength becomes a score: 0 is a half, and the order is kept.
 fn to_score(strength: f64) -> f64 {
+    let strength = strength / 2.0;
     0.5 + 0.5 * strength / (1.0 + strength.abs())
 }

@@ -1,6 +1,7 @@
 //! An index as bytes and back. A snapshot is a convenience, never the truth: it says which format and which model it
 //! was written by, carries a checksum, and whoever doubts it reads the change log instead.
 
+use crate::bytes::{Reader, Writer};
 use crate::index::{Totals, WorkspaceIndex};
 use crate::lexicon::Lexicon;
 use crate::meaning::Vectors;
@@ -9,7 +10,7 @@ use crate::records::Records;
 
 const MAGIC: [u8; 4] = *b"mnRX";
 /// Raise it whenever the layout changes, or what the words of a text are.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const HEADER_BYTES: usize = 16;
 
 /// Why a snapshot is not used.
@@ -78,66 +79,5 @@ impl WorkspaceIndex {
         let vectors = Vectors::load(input)?;
         let fits = input.bytes.is_empty() && vectors.slots() == records.slots();
         fits.then_some(Self { model, lexicon, records, vectors, totals })
-    }
-}
-
-/// Appends numbers and runs of numbers, little-endian. A run begins with its length.
-pub(crate) struct Writer {
-    bytes: Vec<u8>,
-}
-
-impl Writer {
-    pub(crate) fn number(&mut self, value: u32) {
-        self.bytes.extend(value.to_le_bytes());
-    }
-
-    pub(crate) fn large_number(&mut self, value: u64) {
-        self.bytes.extend(value.to_le_bytes());
-    }
-
-    pub(crate) fn run(&mut self, bytes: &[u8]) {
-        self.large_number(bytes.len() as u64);
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    pub(crate) fn numbers<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
-        self.large_number((items.len() * N) as u64);
-        items.for_each(|item| self.bytes.extend_from_slice(&item));
-    }
-}
-
-/// Takes them apart again; `None` where the bytes end too early.
-pub(crate) struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn number(&mut self) -> Option<u32> {
-        self.chunk().map(u32::from_le_bytes)
-    }
-
-    pub(crate) fn large_number(&mut self) -> Option<u64> {
-        self.chunk().map(u64::from_le_bytes)
-    }
-
-    pub(crate) fn run(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.large_number()?).ok()?;
-        self.take(length)
-    }
-
-    /// The items of a run, each of `N` bytes.
-    pub(crate) fn numbers<const N: usize>(&mut self) -> Option<&'a [[u8; N]]> {
-        let (items, rest) = self.run()?.as_chunks();
-        rest.is_empty().then_some(items)
-    }
-
-    fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.bytes.split_at_checked(length)?;
-        self.bytes = rest;
-        Some(taken)
     }
 }

@@ -5,7 +5,7 @@ use mnemon_recall::{AudienceNo, Hit, Model, NewDoc, SearchRequest, WorkspaceInde
 fn index_of(texts: &[&str]) -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());
     for (seq, text) in (1..).zip(texts) {
-        index.add(NewDoc { seq, text, audience: AudienceNo(0), counted: true, embedding: None });
+        index.add(NewDoc::new(seq, text));
     }
     index
 }
@@ -80,7 +80,7 @@ fn a_removed_record_is_gone_and_a_replaced_one_answers_by_its_new_text() {
     assert!(!index.contains(1));
     assert_eq!(index.len(), 1);
     assert_eq!(search(&index, "fox"), []);
-    index.add(NewDoc { seq: 2, text: "blue cat", audience: AudienceNo(0), counted: true, embedding: None });
+    index.add(NewDoc::new(2, "blue cat"));
     assert_eq!(search(&index, "dog"), []);
     assert_eq!(search(&index, "cat").len(), 1);
     assert_eq!(index.len(), 1);
@@ -89,7 +89,7 @@ fn a_removed_record_is_gone_and_a_replaced_one_answers_by_its_new_text() {
 #[test]
 fn unseen_records_are_not_found() {
     let mut index = index_of(&["red fox"]);
-    index.add(NewDoc { seq: 9, text: "red draft", audience: AudienceNo(7), counted: false, embedding: None });
+    index.add(NewDoc { audience: AudienceNo(7), counted: false, ..NewDoc::new(9, "red draft") });
     let asked = |number| {
         let hits = index.search(&SearchRequest { query: "red", limit: 10, visible: &|a| a.0 <= number });
         hits.iter().map(|hit| hit.seq).collect::<Vec<_>>()
@@ -103,11 +103,9 @@ fn seventy_thousand_people_have_drafts_of_their_own() {
     const PEOPLE: u32 = 70_000;
     let mut index = WorkspaceIndex::new(Model::shipped());
     let draft = |person: u32| NewDoc {
-        seq: u64::from(person) + 1,
-        text: "my draft",
         audience: AudienceNo(person),
         counted: false,
-        embedding: None,
+        ..NewDoc::new(u64::from(person) + 1, "my draft")
     };
     (0..PEOPLE).for_each(|person| index.add(draft(person)));
     index.remove(draft(7).seq);

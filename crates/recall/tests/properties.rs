@@ -73,7 +73,7 @@ fn apply(index: &mut WorkspaceIndex, steps: &[Step]) {
 
 fn put(index: &mut WorkspaceIndex, seq: u64, doc: &Doc) {
     let (audience, counted) = (AudienceNo(doc.audience), doc.audience == EVERYBODY);
-    index.add(NewDoc { seq, text: &doc.text, audience, counted, embedding: None });
+    index.add(NewDoc { audience, counted, ..NewDoc::new(seq, &doc.text) });
 }
 
 /// What is left after the steps.
@@ -153,7 +153,9 @@ proptest! {
         let explained: Vec<Hit> = explanation.hits.iter().map(|hit| Hit { seq: hit.seq, score: hit.score }).collect();
         prop_assert_eq!(explained, index.search(&request));
         for hit in &explanation.hits {
-            let parts = hit.words_share + hit.cosine_share + hit.all_words_bonus + hit.as_typed_bonus;
+            let words = hit.words_share + hit.pairs_share + hit.count_share + hit.cover_share;
+            let neighbours = hit.around_share + hit.ring_share;
+            let parts = words + hit.cosine_share + neighbours + hit.all_words_bonus + hit.as_typed_bonus;
             prop_assert!((parts - hit.strength).abs() < 1e-9);
             let is_kindred = hit.cosine.is_some_and(|cosine| cosine > explanation.cosine_bar);
             prop_assert!(is_kindred || !hit.matched.is_empty());
@@ -165,7 +167,7 @@ proptest! {
         let model = Model::shipped();
         let (mut computed, mut stored) = (WorkspaceIndex::new(model), WorkspaceIndex::new(model));
         for (seq, text) in (1..).zip(&texts) {
-            let doc = NewDoc { seq, text, audience: AudienceNo(EVERYBODY), counted: true, embedding: None };
+            let doc = NewDoc::new(seq, text);
             computed.add(doc);
             let embedding = Embedding::from_bytes(&model.encode(text).to_bytes()).unwrap();
             stored.add(NewDoc { embedding: Some(&embedding), ..doc });

@@ -94,7 +94,8 @@ fn show_reasons(hit: &Value) -> String {
     let matched: Vec<&str> = hit["matched"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     format!(
         "{}  {}\n      matched: {}\n      words {} + pairs {} (with lent words {}), cosine {}\n      \
-         shares: words {}, meaning {}; all words +{}, as typed +{}",
+         shares: words {}, pairs {}, meaning {}, count {}, cover {}, neighbours' terms {}, neighbours' words {}; \
+         all words +{}, as typed +{}",
         number("score"),
         hit["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default(),
         if matched.is_empty() { "by meaning alone".to_owned() } else { matched.join(", ") },
@@ -103,7 +104,12 @@ fn show_reasons(hit: &Value) -> String {
         number("words_with_lent"),
         number("cosine"),
         number("words_share"),
+        number("pairs_share"),
         number("cosine_share"),
+        number("count_share"),
+        number("cover_share"),
+        number("around_share"),
+        number("ring_share"),
         number("all_words_bonus"),
         number("as_typed_bonus"),
     )

@@ -23,6 +23,8 @@ pub struct Explanation {
     pub held_back: Vec<HeldBack>,
     /// Above which cosine a record without any word of the query would have been returned.
     pub cosine_bar: f64,
+    /// How much neighbours counted: how far records saved one after the other are about the same thing here, 0 to 1.
+    pub locality: f64,
 }
 
 /// A word that took part.
@@ -55,10 +57,20 @@ pub struct ExplainedHit {
     pub pairs: f64,
     /// Nearness by meaning; `None` where the record or the query has no vector.
     pub cosine: Option<f64>,
-    /// The share of words and pairs in the strength.
+    /// What words and pairs gave to the strength.
     pub words_share: f64,
-    /// The share of the cosine in the strength.
+    /// What the cosine gave.
     pub cosine_share: f64,
+    /// What the share of the query's terms gave that it has.
+    pub count_share: f64,
+    /// What the same share gave, each term weighted by how telling it is.
+    pub cover_share: f64,
+    /// What the terms gave that only its neighbours have.
+    pub around_share: f64,
+    /// What the words of its neighbours gave.
+    pub ring_share: f64,
+    /// What pairs gave once more.
+    pub pairs_share: f64,
     /// For having every word of the query.
     pub all_words_bonus: f64,
     /// For having them as they were typed.
@@ -79,7 +91,8 @@ impl WorkspaceIndex {
     /// a record that the caller does not see.
     pub fn explain(&self, request: &SearchRequest<'_>) -> Explanation {
         let recipe = Recipe::FULL;
-        let Some(mut ranking) = Ranking::new(self, &recipe, request) else { return Explanation::default() };
+        let seen = self.records.seen_by(request.visible);
+        let Some(mut ranking) = Ranking::new(self, &recipe, request, &seen) else { return Explanation::default() };
         let own_terms = ranking.terms.clone();
         let candidates = ranking.run(request.limit);
         let word = |weighted: &lexical::Weighted| ExplainedWord {
@@ -93,6 +106,7 @@ impl WorkspaceIndex {
             hits: candidates.iter().map(|candidate| ranking.explain(candidate, &own_terms)).collect(),
             held_back: ranking.held_back(),
             cosine_bar: recipe.kindred,
+            locality: ranking.locality,
         }
     }
 
@@ -109,7 +123,7 @@ impl Ranking<'_> {
     fn explain(&self, candidate: &Candidate, own_terms: &[lexical::Weighted]) -> ExplainedHit {
         let one = f64::from(lexical::ONE);
         let bonus = |is_given: bool, bonus: f64| if is_given { bonus } else { 0.0 };
-        let (words_share, cosine_share) = self.scales.shares(candidate);
+        let parts = self.parts(&self.recipe.last, candidate);
         ExplainedHit {
             seq: self.index.records.seq(candidate.slot),
             score: to_score(candidate.strength),
@@ -119,8 +133,13 @@ impl Ranking<'_> {
             words_with_lent: f64::from(candidate.words) / one,
             pairs: f64::from(candidate.pairs) / one,
             cosine: (candidate.near != NO_VECTOR).then(|| f64::from(candidate.near) / meaning::ONE),
-            words_share,
-            cosine_share,
+            words_share: parts.words,
+            cosine_share: parts.near,
+            count_share: parts.count,
+            cover_share: parts.cover,
+            around_share: parts.around,
+            ring_share: parts.ring,
+            pairs_share: parts.pairs,
             all_words_bonus: bonus(candidate.has_all_words, self.bonuses.all_words),
             as_typed_bonus: bonus(candidate.has_them_as_typed, self.bonuses.as_typed),
         }

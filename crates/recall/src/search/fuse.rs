@@ -11,10 +11,13 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
+    /// Adds a score of at most 31 bits.
+    #[inline]
     pub(crate) fn add(&mut self, score: i64) {
+        debug_assert!(score.unsigned_abs() < 1 << 31, "its square fits 64 bits");
         self.records += 1;
         self.sum += i128::from(score);
-        self.squares += i128::from(score) * i128::from(score);
+        self.squares += i128::from(score * score);
     }
 
     /// Adds many small scores at once. Sums of 64 bits hold them: a cosine has 21 bits, and a workspace under 2^22

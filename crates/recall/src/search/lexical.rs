@@ -127,6 +127,13 @@ pub(crate) fn contribution(factor: f64, saturation: f64) -> u32 {
     (factor * saturation + TWO_TO_52).to_bits() as u32
 }
 
+/// The root of a score, in the same units: long matches count on, but less and less.
+#[inline]
+pub(crate) fn root(score: u32) -> u32 {
+    // Exact: the product has less than 52 bits, so the rounded root never reaches the next whole number.
+    (f64::from(score) * f64::from(ONE)).sqrt() as u32
+}
+
 /// Calls `found` for every visible record that has one of the terms, in order of slots.
 pub(crate) fn score(
     index: &WorkspaceIndex,

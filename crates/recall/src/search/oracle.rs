@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use crate::meaning::{NO_VECTOR, Near};
+use crate::meaning::{NO_VECTOR, Near, draws, signs};
 use crate::words::{Role, Stems, each_word, is_mostly_latin, is_stop_word};
-use crate::{AudienceNo, Embedding, Hit, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
+use crate::{AudienceNo, Bounds, Embedding, Hit, Model, NewDoc, Recipe, SearchRequest, Weights, WorkspaceIndex};
 
+use super::cover;
 use super::fuse::{Scale, Spread};
-use super::lexical::{Bm25, contribution, factor, saturation};
+use super::lexical::{Bm25, contribution, factor, root, saturation};
 
 #[derive(Debug, Clone)]
 struct Doc {
@@ -18,6 +19,7 @@ struct Doc {
     text: String,
     audience: u32,
     counted: bool,
+    saved_at: u32,
 }
 
 /// A record, read.
@@ -33,6 +35,7 @@ struct Page {
     sequence: Vec<String>,
     length: u16,
     embedding: Option<Embedding>,
+    saved_at: u32,
 }
 
 struct Asked {
@@ -55,6 +58,17 @@ struct Oracle<'r> {
     pages: Vec<Page>,
     asked: Asked,
     bm25: Bm25,
+    /// The pages that the caller sees, in the order of saving.
+    seen: Vec<usize>,
+    /// Those of them that stand for all where a spread is taken.
+    sample: Vec<usize>,
+}
+
+/// The scores of words, by page.
+struct Words {
+    scores: Vec<u32>,
+    pairs: Vec<u32>,
+    candidates: Vec<usize>,
 }
 
 fn answer(docs: &[Doc], recipe: &Recipe, query: &str, limit: usize, visible: &dyn Fn(AudienceNo) -> bool) -> Vec<Hit> {
@@ -66,49 +80,65 @@ fn answer(docs: &[Doc], recipe: &Recipe, query: &str, limit: usize, visible: &dy
     let counted = || pages.iter().filter(|page| page.counted);
     let length: u64 = counted().map(|page| u64::from(page.length)).sum();
     let bm25 = Bm25::of(counted().count() as u32, length);
-    Oracle { recipe, pages, asked, bm25 }.answer(query, limit)
+    let seen: Vec<usize> = (0..pages.len()).filter(|&page| pages[page].is_seen).collect();
+    let is_drawn = draws(seen.len() as u32, recipe.bounds.sampled);
+    let is_small = seen.len() <= recipe.bounds.exhaustive_records;
+    let sample = seen.iter().copied().filter(|&page| is_small || is_drawn(pages[page].seq)).collect();
+    Oracle { recipe, pages, asked, bm25, seen, sample }.answer(query, limit)
 }
 
 impl Oracle<'_> {
     fn answer(&self, query: &str, limit: usize) -> Vec<Hit> {
         let near = self.nearness(query);
-        let meaning = if near.is_some() { self.recipe.meaning } else { 0.0 };
-        let near_scale = self.spread(|page| near.as_ref().map(|near| near[page]).filter(|&n| n != NO_VECTOR));
+        let near_scale = spread(near.iter().flat_map(|near| self.sample.iter().map(|&page| near[page])));
+        let kindred = near.as_ref().map_or(Vec::new(), |near| self.kindred(query, near));
+        let near = near.unwrap_or_else(|| vec![NO_VECTOR; self.pages.len()]);
+        let locality = if self.recipe.last.around > 0.0 { self.locality() } else { 0.0 };
         let mut terms = self.asked.terms.clone();
-        let mut scored = self.score(&terms, near.as_deref(), meaning, near_scale);
+        let mut words = self.words(&terms, &kindred);
         if self.recipe.feedback_records > 0 {
-            terms = self.expand(&scored);
-            scored = self.score(&terms, near.as_deref(), meaning, near_scale);
+            let first = self.weigh(&self.recipe.first, &words, &near, near_scale, locality);
+            terms = self.expand(&first, self.mean_strength(locality));
+            words = self.words(&terms, &kindred);
         }
-        let strengths = || scored.iter().map(|found| found.strength);
-        let reach = strengths().fold(f64::MIN, f64::max) - strengths().fold(f64::MAX, f64::min);
-        let at_least = if self.asked.typed.len() <= 3 { reach + 1.0 } else { 0.0 };
-        let bonus = |bonus: f64| if bonus > 0.0 { bonus.max(at_least) } else { 0.0 };
-        for found in &mut scored {
-            let page = &self.pages[found.page];
-            if self.has_all(page) {
-                found.strength += bonus(self.recipe.all_words);
-                if self.has_as_typed(page) {
-                    found.strength += bonus(self.recipe.as_typed);
-                }
-            }
-        }
-        self.sort(&mut scored);
+        let mut scored = self.weigh(&self.recipe.last, &words, &near, near_scale, locality);
+        self.reward(&mut scored);
         scored.truncate(limit);
         let hit = |found: &Scored| Hit { seq: self.pages[found.page].seq, score: super::to_score(found.strength) };
         scored.iter().map(hit).collect()
     }
 
-    fn spread(&self, score: impl Fn(usize) -> Option<i32>) -> Scale {
-        let mut spread = Spread::default();
-        let seen = (0..self.pages.len()).filter(|&page| self.pages[page].is_seen);
-        seen.filter_map(score).for_each(|score| spread.add(i64::from(score)));
-        spread.scale()
+    fn is_preselecting(&self) -> bool {
+        self.seen.len() > self.recipe.bounds.exhaustive_records
     }
 
-    fn score(&self, terms: &[(String, f32)], near: Option<&[i32]>, meaning: f64, near_scale: Scale) -> Vec<Scored> {
-        let words = |page: usize| -> u32 {
-            let page = &self.pages[page];
+    fn reward(&self, scored: &mut [Scored]) {
+        let strengths = || scored.iter().map(|found| found.strength);
+        let reach = strengths().fold(f64::MIN, f64::max) - strengths().fold(f64::MAX, f64::min);
+        let is_keywords = self.asked.typed.len() <= 3;
+        let bonus = |bonus: f64| match bonus > 0.0 {
+            true if is_keywords => bonus.max(reach + 1.0),
+            true => bonus,
+            false => 0.0,
+        };
+        let (all_words, as_typed) = (bonus(self.recipe.all_words), bonus(self.recipe.as_typed));
+        for found in scored.iter_mut().filter(|found| self.has_all(&self.pages[found.page])) {
+            found.strength += all_words;
+        }
+        self.sort(scored);
+        let read = if is_keywords { scored.len() } else { self.recipe.bounds.read.min(scored.len()) };
+        for found in &mut scored[..read] {
+            let page = &self.pages[found.page];
+            if self.has_all(page) && self.has_as_typed(page) {
+                found.strength += as_typed;
+            }
+        }
+        self.sort(scored);
+    }
+
+    /// The score of everybody's words, and who is a candidate.
+    fn words(&self, terms: &[(String, f32)], kindred: &[usize]) -> Words {
+        let score = |page: &Page| -> u32 {
             let norm = self.bm25.norm(page.length);
             let share = |(term, weight): &(String, f32)| {
                 let count = page.terms.get(term)?;
@@ -116,21 +146,166 @@ impl Oracle<'_> {
             };
             terms.iter().filter_map(share).sum()
         };
-        let total = |page: usize| (words(page) + self.pairs(page)) as i32;
-        let word_scale = self.spread(|page| Some(total(page)));
-        let mut scored = Vec::new();
-        for (at, page) in self.pages.iter().enumerate().filter(|(_, page)| page.is_seen) {
-            let near = near.map_or(NO_VECTOR, |near| near[at]);
-            let has_word = self.asked.terms.iter().any(|(term, _)| page.terms.contains_key(term));
-            let bar = (self.recipe.kindred * crate::meaning::ONE) as i32;
-            if !has_word && (near == NO_VECTOR || near <= bar) {
-                continue;
-            }
-            let deviations = if near == NO_VECTOR { 0.0 } else { near_scale.deviations(i64::from(near)) };
-            let strength = (1.0 - meaning) * word_scale.deviations(i64::from(total(at))) + meaning * deviations;
-            scored.push(Scored { page: at, strength });
+        let scores: Vec<u32> = self.pages.iter().map(score).collect();
+        let mut kept: Vec<usize> =
+            self.seen.iter().copied().filter(|&page| !self.own_terms(&self.pages[page]).is_empty()).collect();
+        if self.is_preselecting() && kept.len() > self.recipe.bounds.by_words {
+            let by_words = self.recipe.bounds.by_words;
+            let is_keywords = self.asked.typed.len() <= 3;
+            let complete_max = if is_keywords { self.recipe.bounds.complete } else { by_words };
+            let complete: Vec<usize> = kept.iter().copied().filter(|&page| self.has_all(&self.pages[page])).collect();
+            let (bar, complete_bar) = (nth(&scores, &kept, by_words), nth(&scores, &complete, complete_max));
+            kept.retain(|page| {
+                let is_complete = complete.contains(page) && scores[*page] >= complete_bar;
+                scores[*page] >= bar || is_complete || kindred.contains(page)
+            });
         }
-        scored
+        let pairs = (0..self.pages.len()).map(|page| if kept.contains(&page) { self.pairs(page) } else { 0 });
+        let pairs = pairs.collect();
+        let only_kindred: Vec<usize> = kindred.iter().copied().filter(|page| !kept.contains(page)).collect();
+        Words { scores, pairs, candidates: [kept, only_kindred].concat() }
+    }
+
+    /// The candidates with their strengths.
+    fn weigh(&self, weights: &Weights, words: &Words, near: &[i32], near_scale: Scale, locality: f64) -> Vec<Scored> {
+        let roots: Vec<u32> =
+            words.scores.iter().zip(&words.pairs).map(|(words, pairs)| root(words + pairs)).collect();
+        let ring = |page: usize| -> u32 {
+            let share = |(distance, other): (usize, usize)| [10, 8, 5, 4, 3][distance - 1] * roots[other];
+            self.neighbours(page, 5).into_iter().map(share).sum()
+        };
+        let words_scale = spread(self.seen.iter().map(|&page| roots[page] as i32));
+        let pairs_scale = spread(self.seen.iter().map(|&page| words.pairs[page] as i32));
+        let ring_scale = spread(self.sample.iter().map(|&page| ring(page) as i32));
+        let one = |&page: &usize| {
+            let near = if near[page] == NO_VECTOR { 0.0 } else { near_scale.deviations(i64::from(near[page])) };
+            let (count, cover, around) = self.covers(page);
+            let strength = weights.words * words_scale.deviations(i64::from(roots[page]))
+                + weights.near * near
+                + weights.count * count
+                + weights.cover * cover
+                + weights.around * locality * self.share(around)
+                + weights.ring * locality * if locality > 0.0 { ring_scale.deviations(i64::from(ring(page))) } else { 0.0 }
+                + weights.pairs * pairs_scale.deviations(i64::from(words.pairs[page]));
+            Scored { page, strength }
+        };
+        words.candidates.iter().map(one).collect()
+    }
+
+    fn mean_strength(&self, locality: f64) -> f64 {
+        let weights = &self.recipe.first;
+        let records = self.seen.len().max(1) as f64;
+        let own = |page: &usize| self.own_terms(&self.pages[*page]);
+        let count: u64 = self.seen.iter().map(|page| own(page).len() as u64).sum();
+        let cover: u64 = self.seen.iter().map(|page| self.weight_of(&own(page))).sum();
+        let around: u64 = self.sample.iter().map(|&page| self.covers(page).2).sum();
+        let around = around as f64 / self.sample.len().max(1) as f64;
+        let around = if locality > 0.0 { self.cover_share(around) } else { 0.0 };
+        weights.count * (count as f64 / records / self.asked.terms.len() as f64)
+            + weights.cover * self.cover_share(cover as f64 / records)
+            + weights.around * locality * around
+    }
+
+    /// The plain and the weighted share of the query that a page has, and what its neighbours add to the latter.
+    fn covers(&self, page: usize) -> (f64, f64, u64) {
+        let own = self.own_terms(&self.pages[page]);
+        let count = own.len() as f64 / self.asked.terms.len() as f64;
+        if self.asked.terms.len() > 32 {
+            return (count, count, 0);
+        }
+        let mut around = own.clone();
+        for (_, other) in self.neighbours(page, 2) {
+            around.extend(self.own_terms(&self.pages[other]));
+        }
+        let weight = self.weight_of(&own);
+        (count, self.share(weight), self.weight_of(&around) - weight)
+    }
+
+    fn share(&self, weight: u64) -> f64 {
+        self.cover_share(weight as f64)
+    }
+
+    fn cover_share(&self, weight: f64) -> f64 {
+        if self.asked.terms.len() > 32 {
+            return weight / self.asked.terms.len() as f64;
+        }
+        let is_met = |term: &str| self.pages.iter().any(|page| (page.counted || page.is_seen) && page.terms.contains_key(term));
+        let known = self.asked.terms.iter().filter(|(term, _)| is_met(term)).map(|(term, _)| term.as_str());
+        match self.weight_of(&known.collect()) {
+            0 => 0.0,
+            total => weight / total as f64,
+        }
+    }
+
+    fn weight_of(&self, terms: &BTreeSet<&str>) -> u64 {
+        if self.asked.terms.len() > 32 {
+            return terms.len() as u64;
+        }
+        terms.iter().map(|term| u64::from(cover::weight(self.idf(term)))).sum()
+    }
+
+    /// The terms of the query that a page has.
+    fn own_terms<'p>(&'p self, page: &'p Page) -> BTreeSet<&'p str> {
+        let has = |term: &&str| page.terms.contains_key(*term);
+        self.asked.terms.iter().map(|(term, _)| term.as_str()).filter(has).collect()
+    }
+
+    /// The visible pages next to one, with their distance; within a day.
+    fn neighbours(&self, page: usize, reach: usize) -> Vec<(usize, usize)> {
+        let place = self.seen.iter().position(|&other| other == page).unwrap();
+        let distant = |other: usize| self.seen.iter().position(|&seen| seen == other).unwrap().abs_diff(place);
+        let is_near = |other: usize| self.pages[other].saved_at.abs_diff(self.pages[page].saved_at) <= 86_400;
+        let others = self.seen.iter().copied().filter(|&other| other != page && is_near(other));
+        others.map(|other| (distant(other), other)).filter(|(distance, _)| *distance <= reach).collect()
+    }
+
+    /// How alike records are that were saved one after the other.
+    fn locality(&self) -> f64 {
+        let counted: Vec<&Embedding> =
+            self.pages.iter().filter(|page| page.counted).filter_map(|page| page.embedding.as_ref()).collect();
+        let counted: Vec<&&Embedding> = counted.iter().filter(|found| Embedding::scale(found.steps()) > 0.0).collect();
+        if counted.len() < 2 {
+            return 0.0;
+        }
+        let like = |pair: &[&&Embedding]| -> i64 {
+            let [a, b] = [pair[0].steps(), pair[1].steps()];
+            let product: i32 = a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
+            let scale = |steps: &[i8]| f64::from(Embedding::scale(steps));
+            (f64::from(product) * scale(a) * scale(b) * 1_073_741_824.0).round() as i64
+        };
+        let sum: i64 = counted.windows(2).map(like).sum();
+        let (records, pairs) = (counted.len() as f64, counted.len() as f64 - 1.0);
+        let mean = self.sums().map(|sum| sum as f64 / 16_777_216.0 / records);
+        let at_random: f64 = mean.iter().map(|x| x * x).sum();
+        if 1.0 - at_random < 1e-6 {
+            return 0.0;
+        }
+        let alike = sum as f64 / 1_073_741_824.0 / pairs;
+        let alike = (alike - at_random) / (1.0 - at_random) * pairs / (pairs + 20.0);
+        ((alike - 0.05) / (0.20 - 0.05)).clamp(0.0, 1.0)
+    }
+
+    /// Those near enough to need no word of the query.
+    fn kindred(&self, query: &str, near: &[i32]) -> Vec<usize> {
+        let bar = (self.recipe.kindred * crate::meaning::ONE) as i32;
+        let is_kindred = |page: &usize| near[*page] != NO_VECTOR && near[*page] > bar;
+        if !self.is_preselecting() {
+            return self.seen.iter().copied().filter(is_kindred).collect();
+        }
+        let model = Model::shipped();
+        let asked = signs::of(model.encode_exact(query).into_iter(), model);
+        let distance = |page: &usize| -> u32 {
+            let empty = [0; crate::DIMENSIONS];
+            let steps = self.pages[*page].embedding.as_ref().map_or(&empty, |found| found.steps());
+            let scale = Embedding::scale(steps);
+            let signs = signs::of(steps.iter().map(|&step| f32::from(step) * scale), model);
+            let differing: u32 = signs.iter().zip(asked).map(|(a, b)| (a ^ b).count_ones()).sum();
+            differing.min(127)
+        };
+        let mut distances: Vec<u32> = self.seen.iter().map(distance).collect();
+        distances.sort_unstable();
+        let reach = distances.get(self.recipe.bounds.by_signs - 1).copied().unwrap_or(127);
+        self.seen.iter().copied().filter(|page| distance(page) <= reach).filter(is_kindred).collect()
     }
 
     fn idf(&self, term: &str) -> f32 {
@@ -140,7 +315,7 @@ impl Oracle<'_> {
 
     fn pairs(&self, page: usize) -> u32 {
         let page = &self.pages[page];
-        let own = |term: &String| self.asked.terms.iter().any(|(known, _)| known == term);
+        let own = |term: &String| self.asked.terms.iter().take(32).any(|(known, _)| known == term);
         let pairs_of = |sequence: &[String]| {
             let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
             for (at, first) in sequence.iter().enumerate() {
@@ -165,14 +340,14 @@ impl Oracle<'_> {
         if self.recipe.pairs > 0.0 { score } else { 0 }
     }
 
-    fn expand(&self, scored: &[Scored]) -> Vec<(String, f32)> {
+    fn expand(&self, scored: &[Scored], mean: f64) -> Vec<(String, f32)> {
         let mut best = scored.to_vec();
         self.sort(&mut best);
         best.truncate(self.recipe.feedback_records);
         let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
         for (rank, found) in best.iter().enumerate() {
             let page = &self.pages[found.page];
-            let weight = found.strength.max(0.0) / (rank as f64 + 1.0);
+            let weight = (found.strength - mean).max(0.0) / (rank as f64 + 1.0);
             for term in &page.sequence {
                 *weights.entry(term).or_default() += weight / f64::from(page.length.max(1));
             }
@@ -199,18 +374,12 @@ impl Oracle<'_> {
     fn nearness(&self, query: &str) -> Option<Vec<i32>> {
         let model = Model::shipped();
         let vector = model.encode_exact(query);
-        if self.recipe.meaning == 0.0 || !is_mostly_latin(query) || vector.iter().all(|&x| x == 0.0) {
+        if self.recipe.last.near == 0.0 || !is_mostly_latin(query) || vector.iter().all(|&x| x == 0.0) {
             return None;
         }
-        let mut sums = [0_i64; crate::DIMENSIONS];
-        let mut records = 0.0;
-        for embedding in self.pages.iter().filter(|page| page.counted).filter_map(|page| page.embedding.as_ref()) {
-            let scale = f64::from(Embedding::scale(embedding.steps()));
-            records += if scale > 0.0 { 1.0 } else { 0.0 };
-            for (sum, &step) in sums.iter_mut().zip(embedding.steps()) {
-                *sum += (f64::from(step) * (scale * 16_777_216.0)).round() as i64;
-            }
-        }
+        let counted = self.pages.iter().filter(|page| page.counted).filter_map(|page| page.embedding.as_ref());
+        let records = counted.filter(|found| Embedding::scale(found.steps()) > 0.0).count() as f64;
+        let sums = self.sums();
         let mean = std::array::from_fn(|at| {
             (sums[at] as f64 / 16_777_216.0 + 20.0 * f64::from(model.mean()[at])) / (records + 20.0)
         });
@@ -222,7 +391,22 @@ impl Oracle<'_> {
         Some(self.pages.iter().map(one).collect())
     }
 
+    /// The sum of the vectors of the counted pages.
+    fn sums(&self) -> [i64; crate::DIMENSIONS] {
+        let mut sums = [0_i64; crate::DIMENSIONS];
+        for embedding in self.pages.iter().filter(|page| page.counted).filter_map(|page| page.embedding.as_ref()) {
+            let scale = f64::from(Embedding::scale(embedding.steps()));
+            for (sum, &step) in sums.iter_mut().zip(embedding.steps()) {
+                *sum += (f64::from(step) * (scale * 16_777_216.0)).round() as i64;
+            }
+        }
+        sums
+    }
+
     fn has_all(&self, page: &Page) -> bool {
+        if self.asked.terms.len() > 32 {
+            return self.own_terms(page).len() == self.asked.terms.len();
+        }
         let has = |term: &String| page.terms.contains_key(term);
         self.asked.words.iter().all(|(whole, parts)| has(whole) || !parts.is_empty() && parts.iter().all(has))
     }
@@ -239,6 +423,19 @@ impl Oracle<'_> {
     }
 }
 
+fn spread(scores: impl Iterator<Item = i32>) -> Scale {
+    let mut spread = Spread::default();
+    scores.filter(|&score| score != NO_VECTOR).for_each(|score| spread.add(i64::from(score)));
+    spread.scale()
+}
+
+/// The score of the one at place `count` among these pages, best first; 0 where there are not so many.
+fn nth(scores: &[u32], pages: &[usize], count: usize) -> u32 {
+    let mut scores: Vec<u32> = pages.iter().map(|&page| scores[page]).collect();
+    scores.sort_unstable_by(|a, b| b.cmp(a));
+    if scores.len() > count { scores[count - 1] } else { 0 }
+}
+
 fn read(doc: &Doc, visible: &dyn Fn(AudienceNo) -> bool) -> Page {
     let stems = Stems::new();
     let mut page = Page {
@@ -250,6 +447,7 @@ fn read(doc: &Doc, visible: &dyn Fn(AudienceNo) -> bool) -> Page {
         sequence: Vec::new(),
         length: 0,
         embedding: is_mostly_latin(&doc.text).then(|| Model::shipped().encode(&doc.text)),
+        saved_at: doc.saved_at,
     };
     each_word(&doc.text, |word, role| {
         let stem = stems.stem(word).into_owned();
@@ -345,15 +543,34 @@ fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
 }
 
 fn docs() -> impl Strategy<Value = Vec<Doc>> {
-    let doc = (text(0..12), 0_u32..4).prop_map(|(text, audience)| (text, audience, audience == 0));
+    // Half a day between one time and the next: some neighbours are within a day and some are not.
+    let doc = (text(0..12), 0_u32..4, 0_u32..6);
     prop::collection::vec((doc, 0_u64..40), 0..30).prop_map(|docs| {
-        let latest: BTreeMap<u64, Doc> = docs
-            .into_iter()
-            .map(|((text, audience, counted), seq)| (seq, Doc { seq, text, audience, counted }))
-            .collect();
-        latest.into_values().collect()
+        let doc = |seq, text, audience, half_days: u32| Doc {
+            seq,
+            text,
+            audience,
+            counted: audience == 0,
+            saved_at: half_days * 43_200,
+        };
+        let docs = docs.into_iter().map(|((text, audience, time), seq)| (seq, doc(seq, text, audience, time)));
+        docs.collect::<BTreeMap<u64, Doc>>().into_values().collect()
     })
 }
+
+/// A dialogue: every other record is like the one before, so that neighbours count.
+fn dialogue() -> impl Strategy<Value = Vec<Doc>> {
+    docs().prop_map(|docs| {
+        let mut docs: Vec<Doc> = docs.into_iter().map(|doc| Doc { counted: doc.audience < 2, ..doc }).collect();
+        for at in (1..docs.len()).filter(|at| at % 3 != 0) {
+            docs[at].text = format!("{} {}", docs[at - 1].text, docs[at].text);
+        }
+        docs
+    })
+}
+
+/// Every bound low enough to be crossed by a few records.
+const CROSSED: Bounds = Bounds { exhaustive_records: 3, by_signs: 3, by_words: 3, complete: 3, sampled: 3, read: 3 };
 
 fn index_of(docs: &[Doc]) -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());
@@ -363,7 +580,28 @@ fn index_of(docs: &[Doc]) -> WorkspaceIndex {
 
 fn add(index: &mut WorkspaceIndex, doc: &Doc) {
     let audience = AudienceNo(doc.audience);
-    index.add(NewDoc { seq: doc.seq, text: &doc.text, audience, counted: doc.counted, embedding: None });
+    let doc = NewDoc { audience, counted: doc.counted, saved_at: i64::from(doc.saved_at), ..NewDoc::new(doc.seq, &doc.text) };
+    index.add(doc);
+}
+
+/// Asks both, by every recipe and with the bounds high and low.
+fn check(docs: &[Doc], others: &[Doc], query: &str, seen: u32, limit: usize) -> Result<(), TestCaseError> {
+    // Others come first and go again; some are replaced by the docs of the same number.
+    let mut index = index_of(others);
+    docs.iter().rev().for_each(|doc| add(&mut index, doc));
+    let kept = |seq: u64| docs.iter().any(|doc| doc.seq == seq);
+    for other in others.iter().filter(|other| !kept(other.seq)) {
+        prop_assert!(index.remove(other.seq));
+    }
+    let visible = |audience: AudienceNo| audience.0 <= seen;
+    let request = SearchRequest { query, limit, visible: &visible };
+    for recipe in [Recipe::FULL, Recipe::LEXICAL, Recipe::WITHOUT_LOCALITY, Recipe::BM25] {
+        for bounds in [recipe.bounds, CROSSED] {
+            let recipe = Recipe { bounds, ..recipe };
+            prop_assert_eq!(index.search_by(&recipe, &request), answer(docs, &recipe, query, limit, &visible));
+        }
+    }
+    Ok(())
 }
 
 proptest! {
@@ -373,25 +611,22 @@ proptest! {
     fn the_index_answers_as_the_oracle_does(
         docs in docs(), others in docs(), query in text(0..6), seen in 0_u32..4, limit in 1_usize..12,
     ) {
-        // Others come first and go again; some are replaced by the docs of the same number.
-        let mut index = index_of(&others);
-        docs.iter().rev().for_each(|doc| add(&mut index, doc));
-        let kept = |seq: u64| docs.iter().any(|doc| doc.seq == seq);
-        for other in others.iter().filter(|other| !kept(other.seq)) {
-            prop_assert!(index.remove(other.seq));
-        }
-        let visible = |audience: AudienceNo| audience.0 <= seen;
-        let request = SearchRequest { query: &query, limit, visible: &visible };
-        for recipe in [Recipe::FULL, Recipe::LEXICAL, Recipe::BM25] {
-            prop_assert_eq!(index.search_by(&recipe, &request), answer(&docs, &recipe, &query, limit, &visible));
-        }
+        check(&docs, &others, &query, seen, limit)?;
     }
 
     #[test]
-    fn preselection_that_spares_nobody_changes_nothing(docs in docs(), query in text(1..6)) {
-        let index = index_of(&docs);
-        let request = SearchRequest { query: &query, limit: 20, visible: &|_| true };
-        let preselecting = Recipe { exhaustive_records: 0, ..Recipe::FULL };
-        prop_assert_eq!(index.search_by(&preselecting, &request), index.search(&request));
+    fn in_a_dialogue_too(
+        docs in dialogue(), others in docs(), query in text(0..6), seen in 0_u32..4, limit in 1_usize..12,
+    ) {
+        check(&docs, &others, &query, seen, limit)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn with_more_terms_than_can_be_told_apart_too(docs in dialogue(), query in text(40..80), seen in 0_u32..4) {
+        check(&docs, &[], &query, seen, 12)?;
     }
 }

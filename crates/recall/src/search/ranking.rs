@@ -1,24 +1,22 @@
-//! The whole way of one query: words, pairs, vectors, fusion, feedback, bonuses. Everything a hit or an explanation
+//! The whole way of one query: words, pairs, vectors, neighbours, feedback, bonuses. Everything a hit or an explanation
 //! needs is left in the candidates.
 
 use std::cmp::Ordering;
 
 use crate::index::WorkspaceIndex;
 use crate::meaning::{self, NO_VECTOR, Near};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Weights};
 use crate::records::Seen;
 use crate::search::SearchRequest;
 use crate::search::all_words::{AllWords, AsTyped};
+use crate::search::cover::Cover;
 use crate::search::feedback::{self, Lender};
 use crate::search::fuse::{Scale, Spread};
-use crate::search::lexical::{self, Bm25, Matched, Weighted};
+use crate::search::lexical::{self, Bm25, Matched, Weighted, root};
+use crate::search::neighbours::Neighbours;
 use crate::search::pairs::Pairs;
 use crate::search::query::Query;
 use crate::words::is_mostly_latin;
-
-/// So many of the best are read to see whether they have the words as typed. More than any caller asks for, so that
-/// the first ten are the same whether ten or fifty are wanted.
-const READ_RECORDS: usize = 128;
 
 /// A record that may be returned.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +27,12 @@ pub(crate) struct Candidate {
     pub(crate) pairs: u32,
     /// `NO_VECTOR` where either side has none.
     pub(crate) near: i32,
+    /// Which terms of the query it has; how many of them, where there are too many to tell them apart.
+    pub(crate) marks: u32,
+    /// Which terms it has together with its neighbours.
+    pub(crate) around: u32,
+    /// The words of its neighbours.
+    pub(crate) ring: u32,
     pub(crate) has_all_words: bool,
     pub(crate) has_them_as_typed: bool,
     pub(crate) strength: f64,
@@ -39,11 +43,14 @@ pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a WorkspaceIndex,
     pub(crate) recipe: &'a Recipe,
     pub(crate) query: Query,
-    pub(crate) seen: Seen<'a>,
+    pub(crate) seen: &'a Seen<'a>,
     pub(crate) bm25: Bm25,
     pub(crate) near: Option<Near>,
     /// The terms that were scored last: the query's own first, then the lent ones.
     pub(crate) terms: Vec<Weighted>,
+    pub(crate) cover: Cover,
+    /// How much neighbours count here, from 0 to 1.
+    pub(crate) locality: f64,
     pub(crate) scales: Scales,
     pub(crate) bonuses: Bonuses,
     /// By slot; empty where signs choose whom to compare.
@@ -54,6 +61,16 @@ pub(crate) struct Ranking<'a> {
     pairs: Option<Pairs>,
     /// What was found out of records that have a word of the query, in order of slots. Lent words change nothing in it.
     measured: Vec<Measured>,
+    /// `None` where neighbours do not count.
+    neighbours: Option<Neighbours<'a>>,
+    /// By slot: which terms of the query each visible record has. Filled when words are scored first.
+    marks: Vec<u32>,
+    /// Sums over the visible records of what their marks are worth: plain and weighted.
+    marks_total: (u64, u64),
+    /// By place in the lane, where all neighbours are looked at: marks of each record with its neighbours.
+    all_around: Vec<u32>,
+    /// By slot: the root of the last score of words and pairs.
+    roots: Vec<u32>,
 }
 
 /// What is asked of a record once, however often its words are scored.
@@ -65,12 +82,12 @@ struct Measured {
 }
 
 /// How scores became strengths.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Scales {
-    pub(crate) words: Scale,
-    pub(crate) near: Scale,
-    /// The share of nearness in the strength.
-    pub(crate) meaning: f64,
+    words: Scale,
+    near: Scale,
+    ring: Scale,
+    pairs: Scale,
 }
 
 /// What was added for having the words of the query.
@@ -80,46 +97,68 @@ pub(crate) struct Bonuses {
     pub(crate) as_typed: f64,
 }
 
-impl Scales {
-    /// What words and nearness give to the strength of a candidate.
-    pub(crate) fn shares(&self, candidate: &Candidate) -> (f64, f64) {
-        let words = self.words.deviations(i64::from(candidate.words) + i64::from(candidate.pairs));
-        // Without a vector a record is as near as the average one.
-        let near = if candidate.near == NO_VECTOR { 0.0 } else { self.near.deviations(i64::from(candidate.near)) };
-        ((1.0 - self.meaning) * words, self.meaning * near)
+/// The parts of a strength, each with its weight.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) words: f64,
+    pub(crate) near: f64,
+    pub(crate) count: f64,
+    pub(crate) cover: f64,
+    pub(crate) around: f64,
+    pub(crate) ring: f64,
+    pub(crate) pairs: f64,
+}
+
+impl Parts {
+    pub(crate) fn sum(&self) -> f64 {
+        self.words + self.near + self.count + self.cover + self.around + self.ring + self.pairs
     }
 }
 
 impl<'a> Ranking<'a> {
     /// `None` where the query has no word.
-    pub(crate) fn new(index: &'a WorkspaceIndex, recipe: &'a Recipe, request: &SearchRequest<'a>) -> Option<Self> {
+    pub(crate) fn new(
+        index: &'a WorkspaceIndex,
+        recipe: &'a Recipe,
+        request: &SearchRequest<'a>,
+        seen: &'a Seen<'a>,
+    ) -> Option<Self> {
         let query = Query::parse(request.query, &index.lexicon);
         if !query.has_words() {
             return None;
         }
-        let near = if recipe.meaning > 0.0 && is_mostly_latin(request.query) {
-            index.vectors.aim(index.model, request.query)
-        } else {
-            None
-        };
-        let meaning = if near.is_some() { recipe.meaning } else { 0.0 };
+        let is_understood = recipe.has_meaning() && is_mostly_latin(request.query);
+        let near = if is_understood { index.vectors.aim(index.model, request.query) } else { None };
         let bm25 = Bm25::new(index);
         let pairs = if recipe.pairs > 0.0 { Pairs::new(&query, index, &bm25, recipe.pairs) } else { None };
-        Some(Self {
+        let mut ranking = Self {
             index,
             recipe,
-            seen: index.records.seen_by(request.visible),
-            bm25,
+            seen,
             terms: own_terms(&query),
-            scales: Scales { words: Scale::default(), near: Scale::default(), meaning },
+            cover: Cover::new(&query, index, &bm25, 0),
+            locality: if recipe.has_neighbours() { index.vectors.locality() } else { 0.0 },
+            bm25,
             near,
             query,
+            scales: Scales::default(),
             bonuses: Bonuses::default(),
             nearness: Vec::new(),
             kindred: Vec::new(),
             pairs,
             measured: Vec::new(),
-        })
+            neighbours: None,
+            marks: Vec::new(),
+            marks_total: (0, 0),
+            all_around: Vec::new(),
+            roots: Vec::new(),
+        };
+        if ranking.locality > 0.0 {
+            let few = ranking.is_preselecting();
+            ranking.neighbours =
+                Some(if few { Neighbours::of_few(index, seen) } else { Neighbours::all(index, seen) });
+        }
+        Some(ranking)
     }
 
     /// The candidates, best first, at most `limit`.
@@ -127,17 +166,19 @@ impl<'a> Ranking<'a> {
         self.measure_nearness();
         let mut candidates = self.score_words();
         if self.recipe.feedback_records > 0 && !candidates.is_empty() {
-            self.lend(&candidates);
+            let mean = self.weigh_first(&mut candidates);
+            self.lend(&candidates, mean);
             candidates = self.score_words();
         }
-        self.reward(&mut candidates);
+        self.weigh_last(&mut candidates);
+        self.reward(&mut candidates, limit);
         candidates.truncate(limit);
         candidates
     }
 
-    /// Whether there are too many records to compare every vector.
+    /// Whether there are too many records to compare them all.
     fn is_preselecting(&self) -> bool {
-        self.seen.records as usize > self.recipe.exhaustive_records
+        self.seen.records as usize > self.recipe.bounds.exhaustive_records
     }
 
     /// Finds how near records are: all of them, or those whose signs promise something.
@@ -148,9 +189,9 @@ impl<'a> Ranking<'a> {
         let is_kindred = |&(_, nearness): &(u32, i32)| nearness > bar;
         let mut spread = Spread::default();
         if self.is_preselecting() {
-            let sample = vectors.sample(&self.index.records, &self.seen);
+            let sample = vectors.sample(&self.index.records, self.seen, self.recipe.bounds.sampled);
             spread.add_nearness(&vectors.nearness_at(near, &sample));
-            let chosen = vectors.preselect(near, &self.seen, self.recipe.preselected_records);
+            let chosen = vectors.preselect(near, self.seen, self.recipe.bounds.by_signs);
             let nearness = vectors.nearness_at(near, &chosen);
             self.kindred = chosen.into_iter().zip(nearness).filter(is_kindred).collect();
         } else {
@@ -166,37 +207,62 @@ impl<'a> Ranking<'a> {
         self.scales.near = spread.scale();
     }
 
-    /// Everything that has a word of the query, or is near enough in meaning, with its strength.
+    /// Everything that has a word of the query, or is near enough in meaning, with the score of its words.
     fn score_words(&mut self) -> Vec<Candidate> {
         let mut spread = Spread::default();
         let mut matched: Vec<Matched> = Vec::new();
         let mut candidates: Vec<Candidate> = self.kindred.iter().map(|&(slot, near)| by_meaning(slot, near)).collect();
         let mut kindred = candidates.iter_mut().peekable();
-        lexical::score(self.index, &self.bm25, &self.terms, &self.seen, |record| {
-            while kindred.next_if(|candidate| candidate.slot < record.slot).is_some() {}
-            let is_kindred = kindred.peek().is_some_and(|candidate| candidate.slot == record.slot);
+        let mut roots = std::mem::take(&mut self.roots);
+        roots.clear();
+        roots.resize(self.index.records.slots(), 0);
+        lexical::score(self.index, &self.bm25, &self.terms, self.seen, |record| {
+            let root = root(record.score);
+            roots[record.slot as usize] = root;
             if record.seen != 0 {
                 matched.push(record);
-            } else {
-                // It has lent words only. They raise it, but do not let it in.
-                spread.add(i64::from(record.score));
-                if is_kindred && let Some(candidate) = kindred.next() {
-                    candidate.words = record.score;
-                }
+                return;
+            }
+            // It has lent words only. They raise it, but do not let it in.
+            spread.add(i64::from(root));
+            while kindred.next_if(|candidate| candidate.slot < record.slot).is_some() {}
+            if let Some(candidate) = kindred.next_if(|candidate| candidate.slot == record.slot) {
+                candidate.words = record.score;
             }
         });
+        self.roots = roots;
+        if self.marks.is_empty() {
+            self.note_marks(&matched);
+        }
         if self.is_preselecting() {
             // Those that go no further still belong to the spread.
-            drop_weak(&mut matched, self.recipe.preselected_records, |score| spread.add(i64::from(score)));
+            let roots = &self.roots;
+            self.drop_weak(&mut matched, |slot| spread.add(i64::from(roots[slot as usize])));
         }
         self.add_matched(&mut candidates, &matched, &mut spread);
         spread.add_zeros_up_to(u64::from(self.seen.records));
         self.scales.words = spread.scale();
-        for candidate in &mut candidates {
-            let (words, near) = self.scales.shares(candidate);
-            candidate.strength = words + near;
-        }
         candidates
+    }
+
+    /// Keeps which record has which terms of the query, and what they are worth together.
+    fn note_marks(&mut self, matched: &[Matched]) {
+        let mut marks = vec![0; self.index.records.slots()];
+        let met = matched.iter().fold(0, |met, record| met | record.seen);
+        let cover = Cover::new(&self.query, self.index, &self.bm25, met);
+        for record in matched {
+            marks[record.slot as usize] = record.seen;
+            self.marks_total.0 += u64::from(cover.count(record.seen));
+            self.marks_total.1 += u64::from(cover.weight(record.seen));
+        }
+        if let Some(neighbours) = &self.neighbours
+            && cover.knows_terms()
+            && !self.is_preselecting()
+        {
+            self.all_around = neighbours.all_marks_around(&marks);
+        }
+        self.marks = marks;
+        self.cover = cover;
     }
 
     /// Makes candidates of the records that have a word of the query, in place of those that meaning brought.
@@ -209,11 +275,38 @@ impl<'a> Ranking<'a> {
         });
         let all_words = AllWords::new(&self.query);
         self.measure(matched);
+        let mut pairs_spread = Spread::default();
         candidates.reserve(matched.len());
         for (record, &Measured { near, pairs, .. }) in matched.iter().zip(&self.measured) {
-            spread.add(i64::from(record.score) + i64::from(pairs));
+            let root = root(record.score.saturating_add(pairs));
+            self.roots[record.slot as usize] = root;
+            spread.add(i64::from(root));
+            if pairs > 0 {
+                pairs_spread.add(i64::from(pairs));
+            }
             let has_all_words = all_words.are_in(record);
-            candidates.push(Candidate { words: record.score, pairs, has_all_words, ..by_meaning(record.slot, near) });
+            let marks = record.seen;
+            candidates.push(Candidate {
+                words: record.score,
+                pairs,
+                marks,
+                has_all_words,
+                ..by_meaning(record.slot, near)
+            });
+        }
+        pairs_spread.add_zeros_up_to(u64::from(self.seen.records));
+        self.scales.pairs = pairs_spread.scale();
+        for candidate in candidates {
+            candidate.around = self.marks_around(candidate);
+        }
+    }
+
+    fn marks_around(&self, candidate: &Candidate) -> u32 {
+        match &self.neighbours {
+            Some(_) if !self.cover.knows_terms() => candidate.marks,
+            Some(neighbours) if self.is_preselecting() => neighbours.marks_around(candidate.slot, &self.marks),
+            Some(neighbours) => self.all_around[neighbours.place(candidate.slot)],
+            None => candidate.marks,
         }
     }
 
@@ -248,11 +341,86 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Lets the best records lend words to the query.
-    fn lend(&mut self, candidates: &[Candidate]) {
+    /// The strengths by which lenders are chosen; tells their mean over all visible records.
+    fn weigh_first(&self, candidates: &mut [Candidate]) -> f64 {
+        let weights = &self.recipe.first;
+        for candidate in candidates.iter_mut() {
+            candidate.strength = self.parts(weights, candidate).sum();
+        }
+        // What is counted in deviations has a mean of 0.
+        let records = f64::from(self.seen.records.max(1));
+        let (count, weight) = self.marks_total;
+        weights.count * self.cover.count_share(count as f64 / records)
+            + weights.cover * self.cover.weight_share(weight as f64 / records)
+            + weights.around * self.locality * self.cover.weight_share(self.mean_around())
+    }
+
+    /// What neighbours add to the cover of a record, on average over the visible ones.
+    fn mean_around(&self) -> f64 {
+        let Some(neighbours) = self.neighbours.as_ref().filter(|_| self.cover.knows_terms()) else { return 0.0 };
+        let more = |slot: u32, around: u32| self.cover.weight(around) - self.cover.weight(self.marks[slot as usize]);
+        let (total, records): (u64, usize) = if self.is_preselecting() {
+            let sample = self.index.vectors.sample(&self.index.records, self.seen, self.recipe.bounds.sampled);
+            let around = |&slot: &u32| u64::from(more(slot, neighbours.marks_around(slot, &self.marks)));
+            (sample.iter().map(around).sum(), sample.len())
+        } else {
+            let lane = neighbours.lane();
+            let around = lane.iter().zip(&self.all_around).map(|(&slot, &around)| u64::from(more(slot, around)));
+            (around.sum(), lane.len())
+        };
+        total as f64 / records.max(1) as f64
+    }
+
+    /// The strengths by which the answer is ranked, before bonuses.
+    fn weigh_last(&mut self, candidates: &mut [Candidate]) {
+        self.find_rings(candidates);
+        for candidate in candidates {
+            candidate.strength = self.parts(&self.recipe.last, candidate).sum();
+        }
+    }
+
+    fn find_rings(&mut self, candidates: &mut [Candidate]) {
+        let Some(neighbours) = self.neighbours.as_ref().filter(|_| self.recipe.last.ring > 0.0) else { return };
+        let mut spread = Spread::default();
+        if self.is_preselecting() {
+            let sample = self.index.vectors.sample(&self.index.records, self.seen, self.recipe.bounds.sampled);
+            sample.iter().for_each(|&slot| spread.add(i64::from(neighbours.ring_of(slot, &self.roots))));
+            for candidate in candidates {
+                candidate.ring = neighbours.ring_of(candidate.slot, &self.roots);
+            }
+        } else {
+            let rings = neighbours.all_rings(&self.roots);
+            rings.iter().for_each(|&ring| spread.add(i64::from(ring)));
+            for candidate in candidates {
+                candidate.ring = rings[neighbours.place(candidate.slot)];
+            }
+        }
+        self.scales.ring = spread.scale();
+    }
+
+    /// What makes up the strength of a candidate, but for bonuses.
+    pub(crate) fn parts(&self, weights: &Weights, candidate: &Candidate) -> Parts {
+        let words = root(candidate.words.saturating_add(candidate.pairs));
+        let (own, around) = (self.cover.weight(candidate.marks), self.cover.weight(candidate.around));
+        // Without a vector a record is as near as the average one.
+        let near =
+            if candidate.near == NO_VECTOR { 0.0 } else { self.scales.near.deviations(i64::from(candidate.near)) };
+        Parts {
+            words: weights.words * self.scales.words.deviations(i64::from(words)),
+            near: weights.near * near,
+            count: weights.count * self.cover.count_share(f64::from(self.cover.count(candidate.marks))),
+            cover: weights.cover * self.cover.weight_share(f64::from(own)),
+            around: weights.around * self.locality * self.cover.weight_share(f64::from(around - own)),
+            ring: weights.ring * self.locality * self.scales.ring.deviations(i64::from(candidate.ring)),
+            pairs: weights.pairs * self.scales.pairs.deviations(i64::from(candidate.pairs)),
+        }
+    }
+
+    /// Lets the best records lend words to the query, each by how far it stands above the mean.
+    fn lend(&mut self, candidates: &[Candidate], mean: f64) {
         let best = self.best_of(candidates, self.recipe.feedback_records);
-        let lenders: Vec<Lender> =
-            best.iter().enumerate().map(|(rank, found)| Lender::new(found.slot, rank, found.strength)).collect();
+        let lender = |(rank, found): (usize, &Candidate)| Lender::new(found.slot, rank, found.strength - mean);
+        let lenders: Vec<Lender> = best.iter().enumerate().map(lender).collect();
         let own_total: f32 = self.query.terms.iter().map(|known| known.weight).sum();
         let share = own_total * self.recipe.feedback / (1.0 - self.recipe.feedback);
         let lent = feedback::lent_terms(self.index, &self.bm25, &lenders, self.recipe.feedback_terms);
@@ -260,20 +428,21 @@ impl<'a> Ranking<'a> {
     }
 
     /// Records with all words go first; among them those that have them as typed.
-    fn reward(&mut self, candidates: &mut [Candidate]) {
+    fn reward(&mut self, candidates: &mut [Candidate], limit: usize) {
         self.bonuses = self.bonuses_for(candidates);
         let complete = candidates.iter_mut().filter(|candidate| candidate.has_all_words);
         complete.for_each(|candidate| candidate.strength += self.bonuses.all_words);
+        let read = self.recipe.bounds.read;
         if self.bonuses.as_typed > 0.0 {
-            let read = if self.query.is_keywords() { candidates.len() } else { READ_RECORDS.min(candidates.len()) };
-            self.sort_best(candidates, READ_RECORDS);
+            let read = if self.query.is_keywords() { candidates.len() } else { read.min(candidates.len()) };
+            self.sort_best(candidates, read);
             let as_typed = AsTyped::new(&self.query);
             for candidate in candidates[..read].iter_mut().filter(|candidate| candidate.has_all_words) {
                 candidate.has_them_as_typed = as_typed.are_in(self.index, candidate.slot);
                 candidate.strength += f64::from(u8::from(candidate.has_them_as_typed)) * self.bonuses.as_typed;
             }
         }
-        self.sort_best(candidates, READ_RECORDS);
+        self.sort_best(candidates, limit.max(read));
     }
 
     /// Keywords are a demand, a question is not: to keywords the bonus is large enough that nothing outweighs it.
@@ -314,6 +483,41 @@ impl<'a> Ranking<'a> {
         let seq = |candidate: &Candidate| self.index.records.seq(candidate.slot);
         b.strength.total_cmp(&a.strength).then_with(|| seq(b).cmp(&seq(a)))
     }
+
+    /// Keeps the best by plain word score, those that have all words, and those that meaning brings in anyway. Whoever
+    /// equals the last one kept is kept too: which of two equals came first must not matter. Stays in order of slots.
+    fn drop_weak(&self, matched: &mut Vec<Matched>, mut dropped: impl FnMut(u32)) {
+        let bounds = &self.recipe.bounds;
+        if matched.len() <= bounds.by_words {
+            return;
+        }
+        let all_words = AllWords::new(&self.query);
+        let bar = score_at(matched.iter().map(|record| record.score), bounds.by_words);
+        // A list of keywords is a demand: what meets it is compared, however weak its words look.
+        let complete_max = if self.query.is_keywords() { bounds.complete } else { bounds.by_words };
+        let complete = matched.iter().filter(|record| all_words.are_in(record));
+        let complete_bar = score_at(complete.map(|record| record.score), complete_max);
+        let mut kindred = self.kindred.iter().map(|&(slot, _)| slot).peekable();
+        matched.retain(|record| {
+            while kindred.next_if(|&slot| slot < record.slot).is_some() {}
+            let is_kept = record.score >= bar
+                || kindred.peek() == Some(&record.slot)
+                || record.score >= complete_bar && all_words.are_in(record);
+            if !is_kept {
+                dropped(record.slot);
+            }
+            is_kept
+        });
+    }
+}
+
+/// The score of the one at place `count`, best first; 0 where there are not so many.
+fn score_at(scores: impl Iterator<Item = u32>, count: usize) -> u32 {
+    let mut scores: Vec<u32> = scores.collect();
+    if scores.len() <= count || count == 0 {
+        return 0;
+    }
+    *scores.select_nth_unstable_by(count - 1, |a, b| b.cmp(a)).1
 }
 
 fn own_terms(query: &Query) -> Vec<Weighted> {
@@ -322,22 +526,17 @@ fn own_terms(query: &Query) -> Vec<Weighted> {
     own.filter_map(|(at, known)| Some(Weighted { term: known.term?, weight: known.weight, mark: mark(at) })).collect()
 }
 
-/// Keeps the `count` best by plain word score, and every record that equals the last of them: which of two equals
-/// came first must not matter. Stays in order of slots; tells the scores of the others.
-fn drop_weak(matched: &mut Vec<Matched>, count: usize, mut dropped: impl FnMut(u32)) {
-    if matched.len() <= count {
-        return;
-    }
-    let mut scores: Vec<u32> = matched.iter().map(|record| record.score).collect();
-    let (_, &mut last, _) = scores.select_nth_unstable_by(count - 1, |a, b| b.cmp(a));
-    matched.retain(|record| {
-        if record.score < last {
-            dropped(record.score);
-        }
-        record.score >= last
-    });
-}
-
 fn by_meaning(slot: u32, near: i32) -> Candidate {
-    Candidate { slot, words: 0, pairs: 0, near, has_all_words: false, has_them_as_typed: false, strength: 0.0 }
+    Candidate {
+        slot,
+        words: 0,
+        pairs: 0,
+        near,
+        marks: 0,
+        around: 0,
+        ring: 0,
+        has_all_words: false,
+        has_them_as_typed: false,
+        strength: 0.0,
+    }
 }

@@ -202,6 +202,8 @@ pub(crate) fn explained(explained: &Explained) -> Value {
                 "id": record.id.to_string(), "content": record.content, "score": hit.score, "strength": hit.strength,
                 "matched": hit.matched, "words": hit.words, "words_with_lent": hit.words_with_lent, "pairs": hit.pairs,
                 "cosine": hit.cosine, "words_share": hit.words_share, "cosine_share": hit.cosine_share,
+                "count_share": hit.count_share, "cover_share": hit.cover_share, "around_share": hit.around_share,
+                "ring_share": hit.ring_share, "pairs_share": hit.pairs_share,
                 "all_words_bonus": hit.all_words_bonus, "as_typed_bonus": hit.as_typed_bonus,
             })
         })
@@ -220,7 +222,7 @@ pub(crate) fn explained(explained: &Explained) -> Value {
     json!({
         "words": reasons.words.iter().map(word).collect::<Vec<_>>(),
         "lent": reasons.lent.iter().map(word).collect::<Vec<_>>(),
-        "hits": hits, "held_back": held, "cosine_bar": reasons.cosine_bar,
+        "hits": hits, "held_back": held, "cosine_bar": reasons.cosine_bar, "locality": reasons.locality,
     })
 }
 

@@ -1,0 +1,126 @@
+//! Records that were saved just before and after a record. In a dialogue they speak of the same thing, so their words
+//! support it. Only what the caller sees is a neighbour, and only within a day.
+
+use std::borrow::Cow;
+
+use crate::index::WorkspaceIndex;
+use crate::records::{NOBODY, Seen};
+
+/// How far the marks of neighbours reach, to each side.
+const MARKS_REACH: usize = 2;
+/// What the words of the first, second … neighbour weigh, in tenths.
+const RING: [u32; 5] = [10, 8, 5, 4, 3];
+/// Records saved further apart than this many seconds are no neighbours.
+const APART_MAX: u32 = 86_400;
+
+/// Who stands next to whom, for one caller.
+pub(crate) struct Neighbours<'a> {
+    /// Slots in the order of saving. Where `seen` is given, some may be nobody's or unseen.
+    lane: Cow<'a, [u32]>,
+    /// By slot: its place in the lane.
+    places: Cow<'a, [u32]>,
+    saved_at: &'a [u32],
+    seen: Option<&'a Seen<'a>>,
+}
+
+impl<'a> Neighbours<'a> {
+    /// Everybody in one lane, for whoever asks for all neighbours at once.
+    pub(crate) fn all(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
+        let order = index.records.order();
+        let saved_at = index.records.saved_at();
+        if seen.is_everyone && order.slots().len() == seen.records as usize {
+            let (lane, places) = (Cow::Borrowed(order.slots()), Cow::Borrowed(order.places()));
+            return Self { lane, places, saved_at, seen: None };
+        }
+        let is_seen = |&slot: &u32| slot != NOBODY && seen.contains(slot);
+        let lane: Vec<u32> = order.slots().iter().copied().filter(is_seen).collect();
+        let mut places = vec![0; index.records.slots()];
+        for (place, &slot) in (0..).zip(&lane) {
+            places[slot as usize] = place;
+        }
+        Self { lane: Cow::Owned(lane), places: Cow::Owned(places), saved_at, seen: None }
+    }
+
+    /// For whoever asks for the neighbours of a few.
+    pub(crate) fn of_few(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
+        let order = index.records.order();
+        let (lane, places) = (Cow::Borrowed(order.slots()), Cow::Borrowed(order.places()));
+        Self { lane, places, saved_at: index.records.saved_at(), seen: Some(seen) }
+    }
+
+    /// The visible records in the order of saving. Only after [`Neighbours::all`].
+    pub(crate) fn lane(&self) -> &[u32] {
+        debug_assert!(self.seen.is_none(), "this lane has strangers in it");
+        &self.lane
+    }
+
+    /// Where in the lane a slot is.
+    pub(crate) fn place(&self, slot: u32) -> usize {
+        self.places[slot as usize] as usize
+    }
+
+    /// The marks of a record and its neighbours; `marks` are by slot.
+    pub(crate) fn marks_around(&self, slot: u32, marks: &[u32]) -> u32 {
+        let mut around = marks[slot as usize];
+        self.each(slot, MARKS_REACH, |_, other| around |= marks[other as usize]);
+        around
+    }
+
+    /// The words of the neighbours of a record, weighted; `roots` are by slot.
+    pub(crate) fn ring_of(&self, slot: u32, roots: &[u32]) -> u32 {
+        let mut ring = 0;
+        self.each(slot, RING.len(), |distance, other| ring += RING[distance] * roots[other as usize]);
+        ring
+    }
+
+    /// [`Neighbours::marks_around`] for everybody, in the order of the lane.
+    pub(crate) fn all_marks_around(&self, marks: &[u32]) -> Vec<u32> {
+        let own: Vec<u32> = self.lane().iter().map(|&slot| marks[slot as usize]).collect();
+        let times = self.times();
+        let mut around = own.clone();
+        for distance in 1..=MARKS_REACH.min(own.len().saturating_sub(1)) {
+            for at in distance..own.len() {
+                let before = at - distance;
+                let is_near = u32::from(times[at].abs_diff(times[before]) <= APART_MAX).wrapping_neg();
+                around[at] |= own[before] & is_near;
+                around[before] |= own[at] & is_near;
+            }
+        }
+        around
+    }
+
+    /// [`Neighbours::ring_of`] for everybody, in the order of the lane.
+    pub(crate) fn all_rings(&self, roots: &[u32]) -> Vec<u32> {
+        let own: Vec<u32> = self.lane().iter().map(|&slot| roots[slot as usize]).collect();
+        let times = self.times();
+        let mut rings = vec![0; own.len()];
+        for (distance, weight) in (1..own.len()).zip(RING) {
+            for at in distance..own.len() {
+                let before = at - distance;
+                let weight = weight * u32::from(times[at].abs_diff(times[before]) <= APART_MAX);
+                rings[at] += weight * own[before];
+                rings[before] += weight * own[at];
+            }
+        }
+        rings
+    }
+
+    fn times(&self) -> Vec<u32> {
+        self.lane().iter().map(|&slot| self.saved_at[slot as usize]).collect()
+    }
+
+    /// Calls `found` with every neighbour, and how many stand between.
+    #[inline]
+    fn each(&self, slot: u32, reach: usize, mut found: impl FnMut(usize, u32)) {
+        let (before, after) = self.lane.split_at(self.place(slot));
+        let saved_at = self.saved_at[slot as usize];
+        let is_seen = |slot: &&u32| self.seen.is_none_or(|seen| **slot != NOBODY && seen.contains(**slot));
+        let mut tell = |(distance, &other): (usize, &u32)| {
+            if self.saved_at[other as usize].abs_diff(saved_at) <= APART_MAX {
+                found(distance, other);
+            }
+        };
+        before.iter().rev().filter(is_seen).take(reach).enumerate().for_each(&mut tell);
+        after[1..].iter().filter(is_seen).take(reach).enumerate().for_each(&mut tell);
+    }
+}
