@@ -64,8 +64,7 @@ pub struct Bounds {
 }
 
 impl Weights {
-    const NONE: Weights =
-        Weights { words: 0.0, near: 0.0, count: 0.0, cover: 0.0, around: 0.0, ring: 0.0, pairs: 0.0 };
+    const NONE: Weights = Weights { words: 0.0, near: 0.0, count: 0.0, cover: 0.0, around: 0.0, ring: 0.0, pairs: 0.0 };
 }
 
 impl Recipe {

@@ -168,8 +168,7 @@ impl Oracle<'_> {
 
     /// The candidates with their strengths.
     fn weigh(&self, weights: &Weights, words: &Words, near: &[i32], near_scale: Scale, locality: f64) -> Vec<Scored> {
-        let roots: Vec<u32> =
-            words.scores.iter().zip(&words.pairs).map(|(words, pairs)| root(words + pairs)).collect();
+        let roots: Vec<u32> = words.scores.iter().zip(&words.pairs).map(|(words, pairs)| root(words + pairs)).collect();
         let ring = |page: usize| -> u32 {
             let share = |(distance, other): (usize, usize)| [10, 8, 5, 4, 3][distance - 1] * roots[other];
             self.neighbours(page, 5).into_iter().map(share).sum()
@@ -185,7 +184,9 @@ impl Oracle<'_> {
                 + weights.count * count
                 + weights.cover * cover
                 + weights.around * locality * self.share(around)
-                + weights.ring * locality * if locality > 0.0 { ring_scale.deviations(i64::from(ring(page))) } else { 0.0 }
+                + weights.ring
+                    * locality
+                    * if locality > 0.0 { ring_scale.deviations(i64::from(ring(page))) } else { 0.0 }
                 + weights.pairs * pairs_scale.deviations(i64::from(words.pairs[page]));
             Scored { page, strength }
         };
@@ -229,7 +230,8 @@ impl Oracle<'_> {
         if self.asked.terms.len() > 32 {
             return weight / self.asked.terms.len() as f64;
         }
-        let is_met = |term: &str| self.pages.iter().any(|page| (page.counted || page.is_seen) && page.terms.contains_key(term));
+        let is_met =
+            |term: &str| self.pages.iter().any(|page| (page.counted || page.is_seen) && page.terms.contains_key(term));
         let known = self.asked.terms.iter().filter(|(term, _)| is_met(term)).map(|(term, _)| term.as_str());
         match self.weight_of(&known.collect()) {
             0 => 0.0,
@@ -580,7 +582,8 @@ fn index_of(docs: &[Doc]) -> WorkspaceIndex {
 
 fn add(index: &mut WorkspaceIndex, doc: &Doc) {
     let audience = AudienceNo(doc.audience);
-    let doc = NewDoc { audience, counted: doc.counted, saved_at: i64::from(doc.saved_at), ..NewDoc::new(doc.seq, &doc.text) };
+    let doc =
+        NewDoc { audience, counted: doc.counted, saved_at: i64::from(doc.saved_at), ..NewDoc::new(doc.seq, &doc.text) };
     index.add(doc);
 }
 

@@ -155,8 +155,7 @@ impl<'a> Ranking<'a> {
         };
         if ranking.locality > 0.0 {
             let few = ranking.is_preselecting();
-            ranking.neighbours =
-                Some(if few { Neighbours::of_few(index, seen) } else { Neighbours::all(index, seen) });
+            ranking.neighbours = Some(if few { Neighbours::of_few(index, seen) } else { Neighbours::all(index, seen) });
         }
         Some(ranking)
     }
