@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use super::data::Project;
 
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "there are a dozen of them, all constants")]
 pub(crate) enum Ranker {
     Fts5,
     Ours { name: &'static str, recipe: Recipe, arrival: Arrival },
