@@ -18,22 +18,12 @@ mod show;
 mod workspaces;
 
 use axum::Router;
-use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use axum::routing::{delete, get, patch, post, put};
 
 use crate::http::App;
+use crate::http::routes::{self, Route, route};
 
 pub(crate) const PREFIX: &str = "/admin/v1";
-
-/// A route of the API.
-struct Route {
-    method: &'static str,
-    path: &'static str,
-    handler: MethodRouter<App>,
-}
-
-fn route(method: &'static str, path: &'static str, handler: MethodRouter<App>) -> Route {
-    Route { method, path, handler }
-}
 
 /// Every route.
 fn routes() -> Vec<Route> {
@@ -90,12 +80,11 @@ fn routes() -> Vec<Route> {
 
 /// Method and path of every route, for the access table.
 pub fn route_table() -> Vec<(&'static str, String)> {
-    routes().into_iter().map(|route| (route.method, format!("{PREFIX}{}", route.path))).collect()
+    routes::table(PREFIX, &routes())
 }
 
 /// The router of all routes.
 pub(crate) fn router() -> Router<App> {
-    let router = Router::new().fallback(error::no_such_route);
-    let router = routes().into_iter().fold(router, |router, route| router.route(route.path, route.handler));
+    let router = routes::router_of(routes()).fallback(error::no_such_route);
     router.method_not_allowed_fallback(error::no_such_method)
 }

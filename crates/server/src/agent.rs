@@ -6,30 +6,43 @@ use std::str::FromStr;
 use axum::Router;
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{delete, get, post};
 use http::StatusCode;
 use http::request::Parts;
 use mnemon_core::{SessionId, Timestamp};
 use mnemon_engine::stored::Session;
 use mnemon_engine::{AppendSession, CallContext, SessionError};
-use mnemon_protocol::sessions::{Chain, HistoryList, HistoryState, HistoryText};
+use mnemon_protocol::sessions::{Chain, HistoryList, HistoryState, HistoryText, PREFIX};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::http::routes::{self, Route, route};
 use crate::http::{App, Reply, authenticate, read_body, storage_failed};
 
 /// Maximum number of histories in one list.
 const PAGE_MAX: usize = 1_000;
 
+/// Every route.
+fn routes() -> Vec<Route> {
+    vec![
+        route("GET", "/sessions", get(list)),
+        route("GET", "/sessions/{client}/{name}", get(show)),
+        route("POST", "/sessions/{client}/{name}", post(append)),
+        route("DELETE", "/sessions/{client}/{name}", delete(remove)),
+        route("GET", "/sessions/{client}/{name}/text", get(read)),
+    ]
+}
+
+/// Method and path of every route, for the access table.
+pub fn route_table() -> Vec<(&'static str, String)> {
+    routes::table(PREFIX, &routes())
+}
+
 /// The router of all routes.
 pub(crate) fn router() -> Router<App> {
-    Router::new()
-        .route("/sessions", get(list))
-        .route("/sessions/{client}/{name}", get(show).post(append).delete(remove))
-        .route("/sessions/{client}/{name}/text", get(read))
-        .fallback(no_such_route)
-        .method_not_allowed_fallback(no_such_method)
+    let router = routes::router_of(routes()).fallback(no_such_route);
+    router.method_not_allowed_fallback(no_such_method)
 }
 
 /// A caller with a key.

@@ -10,6 +10,7 @@ mod listen;
 mod origin;
 mod peer;
 pub(crate) mod reply;
+pub(crate) mod routes;
 
 use std::net::IpAddr;
 use std::sync::Arc;

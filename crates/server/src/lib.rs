@@ -14,6 +14,8 @@ mod record_json;
 mod router;
 
 pub use admin::route_table as admin_route_table;
+pub use agent::route_table as agent_route_table;
 pub use http::{App, bind, serve};
 pub use mcp::tool_descriptions;
+pub use oauth::route_table as oauth_route_table;
 pub use router::{router, with_layers};

@@ -14,25 +14,38 @@ mod token;
 use axum::Router;
 use axum::routing::{get, post};
 
+use crate::http::routes::{self, Route, route};
 use crate::http::{App, cors};
+
+/// Routes that any page in a browser may call.
+fn open_routes() -> Vec<Route> {
+    vec![
+        route("GET", "/.well-known/oauth-protected-resource", get(metadata::resource)),
+        route("GET", "/.well-known/oauth-protected-resource/mcp", get(metadata::resource)),
+        route("GET", "/.well-known/oauth-authorization-server", get(metadata::server)),
+        route("GET", "/.well-known/oauth-authorization-server/mcp", get(metadata::server)),
+        route("GET", "/.well-known/openid-configuration", get(metadata::server)),
+        route("GET", "/.well-known/openid-configuration/mcp", get(metadata::server)),
+        route("GET", "/mcp/.well-known/openid-configuration", get(metadata::server)),
+        route("POST", "/register", post(register::register)),
+        route("POST", "/token", post(token::exchange)),
+        route("POST", "/revoke", post(revoke::revoke)),
+    ]
+}
+
+/// The page, which is for a person in a browser.
+fn page_routes() -> Vec<Route> {
+    vec![route("GET", "/authorize", get(authorize::show)), route("POST", "/authorize", post(authorize::submit))]
+}
+
+/// Method and path of every route, for the access table.
+pub fn route_table() -> Vec<(&'static str, String)> {
+    [routes::table("", &open_routes()), routes::table("", &page_routes())].concat()
+}
 
 /// The router of all routes.
 pub(crate) fn router() -> Router<App> {
-    let open = Router::new()
-        .route("/.well-known/oauth-protected-resource", get(metadata::resource))
-        .route("/.well-known/oauth-protected-resource/mcp", get(metadata::resource))
-        .route("/.well-known/oauth-authorization-server", get(metadata::server))
-        .route("/.well-known/oauth-authorization-server/mcp", get(metadata::server))
-        .route("/.well-known/openid-configuration", get(metadata::server))
-        .route("/.well-known/openid-configuration/mcp", get(metadata::server))
-        .route("/mcp/.well-known/openid-configuration", get(metadata::server))
-        .route("/register", post(register::register))
-        .route("/token", post(token::exchange))
-        .route("/revoke", post(revoke::revoke))
-        .method_not_allowed_fallback(error::no_such_method)
-        .layer(cors::open_to_all());
-    let page = Router::new()
-        .route("/authorize", get(authorize::show).post(authorize::submit))
-        .method_not_allowed_fallback(error::no_such_method);
-    open.merge(page)
+    let open = routes::router_of(open_routes()).method_not_allowed_fallback(error::no_such_method);
+    let page = routes::router_of(page_routes()).method_not_allowed_fallback(error::no_such_method);
+    open.layer(cors::open_to_all()).merge(page)
 }

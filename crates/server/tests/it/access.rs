@@ -1,7 +1,8 @@
-//! Who may open which door: every route of the admin API and every tool, tried by everybody. The tables are compared with
+//! Who may open which door: every route of the admin API, of the agent and of OAuth, and every tool, tried by everybody. The tables are compared with
 //! what the service offers, so a new door without a row fails.
 
 mod absent;
+mod doors;
 mod drafts;
 mod routes;
 mod tools;
