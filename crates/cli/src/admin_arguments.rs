@@ -435,12 +435,12 @@ pub enum GuardCommand {
         #[arg(long, default_value_t = 100)]
         limit: usize,
     },
-    /// Allow one text in a project from now on (operator).
+    /// Allow one text in a project from now on.
     Release {
         /// Project.
         project: String,
-        /// Hash shown by `rejections`.
-        hash: String,
+        /// Reference that the refused caller was told, or the hash shown by `rejections`.
+        text: String,
     },
 }
 

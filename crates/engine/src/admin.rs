@@ -33,7 +33,7 @@ use crate::{Engine, NotAuthenticated};
 pub use audit::AuditLine;
 pub use departments::NewDepartment;
 pub use explaining::Explained;
-pub use guarding::Rejection;
+pub use guarding::{Rejection, Release};
 pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownTool, Tested};
 pub use keys::{MadeKey, NewKeyRequest};
 pub use members::{MemberChange, NewMember, RemovedMember};

@@ -40,6 +40,15 @@ pub(crate) const REJECTED: &str = "guard.reject";
 /// The audit log's word for a text that was stored although the guard found it.
 pub(crate) const REPORTED: &str = "guard.report";
 
+/// How many hexadecimal digits of a text's hash make its reference: few enough to read out, and enough that two refusals
+/// of one account do not share them by chance.
+const REFERENCE_DIGITS: usize = 16;
+
+/// The reference of a refused text: the beginning of its hash, in hex.
+pub(crate) fn reference(hash_hex: &str) -> &str {
+    &hash_hex[..REFERENCE_DIGITS.min(hash_hex.len())]
+}
+
 impl Engine {
     /// The current mode of an account.
     pub(crate) async fn guard_mode(&self, account: AccountId) -> Result<GuardMode, StoreError> {
@@ -72,7 +81,7 @@ impl Engine {
         Ok(self.store.is_released(project, text_hash).await? || self.guard_mode(account).await? != GuardMode::Reject)
     }
 
-    /// Decides about a text that the guard found. The audit log keeps its hash, by which an operator can release it.
+    /// Decides about a text that the guard found. The audit log keeps its hash, by which an admin can release it.
     async fn found_by_guard(&self, ctx: &CallContext, text: &str) -> Result<(), CallError> {
         let mode = self.guard_mode(ctx.credential.account).await?;
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
@@ -80,8 +89,10 @@ impl Engine {
             return Ok(());
         }
         let action = if mode == GuardMode::Report { REPORTED } else { REJECTED };
-        self.store.insert_audit(self.audit(ctx, action, to_hex(hash))).await?;
+        let hash = to_hex(hash);
+        let refused = CallError::Guard { reference: reference(&hash).to_owned() };
+        self.store.insert_audit(self.audit(ctx, action, hash)).await?;
         self.usage.count(ctx, Counted::Rejection);
-        if mode == GuardMode::Report { Ok(()) } else { Err(CallError::Guard) }
+        if mode == GuardMode::Report { Ok(()) } else { Err(refused) }
     }
 }

@@ -52,7 +52,9 @@ pub struct SetGuard {
 #[serde(deny_unknown_fields)]
 pub struct ReleaseText {
     /// The hash shown in the list of rejections.
-    pub hash: String,
+    pub hash: Option<String>,
+    /// The reference that the refused caller was told.
+    pub reference: Option<String>,
 }
 
 /// `POST /accounts/{id}/departments`.
@@ -244,6 +246,8 @@ pub struct RejectionJson {
     pub member_id: Option<String>,
     /// Used to release the text.
     pub hash: String,
+    /// What the refused caller was told; it also releases the text.
+    pub reference: String,
     /// Whether it was stored anyway.
     pub stored: bool,
 }

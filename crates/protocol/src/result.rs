@@ -24,6 +24,9 @@ pub struct ResultMeta {
     /// When a call that exceeded a limit may be retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
+    /// Where an admin finds what the guard refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardMeta>,
 }
 
 impl ResultMeta {
@@ -32,7 +35,15 @@ impl ResultMeta {
             && self.server_info.is_none()
             && self.subscription.is_none()
             && self.retry_after_seconds.is_none()
+            && self.guard.is_none()
     }
+}
+
+/// A refusal by the guard.
+#[derive(Debug, Clone, Serialize)]
+pub struct GuardMeta {
+    /// An admin of the account finds and releases the text by it.
+    pub reference: String,
 }
 
 #[derive(Debug, Clone, Serialize)]

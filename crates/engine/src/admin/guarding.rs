@@ -1,12 +1,12 @@
 //! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What the
 //! mode does to a call is decided in `guarding.rs`, one room up.
 
-use mnemon_core::{AccountId, MemberId, ProjectId, Timestamp, parse_hex};
+use mnemon_core::{AccountId, MemberId, Project, ProjectId, Timestamp, parse_hex};
 use mnemon_store::Actor;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::guarding::{GuardMode, REJECTED, REPORTED};
+use crate::guarding::{GuardMode, REJECTED, REPORTED, reference};
 
 /// A finding of the guard, by the text's hash. The text itself is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,19 @@ pub struct Rejection {
     pub member: Option<MemberId>,
     /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
+    /// What the refused caller was told; it also releases the text.
+    pub reference: String,
     /// Whether it was stored anyway, because the mode was `report`.
     pub was_stored: bool,
+}
+
+/// Which text to release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Release {
+    /// The text with this SHA-256, in hex.
+    Hash(String),
+    /// The refused text with this reference.
+    Reference(String),
 }
 
 /// How far back the audit log is read for rejections.
@@ -43,12 +54,18 @@ impl Engine {
         &self,
         ctx: &AdminContext,
         account: AccountId,
+        wanted: Option<&str>,
         limit: usize,
     ) -> Result<Vec<Rejection>, AdminError> {
         self.admin_account(ctx, account).await?;
+        let all = self.rejections(account).await?.into_iter();
+        Ok(all.filter(|found| wanted.is_none_or(|wanted| found.reference == wanted)).take(limit).collect())
+    }
+
+    async fn rejections(&self, account: AccountId) -> Result<Vec<Rejection>, AdminError> {
         let rows = self.store.list_audit(account, AUDIT_ROWS).await?;
         let found = rows.into_iter().filter(|(entry, _)| entry.action == REJECTED || entry.action == REPORTED);
-        let shown = found.take(limit).map(|(entry, _)| Rejection {
+        let shown = found.map(|(entry, _)| Rejection {
             at: entry.at,
             project: entry.project,
             member: match entry.actor {
@@ -56,21 +73,40 @@ impl Engine {
                 _ => None,
             },
             was_stored: entry.action == REPORTED,
+            reference: reference(&entry.subject).to_owned(),
             hash: entry.subject,
         });
         Ok(shown.collect())
     }
 
-    /// Releases one false positive in a project.
-    pub async fn release_text(&self, ctx: &AdminContext, project: ProjectId, hash: &str) -> Result<(), AdminError> {
-        ctx.need_operator()?;
-        let project = self.reachable_project(ctx, project).await?;
+    /// Releases one false positive in a project: the account's admins decide that for their own. Answers with the hash.
+    pub async fn release_text(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        release: Release,
+    ) -> Result<String, AdminError> {
+        let project = self.admin_project(ctx, project).await?;
+        ctx.need_write()?;
+        let hash = match release {
+            Release::Hash(hash) => hash.trim().to_ascii_lowercase(),
+            Release::Reference(reference) => self.refused_as(&project, reference.trim()).await?,
+        };
         let invalid = || {
             AdminError::Invalid("hash must be 64 hexadecimal characters, as shown in the list of rejections".to_owned())
         };
-        let bytes = parse_hex(hash.trim()).ok_or_else(invalid)?;
-        let audit = self.admin_audit(ctx, project.account, Some(project.id), "guard.release", hash.trim());
+        let bytes = parse_hex(&hash).ok_or_else(invalid)?;
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "guard.release", &hash);
         self.store.release_text(project.id, bytes, audit).await?;
-        Ok(())
+        Ok(hash)
+    }
+
+    /// The hash of the text that was refused in this project under a reference.
+    async fn refused_as(&self, project: &Project, reference: &str) -> Result<String, AdminError> {
+        let found = self.rejections(project.account).await?.into_iter();
+        let here = found.filter(|found| found.project == Some(project.id));
+        here.map(|found| (found.reference, found.hash))
+            .find_map(|(known, hash)| (known == reference).then_some(hash))
+            .ok_or(AdminError::NotFound("rejection with this reference in the project"))
     }
 }

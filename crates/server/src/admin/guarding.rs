@@ -1,6 +1,7 @@
 //! The guard's mode, its findings, and texts released by hand.
 
 use mnemon_engine::GuardMode;
+use mnemon_engine::admin::{AdminError, Release};
 use mnemon_protocol::admin::{ReleaseText, SetGuard};
 use serde::Deserialize;
 use serde_json::json;
@@ -12,6 +13,7 @@ use crate::http::Reply;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Page {
+    reference: Option<String>,
     limit: Option<String>,
 }
 
@@ -36,7 +38,8 @@ pub(crate) async fn rejections(
     Query(page): Query<Page>,
 ) -> Result<Reply, Failure> {
     let limit = limit(page.limit.as_deref())?;
-    let found = admin.engine.list_rejections(&admin.ctx, id(&account, "account")?, limit).await?;
+    let found =
+        admin.engine.list_rejections(&admin.ctx, id(&account, "account")?, page.reference.as_deref(), limit).await?;
     let shown: Vec<_> = found.iter().map(show::rejection).collect();
     Ok(show::ok(&json!({"rejections": shown})))
 }
@@ -46,6 +49,14 @@ pub(crate) async fn release(
     Path(project): Path<String>,
     Sent(sent): Sent<ReleaseText>,
 ) -> Result<Reply, Failure> {
-    admin.engine.release_text(&admin.ctx, id(&project, "project")?, &sent.hash).await?;
-    Ok(show::created(&json!({"released": sent.hash})))
+    let hash = admin.engine.release_text(&admin.ctx, id(&project, "project")?, which(sent)?).await?;
+    Ok(show::created(&json!({"released": hash})))
+}
+
+fn which(sent: ReleaseText) -> Result<Release, Failure> {
+    match (sent.hash, sent.reference) {
+        (Some(hash), None) => Ok(Release::Hash(hash)),
+        (None, Some(reference)) => Ok(Release::Reference(reference)),
+        _ => Err(Failure(AdminError::Invalid("exactly one of hash and reference is required".to_owned()))),
+    }
 }

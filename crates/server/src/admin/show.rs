@@ -157,6 +157,7 @@ pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
         project_id: rejection.project.map(|id| id.to_string()),
         member_id: rejection.member.map(|id| id.to_string()),
         hash: rejection.hash.clone(),
+        reference: rejection.reference.clone(),
         stored: rejection.was_stored,
     }
 }

@@ -6,7 +6,7 @@ use mnemon_engine::{CallError, Connection, ToolResult, UpstreamError};
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
 use mnemon_protocol::memory::MemoryResult;
-use mnemon_protocol::result::{ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
+use mnemon_protocol::result::{GuardMeta, ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
 use mnemon_protocol::tools::{CallToolResult, PassedOnResult, TextItem};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -29,6 +29,7 @@ pub(crate) fn trailer(call: &Call<'_>) -> Trailer {
             server_info: is_modern.then(|| server_info(call.app)),
             subscription: subscription(call.ctx.subscription),
             retry_after_seconds: None,
+            guard: None,
         },
     }
 }
@@ -88,6 +89,9 @@ pub(crate) fn passed_on(call: &Call<'_>, result: &ToolResult) -> Vec<u8> {
 pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError) -> Vec<u8> {
     let mut trailer = trailer(call);
     trailer.meta.retry_after_seconds = retry_after_seconds(error);
+    if let CallError::Guard { reference } = error {
+        trailer.meta.guard = Some(GuardMeta { reference: reference.clone() });
+    }
     let text = match error {
         CallError::Subscription(_) => notice(call).unwrap_or_default(),
         error => format!("Error executing tool {tool}: {}", reason(call, tool, error)),

@@ -141,11 +141,41 @@ async fn a_released_text_passes_in_its_project_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn only_the_operator_sets_modes_and_releases() {
+async fn a_refusal_carries_a_reference_by_which_the_accounts_admin_releases_the_text() {
+    let house = house().await;
+    let account = house.organization.account;
+    let sister = Organization { account, project: house.server.project(account).await };
+    let member = house.server.member(&house.organization, MemberSpec::default()).await;
+    let refused = member.call("remember", json!({"content": TO_AN_AGENT})).await;
+    let reference = refused.result["_meta"]["guard"]["reference"].as_str().expect("a reference").to_owned();
+    assert_eq!(reference.len(), 16);
+    let found = house.account(&format!("/guard/rejections?reference={reference}"));
+    let found = house.admin.manage("GET", &found, Value::Null).await;
+    assert_eq!(found["rejections"].as_array().map(Vec::len), Some(1), "{found}");
+    let none = house.account("/guard/rejections?reference=0000000000000000");
+    assert_eq!(house.admin.manage("GET", &none, Value::Null).await, json!({"rejections": []}));
+
+    let release = |project| format!("/projects/{project}/guard/releases");
+    let absent = (404, "no such rejection with this reference in the project".to_owned());
+    let elsewhere = release(sister.project);
+    assert_eq!(house.admin.refusal("POST", &elsewhere, json!({"reference": reference})).await, absent);
+    let here = release(house.organization.project);
+    let both = json!({"reference": reference, "hash": "0".repeat(64)});
+    for wrong in [both, json!({})] {
+        let invalid = (400, "exactly one of hash and reference is required".to_owned());
+        assert_eq!(house.admin.refusal("POST", &here, wrong).await, invalid);
+    }
+    let not_an_admin = (403, "this requires the key of a member with role admin".to_owned());
+    assert_eq!(member.refusal("POST", &here, json!({"reference": reference})).await, not_an_admin);
+    let released = house.admin.manage("POST", &here, json!({"reference": reference})).await;
+    assert_eq!(released, json!({"released": found["rejections"][0]["hash"]}));
+    member.remember(TO_AN_AGENT).await;
+}
+
+#[tokio::test]
+async fn only_the_operator_sets_modes() {
     let house = house().await;
     let refused = (403, "this requires the operator token".to_owned());
     assert_eq!(house.admin.refusal("PUT", &house.account("/guard"), json!({"mode": "off"})).await, refused);
-    let path = format!("/projects/{}/guard/releases", house.organization.project);
-    assert_eq!(house.admin.refusal("POST", &path, json!({"hash": "0".repeat(64)})).await, refused);
     assert_eq!(house.admin.reason("remember", json!({"content": TO_AN_AGENT})).await, REJECTED);
 }

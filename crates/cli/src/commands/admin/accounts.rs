@@ -8,6 +8,9 @@ use crate::printer::Printer;
 
 const COLUMNS: [&str; 5] = ["id", "name", "plan", "paid_until", "state"];
 
+/// The length of a SHA-256 in hex; a reference is shorter.
+const HASH_DIGITS: usize = 64;
+
 pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     match &arguments.command {
@@ -77,10 +80,16 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
         GuardCommand::Rejections { account, limit } => {
             let account = client.account(account.as_ref())?;
             let answer = client.get(&format!("/accounts/{account}/guard/rejections?limit={limit}"))?;
-            show_list(printer, &answer, "rejections", &["at", "project_id", "member_id", "stored", "hash"]);
+            show_list(
+                printer,
+                &answer,
+                "rejections",
+                &["at", "project_id", "member_id", "stored", "reference", "hash"],
+            );
         }
-        GuardCommand::Release { project, hash } => {
-            let body = json!({"hash": hash});
+        GuardCommand::Release { project, text } => {
+            let member = if text.trim().len() == HASH_DIGITS { "hash" } else { "reference" };
+            let body = json!({member: text});
             show_one(printer, &client.post(&format!("/projects/{}/guard/releases", encode(project)), body)?);
         }
     }

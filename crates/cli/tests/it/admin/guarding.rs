@@ -13,9 +13,11 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     assert_eq!(masked(&house.admin(&["guard", "show"])), "mode reject");
     let refused = house.admin(&["remember", TO_AN_AGENT]);
     assert_eq!(refused.err, "error: Error executing tool remember: Memory rejected by Mnemon Guard\n");
-    let table = "AT PROJECT ID MEMBER ID STORED HASH\n<time> <id> <id> false <hash>";
+    let found = house.admin_json(&["guard", "rejections", "--limit", "1"]);
+    let reference = text(&found["rejections"][0], "reference");
+    let table = format!("AT PROJECT ID MEMBER ID STORED REFERENCE HASH\n<time> <id> <id> false {reference} <hash>");
     assert_eq!(masked(&house.admin(&["guard", "rejections"])), table);
-    let found = house.operator_json(&["guard", "rejections", &account, "--limit", "1"]);
+    assert_eq!(masked(&house.admin(&["guard", "release", &project, &reference])), "released <hash>");
     let hash = text(&found["rejections"][0], "hash");
     assert_eq!(masked(&house.operator(&["guard", "release", &project, &hash])), "released <hash>");
     assert_eq!(house.admin(&["remember", TO_AN_AGENT]).code, 0);
@@ -26,5 +28,7 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     let wrong = house.operator(&["guard", "set", &account, "lenient"]);
     assert_eq!((wrong.code, wrong.err.as_str()), (1, "error: mode must be one of reject, report, off\n"));
     let wrong = house.operator(&["guard", "release", &project, "abc"]);
+    assert_eq!(wrong.err, "error: no such rejection with this reference in the project\n");
+    let wrong = house.operator(&["guard", "release", &project, &"x".repeat(64)]);
     assert_eq!(wrong.err, "error: hash must be 64 hexadecimal characters, as shown in the list of rejections\n");
 }

@@ -76,7 +76,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "POST",
             "/projects/{project}/guard/releases",
             r#"{"hash": "0000000000000000000000000000000000000000000000000000000000000000"}"#,
-            operator(201),
+            admin_writes(201),
         ),
         row("GET", "/projects/{project}/integrations", "", ADMIN_READS),
         row("GET", "/projects/{project}/integrations/{integration}", "", ADMIN_READS),
