@@ -105,7 +105,7 @@ impl Ours {
     }
 
     pub(crate) fn search(&self, recipe: &Recipe, query: &str, limit: usize) -> Vec<usize> {
-        let hits = self.index.search_by(recipe, &SearchRequest { query, limit, visible: &|_| true });
+        let hits = self.index.search_by(recipe, &SearchRequest::new(query, limit));
         hits.into_iter().map(|hit| self.texts[hit.seq as usize]).collect()
     }
 }

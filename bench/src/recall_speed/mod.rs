@@ -87,7 +87,7 @@ fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) {
     let mut found = 0;
     for number in 0..queries {
         let query = texts.query(number, records);
-        let request = SearchRequest { query: &query, limit: LIMIT, visible: &|_| true };
+        let request = SearchRequest::new(&query, LIMIT);
         found += times.measure_calm(|| index.search(&request)).len();
     }
     println!("  search, whole ranking         {times}   ({:.1} hits)", found as f64 / queries as f64);
@@ -142,7 +142,7 @@ fn fts5(texts: &Texts, index: &WorkspaceIndex, records: u64) -> anyhow::Result<(
     for number in 0..FTS5_QUERIES {
         let query = texts.query(number, records);
         theirs.measure_calm(|| table.search(&query, LIMIT))?;
-        let request = SearchRequest { query: &query, limit: LIMIT, visible: &|_| true };
+        let request = SearchRequest::new(&query, LIMIT);
         ours.measure_calm(|| index.search(&request));
     }
     let ratio = theirs.mean() / ours.mean();

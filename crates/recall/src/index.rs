@@ -1,9 +1,10 @@
 //! The index of one workspace: records in, records out. How a query is answered stands in `search.rs`.
 
-use crate::lexicon::{Lexicon, TermNo};
+use crate::lexicon::{FormNo, Lexicon, TermNo};
 use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
+use crate::truth::{Claim, Truth};
 use crate::words::{Role, each_word, is_mostly_latin};
 
 /// A record to be indexed.
@@ -22,12 +23,37 @@ pub struct NewDoc<'a> {
     pub embedding: Option<&'a Embedding>,
     /// When it was saved, in seconds since 1970: records saved within a day are neighbours.
     pub saved_at: i64,
+    /// When it was last saved again, in seconds since 1970.
+    pub updated_at: i64,
+    /// From when on it no longer holds, in microseconds since 1970.
+    pub valid_until: Option<i64>,
+    /// What people call its source. Its words are found.
+    pub source: Option<&'a str>,
+    /// The source it was taken from. Its words are found.
+    pub source_id: Option<&'a str>,
+    /// The state of the source it was taken from.
+    pub source_hash: Option<&'a str>,
+    /// The key that names the fact, if a caller chose it. Its words are found.
+    pub fact_key: Option<&'a str>,
 }
 
 impl<'a> NewDoc<'a> {
     /// A record that everybody sees, with nothing known of it but its text.
     pub fn new(seq: u64, text: &'a str) -> Self {
-        Self { seq, text, audience: AudienceNo(0), counted: true, embedding: None, saved_at: 0 }
+        Self {
+            seq,
+            text,
+            audience: AudienceNo(0),
+            counted: true,
+            embedding: None,
+            saved_at: 0,
+            updated_at: 0,
+            valid_until: None,
+            source: None,
+            source_id: None,
+            source_hash: None,
+            fact_key: None,
+        }
     }
 }
 
@@ -37,6 +63,7 @@ pub struct WorkspaceIndex {
     pub(crate) lexicon: Lexicon,
     pub(crate) records: Records,
     pub(crate) vectors: Vectors,
+    pub(crate) truth: Truth,
     pub(crate) totals: Totals,
 }
 
@@ -55,6 +82,7 @@ impl WorkspaceIndex {
             lexicon: Lexicon::new(),
             records: Records::default(),
             vectors: Vectors::new(),
+            truth: Truth::default(),
             totals: Totals::default(),
         }
     }
@@ -67,14 +95,37 @@ impl WorkspaceIndex {
     /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
     pub fn add(&mut self, doc: NewDoc<'_>) {
         self.take_out(doc.seq);
-        let words = self.read(doc.text);
+        let words = self.read(&doc);
         let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
-        let saved_at = u32::try_from(doc.saved_at.max(0)).unwrap_or(u32::MAX);
+        let saved_at = seconds(doc.saved_at);
         let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length, saved_at };
+        let claim = Claim {
+            source_id: doc.source_id,
+            source_hash: doc.source_hash,
+            fact_key: doc.fact_key,
+            updated_at: seconds(doc.updated_at),
+            valid_until: doc.valid_until,
+        };
         let is_understood = is_mostly_latin(doc.text);
         let computed = (is_understood && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
         let embedding = doc.embedding.or(computed.as_ref()).filter(|_| is_understood);
-        self.put_in(facts, &words, embedding);
+        self.put_in(facts, &words, embedding, &claim);
+    }
+
+    /// Notes that an audience (`None`: everybody) has seen a hash of a source, at a place of the log. Of several
+    /// sightings the latest counts: records of the source with another hash no longer hold.
+    pub fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: &str, seq: u64) {
+        self.truth.sight(source_id, audience, hash, seq);
+    }
+
+    /// Whether a record of this source was ever put in, or a sighting of it noted.
+    pub fn knows_source(&self, source_id: &str) -> bool {
+        self.truth.knows_source(source_id)
+    }
+
+    /// Every source that was ever named.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        self.truth.sources()
     }
 
     /// Takes a record out, as if it had never been there. `false` where there is none.
@@ -103,11 +154,13 @@ impl WorkspaceIndex {
 
     /// The bytes it occupies, counted.
     pub fn size_bytes(&self) -> usize {
-        size_of::<Self>() + self.lexicon.size_bytes() + self.records.size_bytes() + self.vectors.size_bytes()
+        let words = self.lexicon.size_bytes() + self.records.size_bytes();
+        size_of::<Self>() + words + self.vectors.size_bytes() + self.truth.size_bytes()
     }
 
-    fn put_in(&mut self, facts: Facts, words: &Words, embedding: Option<&Embedding>) {
+    fn put_in(&mut self, facts: Facts, words: &Words, embedding: Option<&Embedding>, claim: &Claim<'_>) {
         let slot = self.records.insert(facts, words);
+        self.truth.set(slot, claim);
         for (term, count) in self.terms_of(slot) {
             self.lexicon.insert_posting(term, slot, count, facts.counted);
         }
@@ -138,6 +191,7 @@ impl WorkspaceIndex {
             self.totals.length -= u64::from(facts.length);
         }
         self.records.remove(slot);
+        self.truth.clear(slot);
         true
     }
 
@@ -153,19 +207,25 @@ impl WorkspaceIndex {
     fn rebuilt(&self) -> Self {
         let mut fresh = Self::new(self.model);
         for slot in self.records.live_slots() {
-            let mut words = Words::default();
-            let mut learn = |form| fresh.lexicon.learn(self.lexicon.form_text(form));
-            words.running.extend(self.records.running(slot).map(&mut learn));
-            words.extra.extend(self.records.all_forms(slot).skip(words.running.len()).map(&mut learn));
-            fresh.put_in(self.records.facts(slot), &words, self.vectors.embedding(slot).as_ref());
+            let mut words = self.records.words(slot);
+            let mut learn = |form: &mut FormNo| *form = fresh.lexicon.learn(self.lexicon.form_text(*form));
+            words.running.iter_mut().for_each(&mut learn);
+            words.extra.iter_mut().for_each(&mut learn);
+            words.beside.iter_mut().for_each(&mut learn);
+            let embedding = self.vectors.embedding(slot);
+            fresh.put_in(self.records.facts(slot), &words, embedding.as_ref(), &self.truth.claim(slot));
         }
+        fresh.truth.learn_sightings(&self.truth);
         fresh
     }
 
-    fn read(&mut self, text: &str) -> Words {
+    fn read(&mut self, doc: &NewDoc<'_>) -> Words {
         let mut words = Words::default();
         let lexicon = &mut self.lexicon;
-        each_word(text, |word, role| {
+        for text in [doc.source, doc.source_id, doc.fact_key].into_iter().flatten() {
+            each_word(text, |word, _| words.beside.push(lexicon.learn(word)));
+        }
+        each_word(doc.text, |word, role| {
             let form = lexicon.learn(word);
             match role {
                 Role::Running => words.running.push(form),
@@ -175,17 +235,23 @@ impl WorkspaceIndex {
         words
     }
 
-    /// The terms of a record with their counts, each once.
+    /// The terms of a record with their counts in its text, each once; 0 for those that stand beside it only.
     fn terms_of(&self, slot: u32) -> Vec<(TermNo, u32)> {
-        let mut terms: Vec<TermNo> = self.records.all_forms(slot).map(|form| self.lexicon.term_of(form)).collect();
-        terms.sort_unstable();
-        let mut counted: Vec<(TermNo, u32)> = Vec::with_capacity(terms.len());
-        for term in terms {
-            match counted.last_mut() {
-                Some((last, count)) if *last == term => *count += 1,
-                _ => counted.push((term, 1)),
-            }
-        }
-        counted
+        let words = self.records.words(slot);
+        let of_text = words.running.iter().chain(&words.extra).map(|form| (self.lexicon.term_of(*form), 1));
+        let beside = words.beside.iter().map(|form| (self.lexicon.term_of(*form), 0));
+        let mut terms: Vec<(TermNo, u32)> = of_text.chain(beside).collect();
+        terms.sort_unstable_by_key(|(term, _)| *term);
+        terms.dedup_by(|(term, count), (kept, total)| {
+            let is_same = term == kept;
+            *total += *count * u32::from(is_same);
+            is_same
+        });
+        terms
     }
+}
+
+/// Seconds since 1970 in four bytes: enough until 2106, and whatever lies before or behind is cut.
+pub(crate) fn seconds(seconds: i64) -> u32 {
+    u32::try_from(seconds.max(0)).unwrap_or(u32::MAX)
 }

@@ -4,8 +4,9 @@
 //! thrown away at any time; equal live records give equal answers, to the bit, whatever the order they came in.
 //!
 //! Where to look: `words` cuts text into words, `lexicon` and `postings` hold them, `records` holds what else is known
-//! of a record, `model` turns text into vectors, `search` ranks.
+//! of a record, `truth` which records still hold, `model` turns text into vectors, `search` ranks.
 
+mod bits;
 mod bytes;
 mod index;
 mod interner;
@@ -18,6 +19,7 @@ mod recipe;
 mod records;
 mod search;
 mod snapshot;
+mod truth;
 mod varint;
 mod words;
 
@@ -25,5 +27,5 @@ pub use index::{NewDoc, WorkspaceIndex};
 pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
 pub use recipe::{Bounds, Recipe, Weights};
 pub use records::AudienceNo;
-pub use search::{ExplainedHit, ExplainedWord, Explanation, HeldBack, Hit, SearchRequest};
+pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
 pub use snapshot::SnapshotError;

@@ -110,6 +110,11 @@ impl Vectors {
         like(before, Some(slot)) + like(Some(slot), after) - like(before, after)
     }
 
+    /// The cosine of two slots; 0 where either has no vector.
+    pub(crate) fn cosine(&self, a: u32, b: u32) -> f64 {
+        self.likeness(a, b) as f64 / LIKENESS_ONE
+    }
+
     /// The cosine of two slots as a whole number.
     fn likeness(&self, a: u32, b: u32) -> i64 {
         let (a, b) = (a as usize, b as usize);

@@ -20,6 +20,8 @@ pub struct Recipe {
     pub all_words: f64,
     /// Added again where it has them as they were typed, not only by their stems.
     pub as_typed: f64,
+    /// From which cosine on a record speaks of the same thing as one that no longer holds, and steps before it.
+    pub alike: f64,
     /// A record without any word of the query is returned where its centred cosine is above this.
     pub kindred: f64,
     /// What is looked at where looking at everything would take too long.
@@ -59,8 +61,11 @@ pub struct Bounds {
     /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
     pub sampled: u32,
     /// How many of the best are read to see whether they have the words of a question as typed. More than any caller
-    /// asks for, so that the first ten are the same whether ten or fifty are wanted.
+    /// asks for, so that the first ten are the same whether ten or fifty are wanted. Among so many, too, the newest of
+    /// records that dispute a key comes first.
     pub read: usize,
+    /// Among how many of the best a record that holds steps before a stale one of the same thing.
+    pub rivals: usize,
 }
 
 impl Weights {
@@ -78,6 +83,7 @@ impl Recipe {
         feedback: 0.5,
         all_words: 4.0,
         as_typed: 4.0,
+        alike: 0.45,
         kindred: 0.35,
         bounds: Bounds {
             exhaustive_records: 5_000,
@@ -86,6 +92,7 @@ impl Recipe {
             complete: 5_000,
             sampled: 512,
             read: 128,
+            rivals: 32,
         },
     };
     /// As if no record had a neighbour.

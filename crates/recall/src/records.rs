@@ -8,6 +8,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
+use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
 use crate::lexicon::FormNo;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
@@ -28,6 +29,8 @@ pub(crate) struct Words {
     pub(crate) running: Vec<FormNo>,
     /// Identifiers as written and single characters: found, but without a place in the running text.
     pub(crate) extra: Vec<FormNo>,
+    /// What stands beside the text: source and key. Found, and worth less.
+    pub(crate) beside: Vec<FormNo>,
 }
 
 /// What the arrays hold of a record beside its words.
@@ -165,14 +168,24 @@ impl Records {
         forms
     }
 
-    /// Every form of a record: the running words, then identifiers as written and single characters.
+    /// Every form of a record: the running words, what stands beside the text, identifiers as written, single characters.
     pub(crate) fn all_forms(&self, slot: u32) -> FormIter<'_> {
         let span = self.spans[slot as usize];
         let start = span_start(span);
         let bytes = &self.words[start..start + span_len(span)];
         let mut at = 0;
         let running = varint::read(bytes, &mut at).unwrap_or(0);
-        FormIter { bytes, at, running, left: u32::MAX }
+        let beside = varint::read(bytes, &mut at).unwrap_or(0);
+        FormIter { bytes, at, running, beside, left: u32::MAX }
+    }
+
+    /// The words of a record by kind.
+    pub(crate) fn words(&self, slot: u32) -> Words {
+        let mut forms = self.all_forms(slot);
+        let (running, beside) = (forms.running as usize, forms.beside as usize);
+        let running: Vec<FormNo> = forms.by_ref().take(running).collect();
+        let beside: Vec<FormNo> = forms.by_ref().take(beside).collect();
+        Words { running, beside, extra: forms.collect() }
     }
 
     /// Whether most slots are free.
@@ -188,7 +201,8 @@ impl Records {
     /// Asks once per audience who may be seen.
     pub(crate) fn seen_by(&self, visible: &dyn Fn(AudienceNo) -> bool) -> Seen<'_> {
         let (by_audience, records) = self.audiences.seen(visible);
-        Seen { standings: &self.standings, by_audience, records, is_everyone: records as usize == self.slots() }
+        let is_everyone = records as usize == self.slots();
+        Seen { standings: &self.standings, by_audience, admitted: None, records, is_everyone }
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
@@ -252,9 +266,10 @@ impl Records {
     }
 
     fn store_words(&mut self, words: &Words) -> u64 {
-        let mut bytes = Vec::with_capacity(2 * (words.running.len() + words.extra.len()) + 2);
+        let mut bytes = Vec::with_capacity(2 * (words.running.len() + words.beside.len() + words.extra.len()) + 3);
         varint::write(&mut bytes, u32::try_from(words.running.len()).unwrap_or(u32::MAX));
-        for form in words.running.iter().chain(&words.extra) {
+        varint::write(&mut bytes, u32::try_from(words.beside.len()).unwrap_or(u32::MAX));
+        for form in words.running.iter().chain(&words.beside).chain(&words.extra) {
             varint::write(&mut bytes, form.0);
         }
         let start = self.words.len();
@@ -282,6 +297,8 @@ impl Records {
 pub(crate) struct Seen<'a> {
     standings: &'a [u32],
     by_audience: Vec<bool>,
+    /// Which of them a filter admits; `None` for all.
+    admitted: Option<Bits>,
     /// How many records that is.
     pub(crate) records: u32,
     /// Whether there is nothing else: no unseen record and no free slot.
@@ -289,6 +306,15 @@ pub(crate) struct Seen<'a> {
 }
 
 impl Seen<'_> {
+    /// Leaves out what a filter does not admit: it is then as if it did not exist.
+    pub(crate) fn narrow(mut self, admitted: Bits) -> Self {
+        self.is_everyone = false;
+        self.admitted = Some(admitted);
+        let slots = 0..self.standings.len() as u32;
+        self.records = slots.filter(|&slot| self.contains(slot)).count() as u32;
+        self
+    }
+
     /// Whether there is a record in the slot, and it is seen.
     #[inline]
     pub(crate) fn contains(&self, slot: u32) -> bool {
@@ -296,7 +322,9 @@ impl Seen<'_> {
             return true;
         }
         let standing = self.standings[slot as usize];
-        standing != VACANT && self.by_audience[(standing >> 1) as usize]
+        standing != VACANT
+            && self.by_audience[(standing >> 1) as usize]
+            && self.admitted.as_ref().is_none_or(|admitted| admitted.contains(slot))
     }
 }
 
@@ -305,6 +333,7 @@ pub(crate) struct FormIter<'a> {
     bytes: &'a [u8],
     at: usize,
     running: u32,
+    beside: u32,
     left: u32,
 }
 

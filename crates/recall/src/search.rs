@@ -13,12 +13,16 @@ mod pairs;
 mod query;
 mod ranking;
 
-use crate::index::WorkspaceIndex;
+use crate::index::{WorkspaceIndex, seconds};
 use crate::recipe::Recipe;
-use crate::records::AudienceNo;
+use crate::records::{AudienceNo, NOBODY, Seen};
+use crate::truth::{Judge, Narrowing};
 
 pub use explain::{ExplainedHit, ExplainedWord, Explanation, HeldBack};
 use ranking::Ranking;
+
+/// The query for everything.
+const EVERYTHING: &str = "*";
 
 /// A question to a workspace.
 #[derive(Clone, Copy)]
@@ -29,6 +33,40 @@ pub struct SearchRequest<'a> {
     pub limit: usize,
     /// Who is seen by the caller. Asked once per audience. Records outside of it change nothing in the answer.
     pub visible: &'a dyn Fn(AudienceNo) -> bool,
+    /// Whose sightings of sources the caller knows.
+    pub knows: &'a dyn Fn(AudienceNo) -> bool,
+    /// The moment of asking, in microseconds since 1970: what ended before no longer holds.
+    pub now: i64,
+    /// Which records take part. The others are as if they did not exist, but for the statistics of words.
+    pub filter: Filter<'a>,
+}
+
+/// Which records a caller asks for. All that is given must fit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Filter<'a> {
+    /// Only those that still hold.
+    pub exclude_stale: bool,
+    /// Only those under this key, which a caller chose.
+    pub fact_key: Option<&'a str>,
+    /// Only those of this source.
+    pub source_id: Option<&'a str>,
+    /// Only these.
+    pub seqs: Option<&'a [u64]>,
+    /// Only those last saved at or after this second since 1970.
+    pub since: Option<i64>,
+    /// Only those last saved at or before this second since 1970.
+    pub until: Option<i64>,
+}
+
+impl<'a> SearchRequest<'a> {
+    /// By a caller who sees and knows everything, at the beginning of time.
+    pub fn new(query: &'a str, limit: usize) -> Self {
+        Self { query, limit, visible: &|_| true, knows: &|_| true, now: i64::MIN, filter: Filter::default() }
+    }
+
+    fn is_for_everything(&self) -> bool {
+        self.query.trim() == EVERYTHING
+    }
 }
 
 /// One record of the answer.
@@ -48,12 +86,42 @@ impl WorkspaceIndex {
 
     /// As [`WorkspaceIndex::search`], by another recipe: for measuring.
     pub fn search_by(&self, recipe: &Recipe, request: &SearchRequest<'_>) -> Vec<Hit> {
-        let seen = self.records.seen_by(request.visible);
-        let Some(mut ranking) = Ranking::new(self, recipe, request, &seen) else { return Vec::new() };
+        let judge = self.truth.judge(request.knows, request.now);
+        let seen = self.seen(request, &judge);
+        if request.is_for_everything() {
+            return self.newest(&seen, request.limit).map(|seq| Hit { seq, score: 1.0 }).collect();
+        }
+        let Some(mut ranking) = Ranking::new(self, recipe, request, &seen, &judge) else { return Vec::new() };
         let candidates = ranking.run(request.limit);
         let hit =
             |found: &ranking::Candidate| Hit { seq: self.records.seq(found.slot), score: to_score(found.strength) };
         candidates.iter().map(hit).collect()
+    }
+
+    /// The records that take part.
+    fn seen(&self, request: &SearchRequest<'_>, judge: &Judge<'_>) -> Seen<'_> {
+        let seen = self.records.seen_by(request.visible);
+        if request.filter == Filter::default() {
+            return seen;
+        }
+        let filter = &request.filter;
+        let slots: Option<Vec<u32>> =
+            filter.seqs.map(|seqs| seqs.iter().filter_map(|&seq| self.records.find(seq)).collect());
+        let narrowing = Narrowing {
+            exclude_stale: filter.exclude_stale,
+            fact_key: filter.fact_key,
+            source_id: filter.source_id,
+            slots: slots.as_deref(),
+            since: filter.since.map(seconds),
+            until: filter.until.map(seconds),
+        };
+        seen.narrow(judge.admit(&narrowing, self.records.slots()))
+    }
+
+    /// Whoever is seen, newest first.
+    fn newest<'s>(&'s self, seen: &'s Seen<'_>, limit: usize) -> impl Iterator<Item = u64> + 's {
+        let slots = self.records.order().slots().iter().rev().copied();
+        slots.filter(|&slot| slot != NOBODY && seen.contains(slot)).take(limit).map(|slot| self.records.seq(slot))
     }
 }
 

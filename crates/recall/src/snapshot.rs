@@ -7,10 +7,11 @@ use crate::lexicon::Lexicon;
 use crate::meaning::Vectors;
 use crate::model::Model;
 use crate::records::Records;
+use crate::truth::Truth;
 
 const MAGIC: [u8; 4] = *b"mnRX";
 /// Raise it whenever the layout changes, or what the words of a text are.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 const HEADER_BYTES: usize = 16;
 
 /// Why a snapshot is not used.
@@ -46,6 +47,7 @@ impl WorkspaceIndex {
         self.lexicon.save(&mut out);
         self.records.save(&mut out);
         self.vectors.save(&mut out);
+        self.truth.save(&mut out);
         let mut bytes = out.bytes;
         let checksum = crc32fast::hash(&bytes[HEADER_BYTES..]);
         bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
@@ -77,7 +79,8 @@ impl WorkspaceIndex {
         let lexicon = Lexicon::load(input)?;
         let records = Records::load(input)?;
         let vectors = Vectors::load(input)?;
-        let fits = input.bytes.is_empty() && vectors.slots() == records.slots();
-        fits.then_some(Self { model, lexicon, records, vectors, totals })
+        let truth = Truth::load(input)?;
+        let fits = input.bytes.is_empty() && [vectors.slots(), truth.slots()] == [records.slots(); 2];
+        fits.then_some(Self { model, lexicon, records, vectors, truth, totals })
     }
 }

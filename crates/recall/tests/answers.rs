@@ -1,6 +1,6 @@
 //! What a person would expect of the search, example by example.
 
-use mnemon_recall::{AudienceNo, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{AudienceNo, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
 
 fn index_of(texts: &[&str]) -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());
@@ -11,7 +11,7 @@ fn index_of(texts: &[&str]) -> WorkspaceIndex {
 }
 
 fn search(index: &WorkspaceIndex, query: &str) -> Vec<Hit> {
-    index.search(&SearchRequest { query, limit: 10, visible: &|_| true })
+    index.search(&SearchRequest::new(query, 10))
 }
 
 fn first(texts: &[&str], query: &str) -> Option<u64> {
@@ -91,7 +91,7 @@ fn unseen_records_are_not_found() {
     let mut index = index_of(&["red fox"]);
     index.add(NewDoc { audience: AudienceNo(7), counted: false, ..NewDoc::new(9, "red draft") });
     let asked = |number| {
-        let hits = index.search(&SearchRequest { query: "red", limit: 10, visible: &|a| a.0 <= number });
+        let hits = index.search(&SearchRequest { visible: &|a| a.0 <= number, ..SearchRequest::new("red", 10) });
         hits.iter().map(|hit| hit.seq).collect::<Vec<_>>()
     };
     assert_eq!(asked(0), [1]);
@@ -114,7 +114,7 @@ fn seventy_thousand_people_have_drafts_of_their_own() {
     for index in [index, restored] {
         for (person, found) in [(0, true), (7, false), (32_767, true), (65_536, true), (PEOPLE, true)] {
             let visible = |audience: AudienceNo| audience.0 == person;
-            let hits = index.search(&SearchRequest { query: "draft", limit: 10, visible: &visible });
+            let hits = index.search(&SearchRequest { visible: &visible, ..SearchRequest::new("draft", 10) });
             let seqs: Vec<u64> = hits.iter().map(|hit| hit.seq).collect();
             let own = found.then_some(u64::from(person) + 1);
             assert_eq!(seqs, Vec::from_iter(own), "{person}");
@@ -145,7 +145,7 @@ fn meaning_finds_what_words_do_not() {
 #[test]
 fn an_explanation_names_words_parts_and_who_was_held_back() {
     let index = index_of(&["the boiler code is 4711", "boiler room", "deploys run on friday"]);
-    let explanation = index.explain(&SearchRequest { query: "boiler code", limit: 10, visible: &|_| true });
+    let explanation = index.explain(&SearchRequest::new("boiler code", 10));
     assert_eq!(explanation.words.iter().map(|word| word.stem.as_str()).collect::<Vec<_>>(), ["boiler", "code"]);
     assert_eq!(explanation.hits[0].seq, 1);
     assert_eq!(explanation.hits[0].matched, ["boiler", "code"]);
@@ -157,4 +157,114 @@ fn an_explanation_names_words_parts_and_who_was_held_back() {
 fn an_index_may_be_shared_between_threads() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<WorkspaceIndex>();
+}
+
+fn seqs(index: &WorkspaceIndex, request: &SearchRequest<'_>) -> Vec<u64> {
+    index.search(request).iter().map(|hit| hit.seq).collect()
+}
+
+#[test]
+fn what_holds_comes_before_what_does_not() {
+    let mut index = index_of(&["deploys need two approvals", "the boiler code is 4711"]);
+    let day = |seq, text, hash| NewDoc {
+        source_id: Some("docs/release.md"),
+        source_hash: Some(hash),
+        ..NewDoc::new(seq, text)
+    };
+    index.add(day(10, "the day of the release is tuesday", "h1"));
+    index.sight("docs/release.md", None, "h1", 10);
+    assert_eq!(seqs(&index, &SearchRequest::new("which day is the release", 1)), [10]);
+    index.add(day(11, "the release moved to thursday", "h2"));
+    index.sight("docs/release.md", None, "h2", 11);
+    assert_eq!(seqs(&index, &SearchRequest::new("which day is the release", 10)), [11, 10]);
+    assert_eq!(seqs(&index, &SearchRequest::new("which day is the release", 1)), [11]);
+    // Where nothing else answers, the stale one does.
+    assert!(index.remove(11));
+    let request = SearchRequest::new("which day is the release", 10);
+    assert_eq!(seqs(&index, &request), [10]);
+    assert!(index.explain(&request).hits[0].is_stale);
+    let filter = Filter { exclude_stale: true, ..Filter::default() };
+    assert_eq!(seqs(&index, &SearchRequest { filter, ..request }), [0; 0]);
+}
+
+#[test]
+fn a_hash_that_only_some_have_seen_turns_nothing_stale_for_others() {
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    index.add(NewDoc { source_id: Some("a.md"), source_hash: Some("h1"), ..NewDoc::new(1, "the boiler code") });
+    index.sight("a.md", None, "h1", 1);
+    index.sight("a.md", Some(AudienceNo(7)), "h2", 2);
+    let is_stale = |index: &WorkspaceIndex, person: u32| {
+        let knows = |audience: AudienceNo| audience.0 == person;
+        index.explain(&SearchRequest { knows: &knows, ..SearchRequest::new("boiler", 1) }).hits[0].is_stale
+    };
+    assert!(is_stale(&index, 7));
+    assert!(!is_stale(&index, 8));
+    // Older news arrives late and changes nothing; newer news does.
+    index.sight("a.md", None, "h0", 0);
+    assert!(!is_stale(&index, 8));
+    index.sight("a.md", None, "h1", 3);
+    assert!(!is_stale(&index, 7));
+}
+
+#[test]
+fn of_records_that_dispute_a_key_the_newest_comes_first() {
+    let mut index = index_of(&["lunch is at noon"]);
+    let keyed = |seq, text| NewDoc { fact_key: Some("release.day"), ..NewDoc::new(seq, text) };
+    index.add(keyed(10, "the release day is tuesday, the release day of the team"));
+    index.add(keyed(11, "we now release on thursday"));
+    let request = SearchRequest::new("what is the release day of the team", 10);
+    assert_eq!(seqs(&index, &request)[..2], [11, 10]);
+    let explained = index.explain(&request);
+    assert!(explained.hits[0].truth_share > 0.0 && explained.hits[1].truth_share < 0.0);
+}
+
+#[test]
+fn words_of_source_and_key_are_found_and_count_less() {
+    let mut index = index_of(&["lunch is at noon", "boilers are loud"]);
+    index.add(NewDoc { fact_key: Some("slo.tracking"), ..NewDoc::new(10, "99.9 percent over 30 days") });
+    index.add(NewDoc { source: Some("Runbook heating"), ..NewDoc::new(11, "call the janitor") });
+    index.add(NewDoc { source_id: Some("docs/uptime.md"), ..NewDoc::new(12, "measured every minute") });
+    assert_eq!(seqs(&index, &SearchRequest::new("what is our SLO", 10)), [10]);
+    assert_eq!(seqs(&index, &SearchRequest::new("heating runbook", 10))[0], 11);
+    assert_eq!(seqs(&index, &SearchRequest::new("uptime", 10))[0], 12);
+    index.add(NewDoc { fact_key: Some("boiler.place"), ..NewDoc::new(13, "it stands in the cellar room") });
+    index.add(NewDoc::new(14, "the boiler stands in the cellar"));
+    assert_eq!(seqs(&index, &SearchRequest::new("boiler", 10))[0], 14);
+}
+
+#[test]
+fn a_star_lists_everything_newest_first() {
+    let mut index = index_of(&["one", "two", "three"]);
+    index.add(NewDoc { updated_at: 500, ..NewDoc::new(9, "nine") });
+    assert_eq!(seqs(&index, &SearchRequest::new(" * ", 3)), [9, 3, 2]);
+    let filter = Filter { since: Some(500), until: Some(500), ..Filter::default() };
+    assert_eq!(seqs(&index, &SearchRequest { filter, ..SearchRequest::new("*", 3) }), [9]);
+    let filter = Filter { since: Some(501), ..Filter::default() };
+    assert_eq!(seqs(&index, &SearchRequest { filter, ..SearchRequest::new("*", 3) }), [0; 0]);
+    let filter = Filter { seqs: Some(&[2, 9, 77]), ..Filter::default() };
+    assert_eq!(seqs(&index, &SearchRequest { filter, ..SearchRequest::new("*", 3) }), [9, 2]);
+}
+
+#[test]
+fn fresh_records_are_found_behind_any_number_of_stale_ones() {
+    // With 400 stale and 300 fresh records the best fresh one was missing; with 1,500 of 6,000 stale, all fresh ones were.
+    for (stale, fresh) in [(400_u64, 300_u64), (5_900, 100)] {
+        let mut index = WorkspaceIndex::new(Model::shipped());
+        for seq in 0..stale {
+            let text = format!("boiler boiler boiler code {seq}");
+            index.add(NewDoc { valid_until: Some(5), ..NewDoc::new(seq, &text) });
+        }
+        for seq in stale..stale + fresh {
+            index.add(NewDoc::new(seq, &format!("ticket {seq} is about the boiler in room {seq}")));
+        }
+        let filter = Filter { exclude_stale: true, ..Filter::default() };
+        let request = SearchRequest { now: 10, filter, ..SearchRequest::new("boiler", 50) };
+        let found = seqs(&index, &request);
+        assert_eq!(found.len(), 50);
+        assert!(found.iter().all(|&seq| seq >= stale));
+        // The first answers are those of a workspace that has only the fresh ones.
+        let best = format!("ticket {} boiler room", stale + 7);
+        let request = SearchRequest { query: &best, limit: 1, ..request };
+        assert_eq!(seqs(&index, &request), [stale + 7]);
+    }
 }

@@ -7,11 +7,15 @@ use proptest::prelude::*;
 
 /// Audience 0 is everybody: only its records are counted. The others are drafts and departments.
 const EVERYBODY: u32 = 0;
+/// Everybody has seen `h1` of it, audience 1 has seen `h2` later.
+const SOURCE: &str = "docs/heating.md";
 
 #[derive(Debug, Clone)]
 struct Doc {
     text: String,
     audience: u32,
+    hash: Option<&'static str>,
+    key: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -49,7 +53,10 @@ fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
 }
 
 fn doc() -> impl Strategy<Value = Doc> {
-    (text(0..12), prop::sample::select(vec![0_u32, 0, 0, 1, 2])).prop_map(|(text, audience)| Doc { text, audience })
+    let hash = prop::sample::select(vec![None, Some("h1"), Some("h2")]);
+    let key = prop::sample::select(vec![None, Some("boiler.code"), Some("release")]);
+    (text(0..12), prop::sample::select(vec![0_u32, 0, 0, 1, 2]), hash, key)
+        .prop_map(|(text, audience, hash, key)| Doc { text, audience, hash, key })
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -73,7 +80,18 @@ fn apply(index: &mut WorkspaceIndex, steps: &[Step]) {
 
 fn put(index: &mut WorkspaceIndex, seq: u64, doc: &Doc) {
     let (audience, counted) = (AudienceNo(doc.audience), doc.audience == EVERYBODY);
-    index.add(NewDoc { audience, counted, ..NewDoc::new(seq, &doc.text) });
+    let source_id = doc.hash.map(|_| SOURCE);
+    index.add(NewDoc {
+        audience,
+        counted,
+        source_id,
+        source_hash: doc.hash,
+        fact_key: doc.key,
+        ..NewDoc::new(seq, &doc.text)
+    });
+    // The end of a source's news is the same whatever came before.
+    index.sight(SOURCE, None, "h1", 1_000);
+    index.sight(SOURCE, Some(AudienceNo(1)), "h2", 1_001);
 }
 
 /// What is left after the steps.
@@ -96,9 +114,9 @@ fn built<'a>(docs: impl Iterator<Item = (&'a u64, &'a Doc)>) -> WorkspaceIndex {
 
 fn search(index: &WorkspaceIndex, query: &str, seen: u32) -> Vec<Hit> {
     index.search(&SearchRequest {
-        query,
-        limit: 20,
         visible: &|audience| audience.0 == EVERYBODY || audience.0 == seen,
+        knows: &|audience| audience.0 == seen,
+        ..SearchRequest::new(query, 20)
     })
 }
 
@@ -139,7 +157,8 @@ proptest! {
         for caller in 0..3 {
             let seen = |doc: &Doc| doc.audience == EVERYBODY || doc.audience == caller;
             let alone = built(live.iter().filter(|(_, doc)| seen(doc)));
-            let request = SearchRequest { query: &query, limit: 20, visible: &|a| a.0 == EVERYBODY || a.0 == caller };
+            let visible = |audience: AudienceNo| audience.0 == EVERYBODY || audience.0 == caller;
+            let request = SearchRequest { visible: &visible, knows: &visible, ..SearchRequest::new(&query, 20) };
             prop_assert_eq!(whole.search(&request), alone.search(&request));
             prop_assert_eq!(whole.explain(&request), alone.explain(&request));
         }
@@ -148,7 +167,7 @@ proptest! {
     #[test]
     fn an_explanation_is_about_the_answer(steps in steps(), query in text(1..6)) {
         let index = built(live(&steps).iter());
-        let request = SearchRequest { query: &query, limit: 10, visible: &|_| true };
+        let request = SearchRequest::new(&query, 10);
         let explanation = index.explain(&request);
         let explained: Vec<Hit> = explanation.hits.iter().map(|hit| Hit { seq: hit.seq, score: hit.score }).collect();
         prop_assert_eq!(explained, index.search(&request));
@@ -156,6 +175,7 @@ proptest! {
             let words = hit.words_share + hit.pairs_share + hit.count_share + hit.cover_share;
             let neighbours = hit.around_share + hit.ring_share;
             let parts = words + hit.cosine_share + neighbours + hit.all_words_bonus + hit.as_typed_bonus;
+            let parts = parts + hit.truth_share;
             prop_assert!((parts - hit.strength).abs() < 1e-9);
             let is_kindred = hit.cosine.is_some_and(|cosine| cosine > explanation.cosine_bar);
             prop_assert!(is_kindred || !hit.matched.is_empty());
@@ -189,7 +209,7 @@ proptest! {
 
 #[test]
 fn a_snapshot_of_another_kind_is_refused_by_name() {
-    let index = built([(&1, &Doc { text: "red fox".into(), audience: 0 })].into_iter());
+    let index = built([(&1, &Doc { text: "red fox".into(), audience: 0, hash: None, key: None })].into_iter());
     let load = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = index.to_snapshot();
         change(&mut bytes);
@@ -206,7 +226,17 @@ fn a_snapshot_of_another_kind_is_refused_by_name() {
 #[test]
 fn forgetting_nearly_everything_gives_the_memory_back() {
     let docs: Vec<(u64, Doc)> = (0..5000)
-        .map(|n| (n, Doc { text: format!("ticket{n} was closed by worker{}", n * 7), audience: EVERYBODY }))
+        .map(|n| {
+            (
+                n,
+                Doc {
+                    text: format!("ticket{n} was closed by worker{}", n * 7),
+                    audience: EVERYBODY,
+                    hash: None,
+                    key: None,
+                },
+            )
+        })
         .collect();
     let index_of = |docs: &[(u64, Doc)]| built(docs.iter().map(|(seq, doc)| (seq, doc)));
     let mut index = index_of(&docs);

@@ -39,7 +39,7 @@ pub struct ExplainedWord {
 }
 
 /// A record of the answer, with every part of its score.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExplainedHit {
     /// Which record.
     pub seq: u64,
@@ -75,6 +75,11 @@ pub struct ExplainedHit {
     pub all_words_bonus: f64,
     /// For having them as they were typed.
     pub as_typed_bonus: f64,
+    /// Whether it no longer holds.
+    pub is_stale: bool,
+    /// What it gained by stepping before a stale record of the same thing, or gained and lost because others dispute its
+    /// key and the newest of them comes first.
+    pub truth_share: f64,
 }
 
 /// A record that was not returned although it came near.
@@ -91,8 +96,18 @@ impl WorkspaceIndex {
     /// a record that the caller does not see.
     pub fn explain(&self, request: &SearchRequest<'_>) -> Explanation {
         let recipe = Recipe::FULL;
-        let seen = self.records.seen_by(request.visible);
-        let Some(mut ranking) = Ranking::new(self, &recipe, request, &seen) else { return Explanation::default() };
+        let judge = self.truth.judge(request.knows, request.now);
+        let seen = self.seen(request, &judge);
+        if request.is_for_everything() {
+            let hit = |seq| ExplainedHit { seq, score: 1.0, ..ExplainedHit::default() };
+            return Explanation {
+                hits: self.newest(&seen, request.limit).map(hit).collect(),
+                ..Explanation::default()
+            };
+        }
+        let Some(mut ranking) = Ranking::new(self, &recipe, request, &seen, &judge) else {
+            return Explanation::default();
+        };
         let own_terms = ranking.terms.clone();
         let candidates = ranking.run(request.limit);
         let word = |weighted: &lexical::Weighted| ExplainedWord {
@@ -142,6 +157,8 @@ impl Ranking<'_> {
             pairs_share: parts.pairs,
             all_words_bonus: bonus(candidate.has_all_words, self.bonuses.all_words),
             as_typed_bonus: bonus(candidate.has_them_as_typed, self.bonuses.as_typed),
+            is_stale: candidate.is_stale,
+            truth_share: candidate.traded,
         }
     }
 

@@ -14,6 +14,8 @@ use crate::records::Seen;
 const K1: f32 = 1.2;
 /// How much long records are held back.
 const B: f32 = 0.75;
+/// What a word counts that stands beside the text only, in a record's source or key.
+const BESIDE: f32 = 0.5;
 /// What a score of one is as a whole number.
 pub(crate) const ONE: f32 = 65_536.0;
 /// Slots per window: sums for this many stay in the cache of one core.
@@ -106,10 +108,10 @@ impl Bm25 {
     }
 }
 
-/// How much of its full weight a term reaches that stands `count` times in a record.
+/// How much of its full weight a term reaches that stands `count` times in a record's text; 0 for one beside it.
 #[inline]
 pub(crate) fn saturation(count: u32, norm: f32) -> f64 {
-    let count = count as f32;
+    let count = if count == 0 { BESIDE } else { count as f32 };
     f64::from((K1 + 1.0) * count / (count + norm))
 }
 

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use crate::meaning::{NO_VECTOR, Near, draws, signs};
 use crate::words::{Role, Stems, each_word, is_mostly_latin, is_stop_word};
-use crate::{AudienceNo, Bounds, Embedding, Hit, Model, NewDoc, Recipe, SearchRequest, Weights, WorkspaceIndex};
+use crate::{
+    AudienceNo, Bounds, Embedding, Filter, Hit, Model, NewDoc, Recipe, SearchRequest, Weights, WorkspaceIndex,
+};
 
 use super::cover;
 use super::fuse::{Scale, Spread};
@@ -20,6 +22,20 @@ struct Doc {
     audience: u32,
     counted: bool,
     saved_at: u32,
+    updated_at: i64,
+    valid_until: Option<i64>,
+    source_id: Option<&'static str>,
+    source_hash: Option<&'static str>,
+    fact_key: Option<&'static str>,
+}
+
+/// Somebody has seen a hash of a source.
+#[derive(Debug, Clone)]
+struct Sighting {
+    source_id: &'static str,
+    audience: Option<u32>,
+    hash: &'static str,
+    seq: u64,
 }
 
 /// A record, read.
@@ -36,6 +52,8 @@ struct Page {
     length: u16,
     embedding: Option<Embedding>,
     saved_at: u32,
+    is_stale: bool,
+    fact_key: Option<&'static str>,
 }
 
 struct Asked {
@@ -71,8 +89,13 @@ struct Words {
     candidates: Vec<usize>,
 }
 
-fn answer(docs: &[Doc], recipe: &Recipe, query: &str, limit: usize, visible: &dyn Fn(AudienceNo) -> bool) -> Vec<Hit> {
-    let pages: Vec<Page> = docs.iter().map(|doc| read(doc, visible)).collect();
+fn answer(docs: &[Doc], sightings: &[Sighting], recipe: &Recipe, request: &SearchRequest<'_>) -> Vec<Hit> {
+    let pages: Vec<Page> = docs.iter().map(|doc| read(doc, sightings, request)).collect();
+    let (query, limit) = (request.query, request.limit);
+    if query.trim() == "*" {
+        let newest = pages.iter().rev().filter(|page| page.is_seen).take(limit);
+        return newest.map(|page| Hit { seq: page.seq, score: 1.0 }).collect();
+    }
     let asked = ask(query);
     if asked.typed.is_empty() {
         return Vec::new();
@@ -103,6 +126,7 @@ impl Oracle<'_> {
         }
         let mut scored = self.weigh(&self.recipe.last, &words, &near, near_scale, locality);
         self.reward(&mut scored);
+        self.put_truth_first(&mut scored);
         scored.truncate(limit);
         let hit = |found: &Scored| Hit { seq: self.pages[found.page].seq, score: super::to_score(found.strength) };
         scored.iter().map(hit).collect()
@@ -134,6 +158,54 @@ impl Oracle<'_> {
             }
         }
         self.sort(scored);
+    }
+
+    fn put_truth_first(&self, scored: &mut [Scored]) {
+        self.sort(scored);
+        let read = self.recipe.bounds.read.min(scored.len());
+        let key = |found: &Scored| self.pages[found.page].fact_key.filter(|_| !self.pages[found.page].is_stale);
+        for disputed in scored[..read].iter().filter_map(key).collect::<BTreeSet<_>>() {
+            let places: Vec<usize> = (0..read).filter(|&at| key(&scored[at]) == Some(disputed)).collect();
+            let mut pages: Vec<usize> = places.iter().map(|&at| scored[at].page).collect();
+            pages.sort_by_key(|&page| std::cmp::Reverse(self.pages[page].seq));
+            for (at, page) in places.into_iter().zip(pages) {
+                scored[at].page = page;
+            }
+        }
+        self.sort(scored);
+        self.let_rivals_pass(scored);
+    }
+
+    /// Before each stale record steps the one behind it that holds and is under the same key or most alike.
+    fn let_rivals_pass(&self, scored: &mut [Scored]) {
+        let last = self.recipe.bounds.rivals.min(scored.len());
+        let mut moved = BTreeSet::new();
+        for at in 0..last {
+            let stale = &self.pages[scored[at].page];
+            if !stale.is_stale || !moved.insert(stale.seq) {
+                continue;
+            }
+            let alike = |behind: usize| {
+                let other = &self.pages[scored[behind].page];
+                let has_key = stale.fact_key.is_some() && stale.fact_key == other.fact_key;
+                if has_key { f64::INFINITY } else { self.alike(stale, other) }
+            };
+            let is_rival =
+                |&behind: &usize| !self.pages[scored[behind].page].is_stale && alike(behind) >= self.recipe.alike;
+            let rivals = (at + 1..last).rev().filter(is_rival);
+            let Some(behind) = rivals.max_by(|&a, &b| alike(a).total_cmp(&alike(b))) else { continue };
+            let mut rival = scored[behind].clone();
+            rival.strength = scored[at].strength;
+            for place in (at..behind).rev() {
+                scored[place + 1] = scored[place].clone();
+            }
+            scored[at] = rival;
+        }
+    }
+
+    fn alike(&self, a: &Page, b: &Page) -> f64 {
+        let (Some(a), Some(b)) = (&a.embedding, &b.embedding) else { return 0.0 };
+        like(a, b) as f64 / 1_073_741_824.0
     }
 
     /// The score of everybody's words, and who is a candidate.
@@ -269,13 +341,7 @@ impl Oracle<'_> {
         if counted.len() < 2 {
             return 0.0;
         }
-        let like = |pair: &[&&Embedding]| -> i64 {
-            let [a, b] = [pair[0].steps(), pair[1].steps()];
-            let product: i32 = a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
-            let scale = |steps: &[i8]| f64::from(Embedding::scale(steps));
-            (f64::from(product) * scale(a) * scale(b) * 1_073_741_824.0).round() as i64
-        };
-        let sum: i64 = counted.windows(2).map(like).sum();
+        let sum: i64 = counted.windows(2).map(|pair| like(pair[0], pair[1])).sum();
         let (records, pairs) = (counted.len() as f64, counted.len() as f64 - 1.0);
         let mean = self.sums().map(|sum| sum as f64 / 16_777_216.0 / records);
         let at_random: f64 = mean.iter().map(|x| x * x).sum();
@@ -425,6 +491,13 @@ impl Oracle<'_> {
     }
 }
 
+/// The cosine of two vectors as a whole number.
+fn like(a: &Embedding, b: &Embedding) -> i64 {
+    let product: i32 = a.steps().iter().zip(b.steps()).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
+    let scale = |found: &Embedding| f64::from(Embedding::scale(found.steps()));
+    (f64::from(product) * scale(a) * scale(b) * 1_073_741_824.0).round() as i64
+}
+
 fn spread(scores: impl Iterator<Item = i32>) -> Scale {
     let mut spread = Spread::default();
     scores.filter(|&score| score != NO_VECTOR).for_each(|score| spread.add(i64::from(score)));
@@ -438,19 +511,46 @@ fn nth(scores: &[u32], pages: &[usize], count: usize) -> u32 {
     if scores.len() > count { scores[count - 1] } else { 0 }
 }
 
-fn read(doc: &Doc, visible: &dyn Fn(AudienceNo) -> bool) -> Page {
+/// Whether a record no longer holds for the caller.
+fn is_stale(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_>) -> bool {
+    let known = sightings.iter().filter(|seen| Some(seen.source_id) == doc.source_id);
+    let known = known.filter(|seen| seen.audience.is_none_or(|audience| (request.knows)(AudienceNo(audience))));
+    let newest = known.max_by_key(|seen| seen.seq).map(|seen| seen.hash);
+    let has_moved = doc.source_hash.zip(newest).is_some_and(|(own, newest)| own != newest);
+    has_moved || doc.valid_until.is_some_and(|end| end <= request.now)
+}
+
+fn is_admitted(doc: &Doc, is_stale: bool, filter: &Filter<'_>) -> bool {
+    !(filter.exclude_stale && is_stale)
+        && filter.fact_key.is_none_or(|key| doc.fact_key == Some(key))
+        && filter.source_id.is_none_or(|id| doc.source_id == Some(id))
+        && filter.seqs.is_none_or(|seqs| seqs.contains(&doc.seq))
+        && filter.since.is_none_or(|since| doc.updated_at >= since)
+        && filter.until.is_none_or(|until| doc.updated_at <= until)
+}
+
+fn read(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_>) -> Page {
     let stems = Stems::new();
+    let is_stale = is_stale(doc, sightings, request);
     let mut page = Page {
         seq: doc.seq,
         counted: doc.counted,
-        is_seen: visible(AudienceNo(doc.audience)),
+        is_seen: (request.visible)(AudienceNo(doc.audience)) && is_admitted(doc, is_stale, &request.filter),
         forms: BTreeSet::new(),
         terms: BTreeMap::new(),
         sequence: Vec::new(),
         length: 0,
         embedding: is_mostly_latin(&doc.text).then(|| Model::shipped().encode(&doc.text)),
         saved_at: doc.saved_at,
+        is_stale,
+        fact_key: doc.fact_key,
     };
+    for text in [doc.source_id, doc.fact_key].into_iter().flatten() {
+        each_word(text, |word, _| {
+            page.forms.insert(word.to_owned());
+            page.terms.entry(stems.stem(word).into_owned()).or_default();
+        });
+    }
     each_word(&doc.text, |word, role| {
         let stem = stems.stem(word).into_owned();
         page.forms.insert(word.to_owned());
@@ -544,20 +644,84 @@ fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(word(), words).prop_map(|words| words.join(" "))
 }
 
-fn docs() -> impl Strategy<Value = Vec<Doc>> {
+const SOURCES: [&str; 3] = ["docs/release.md", "server_code", "wiki"];
+const HASHES: [&str; 3] = ["h1", "h2", "h3"];
+const KEYS: [&str; 3] = ["release.day", "boiler", "4711"];
+
+fn one_of(texts: [&'static str; 3]) -> impl Strategy<Value = Option<&'static str>> {
+    prop::sample::select(vec![None, None, Some(texts[0]), Some(texts[1]), Some(texts[2])])
+}
+
+fn doc() -> impl Strategy<Value = Doc> {
     // Half a day between one time and the next: some neighbours are within a day and some are not.
-    let doc = (text(0..12), 0_u32..4, 0_u32..6);
-    prop::collection::vec((doc, 0_u64..40), 0..30).prop_map(|docs| {
-        let doc = |seq, text, audience, half_days: u32| Doc {
-            seq,
-            text,
-            audience,
-            counted: audience == 0,
-            saved_at: half_days * 43_200,
-        };
-        let docs = docs.into_iter().map(|((text, audience, time), seq)| (seq, doc(seq, text, audience, time)));
+    let times = (0_u32..6, 0_i64..6, prop::option::weighted(0.2, 0_i64..6));
+    let names = (one_of(SOURCES), one_of(HASHES), one_of(KEYS));
+    (text(0..12), 0_u32..4, times, names).prop_map(|(text, audience, times, names)| Doc {
+        seq: 0,
+        text,
+        audience,
+        counted: audience == 0,
+        saved_at: times.0 * 43_200,
+        updated_at: times.1,
+        valid_until: times.2,
+        source_id: names.0,
+        source_hash: names.1,
+        fact_key: names.2,
+    })
+}
+
+fn docs() -> impl Strategy<Value = Vec<Doc>> {
+    prop::collection::vec((doc(), 0_u64..40), 0..30).prop_map(|docs| {
+        let docs = docs.into_iter().map(|(doc, seq)| (seq, Doc { seq, ..doc }));
         docs.collect::<BTreeMap<u64, Doc>>().into_values().collect()
     })
+}
+
+fn sightings() -> impl Strategy<Value = Vec<Sighting>> {
+    let names = (prop::sample::select(SOURCES.to_vec()), prop::sample::select(HASHES.to_vec()));
+    let one = (names, prop::sample::select(vec![None, None, Some(1), Some(2)]));
+    prop::collection::vec(one, 0..8).prop_map(|seen| {
+        let sighting = |(seq, ((source_id, hash), audience))| Sighting { source_id, audience, hash, seq };
+        (0..).zip(seen).map(sighting).collect()
+    })
+}
+
+/// What a caller asks for beside the query.
+#[derive(Debug, Clone)]
+struct Wish {
+    exclude_stale: bool,
+    fact_key: Option<&'static str>,
+    source_id: Option<&'static str>,
+    seqs: Option<Vec<u64>>,
+    since: Option<i64>,
+    until: Option<i64>,
+    now: i64,
+    seen: u32,
+    knows: u32,
+    limit: usize,
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let names = (
+        prop::option::weighted(0.15, prop::sample::select(KEYS.to_vec())),
+        prop::option::weighted(0.15, prop::sample::select(SOURCES.to_vec())),
+    );
+    let seqs = prop::option::weighted(0.15, prop::collection::vec(0_u64..40, 0..20));
+    let times = (prop::option::weighted(0.2, 0_i64..6), prop::option::weighted(0.2, 0_i64..6), 0_i64..6);
+    (any::<bool>(), names, seqs, times, (0_u32..4, 0_u32..4, 1_usize..12)).prop_map(
+        |(exclude_stale, (fact_key, source_id), seqs, (since, until, now), (seen, knows, limit))| Wish {
+            exclude_stale,
+            fact_key,
+            source_id,
+            seqs,
+            since,
+            until,
+            now,
+            seen,
+            knows,
+            limit,
+        },
+    )
 }
 
 /// A dialogue: every other record is like the one before, so that neighbours count.
@@ -572,7 +736,8 @@ fn dialogue() -> impl Strategy<Value = Vec<Doc>> {
 }
 
 /// Every bound low enough to be crossed by a few records.
-const CROSSED: Bounds = Bounds { exhaustive_records: 3, by_signs: 3, by_words: 3, complete: 3, sampled: 3, read: 3 };
+const CROSSED: Bounds =
+    Bounds { exhaustive_records: 3, by_signs: 3, by_words: 3, complete: 3, sampled: 3, read: 3, rivals: 3 };
 
 fn index_of(docs: &[Doc]) -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());
@@ -581,30 +746,62 @@ fn index_of(docs: &[Doc]) -> WorkspaceIndex {
 }
 
 fn add(index: &mut WorkspaceIndex, doc: &Doc) {
-    let audience = AudienceNo(doc.audience);
-    let doc =
-        NewDoc { audience, counted: doc.counted, saved_at: i64::from(doc.saved_at), ..NewDoc::new(doc.seq, &doc.text) };
-    index.add(doc);
+    index.add(NewDoc {
+        audience: AudienceNo(doc.audience),
+        counted: doc.counted,
+        saved_at: i64::from(doc.saved_at),
+        updated_at: doc.updated_at,
+        valid_until: doc.valid_until,
+        source_id: doc.source_id,
+        source_hash: doc.source_hash,
+        fact_key: doc.fact_key,
+        ..NewDoc::new(doc.seq, &doc.text)
+    });
 }
 
 /// Asks both, by every recipe and with the bounds high and low.
-fn check(docs: &[Doc], others: &[Doc], query: &str, seen: u32, limit: usize) -> Result<(), TestCaseError> {
-    // Others come first and go again; some are replaced by the docs of the same number.
+fn check(docs: &[Doc], others: &[Doc], sightings: &[Sighting], query: &str, wish: &Wish) -> Result<(), TestCaseError> {
+    // Others come first and go again; some are replaced by the docs of the same number. News comes in any order.
     let mut index = index_of(others);
+    let (early, late) = sightings.split_at(sightings.len() / 2);
+    let sight = |index: &mut WorkspaceIndex, seen: &Sighting| {
+        index.sight(seen.source_id, seen.audience.map(AudienceNo), seen.hash, seen.seq);
+    };
+    late.iter().for_each(|seen| sight(&mut index, seen));
     docs.iter().rev().for_each(|doc| add(&mut index, doc));
+    early.iter().for_each(|seen| sight(&mut index, seen));
     let kept = |seq: u64| docs.iter().any(|doc| doc.seq == seq);
     for other in others.iter().filter(|other| !kept(other.seq)) {
         prop_assert!(index.remove(other.seq));
     }
-    let visible = |audience: AudienceNo| audience.0 <= seen;
-    let request = SearchRequest { query, limit, visible: &visible };
+    let (visible, knows) =
+        (|audience: AudienceNo| audience.0 <= wish.seen, |audience: AudienceNo| audience.0 <= wish.knows);
+    let filter = Filter {
+        exclude_stale: wish.exclude_stale,
+        fact_key: wish.fact_key,
+        source_id: wish.source_id,
+        seqs: wish.seqs.as_deref(),
+        since: wish.since,
+        until: wish.until,
+    };
+    let request = SearchRequest { query, limit: wish.limit, visible: &visible, knows: &knows, now: wish.now, filter };
     for recipe in [Recipe::FULL, Recipe::LEXICAL, Recipe::WITHOUT_LOCALITY, Recipe::BM25] {
         for bounds in [recipe.bounds, CROSSED] {
             let recipe = Recipe { bounds, ..recipe };
-            prop_assert_eq!(index.search_by(&recipe, &request), answer(docs, &recipe, query, limit, &visible));
+            prop_assert_eq!(index.search_by(&recipe, &request), answer(docs, sightings, &recipe, &request));
         }
     }
+    let judged = |hit: &crate::ExplainedHit| {
+        docs.iter().find(|doc| doc.seq == hit.seq).map(|doc| is_stale(doc, sightings, &request))
+    };
+    prop_assert!(
+        query.trim() == "*" || index.explain(&request).hits.iter().all(|hit| judged(hit) == Some(hit.is_stale))
+    );
     Ok(())
+}
+
+fn query() -> impl Strategy<Value = String> {
+    prop_oneof![12 => text(0..6), 1 => Just("*".to_owned())]
 }
 
 proptest! {
@@ -612,16 +809,16 @@ proptest! {
 
     #[test]
     fn the_index_answers_as_the_oracle_does(
-        docs in docs(), others in docs(), query in text(0..6), seen in 0_u32..4, limit in 1_usize..12,
+        docs in docs(), others in docs(), sightings in sightings(), query in query(), wish in wish(),
     ) {
-        check(&docs, &others, &query, seen, limit)?;
+        check(&docs, &others, &sightings, &query, &wish)?;
     }
 
     #[test]
     fn in_a_dialogue_too(
-        docs in dialogue(), others in docs(), query in text(0..6), seen in 0_u32..4, limit in 1_usize..12,
+        docs in dialogue(), others in docs(), sightings in sightings(), query in query(), wish in wish(),
     ) {
-        check(&docs, &others, &query, seen, limit)?;
+        check(&docs, &others, &sightings, &query, &wish)?;
     }
 }
 
@@ -629,7 +826,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn with_more_terms_than_can_be_told_apart_too(docs in dialogue(), query in text(40..80), seen in 0_u32..4) {
-        check(&docs, &[], &query, seen, 12)?;
+    fn with_more_terms_than_can_be_told_apart_too(docs in dialogue(), query in text(40..80), wish in wish()) {
+        check(&docs, &[], &[], &query, &wish)?;
     }
 }

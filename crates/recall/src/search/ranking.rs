@@ -16,6 +16,7 @@ use crate::search::lexical::{self, Bm25, Matched, Weighted, root};
 use crate::search::neighbours::Neighbours;
 use crate::search::pairs::Pairs;
 use crate::search::query::Query;
+use crate::truth::Judge;
 use crate::words::is_mostly_latin;
 
 /// A record that may be returned.
@@ -35,6 +36,10 @@ pub(crate) struct Candidate {
     pub(crate) ring: u32,
     pub(crate) has_all_words: bool,
     pub(crate) has_them_as_typed: bool,
+    /// Whether it no longer holds.
+    pub(crate) is_stale: bool,
+    /// What it gained or lost because others dispute its key, and what it gained by stepping before a stale one.
+    pub(crate) traded: f64,
     pub(crate) strength: f64,
 }
 
@@ -44,6 +49,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) recipe: &'a Recipe,
     pub(crate) query: Query,
     pub(crate) seen: &'a Seen<'a>,
+    judge: &'a Judge<'a>,
     pub(crate) bm25: Bm25,
     pub(crate) near: Option<Near>,
     /// The terms that were scored last: the query's own first, then the lent ones.
@@ -122,6 +128,7 @@ impl<'a> Ranking<'a> {
         recipe: &'a Recipe,
         request: &SearchRequest<'a>,
         seen: &'a Seen<'a>,
+        judge: &'a Judge<'a>,
     ) -> Option<Self> {
         let query = Query::parse(request.query, &index.lexicon);
         if !query.has_words() {
@@ -135,6 +142,7 @@ impl<'a> Ranking<'a> {
             index,
             recipe,
             seen,
+            judge,
             terms: own_terms(&query),
             cover: Cover::new(&query, index, &bm25, 0),
             locality: if recipe.has_neighbours() { index.vectors.locality() } else { 0.0 },
@@ -170,7 +178,8 @@ impl<'a> Ranking<'a> {
             candidates = self.score_words();
         }
         self.weigh_last(&mut candidates);
-        self.reward(&mut candidates, limit);
+        self.reward(&mut candidates);
+        self.put_truth_first(&mut candidates, limit);
         candidates.truncate(limit);
         candidates
     }
@@ -427,13 +436,13 @@ impl<'a> Ranking<'a> {
     }
 
     /// Records with all words go first; among them those that have them as typed.
-    fn reward(&mut self, candidates: &mut [Candidate], limit: usize) {
+    fn reward(&mut self, candidates: &mut [Candidate]) {
         self.bonuses = self.bonuses_for(candidates);
         let complete = candidates.iter_mut().filter(|candidate| candidate.has_all_words);
         complete.for_each(|candidate| candidate.strength += self.bonuses.all_words);
-        let read = self.recipe.bounds.read;
         if self.bonuses.as_typed > 0.0 {
-            let read = if self.query.is_keywords() { candidates.len() } else { read.min(candidates.len()) };
+            let all = candidates.len();
+            let read = if self.query.is_keywords() { all } else { self.recipe.bounds.read.min(all) };
             self.sort_best(candidates, read);
             let as_typed = AsTyped::new(&self.query);
             for candidate in candidates[..read].iter_mut().filter(|candidate| candidate.has_all_words) {
@@ -441,7 +450,70 @@ impl<'a> Ranking<'a> {
                 candidate.strength += f64::from(u8::from(candidate.has_them_as_typed)) * self.bonuses.as_typed;
             }
         }
+    }
+
+    /// What no longer holds stands behind what holds and speaks of the same thing. Of those that dispute a key the newest
+    /// is first: they trade places among themselves, and with nobody else.
+    fn put_truth_first(&self, candidates: &mut [Candidate], limit: usize) {
+        for candidate in candidates.iter_mut() {
+            candidate.is_stale = self.judge.is_stale(candidate.slot);
+        }
+        let read = self.recipe.bounds.read.min(candidates.len());
         self.sort_best(candidates, limit.max(read));
+        let key_of = |candidate: &Candidate| self.index.truth.key_of(candidate.slot).filter(|_| !candidate.is_stale);
+        let mut keyed: Vec<(u32, usize)> =
+            candidates[..read].iter().enumerate().filter_map(|(at, found)| Some((key_of(found)?, at))).collect();
+        keyed.sort_unstable();
+        for rivals in keyed.chunk_by(|a, b| a.0 == b.0).filter(|rivals| rivals.len() > 1) {
+            // Places come best first; whoever is newest takes the best.
+            let strengths: Vec<f64> = rivals.iter().map(|&(_, at)| candidates[at].strength).collect();
+            let mut newest_first: Vec<usize> = rivals.iter().map(|&(_, at)| at).collect();
+            newest_first.sort_unstable_by_key(|&at| std::cmp::Reverse(self.index.records.seq(candidates[at].slot)));
+            for (at, strength) in newest_first.into_iter().zip(strengths) {
+                candidates[at].traded = strength - candidates[at].strength;
+                candidates[at].strength = strength;
+            }
+        }
+        let front = limit.max(read).min(candidates.len());
+        candidates[..front].sort_unstable_by(|a, b| self.order(a, b));
+        let rivals = self.recipe.bounds.rivals.min(front);
+        self.let_rivals_pass(&mut candidates[..rivals]);
+    }
+
+    /// Before each stale record steps one behind it that holds and speaks of the same thing. A penalty on what is stale
+    /// was tried: where it was large enough for updates, other records passed what is stale and has no update.
+    fn let_rivals_pass(&self, best: &mut [Candidate]) {
+        let mut at = 0;
+        while at < best.len() {
+            if best[at].is_stale
+                && let Some(behind) = self.rival_of(&best[at], &best[at + 1..])
+            {
+                let strength = best[at].strength;
+                best[at..=at + 1 + behind].rotate_right(1);
+                best[at].traded += strength - best[at].strength;
+                best[at].strength = strength;
+                at += 1;
+            }
+            at += 1;
+        }
+    }
+
+    /// Of the records that hold and speak of the same thing as a stale one, the one that does so most: under the same key
+    /// if there is such a one, otherwise in much the same words.
+    fn rival_of(&self, stale: &Candidate, others: &[Candidate]) -> Option<usize> {
+        let key = self.index.truth.key_of(stale.slot);
+        let alike = |other: &Candidate| {
+            let has_key = key.is_some() && key == self.index.truth.key_of(other.slot);
+            if has_key { f64::INFINITY } else { self.index.vectors.cosine(stale.slot, other.slot) }
+        };
+        let mut most = None;
+        for (at, other) in others.iter().enumerate().filter(|(_, other)| !other.is_stale) {
+            let alike = alike(other);
+            if alike >= self.recipe.alike && most.is_none_or(|(_, most)| alike > most) {
+                most = Some((at, alike));
+            }
+        }
+        most.map(|(at, _)| at)
     }
 
     /// Keywords are a demand, a question is not: to keywords the bonus is large enough that nothing outweighs it.
@@ -536,6 +608,8 @@ fn by_meaning(slot: u32, near: i32) -> Candidate {
         ring: 0,
         has_all_words: false,
         has_them_as_typed: false,
+        is_stale: false,
+        traded: 0.0,
         strength: 0.0,
     }
 }

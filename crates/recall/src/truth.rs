@@ -1,0 +1,335 @@
+//! What is known of records beside their words: source, hash, key and times. From it follows which of them still hold
+//! for a caller, and which ones a filter admits. What that does to the order stands in `search/ranking.rs`.
+
+mod column;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+use crate::bits::Bits;
+use crate::bytes::{Reader, Writer};
+use crate::interner::Interner;
+use crate::memory::{push_tight, vec_bytes};
+use crate::records::AudienceNo;
+
+use column::Column;
+pub(crate) use column::NONE;
+
+/// What a record says of itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Claim<'a> {
+    pub(crate) source_id: Option<&'a str>,
+    pub(crate) source_hash: Option<&'a str>,
+    /// Only one that a caller chose: the others are never equal.
+    pub(crate) fact_key: Option<&'a str>,
+    /// In seconds since 1970.
+    pub(crate) updated_at: u32,
+    /// In microseconds since 1970.
+    pub(crate) valid_until: Option<i64>,
+}
+
+/// Claims by slot, and what is known of sources.
+#[derive(Default)]
+pub(crate) struct Truth {
+    sources: Interner,
+    hashes: Interner,
+    keys: Interner,
+    source_of: Column,
+    hash_of: Column,
+    key_of: Column,
+    updated_at: Vec<u32>,
+    /// Few records have an end.
+    valid_until: HashMap<u32, i64, FxBuildHasher>,
+    /// By number of source.
+    known: Vec<SmallVec<[Sighting; 1]>>,
+    /// The sources of which some audience knows something of its own.
+    private: Vec<u32>,
+    /// Which slots have another hash than everybody knows of their source.
+    outdated: Bits,
+}
+
+/// The newest hash of a source that an audience has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sighting {
+    /// `None` for everybody.
+    audience: Option<AudienceNo>,
+    hash: u32,
+    /// Its place in the log; the latest counts.
+    seq: u64,
+}
+
+impl Truth {
+    /// Notes the claim of a slot.
+    pub(crate) fn set(&mut self, slot: u32, claim: &Claim<'_>) {
+        let source = claim.source_id.map_or(NONE, |id| self.source_number(id));
+        let number = |texts: &mut Interner, text: Option<&str>| text.map_or(NONE, |text| texts.intern(text).0);
+        let hash = number(&mut self.hashes, claim.source_hash);
+        let key = number(&mut self.keys, claim.fact_key);
+        self.source_of.set(slot, source);
+        self.hash_of.set(slot, hash);
+        self.key_of.set(slot, key);
+        let at = slot as usize;
+        if at == self.updated_at.len() {
+            push_tight(&mut self.updated_at, claim.updated_at);
+        } else {
+            self.updated_at[at] = claim.updated_at;
+        }
+        match claim.valid_until {
+            Some(end) => self.valid_until.insert(slot, end),
+            None => self.valid_until.remove(&slot),
+        };
+        self.outdated.set(slot, self.is_outdated(slot, self.known_to_all(source)));
+    }
+
+    /// Forgets the claim of a slot.
+    pub(crate) fn clear(&mut self, slot: u32) {
+        for column in [&mut self.source_of, &mut self.hash_of, &mut self.key_of] {
+            column.set(slot, NONE);
+        }
+        self.valid_until.remove(&slot);
+        self.outdated.set(slot, false);
+    }
+
+    /// The claim of a slot.
+    pub(crate) fn claim(&self, slot: u32) -> Claim<'_> {
+        fn text(texts: &Interner, number: u32) -> Option<&str> {
+            (number != NONE).then(|| texts.text(number))
+        }
+        Claim {
+            source_id: text(&self.sources, self.source_of.get(slot)),
+            source_hash: text(&self.hashes, self.hash_of.get(slot)),
+            fact_key: text(&self.keys, self.key_of.get(slot)),
+            updated_at: self.updated_at[slot as usize],
+            valid_until: self.valid_until.get(&slot).copied(),
+        }
+    }
+
+    /// Notes that an audience has seen a hash of a source, at a place of the log. Older news changes nothing.
+    pub(crate) fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: &str, seq: u64) {
+        let source = self.source_number(source_id);
+        let hash = self.hashes.intern(hash).0;
+        let fresh = Sighting { audience, hash, seq };
+        let known = &mut self.known[source as usize];
+        match known.iter_mut().find(|known| known.audience == audience) {
+            Some(known) if known.seq > seq => return,
+            Some(known) => *known = fresh,
+            None => known.push(fresh),
+        }
+        if audience.is_some() {
+            if !self.private.contains(&source) {
+                self.private.push(source);
+            }
+            return;
+        }
+        let mut of_source = Vec::new();
+        self.source_of.each(source, |slot| of_source.push(slot));
+        for slot in of_source {
+            self.outdated.set(slot, self.is_outdated(slot, hash));
+        }
+    }
+
+    /// Whether anything was noted of a source, or some record names it.
+    pub(crate) fn knows_source(&self, source_id: &str) -> bool {
+        self.sources.find(source_id).is_some()
+    }
+
+    /// Every source that is named here.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
+        (0..self.sources.len() as u32).map(|number| self.sources.text(number))
+    }
+
+    /// Takes over what another index knows of sources that are named here.
+    pub(crate) fn learn_sightings(&mut self, other: &Self) {
+        for (source, known) in (0..).zip(&other.known) {
+            let id = other.sources.text(source);
+            if self.knows_source(id) {
+                known.iter().for_each(|known| self.sight(id, known.audience, other.hashes.text(known.hash), known.seq));
+            }
+        }
+    }
+
+    /// How records stand for one caller: what the caller knows of sources, and when it is.
+    pub(crate) fn judge(&self, knows: &dyn Fn(AudienceNo) -> bool, now: i64) -> Judge<'_> {
+        let newest = |&source: &u32| {
+            let known = self.known[source as usize].iter();
+            let visible = known.filter(|known| known.audience.is_none_or(knows));
+            visible.max_by_key(|known| known.seq).map(|known| (source, known.hash))
+        };
+        let differs = |&(source, hash): &(u32, u32)| hash != self.known_to_all(source);
+        let otherwise = self.private.iter().filter_map(newest).filter(differs).collect();
+        Judge { truth: self, now, otherwise }
+    }
+
+    /// The number of a key, if some record has it.
+    pub(crate) fn key_of(&self, slot: u32) -> Option<u32> {
+        Some(self.key_of.get(slot)).filter(|&key| key != NONE)
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        let texts = self.sources.size_bytes() + self.hashes.size_bytes() + self.keys.size_bytes();
+        let columns = self.source_of.size_bytes() + self.hash_of.size_bytes() + self.key_of.size_bytes();
+        let known = vec_bytes(&self.known) + vec_bytes(&self.private) + self.valid_until.allocation_size();
+        texts + columns + vec_bytes(&self.updated_at) + known + self.outdated.size_bytes()
+    }
+
+    pub(crate) fn save(&self, out: &mut Writer) {
+        [&self.sources, &self.hashes, &self.keys].iter().for_each(|texts| texts.save(out));
+        [&self.source_of, &self.hash_of, &self.key_of].iter().for_each(|column| column.save(out));
+        out.numbers(self.updated_at.iter().map(|seconds| seconds.to_le_bytes()));
+        let mut ends: Vec<(u32, i64)> = self.valid_until.iter().map(|(&slot, &end)| (slot, end)).collect();
+        ends.sort_unstable();
+        out.numbers(ends.iter().map(|(slot, _)| slot.to_le_bytes()));
+        out.numbers(ends.iter().map(|(_, end)| end.to_le_bytes()));
+        let sightings =
+            (0_u32..).zip(&self.known).flat_map(|(source, known)| known.iter().map(move |one| (source, one)));
+        let sightings: Vec<(u32, &Sighting)> = sightings.collect();
+        out.numbers(sightings.iter().map(|(source, _)| source.to_le_bytes()));
+        out.numbers(sightings.iter().map(|(_, one)| one.audience.map_or(NONE, |audience| audience.0).to_le_bytes()));
+        out.numbers(sightings.iter().map(|(_, one)| one.hash.to_le_bytes()));
+        out.numbers(sightings.iter().map(|(_, one)| one.seq.to_le_bytes()));
+    }
+
+    /// What can be derived from the rest is: who is outdated, and of which sources some know more than others.
+    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+        let (sources, hashes, keys) = (Interner::load(input)?, Interner::load(input)?, Interner::load(input)?);
+        let source_of = Column::load(input, sources.len())?;
+        let hash_of = Column::load(input, hashes.len())?;
+        let key_of = Column::load(input, keys.len())?;
+        let updated_at: Vec<u32> = numbers(input)?;
+        let ending: Vec<u32> = numbers(input)?;
+        let ends = input.numbers()?.iter().map(|&end| i64::from_le_bytes(end));
+        let valid_until = ending.into_iter().zip(ends).collect();
+        let known = vec![SmallVec::new(); sources.len()];
+        let mut truth = Self {
+            sources,
+            hashes,
+            keys,
+            source_of,
+            hash_of,
+            key_of,
+            updated_at,
+            valid_until,
+            known,
+            ..Self::default()
+        };
+        let (of, audiences, seen) = (numbers(input)?, numbers(input)?, numbers(input)?);
+        let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq));
+        for (((source, audience), hash), seq) in of.into_iter().zip(audiences).zip(seen).zip(seqs) {
+            let audience = (audience != NONE).then_some(AudienceNo(audience));
+            if hash as usize >= truth.hashes.len() {
+                return None;
+            }
+            truth.known.get_mut(source as usize)?.push(Sighting { audience, hash, seq });
+            if audience.is_some() && !truth.private.contains(&source) {
+                truth.private.push(source);
+            }
+        }
+        for slot in 0..truth.updated_at.len() as u32 {
+            let known = truth.known_to_all(truth.source_of.get(slot));
+            truth.outdated.set(slot, truth.is_outdated(slot, known));
+        }
+        Some(truth)
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        self.updated_at.len()
+    }
+
+    fn source_number(&mut self, id: &str) -> u32 {
+        let (number, is_new) = self.sources.intern(id);
+        if is_new {
+            push_tight(&mut self.known, SmallVec::new());
+        }
+        number
+    }
+
+    /// The hash that everybody knows of a source.
+    fn known_to_all(&self, source: u32) -> u32 {
+        let known = self.known.get(source as usize);
+        let to_all = known.and_then(|known| known.iter().find(|known| known.audience.is_none()));
+        to_all.map_or(NONE, |known| known.hash)
+    }
+
+    /// Whether a record was taken from another state of its source than the known one.
+    fn is_outdated(&self, slot: u32, known: u32) -> bool {
+        let own = self.hash_of.get(slot);
+        own != NONE && known != NONE && own != known && self.source_of.get(slot) != NONE
+    }
+}
+
+/// Says of records whether they still hold, for one caller at one moment.
+pub(crate) struct Judge<'a> {
+    truth: &'a Truth,
+    now: i64,
+    /// Sources of which the caller knows another hash than everybody does, with that hash. Nearly always none.
+    otherwise: SmallVec<[(u32, u32); 2]>,
+}
+
+impl Judge<'_> {
+    /// Whether a record's time has passed, or its source has changed since.
+    pub(crate) fn is_stale(&self, slot: u32) -> bool {
+        let truth = self.truth;
+        if !truth.valid_until.is_empty() && truth.valid_until.get(&slot).is_some_and(|&end| end <= self.now) {
+            return true;
+        }
+        if self.otherwise.is_empty() {
+            return truth.outdated.contains(slot);
+        }
+        let source = truth.source_of.get(slot);
+        match self.otherwise.iter().find(|(known, _)| *known == source) {
+            Some(&(_, hash)) => truth.is_outdated(slot, hash),
+            None => truth.outdated.contains(slot),
+        }
+    }
+
+    /// The records that `filter` admits.
+    pub(crate) fn admit(&self, filter: &Narrowing<'_>, slots: usize) -> Bits {
+        let truth = self.truth;
+        let mut admitted = Bits::full(slots);
+        if filter.exclude_stale {
+            admitted.remove_all(&truth.outdated);
+            for &(source, _) in &self.otherwise {
+                truth.source_of.each(source, |slot| admitted.set(slot, !self.is_stale(slot)));
+            }
+            let expired = truth.valid_until.iter().filter(|(_, end)| **end <= self.now);
+            expired.for_each(|(&slot, _)| admitted.set(slot, false));
+        }
+        for (texts, column, wanted) in
+            [(&truth.keys, &truth.key_of, filter.fact_key), (&truth.sources, &truth.source_of, filter.source_id)]
+        {
+            let Some(wanted) = wanted else { continue };
+            let mut having = Bits::empty(slots);
+            if let Some(number) = texts.find(wanted) {
+                column.each(number, |slot| having.set(slot, true));
+            }
+            admitted.keep_only(&having);
+        }
+        if let Some(slots_of) = filter.slots {
+            let mut asked = Bits::empty(slots);
+            slots_of.iter().for_each(|&slot| asked.set(slot, true));
+            admitted.keep_only(&asked);
+        }
+        if filter.since.is_some() || filter.until.is_some() {
+            let (since, until) = (filter.since.unwrap_or(0), filter.until.unwrap_or(u32::MAX));
+            let within = |&(_, &at): &(u32, &u32)| !(since..=until).contains(&at);
+            (0..).zip(&truth.updated_at).filter(within).for_each(|(slot, _)| admitted.set(slot, false));
+        }
+        admitted
+    }
+}
+
+/// Which records a caller asks for, as this crate numbers them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Narrowing<'a> {
+    pub(crate) exclude_stale: bool,
+    pub(crate) fact_key: Option<&'a str>,
+    pub(crate) source_id: Option<&'a str>,
+    pub(crate) slots: Option<&'a [u32]>,
+    pub(crate) since: Option<u32>,
+    pub(crate) until: Option<u32>,
+}
+
+fn numbers(input: &mut Reader<'_>) -> Option<Vec<u32>> {
+    Some(input.numbers()?.iter().map(|&number| u32::from_le_bytes(number)).collect())
+}
