@@ -192,6 +192,21 @@ pub struct Search {
     /// Leave out stale records.
     #[arg(long)]
     pub exclude_stale: bool,
+    /// Only records saved with this fact key.
+    #[arg(long)]
+    pub fact_key: Option<String>,
+    /// Only records from this source.
+    #[arg(long)]
+    pub source_id: Option<String>,
+    /// Only this record; give it again for more (up to 50).
+    #[arg(long = "memory-id", value_name = "ID")]
+    pub memory_ids: Vec<String>,
+    /// Only records last saved at or after this time (RFC 3339).
+    #[arg(long)]
+    pub since: Option<String>,
+    /// Only records last saved at or before this time (RFC 3339).
+    #[arg(long)]
+    pub until: Option<String>,
     /// Explain the result: the words that matched, each part of each score, and what was held back. Requires an admin's key.
     #[arg(long)]
     pub explain: bool,

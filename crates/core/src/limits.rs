@@ -16,6 +16,8 @@ pub const JSON_DEPTH_MAX: usize = 64;
 pub const JSON_VALUES_MAX: usize = 16_384;
 /// Maximum number of results of one search.
 pub const SEARCH_LIMIT_MAX: usize = 50;
+/// Maximum number of ids that a search is narrowed to.
+pub const SEARCH_IDS_MAX: usize = 50;
 /// Number of results when a search names no limit.
 pub const SEARCH_LIMIT_DEFAULT: usize = 10;
 /// The longest idempotency key, in characters.

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
-use mnemon_core::{Audience, ProjectId, Scope, Seq, Viewer, WorkspaceName, WorkspaceNo};
-use mnemon_recall::{AudienceNo, Embedding, Explanation, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_core::{
+    Audience, NewRecord, ProjectId, RecordId, Scope, Seq, Timestamp, Viewer, WorkspaceName, WorkspaceNo,
+};
+use mnemon_recall::{AudienceNo, Embedding, Explanation, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
 use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
 use parking_lot::{Mutex, RwLock};
 
@@ -67,9 +69,74 @@ struct State {
 
 /// A saved record whose turn has not come.
 struct Parked {
-    audience: Audience,
-    content: String,
+    record: NewRecord,
     embedding: Embedding,
+}
+
+/// What an index takes of a record.
+struct Entry<'a> {
+    seq: Seq,
+    id: RecordId,
+    audience: Audience,
+    content: &'a str,
+    embedding: Option<&'a Embedding>,
+    given_fact_key: Option<&'a str>,
+    source: Option<&'a str>,
+    source_id: Option<&'a str>,
+    source_hash: Option<&'a str>,
+    valid_until: Option<Timestamp>,
+    updated_at: Timestamp,
+}
+
+impl<'a> Entry<'a> {
+    fn of_new(seq: Seq, new: &'a NewRecord, embedding: &'a Embedding) -> Self {
+        Self {
+            seq,
+            id: new.id,
+            audience: new.audience,
+            content: &new.content,
+            embedding: Some(embedding),
+            given_fact_key: new.fact_key.is_given.then_some(new.fact_key.text.as_str()),
+            source: new.source.as_deref(),
+            source_id: new.source_id.as_deref(),
+            source_hash: new.source_hash.as_deref(),
+            valid_until: new.valid_until,
+            updated_at: new.created_at,
+        }
+    }
+
+    fn of_present(present: &'a Present, embedding: Option<&'a Embedding>) -> Self {
+        Self {
+            seq: present.seq,
+            id: present.id,
+            audience: present.audience,
+            content: &present.content,
+            embedding,
+            given_fact_key: present.given_fact_key.as_deref(),
+            source: present.source.as_deref(),
+            source_id: present.source_id.as_deref(),
+            source_hash: present.source_hash.as_deref(),
+            valid_until: present.valid_until,
+            updated_at: present.updated_at,
+        }
+    }
+
+    /// When the record was saved: its id tells, whatever happened to it since.
+    fn saved_at(&self) -> i64 {
+        let seconds = self.id.uuid().get_timestamp().map(|time| time.to_unix().0);
+        seconds.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(0)
+    }
+}
+
+/// What a reader asks an index.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) query: &'a str,
+    pub(crate) limit: usize,
+    pub(crate) viewer: &'a Viewer,
+    pub(crate) now: Timestamp,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) filter: Filter<'a>,
 }
 
 /// Numbers for audiences: the ranking filters by number and never learns who people are.
@@ -104,8 +171,7 @@ fn from_stored(model: &Model, bytes: &[u8]) -> Option<Embedding> {
 pub(crate) struct Saved<'a> {
     pub(crate) seq: Seq,
     pub(crate) workspace_no: WorkspaceNo,
-    pub(crate) audience: Audience,
-    pub(crate) content: &'a str,
+    pub(crate) record: &'a NewRecord,
     pub(crate) embedding: &'a Embedding,
 }
 
@@ -315,19 +381,28 @@ impl Slot {
     }
 
     /// Explains what [`Self::rank`] would return.
-    pub(crate) fn explain(&self, query: &str, limit: usize, viewer: &Viewer) -> Explanation {
-        let state = self.state.read();
-        let visible = state.visible_to(viewer, None);
-        let visible = |number: AudienceNo| visible[number.0 as usize];
-        state.index.explain(&SearchRequest { query, limit, visible: &visible })
+    pub(crate) fn explain(&self, asked: &Asked<'_>) -> Explanation {
+        self.ask(asked, WorkspaceIndex::explain)
     }
 
-    /// Ranks the records that the reader may see.
-    pub(crate) fn rank(&self, query: &str, limit: usize, viewer: &Viewer, scope: Option<Scope>) -> Vec<Hit> {
+    /// Ranks the records that the reader may see and asks for.
+    pub(crate) fn rank(&self, asked: &Asked<'_>) -> Vec<Hit> {
+        self.ask(asked, WorkspaceIndex::search)
+    }
+
+    fn ask<T>(&self, asked: &Asked<'_>, answer: impl FnOnce(&WorkspaceIndex, &SearchRequest<'_>) -> T) -> T {
         let state = self.state.read();
-        let visible = state.visible_to(viewer, scope);
-        let visible = |number: AudienceNo| visible[number.0 as usize];
-        state.index.search(&SearchRequest { query, limit, visible: &visible })
+        let known = state.visible_to(asked.viewer, None);
+        let visible = state.visible_to(asked.viewer, asked.scope);
+        let request = SearchRequest {
+            query: asked.query,
+            limit: asked.limit,
+            visible: &|number| visible[number.0 as usize],
+            knows: &|number| known[number.0 as usize],
+            now: asked.now.as_microsecond(),
+            filter: asked.filter,
+        };
+        answer(&state.index, &request)
     }
 
     /// Adds the record if it comes right after what the index has, and then those that waited for it. Otherwise the record
@@ -339,7 +414,7 @@ impl Slot {
             return Offered::Added;
         }
         if applied + 1 == saved.seq.0 {
-            state.add(saved.seq, saved.audience, saved.content, Some(saved.embedding));
+            state.add_saved(saved.seq, saved.record, saved.embedding);
             let applied = state.add_parked(saved.seq.0);
             self.applied.store(applied, Ordering::Release);
             return Offered::Added;
@@ -347,8 +422,8 @@ impl Slot {
         if state.parked.len() >= PARKED_MAX {
             return Offered::Refused;
         }
-        let (content, embedding) = (saved.content.to_owned(), saved.embedding.clone());
-        state.parked.insert(saved.seq.0, Parked { audience: saved.audience, content, embedding });
+        let (record, embedding) = (saved.record.clone(), saved.embedding.clone());
+        state.parked.insert(saved.seq.0, Parked { record, embedding });
         Offered::Parked
     }
 
@@ -378,6 +453,9 @@ impl Slot {
                 }
             }
         }
+        for seen in &tail.sightings {
+            state.sight(&seen.source_id, seen.audience, &seen.hash, seen.seq);
+        }
         state.ever = tail.audiences;
         let applied = state.add_parked(tail.upto.0);
         self.applied.store(applied, Ordering::Release);
@@ -397,7 +475,7 @@ impl State {
         while let Some(first) = self.parked.first_entry().filter(|first| *first.key() <= applied + 1) {
             let (seq, parked) = first.remove_entry();
             if seq == applied + 1 {
-                self.add(Seq(seq), parked.audience, &parked.content, Some(&parked.embedding));
+                self.add_saved(Seq(seq), &parked.record, &parked.embedding);
                 applied = seq;
             }
         }
@@ -407,17 +485,41 @@ impl State {
     fn add_present(&mut self, present: &Present) {
         // A vector that does not read back, or that another model made, is computed anew: it is derived from the text.
         let embedding = from_stored(self.index.model(), &present.embedding);
-        self.add(present.seq, present.audience, &present.content, embedding.as_ref());
+        self.add(&Entry::of_present(present, embedding.as_ref()));
     }
 
-    fn add(&mut self, seq: Seq, audience: Audience, text: &str, embedding: Option<&Embedding>) {
-        // An audience with a number was seen before, so it is already in the list.
-        if !self.audiences.numbers.contains_key(&audience) && !self.ever.contains(&audience) {
+    /// A save is a sighting of its source too.
+    fn add_saved(&mut self, seq: Seq, record: &NewRecord, embedding: &Embedding) {
+        self.add(&Entry::of_new(seq, record, embedding));
+        if let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) {
+            self.sight(source_id, record.audience, hash, seq);
+        }
+    }
+
+    fn sight(&mut self, source_id: &str, audience: Audience, hash: &str, seq: Seq) {
+        let audience = (audience != Audience::Shared).then(|| self.audiences.number(audience));
+        self.index.sight(source_id, audience, hash, seq.0);
+    }
+
+    fn add(&mut self, entry: &Entry<'_>) {
+        let audience = entry.audience;
+        // Who has a number was met before, and so is in the list already; but a sighting may have been all there was.
+        if !self.ever.contains(&audience) {
             self.ever.push(audience);
         }
-        let number = self.audiences.number(audience);
-        let counted = audience == Audience::Shared;
-        self.index.add(NewDoc { audience: number, counted, embedding, ..NewDoc::new(seq.0, text) });
+        self.index.add(NewDoc {
+            audience: self.audiences.number(audience),
+            counted: audience == Audience::Shared,
+            embedding: entry.embedding,
+            saved_at: entry.saved_at(),
+            updated_at: entry.updated_at.as_second(),
+            valid_until: entry.valid_until.map(Timestamp::as_microsecond),
+            source: entry.source,
+            source_id: entry.source_id,
+            source_hash: entry.source_hash,
+            fact_key: entry.given_fact_key,
+            ..NewDoc::new(entry.seq.0, entry.content)
+        });
     }
 }
 

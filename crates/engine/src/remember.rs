@@ -81,7 +81,7 @@ impl Engine {
         let idempotency_key = insert.idempotency.as_ref().map(|idempotency| idempotency.key.clone());
         let (record, is_duplicate) = match self.store.insert(insert).await? {
             Inserted::New { seq, workspace_no } => {
-                let saved = Saved { seq, workspace_no, audience: new.audience, content: &new.content, embedding };
+                let saved = Saved { seq, workspace_no, record: &new, embedding };
                 self.indexes.add_saved(ctx.project(), &new.workspace, saved).await;
                 self.usage.count(ctx, Counted::Save { bytes: new.content.len() });
                 (stored(ctx, new, seq, workspace_no), false)

@@ -1,14 +1,12 @@
 //! Finds records.
 
-use mnemon_core::{Record, Scope, Seq, Status, WorkspaceName};
-use mnemon_recall::Hit;
+use mnemon_core::{Record, RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
+use mnemon_recall::{Filter, Hit};
 
 use crate::freshness::Claim;
+use crate::indexes::Asked;
 use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine};
-
-/// How much deeper to search each time too few of the records found are kept.
-const DEEPER: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
@@ -18,6 +16,33 @@ pub struct Search {
     /// Only records with this scope.
     pub scope: Option<Scope>,
     pub exclude_stale: bool,
+    /// Only records under this key, which a caller chose.
+    pub fact_key: Option<String>,
+    pub source_id: Option<String>,
+    /// Only these records.
+    pub memory_ids: Option<Vec<RecordId>>,
+    /// Only records last saved at or after this second.
+    pub since: Option<Timestamp>,
+    /// Only records last saved at or before this second.
+    pub until: Option<Timestamp>,
+}
+
+impl Search {
+    /// A search for the best records of a workspace, without any filter.
+    pub fn new(query: String, limit: usize, workspace: WorkspaceName) -> Self {
+        Self {
+            query,
+            limit,
+            workspace,
+            scope: None,
+            exclude_stale: false,
+            fact_key: None,
+            source_id: None,
+            memory_ids: None,
+            since: None,
+            until: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,20 +66,33 @@ impl Engine {
             .filter(|slot| slot.is_visible_to(ctx.viewer()))
             .ok_or_else(|| CallError::WorkspaceNotActive(search.workspace.to_string()))?;
         self.usage.count(ctx, Counted::Search);
-        let mut depth = search.limit;
-        loop {
-            let hits = slot.rank(&search.query, depth, ctx.viewer(), search.scope);
-            let is_all = hits.len() < depth;
-            let mut found = self.judge_hits(ctx, &hits).await?;
-            if search.exclude_stale {
-                found.retain(|found| found.status != Status::Stale);
-            }
-            if is_all || found.len() >= search.limit {
-                found.truncate(search.limit);
-                return Ok(found);
-            }
-            depth = depth.saturating_mul(DEEPER);
+        let seqs = match &search.memory_ids {
+            Some(ids) => Some(self.seqs_of(ctx, ids).await?),
+            None => None,
+        };
+        let filter = Filter {
+            exclude_stale: search.exclude_stale,
+            fact_key: search.fact_key.as_deref(),
+            source_id: search.source_id.as_deref(),
+            seqs: seqs.as_deref(),
+            since: search.since.map(Timestamp::as_second),
+            until: search.until.map(Timestamp::as_second),
+        };
+        let (viewer, now) = (ctx.viewer(), ctx.now);
+        let asked = Asked { query: &search.query, limit: search.limit, viewer, now, scope: search.scope, filter };
+        let mut found = self.judge_hits(ctx, &slot.rank(&asked)).await?;
+        // The ranking has left them out; but a source may have changed since.
+        found.retain(|found| !search.exclude_stale || found.status != Status::Stale);
+        Ok(found)
+    }
+
+    /// The places in the log of the living records with these ids.
+    async fn seqs_of(&self, ctx: &CallContext, ids: &[RecordId]) -> Result<Vec<u64>, CallError> {
+        let mut seqs = Vec::with_capacity(ids.len());
+        for &id in ids {
+            seqs.extend(self.store.find(ctx.project(), id).await?.map(|record| record.seq.0));
         }
+        Ok(seqs)
     }
 
     /// Loads the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are dropped

@@ -16,7 +16,14 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
         ("limit", search.limit.as_ref()),
         ("workspace", search.workspace.as_ref()),
         ("scope", search.scope.as_ref()),
+        ("fact_key", search.fact_key.as_ref()),
+        ("source_id", search.source_id.as_ref()),
+        ("since", search.since.as_ref()),
+        ("until", search.until.as_ref()),
     ]);
+    if !search.memory_ids.is_empty() {
+        arguments.insert("memory_ids".to_owned(), Value::from(search.memory_ids.clone()));
+    }
     if search.exclude_stale {
         arguments.insert("exclude_stale".to_owned(), Value::Bool(true));
     }
@@ -95,7 +102,7 @@ fn show_reasons(hit: &Value) -> String {
     format!(
         "{}  {}\n      matched: {}\n      words {} + pairs {} (with lent words {}), cosine {}\n      \
          shares: words {}, pairs {}, meaning {}, count {}, cover {}, neighbours' terms {}, neighbours' words {}; \
-         all words +{}, as typed +{}",
+         all words +{}, as typed +{}, truth {}",
         number("score"),
         hit["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default(),
         if matched.is_empty() { "by meaning alone".to_owned() } else { matched.join(", ") },
@@ -112,5 +119,6 @@ fn show_reasons(hit: &Value) -> String {
         number("ring_share"),
         number("all_words_bonus"),
         number("as_typed_bonus"),
+        number("truth_share"),
     )
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use mnemon_core::{ProjectId, QUERY_BYTES_MAX, Record, SEARCH_LIMIT_MAX, Seq, WorkspaceName};
-use mnemon_recall::Explanation;
+use mnemon_recall::{Explanation, Filter};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
+use crate::indexes::Asked;
 
 /// The explanation of an answer, with the records it mentions.
 #[derive(Debug, Clone)]
@@ -38,7 +39,9 @@ impl Engine {
         let seq = self.store.last_seq(project.id).await?.unwrap_or_default();
         let slot = self.indexes.current(project.id, workspace, seq).await?;
         let slot = slot.filter(|slot| slot.is_visible_to(&viewer)).ok_or(AdminError::NotFound("workspace"))?;
-        let reasons = slot.explain(query, limit, &viewer);
+        let filter = Filter::default();
+        let asked = Asked { query, limit, viewer: &viewer, now: ctx.now, scope: None, filter };
+        let reasons = slot.explain(&asked);
         let hits = reasons.hits.iter().map(|hit| hit.seq);
         let seqs: Vec<Seq> = hits.chain(reasons.held_back.iter().map(|held| held.seq)).map(Seq).collect();
         let mut records = self.store.load(project.id, &seqs).await?;

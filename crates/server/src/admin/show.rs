@@ -206,6 +206,7 @@ pub(crate) fn explained(explained: &Explained) -> Value {
                 "count_share": hit.count_share, "cover_share": hit.cover_share, "around_share": hit.around_share,
                 "ring_share": hit.ring_share, "pairs_share": hit.pairs_share,
                 "all_words_bonus": hit.all_words_bonus, "as_typed_bonus": hit.as_typed_bonus,
+                "is_stale": hit.is_stale, "truth_share": hit.truth_share,
             })
         })
         .collect();

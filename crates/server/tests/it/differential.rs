@@ -242,7 +242,30 @@ impl Pair {
         if self.chance.percent(20) {
             arguments["exclude_stale"] = json!(true);
         }
+        if self.chance.percent(10) {
+            arguments["query"] = json!("*");
+        }
+        self.narrow(&mut arguments);
         self.tool("search", arguments)
+    }
+
+    /// Some of the filters of a search.
+    fn narrow(&mut self, arguments: &mut Value) {
+        if self.chance.percent(10) {
+            arguments["fact_key"] = json!(self.chance.pick(&["boiler.room", "deploy.day", "ключ"]));
+        }
+        if self.chance.percent(10) {
+            arguments["source_id"] = json!(self.source());
+        }
+        if self.chance.percent(10) {
+            arguments["since"] = json!(format!("2027-01-{:02}T00:00:00Z", 14 + self.chance.below(6)));
+        }
+        if self.chance.percent(10) {
+            arguments["until"] = json!(format!("2027-01-{:02}T00:00:00Z", 15 + self.chance.below(8)));
+        }
+        if self.chance.percent(10) {
+            arguments["memory_ids"] = json!([self.some_record(), self.some_record()]);
+        }
     }
 
     /// A change of who may see what.

@@ -9,6 +9,7 @@ mod audit;
 mod bad_input;
 mod differential;
 mod errors;
+mod filters;
 mod forget;
 mod freshness;
 mod fuzz;

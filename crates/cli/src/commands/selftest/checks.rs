@@ -169,8 +169,12 @@ impl World {
         let scope =
             self.chance.percent(20).then(|| [Scope::Draft, Scope::Department, Scope::Shared][self.chance.below(3)]);
         let exclude_stale = self.chance.percent(30);
-        let search =
-            Search { query: word.clone(), limit: SEARCH_LIMIT, workspace: workspace(place), scope, exclude_stale };
+        let is_for_everything = self.chance.percent(15);
+        let query = if is_for_everything { "*".to_owned() } else { word.clone() };
+        let mut search = Search { scope, exclude_stale, ..Search::new(query, SEARCH_LIMIT, workspace(place)) };
+        self.narrow(&mut search);
+        let (fact_key, source_id) = (search.fact_key.clone(), search.source_id.clone());
+        let memory_ids = search.memory_ids.clone();
         let admission = self.engine.admit(&ctx)?;
         let answer = self.engine.search(&ctx, admission, search).await;
         let is_active = self.model.is_active(person, project, place);
@@ -182,9 +186,14 @@ impl World {
             Ok(_) if !is_active => return Ok(vec![leak("a hidden workspace answers".to_owned())]),
             other => other?,
         };
-        let of_scope = |fact: &&Fact| scope.is_none_or(|scope| scope == scope_of(fact.seen));
+        let is_asked_for = |fact: &&Fact| {
+            scope.is_none_or(|scope| scope == scope_of(fact.seen))
+                && (fact_key.is_none() || fact.key == fact_key)
+                && (source_id.is_none() || fact.source == source_id)
+                && memory_ids.as_ref().is_none_or(|ids| ids.contains(&fact.id))
+        };
         let visible: Vec<&Fact> =
-            self.model.visible(person, project).filter(|f| f.workspace == place).filter(of_scope).collect();
+            self.model.visible(person, project).filter(|f| f.workspace == place).filter(is_asked_for).collect();
         let mut findings = Vec::new();
         for hit in &found {
             let Some(fact) = visible.iter().find(|fact| fact.id == hit.record.id) else {
@@ -196,7 +205,8 @@ impl World {
                 findings.push(leak(format!("search says {}, expected {expected}", hit.status.as_str())));
             }
         }
-        let matching = visible.iter().filter(|fact| fact.content.split(' ').any(|part| part == word));
+        let has_word = |fact: &&&Fact| is_for_everything || fact.content.split(' ').any(|part| part == word);
+        let matching = visible.iter().filter(has_word);
         let wanted: Vec<&&Fact> =
             matching.filter(|fact| !exclude_stale || !self.model.is_stale(person, fact, ctx.now)).collect();
         let is_missing = |fact: &&&Fact| !found.iter().any(|hit| hit.record.id == fact.id);
@@ -207,6 +217,24 @@ impl World {
             findings.push(mismatch("search shows what is stale".to_owned()));
         }
         Ok(findings)
+    }
+
+    /// Adds some filters, by what any record has, hidden ones too.
+    fn narrow(&mut self, search: &mut Search) {
+        if self.model.facts.is_empty() {
+            return;
+        }
+        let mut some = || self.model.facts[self.chance.below(self.model.facts.len())].clone();
+        let (one, another, third) = (some(), some(), some());
+        if self.chance.percent(15) {
+            search.fact_key = one.key;
+        }
+        if self.chance.percent(15) {
+            search.source_id = one.source;
+        }
+        if self.chance.percent(15) {
+            search.memory_ids = Some(vec![one.id, another.id, third.id]);
+        }
     }
 
     async fn play_forget(&mut self) -> anyhow::Result<Vec<Finding>> {

@@ -51,6 +51,16 @@ impl Arguments {
         Ok(text)
     }
 
+    /// A list of texts.
+    pub(crate) fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, CallError> {
+        let wrong = || wrong_type(name, "a list of strings");
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => serde_json::from_str(&text).map(Some).map_err(|_| wrong()),
+            Some(list) => serde_json::from_value(list).map(Some).map_err(|_| wrong()),
+        }
+    }
+
     pub(crate) fn workspace(&mut self) -> Result<Option<WorkspaceName>, CallError> {
         let name = self.text("workspace")?;
         Ok(name.map(|name| WorkspaceName::parse(&name)).transpose()?)
@@ -138,6 +148,11 @@ mod tests {
         let object = |value| arguments(value).object("x").map_err(|error| error.to_string());
         assert_eq!(object(json!("{\"a\":1}")), Ok(Some(Map::from_iter([("a".to_owned(), json!(1))]))));
         assert_eq!(object(json!("[]")), Err("x must be an object".to_owned()));
+        let texts = |value| arguments(value).texts("x").map_err(|error| error.to_string());
+        assert_eq!(texts(json!(["a", "b"])), Ok(Some(vec!["a".to_owned(), "b".to_owned()])));
+        assert_eq!(texts(json!("[\"a\"]")), Ok(Some(vec!["a".to_owned()])));
+        assert_eq!(texts(json!("a")), Err("x must be a list of strings".to_owned()));
+        assert_eq!(texts(json!([1])), Err("x must be a list of strings".to_owned()));
         let text = |value| arguments(value).text("x").map_err(|error| error.to_string());
         assert_eq!(text(json!(5)), Err("x must be a string".to_owned()));
     }

@@ -1,8 +1,8 @@
 //! The tools' descriptions: what each does, when to use it, its schemas and its hints.
 
 use mnemon_core::{
-    CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
-    SOURCE_CHARS_MAX,
+    CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT,
+    SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX,
 };
 use mnemon_engine::Tool;
 use mnemon_protocol::tools::{Annotations, Tool as Description};
@@ -107,8 +107,10 @@ pub(super) fn search() -> Description {
     let description = format!(
         "Find saved records by words and by meaning, best first, each with its source and status. Use it before \
          answering from memory about this project, its people or past decisions. Status stale means out of date, \
-         conflict means that another record disagrees, verified means confirmed against its source. Returns an empty \
-         list if nothing matches. Searching changes nothing. The query may be up to {QUERY_BYTES_MAX} bytes long."
+         conflict means that another record disagrees, verified means confirmed against its source. What holds comes \
+         before what is stale; of conflicting records the newest comes first. A score above 0.5 is more likely an \
+         answer than not, one below 0.3 rarely is. Returns an empty list if nothing matches. The query * lists \
+         everything that passes the filters, newest first. Searching changes nothing. The query may be up to {QUERY_BYTES_MAX} bytes long."
     );
     let input = object(
         json!({
@@ -125,7 +127,21 @@ pub(super) fn search() -> Description {
                 "type": "string", "enum": ["draft", "department", "shared"],
                 "description": "Only records with this scope."
             },
-            "exclude_stale": {"type": "boolean", "default": false, "description": "Leave out stale records."}
+            "exclude_stale": {"type": "boolean", "default": false, "description": "Leave out stale records."},
+            "fact_key": {"type": "string", "description": "Only records saved with this fact_key."},
+            "source_id": {"type": "string", "description": "Only records from this source."},
+            "memory_ids": {
+                "type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": SEARCH_IDS_MAX,
+                "description": "Only these records (1–50 ids)."
+            },
+            "since": {
+                "type": "string", "format": "date-time",
+                "description": "Only records last saved at or after this time (RFC 3339)."
+            },
+            "until": {
+                "type": "string", "format": "date-time",
+                "description": "Only records last saved at or before this time (RFC 3339)."
+            }
         }),
         &["query"],
     );

@@ -1,6 +1,6 @@
 //! `search`: takes a query, returns records.
 
-use mnemon_core::{QUERY_BYTES_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX};
+use mnemon_core::{QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, Timestamp};
 use mnemon_engine::{Admission, CallError, Search};
 use mnemon_protocol::memory::SearchJson;
 use serde_json::value::RawValue;
@@ -38,7 +38,27 @@ fn parse(arguments: &mut Arguments) -> Result<Search, CallError> {
         workspace: arguments.workspace()?.unwrap_or_default(),
         scope: scope(arguments)?,
         exclude_stale: arguments.boolean("exclude_stale")?.unwrap_or(false),
+        fact_key: arguments.filled_text("fact_key")?,
+        source_id: arguments.source_text("source_id")?,
+        memory_ids: memory_ids(arguments)?,
+        since: moment(arguments, "since")?,
+        until: moment(arguments, "until")?,
     })
+}
+
+fn memory_ids(arguments: &mut Arguments) -> Result<Option<Vec<RecordId>>, CallError> {
+    let Some(ids) = arguments.texts("memory_ids")? else { return Ok(None) };
+    if !(1..=SEARCH_IDS_MAX).contains(&ids.len()) {
+        return Err(CallError::Argument(format!("memory_ids must hold 1 to {SEARCH_IDS_MAX} ids")));
+    }
+    // What is no id names no record, and so admits none.
+    Ok(Some(ids.iter().filter_map(|id| id.trim().parse().ok()).collect()))
+}
+
+fn moment(arguments: &mut Arguments, name: &'static str) -> Result<Option<Timestamp>, CallError> {
+    let Some(text) = arguments.filled_text(name)? else { return Ok(None) };
+    let wrong = |_| CallError::Argument(format!("{name} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z"));
+    text.trim().parse().map(Some).map_err(wrong)
 }
 
 fn limit(arguments: &mut Arguments) -> Result<usize, CallError> {
