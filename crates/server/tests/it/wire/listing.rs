@@ -80,9 +80,11 @@ async fn the_listed_arguments_are_those_of_the_contract() {
     let sources = ["source", "source_id", "source_hash", "source_revision"];
     let remember =
         [&["content", "workspace", "scope", "fact_key"], &sources[..], &["confidence", "valid_until"]].concat();
+    let filters = ["scope", "exclude_stale", "fact_key", "source_id", "memory_ids", "since", "until"];
+    let search = [&["query", "limit", "workspace"], &filters[..]].concat();
     let expected = [
         ("remember", remember, vec!["content"]),
-        ("search", vec!["query", "limit", "workspace", "scope", "exclude_stale"], vec!["query"]),
+        ("search", search, vec!["query"]),
         ("forget", vec!["memory_id", "source_id", "workspace"], vec![]),
         ("validate_memory", vec!["source_id", "current_source_hash", "workspace"], vec!["source_id"]),
         ("gateway_call", vec!["server", "tool", "arguments"], vec!["server", "tool"]),
