@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use mnemon_core::{Access, PlanLimits};
 
 use crate::usage::Counted;
-use crate::{CallContext, CallError, Engine, Forget, GatewayCall, Remember, Search, Validate};
+use crate::{CallContext, CallError, Engine};
 
 /// The tools, by what they need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,26 +47,6 @@ impl Tool {
 pub trait ToolCall {
     /// The tool that is called.
     const TOOL: Tool;
-}
-
-impl ToolCall for Remember {
-    const TOOL: Tool = Tool::Remember;
-}
-
-impl ToolCall for Search {
-    const TOOL: Tool = Tool::Search;
-}
-
-impl ToolCall for Forget {
-    const TOOL: Tool = Tool::Forget;
-}
-
-impl ToolCall for Validate {
-    const TOOL: Tool = Tool::ValidateMemory;
-}
-
-impl ToolCall for GatewayCall {
-    const TOOL: Tool = Tool::GatewayCall;
 }
 
 /// Proof that a call passed what stands before its tool. What lets a read-only key search does not let it save, so a proof

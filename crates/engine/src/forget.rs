@@ -2,7 +2,7 @@
 
 use mnemon_core::{RecordId, Seq, WorkspaceName};
 
-use crate::{Admission, CallContext, CallError, Engine};
+use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 
 /// What to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub enum Forget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
     pub ids: Vec<RecordId>,
+}
+
+impl ToolCall for Forget {
+    const TOOL: Tool = Tool::Forget;
 }
 
 impl Engine {

@@ -6,7 +6,7 @@ use mnemon_store::{IntegrationRow, ProjectIntegrations, StoreError, ToolRow};
 use serde_json::{Map, Value};
 
 use crate::integrations::{OfferedTool, ToolNames, ToolState, describe, split, state_of};
-use crate::{Admission, CallContext, CallError, Connection, Engine};
+use crate::{Admission, CallContext, CallError, Connection, Engine, Tool, ToolCall};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatewayCall {
@@ -20,6 +20,10 @@ pub struct GatewayCall {
 pub struct IntegrationTool {
     integration: IntegrationRow,
     tool: String,
+}
+
+impl ToolCall for GatewayCall {
+    const TOOL: Tool = Tool::GatewayCall;
 }
 
 impl Engine {

@@ -14,7 +14,7 @@ use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError};
 use crate::freshness::Claim;
 use crate::indexes::{Saved, to_stored};
 use crate::usage::Counted;
-use crate::{Admission, CallContext, CallError, Engine, Judged};
+use crate::{Admission, CallContext, CallError, Engine, Judged, Tool, ToolCall};
 use idempotency::{KeptAnswer, arguments_hash, check_key};
 
 /// How long an idempotency key is kept.
@@ -49,6 +49,10 @@ pub struct Remembered {
     /// Whether an equal record already existed.
     pub is_duplicate: bool,
     pub redacted: usize,
+}
+
+impl ToolCall for Remember {
+    const TOOL: Tool = Tool::Remember;
 }
 
 impl Engine {

@@ -6,7 +6,7 @@ use mnemon_recall::{Filter, Hit};
 use crate::freshness::Claim;
 use crate::indexes::Asked;
 use crate::usage::Counted;
-use crate::{Admission, CallContext, CallError, Engine};
+use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
@@ -51,6 +51,10 @@ pub struct Found {
     pub status: Status,
     /// How well it matches, in (0, 1].
     pub score: f64,
+}
+
+impl ToolCall for Search {
+    const TOOL: Tool = Tool::Search;
 }
 
 impl Engine {

@@ -4,7 +4,7 @@ use mnemon_core::{Access, RecordId, Status, WorkspaceName};
 use mnemon_store::Brief;
 
 use crate::freshness::{Claim, Observed};
-use crate::{Admission, CallContext, CallError, Engine};
+use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validate {
@@ -27,6 +27,10 @@ pub struct Validated {
     pub unverified: usize,
     pub stale: Vec<RecordId>,
     pub conflicting: Vec<RecordId>,
+}
+
+impl ToolCall for Validate {
+    const TOOL: Tool = Tool::ValidateMemory;
 }
 
 impl Engine {
