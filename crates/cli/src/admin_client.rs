@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::AdminConnection;
@@ -32,26 +33,29 @@ impl AdminClient {
         self.send("GET", path, None)
     }
 
-    pub fn post(&self, path: &str, body: Value) -> anyhow::Result<Value> {
-        self.send("POST", path, Some(body))
+    pub fn post(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
+        self.send("POST", path, Some(serde_json::to_string(&body)?))
     }
 
-    pub fn put(&self, path: &str, body: Value) -> anyhow::Result<Value> {
-        self.send("PUT", path, Some(body))
+    pub fn put(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
+        self.send("PUT", path, Some(serde_json::to_string(&body)?))
     }
 
-    pub fn patch(&self, path: &str, body: Value) -> anyhow::Result<Value> {
-        self.send("PATCH", path, Some(body))
+    pub fn patch(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
+        self.send("PATCH", path, Some(serde_json::to_string(&body)?))
     }
 
-    pub fn delete(&self, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
-        self.send("DELETE", path, body)
+    pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
+        self.send("DELETE", path, None)
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+    pub fn delete_with(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
+        self.send("DELETE", path, Some(serde_json::to_string(&body)?))
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<String>) -> anyhow::Result<Value> {
         let url = format!("{}/admin/v1{path}", self.url);
         let bearer = format!("Bearer {}", self.credential);
-        let body = body.map(|body| body.to_string());
         let agent = &self.agent;
         let with_body = |request: ureq::RequestBuilder<ureq::typestate::WithBody>| {
             let request = request.header("Authorization", &bearer).header("Content-Type", "application/json");

@@ -53,7 +53,7 @@ pub use upkeep::Upkeep;
 pub use validate::{Validate, Validated};
 
 pub use mnemon_gateway::{ToolResult, UpstreamError};
-pub use mnemon_recall::{ExplainedWord, Explanation};
+pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
 use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};

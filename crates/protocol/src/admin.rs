@@ -1,4 +1,5 @@
-//! The JSON of the admin API: requests and answers.
+//! The JSON of the admin API: requests and answers. The server and the command line share these types, so each is both
+//! written and read. A listed record is only written: it borrows its texts from the record.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +13,38 @@ fn changed<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> R
 }
 
 /// `POST /accounts`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAccount {
     pub name: String,
     /// The plan to activate; without one the account has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// The end of the paid period; none means no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_until: Option<String>,
 }
 
 /// `PUT /accounts/{id}/subscription`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetSubscription {
     /// The plan. It can be changed but not removed: an empty request must not end a subscription.
     pub plan: String,
     /// The end of the paid period; none means no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_until: Option<String>,
 }
 
 /// `PUT /accounts/{id}/suspension`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetSuspension {
     pub suspended: bool,
 }
 
 /// `PUT /accounts/{id}/guard`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetGuard {
     /// `reject`, `report` or `off`.
@@ -48,7 +52,7 @@ pub struct SetGuard {
 }
 
 /// `POST /projects/{id}/guard/releases`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseText {
     /// The hash shown in the list of rejections.
@@ -58,90 +62,99 @@ pub struct ReleaseText {
 }
 
 /// `POST /accounts/{id}/departments`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateDepartment {
     pub name: String,
     /// The parent department.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
 }
 
 /// `PATCH /accounts/{id}/departments/{id}`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeDepartment {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The new parent; null moves it to the top level.
-    #[serde(default, deserialize_with = "changed")]
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Option<String>>,
 }
 
 /// `POST /accounts/{id}/members`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateMember {
     pub name: String,
     /// `admin`, `head` or `member`.
     pub role: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub department_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub access_until: Option<String>,
 }
 
 /// `PATCH /accounts/{id}/members/{id}`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeMember {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// The new department; null removes it.
-    #[serde(default, deserialize_with = "changed")]
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
     pub department_id: Option<Option<String>>,
     /// The new end of access; null removes it.
-    #[serde(default, deserialize_with = "changed")]
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
     pub access_until: Option<Option<String>>,
 }
 
 /// `DELETE /accounts/{id}/members/{id}`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteMember {
     /// Who takes over the member's records.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_over_to: Option<String>,
 }
 
 /// `POST /accounts/{id}/projects`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateProject {
     pub name: String,
 }
 
 /// `POST /projects/{id}/keys`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateKey {
     pub member_id: String,
     /// `read` or `write`.
     pub access: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct AccountJson {
     pub id: String,
     pub name: String,
-    pub plan: Option<&'static str>,
+    pub plan: Option<String>,
     /// The end of the paid period.
     pub paid_until: Option<String>,
     /// Whether the operator suspended it.
     pub suspended: bool,
     /// The current state: `active`, `none`, `grace` or `suspended`.
-    pub state: &'static str,
+    pub state: String,
     pub created_at: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct DepartmentJson {
     pub id: String,
     pub name: String,
@@ -149,17 +162,17 @@ pub struct DepartmentJson {
     pub parent_id: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct MemberJson {
     pub id: String,
     pub name: String,
-    pub role: &'static str,
+    pub role: String,
     pub department_id: Option<String>,
     pub access_until: Option<String>,
     pub created_at: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ProjectJson {
     pub id: String,
     pub account_id: String,
@@ -168,20 +181,20 @@ pub struct ProjectJson {
 }
 
 /// A new key.
-#[derive(Debug, Serialize)]
-pub struct MadeKeyJson<'a> {
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MadeKeyJson {
     pub key_id: String,
     /// The secret, shown only now.
-    pub key: &'a str,
+    pub key: String,
 }
 
 /// A key without its secret.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct KeyJson {
     pub key_id: String,
     pub project_id: String,
     pub member_id: String,
-    pub access: &'static str,
+    pub access: String,
     pub label: Option<String>,
     pub expires_at: Option<String>,
     pub revoked_at: Option<String>,
@@ -190,7 +203,7 @@ pub struct KeyJson {
 }
 
 /// An OAuth connection, without its secret.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ConnectionJson {
     pub connection_id: String,
     pub project_id: String,
@@ -206,7 +219,7 @@ pub struct ConnectionJson {
     pub last_used_at: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct WorkspaceJson {
     pub name: String,
     /// Live records that the caller can see.
@@ -222,12 +235,12 @@ pub struct ListedRecordJson<'a> {
     pub forgotten_at: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct AuditJson {
     pub id: String,
     pub at: String,
     /// `member`, `operator` or `service`.
-    pub actor: &'static str,
+    pub actor: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
     pub action: String,
@@ -239,7 +252,7 @@ pub struct AuditJson {
 }
 
 /// A finding of the guard.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct RejectionJson {
     pub at: String,
     pub project_id: Option<String>,
@@ -253,7 +266,7 @@ pub struct RejectionJson {
 }
 
 /// An uploaded session history, without its text.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SessionJson {
     pub id: String,
     pub member_id: String,
@@ -274,7 +287,7 @@ pub struct SessionJson {
 }
 
 /// The figures of a day or a key.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FiguresJson {
     /// Only in a list of days.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -293,7 +306,7 @@ pub struct FiguresJson {
 }
 
 /// `GET /projects/{id}/usage`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct UsageJson {
     /// Live records that the caller can see.
     pub records: u64,
@@ -303,33 +316,40 @@ pub struct UsageJson {
 }
 
 /// `PUT /projects/{id}/integrations/{name}`. Absent members stay as they are; a new one needs a preset, a URL or a command.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PutIntegration {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// A command that the operator configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// A token, sent as `Authorization: Bearer`; `null` removes the credential.
-    #[serde(default, deserialize_with = "changed")]
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
     pub bearer: Option<Option<String>>,
     /// Headers to send; `null` removes the credential.
-    #[serde(default, deserialize_with = "changed")]
+    #[serde(default, deserialize_with = "changed", skip_serializing_if = "Option::is_none")]
     pub headers: Option<Option<BTreeMap<String, String>>>,
     /// The tools that may be offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
 /// `POST /projects/{id}/integrations/{name}/accept`. Without tools, all that are held back are accepted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptTools {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<AcceptTool>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AcceptTool {
     /// As it is now.
@@ -343,7 +363,7 @@ pub enum AcceptTool {
 }
 
 /// `PUT /projects/{id}/tool-names`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameTools {
     /// `dots` or `underscores`.
@@ -351,7 +371,7 @@ pub struct NameTools {
 }
 
 /// An integration. Its credential is never shown.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct IntegrationJson {
     pub name: String,
     pub title: String,
@@ -377,11 +397,11 @@ pub struct IntegrationJson {
     pub tools: Option<Vec<IntegrationToolJson>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct IntegrationToolJson {
     pub name: String,
     /// `offered`, or why it is not: `gone`, `not_read_only`, `not_allowed`, `unusable`, `new`, `changed`, `rejected`.
-    pub state: &'static str,
+    pub state: String,
     pub title: String,
     pub description: String,
     /// The fingerprint of its description.
@@ -392,12 +412,12 @@ pub struct IntegrationToolJson {
 }
 
 /// The result of a test.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct TestedJson {
     pub works: bool,
     /// The negotiated protocol revision.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol_version: Option<&'static str>,
+    pub protocol_version: Option<String>,
     /// The upstream's name for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -406,4 +426,100 @@ pub struct TestedJson {
     pub problem: Option<String>,
     /// The integration after the test.
     pub integration: IntegrationJson,
+}
+
+/// `POST /projects/{id}/explain`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainSearch {
+    pub query: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// Why a search ranked the records as it did.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExplainedJson {
+    /// The query's words.
+    pub words: Vec<ExplainedWordJson>,
+    /// Words added from the best hits.
+    pub lent: Vec<ExplainedWordJson>,
+    /// Best first.
+    pub hits: Vec<ExplainedHitJson>,
+    /// Near in meaning, but not near enough.
+    pub held_back: Vec<HeldBackJson>,
+    /// The cosine that a record without any of the query's words must exceed.
+    pub cosine_bar: f64,
+    /// How much neighbours counted, from 0 to 1.
+    pub locality: f64,
+}
+
+/// A word that took part.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExplainedWordJson {
+    pub stem: String,
+    pub weight: f64,
+    /// How many records contain it.
+    pub records: u32,
+}
+
+/// A hit, with every part of its score.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExplainedHitJson {
+    pub id: String,
+    pub content: String,
+    pub score: f64,
+    /// What hits are ordered by.
+    pub strength: f64,
+    /// The query's words that it contains.
+    pub matched: Vec<String>,
+    pub words: f64,
+    pub words_with_lent: f64,
+    pub pairs: f64,
+    pub cosine: Option<f64>,
+    pub words_share: f64,
+    pub cosine_share: f64,
+    pub count_share: f64,
+    pub cover_share: f64,
+    pub around_share: f64,
+    pub ring_share: f64,
+    pub pairs_share: f64,
+    pub all_words_bonus: f64,
+    pub as_typed_bonus: f64,
+    pub is_stale: bool,
+    /// What staleness took away.
+    pub truth_share: f64,
+}
+
+/// A record that contains none of the query's words and was not near enough in meaning.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HeldBackJson {
+    pub id: String,
+    pub content: String,
+    pub cosine: f64,
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_that_keeps_removes_or_sets_is_read_as_it_was_written() {
+        let check = |department_id: Option<Option<String>>, written: serde_json::Value| {
+            let change =
+                ChangeMember { name: None, role: None, department_id: department_id.clone(), access_until: None };
+            let json = serde_json::to_value(&change).expect("it is written");
+            assert_eq!(json, written);
+            let read: ChangeMember = serde_json::from_value(json).expect("it is read");
+            assert_eq!(read.department_id, department_id);
+        };
+        check(None, json!({}));
+        check(Some(None), json!({"department_id": null}));
+        check(Some(Some("sales".to_owned())), json!({"department_id": "sales"}));
+    }
 }

@@ -8,7 +8,7 @@ mod records;
 
 use std::process::ExitCode;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::admin_client::{AdminClient, encode};
 use crate::arguments::AdminCommand;
@@ -34,12 +34,6 @@ pub fn run(command: &AdminCommand, printer: &Printer) -> anyhow::Result<ExitCode
         AdminCommand::Compact(arguments) => records::compact(arguments, printer),
     }?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The members of a body that were given.
-fn given<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<&'a String>)>) -> Value {
-    let given = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?.as_str()))));
-    Value::Object(given.collect::<Map<_, _>>())
 }
 
 /// Shows one object: its members line by line, or the JSON.

@@ -23,7 +23,7 @@ pub(crate) async fn create(
         label: sent.label,
     };
     let made = admin.engine.create_key(&admin.ctx, id(&project, "project")?, request).await?;
-    Ok(show::created(&MadeKeyJson { key_id: made.id.to_string(), key: made.key.expose() }))
+    Ok(show::created(&MadeKeyJson { key_id: made.id.to_string(), key: made.key.expose().clone() }))
 }
 
 pub(crate) async fn list(admin: Admin, Path(project): Path<String>) -> Result<Reply, Failure> {

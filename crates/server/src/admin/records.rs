@@ -2,6 +2,7 @@
 
 use mnemon_core::{Seq, WorkspaceName};
 use mnemon_engine::admin::{AdminError, RecordQuery};
+use mnemon_protocol::admin::ExplainSearch;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -22,14 +23,6 @@ pub(crate) struct Filter {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Removal {
     purge: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExplainRequest {
-    query: String,
-    workspace: Option<String>,
-    limit: Option<usize>,
 }
 
 fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
@@ -92,7 +85,7 @@ pub(crate) async fn compact(admin: Admin) -> Result<Reply, Failure> {
 pub(crate) async fn explain(
     admin: Admin,
     Path(project): Path<String>,
-    Sent(sent): Sent<ExplainRequest>,
+    Sent(sent): Sent<ExplainSearch>,
 ) -> Result<Reply, Failure> {
     let workspace = sent.workspace.as_deref().map(WorkspaceName::parse).transpose();
     let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?.unwrap_or_default();

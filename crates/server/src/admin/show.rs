@@ -1,19 +1,20 @@
 //! Converts engine values to the JSON of the admin API.
 
 use http::StatusCode;
-use mnemon_core::{Account, Department, Member, Project, Timestamp};
+use mnemon_core::{Account, Department, Member, Project, Record, Timestamp};
 use mnemon_engine::admin::{
     AuditLine, Explained, KeyUsage, Rejection, ShownIntegration, ShownRecord, ShownTool, ShownWorkspace, Tested,
     UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
+use mnemon_engine::{ExplainedHit, ExplainedWord};
 use mnemon_protocol::admin::{
-    AccountJson, AuditJson, ConnectionJson, DepartmentJson, FiguresJson, IntegrationJson, IntegrationToolJson, KeyJson,
-    ListedRecordJson, MemberJson, ProjectJson, RejectionJson, SessionJson, TestedJson, UsageJson, WorkspaceJson,
+    AccountJson, AuditJson, ConnectionJson, DepartmentJson, ExplainedHitJson, ExplainedJson, ExplainedWordJson,
+    FiguresJson, HeldBackJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson,
+    ProjectJson, RejectionJson, SessionJson, TestedJson, UsageJson, WorkspaceJson,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::http::Reply;
 use crate::record_json::record_json;
@@ -38,10 +39,10 @@ pub(crate) fn account(account: &Account, now: Timestamp) -> AccountJson {
     AccountJson {
         id: account.id.to_string(),
         name: account.name.clone(),
-        plan: account.plan().map(|plan| plan.as_str()),
+        plan: account.plan().map(|plan| plan.as_str().to_owned()),
         paid_until: time(account.subscription.paid_until),
         suspended: account.subscription.is_suspended,
-        state: account.subscription.state(now).as_str(),
+        state: account.subscription.state(now).as_str().to_owned(),
         created_at: account.created_at.to_string(),
     }
 }
@@ -58,7 +59,7 @@ pub(crate) fn member(member: &Member) -> MemberJson {
     MemberJson {
         id: member.id.to_string(),
         name: member.name.clone(),
-        role: member.role.as_str(),
+        role: member.role.as_str().to_owned(),
         department_id: member.department.map(|id| id.to_string()),
         access_until: time(member.access_until),
         created_at: member.created_at.to_string(),
@@ -109,7 +110,7 @@ pub(crate) fn key(key: &KeyRow) -> KeyJson {
         key_id: key.id.to_string(),
         project_id: key.project.to_string(),
         member_id: key.member.to_string(),
-        access: key.access.as_str(),
+        access: key.access.as_str().to_owned(),
         label: key.label.clone(),
         expires_at: time(key.expires_at),
         revoked_at: time(key.revoked_at),
@@ -142,7 +143,7 @@ pub(crate) fn audit(line: &AuditLine) -> AuditJson {
     AuditJson {
         id: line.entry.id.to_string(),
         at: line.entry.at.to_string(),
-        actor,
+        actor: actor.to_owned(),
         member_id: member.map(|id| id.to_string()),
         action: line.entry.action.to_string(),
         subject: line.entry.subject.clone(),
@@ -190,42 +191,55 @@ fn date(day: Day) -> String {
 }
 
 /// Every part of every score, and which records were held back.
-pub(crate) fn explained(explained: &Explained) -> Value {
+pub(crate) fn explained(explained: &Explained) -> ExplainedJson {
     let reasons = &explained.reasons;
-    let record = |seq: u64| explained.records.get(&seq);
-    let word = |word: &mnemon_engine::ExplainedWord| json!({"stem": word.stem, "weight": word.weight, "records": word.records});
-    let hits: Vec<Value> = reasons
-        .hits
-        .iter()
-        .filter_map(|hit| Some((hit, record(hit.seq)?)))
-        .map(|(hit, record)| {
-            json!({
-                "id": record.id.to_string(), "content": record.content, "score": hit.score, "strength": hit.strength,
-                "matched": hit.matched, "words": hit.words, "words_with_lent": hit.words_with_lent, "pairs": hit.pairs,
-                "cosine": hit.cosine, "words_share": hit.words_share, "cosine_share": hit.cosine_share,
-                "count_share": hit.count_share, "cover_share": hit.cover_share, "around_share": hit.around_share,
-                "ring_share": hit.ring_share, "pairs_share": hit.pairs_share,
-                "all_words_bonus": hit.all_words_bonus, "as_typed_bonus": hit.as_typed_bonus,
-                "is_stale": hit.is_stale, "truth_share": hit.truth_share,
-            })
+    let hits = reasons.hits.iter().filter_map(|hit| Some(explained_hit(hit, explained.records.get(&hit.seq)?)));
+    let held_back = reasons.held_back.iter().filter_map(|held| {
+        let record = explained.records.get(&held.seq)?;
+        Some(HeldBackJson {
+            id: record.id.to_string(),
+            content: record.content.clone(),
+            cosine: held.cosine,
+            why: "it contains none of the query's words, and its cosine is below the threshold".to_owned(),
         })
-        .collect();
-    let held: Vec<Value> = reasons
-        .held_back
-        .iter()
-        .filter_map(|held| Some((held, record(held.seq)?)))
-        .map(|(held, record)| {
-            json!({
-                "id": record.id.to_string(), "content": record.content, "cosine": held.cosine,
-                "why": "it contains none of the query's words, and its cosine is below the threshold",
-            })
-        })
-        .collect();
-    json!({
-        "words": reasons.words.iter().map(word).collect::<Vec<_>>(),
-        "lent": reasons.lent.iter().map(word).collect::<Vec<_>>(),
-        "hits": hits, "held_back": held, "cosine_bar": reasons.cosine_bar, "locality": reasons.locality,
-    })
+    });
+    ExplainedJson {
+        words: reasons.words.iter().map(explained_word).collect(),
+        lent: reasons.lent.iter().map(explained_word).collect(),
+        hits: hits.collect(),
+        held_back: held_back.collect(),
+        cosine_bar: reasons.cosine_bar,
+        locality: reasons.locality,
+    }
+}
+
+fn explained_word(word: &ExplainedWord) -> ExplainedWordJson {
+    ExplainedWordJson { stem: word.stem.clone(), weight: word.weight, records: word.records }
+}
+
+fn explained_hit(hit: &ExplainedHit, record: &Record) -> ExplainedHitJson {
+    ExplainedHitJson {
+        id: record.id.to_string(),
+        content: record.content.clone(),
+        matched: hit.matched.clone(),
+        score: hit.score,
+        strength: hit.strength,
+        words: hit.words,
+        words_with_lent: hit.words_with_lent,
+        pairs: hit.pairs,
+        cosine: hit.cosine,
+        words_share: hit.words_share,
+        cosine_share: hit.cosine_share,
+        count_share: hit.count_share,
+        cover_share: hit.cover_share,
+        around_share: hit.around_share,
+        ring_share: hit.ring_share,
+        pairs_share: hit.pairs_share,
+        all_words_bonus: hit.all_words_bonus,
+        as_typed_bonus: hit.as_typed_bonus,
+        is_stale: hit.is_stale,
+        truth_share: hit.truth_share,
+    }
 }
 
 pub(crate) fn integration(integration: &ShownIntegration, has_tools: bool) -> IntegrationJson {
@@ -255,7 +269,7 @@ pub(crate) fn integration(integration: &ShownIntegration, has_tools: bool) -> In
 fn integration_tool(tool: &ShownTool) -> IntegrationToolJson {
     IntegrationToolJson {
         name: tool.name.clone(),
-        state: tool.state.as_str(),
+        state: tool.state.as_str().to_owned(),
         title: tool.title.clone(),
         description: tool.description.clone(),
         hash: tool.hash.clone(),
@@ -267,7 +281,7 @@ pub(crate) fn tested(tested: &Tested) -> TestedJson {
     let met = tested.outcome.as_ref().ok();
     TestedJson {
         works: met.is_some(),
-        protocol_version: met.map(|looked| looked.hello.version),
+        protocol_version: met.map(|looked| looked.hello.version.to_owned()),
         server: met.map(|looked| looked.hello.server.clone()),
         problem: tested.outcome.as_ref().err().cloned(),
         integration: integration(&tested.integration, true),

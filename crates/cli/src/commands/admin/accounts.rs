@@ -1,8 +1,9 @@
 //! Accounts, plans, the audit log and the guard.
 
+use mnemon_protocol::admin::{CreateAccount, ReleaseText, SetGuard, SetSubscription, SetSuspension};
 use serde_json::json;
 
-use super::{client, encode, given, show_list, show_one};
+use super::{client, encode, show_list, show_one};
 use crate::arguments::{Account, AccountCommand, Audit, Guard, GuardCommand, Plan, PlanCommand};
 use crate::printer::Printer;
 
@@ -15,7 +16,7 @@ pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     match &arguments.command {
         AccountCommand::Create { name, plan, paid_until } => {
-            let body = given([("name", Some(name)), ("plan", plan.as_ref()), ("paid_until", paid_until.as_ref())]);
+            let body = CreateAccount { name: name.clone(), plan: plan.clone(), paid_until: paid_until.clone() };
             show_one(printer, &client.post("/accounts", body)?);
         }
         AccountCommand::List { after } => {
@@ -27,11 +28,11 @@ pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.get(&format!("/accounts/{account}"))?);
         }
         AccountCommand::Suspend { account } => {
-            let body = json!({"suspended": true});
+            let body = SetSuspension { suspended: true };
             show_one(printer, &client.put(&format!("/accounts/{}/suspension", encode(account)), body)?);
         }
         AccountCommand::Resume { account } => {
-            let body = json!({"suspended": false});
+            let body = SetSuspension { suspended: false };
             show_one(printer, &client.put(&format!("/accounts/{}/suspension", encode(account)), body)?);
         }
     }
@@ -42,7 +43,7 @@ pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     match &arguments.command {
         PlanCommand::Set { account, plan, paid_until } => {
-            let body = given([("plan", Some(plan)), ("paid_until", paid_until.as_ref())]);
+            let body = SetSubscription { plan: plan.clone(), paid_until: paid_until.clone() };
             show_one(printer, &client.put(&format!("/accounts/{}/subscription", encode(account)), body)?);
         }
         PlanCommand::Show { account } => {
@@ -75,7 +76,8 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.get(&format!("/accounts/{account}/guard"))?);
         }
         GuardCommand::Set { account, mode } => {
-            show_one(printer, &client.put(&format!("/accounts/{}/guard", encode(account)), json!({"mode": mode}))?);
+            let body = SetGuard { mode: mode.clone() };
+            show_one(printer, &client.put(&format!("/accounts/{}/guard", encode(account)), body)?);
         }
         GuardCommand::Rejections { account, limit } => {
             let account = client.account(account.as_ref())?;
@@ -88,8 +90,8 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
             );
         }
         GuardCommand::Release { project, text } => {
-            let member = if text.trim().len() == HASH_DIGITS { "hash" } else { "reference" };
-            let body = json!({member: text});
+            let is_hash = text.trim().len() == HASH_DIGITS;
+            let body = ReleaseText { hash: is_hash.then(|| text.clone()), reference: (!is_hash).then(|| text.clone()) };
             show_one(printer, &client.post(&format!("/projects/{}/guard/releases", encode(project)), body)?);
         }
     }

@@ -62,7 +62,7 @@ fn of_project(
         ProjectIntegrationCommand::Enable { name } => switch(client, printer, &one(name), true),
         ProjectIntegrationCommand::Disable { name } => switch(client, printer, &one(name), false),
         ProjectIntegrationCommand::Remove { name } => {
-            show_one(printer, &client.delete(&one(name), None)?);
+            show_one(printer, &client.delete(&one(name))?);
             Ok(())
         }
     }

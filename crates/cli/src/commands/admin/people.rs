@@ -1,8 +1,8 @@
 //! Departments, members, keys and connections.
 
-use serde_json::Value;
+use mnemon_protocol::admin::{ChangeDepartment, ChangeMember, CreateDepartment, CreateKey, CreateMember, DeleteMember};
 
-use super::{client, encode, given, show_list, show_one};
+use super::{client, encode, show_list, show_one};
 use crate::arguments::{
     ConnectionCommand, Connections, Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand,
 };
@@ -14,7 +14,7 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
     let all = format!("/accounts/{account}/departments");
     match &arguments.command {
         DepartmentCommand::Create { name, parent } => {
-            let body = given([("name", Some(name)), ("parent_id", parent.as_ref())]);
+            let body = CreateDepartment { name: name.clone(), parent_id: parent.clone() };
             show_one(printer, &client.post(&all, body)?);
         }
         DepartmentCommand::List => {
@@ -24,14 +24,12 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
             show_one(printer, &client.get(&format!("{all}/{}", encode(department)))?)
         }
         DepartmentCommand::Change { department, name, parent, top } => {
-            let mut body = given([("name", name.as_ref()), ("parent_id", parent.as_ref())]);
-            if *top {
-                body["parent_id"] = Value::Null;
-            }
+            let parent_id = changed(parent.as_ref(), *top);
+            let body = ChangeDepartment { name: name.clone(), parent_id };
             show_one(printer, &client.patch(&format!("{all}/{}", encode(department)), body)?);
         }
         DepartmentCommand::Delete { department } => {
-            show_one(printer, &client.delete(&format!("{all}/{}", encode(department)), None)?);
+            show_one(printer, &client.delete(&format!("{all}/{}", encode(department)))?);
         }
     }
     Ok(())
@@ -43,12 +41,12 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
     let all = format!("/accounts/{account}/members");
     match &arguments.command {
         MemberCommand::Create { name, role, department, access_until } => {
-            let body = given([
-                ("name", Some(name)),
-                ("role", Some(role)),
-                ("department_id", department.as_ref()),
-                ("access_until", access_until.as_ref()),
-            ]);
+            let body = CreateMember {
+                name: name.clone(),
+                role: role.clone(),
+                department_id: department.clone(),
+                access_until: access_until.clone(),
+            };
             show_one(printer, &client.post(&all, body)?);
         }
         MemberCommand::List => {
@@ -57,23 +55,17 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
         }
         MemberCommand::Show { member } => show_one(printer, &client.get(&format!("{all}/{}", encode(member)))?),
         MemberCommand::Change { member, name, role, department, no_department, access_until, no_end } => {
-            let mut body = given([
-                ("name", name.as_ref()),
-                ("role", role.as_ref()),
-                ("department_id", department.as_ref()),
-                ("access_until", access_until.as_ref()),
-            ]);
-            if *no_department {
-                body["department_id"] = Value::Null;
-            }
-            if *no_end {
-                body["access_until"] = Value::Null;
-            }
+            let body = ChangeMember {
+                name: name.clone(),
+                role: role.clone(),
+                department_id: changed(department.as_ref(), *no_department),
+                access_until: changed(access_until.as_ref(), *no_end),
+            };
             show_one(printer, &client.patch(&format!("{all}/{}", encode(member)), body)?);
         }
         MemberCommand::Delete { member, hand_over_to } => {
-            let body = given([("hand_over_to", hand_over_to.as_ref())]);
-            show_one(printer, &client.delete(&format!("{all}/{}", encode(member)), Some(body))?);
+            let body = DeleteMember { hand_over_to: hand_over_to.clone() };
+            show_one(printer, &client.delete_with(&format!("{all}/{}", encode(member)), body)?);
         }
     }
     Ok(())
@@ -84,12 +76,12 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
     match &arguments.command {
         KeyCommand::Create { project, member, access, label, expires_at } => {
             let project = client.project(project.as_ref())?;
-            let body = given([
-                ("member_id", Some(member)),
-                ("access", Some(access)),
-                ("label", label.as_ref()),
-                ("expires_at", expires_at.as_ref()),
-            ]);
+            let body = CreateKey {
+                member_id: member.clone(),
+                access: access.clone(),
+                label: label.clone(),
+                expires_at: expires_at.clone(),
+            };
             show_one(printer, &client.post(&format!("/projects/{project}/keys"), body)?);
             if !printer.is_json() {
                 printer
@@ -101,7 +93,7 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             let columns = ["key_id", "member_id", "access", "label", "expires_at", "last_used_at", "revoked_at"];
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
         }
-        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)), None)?),
+        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)))?),
     }
     Ok(())
 }
@@ -115,8 +107,13 @@ pub fn connection(arguments: &Connections, printer: &Printer) -> anyhow::Result<
             show_list(printer, &client.get(&format!("/projects/{project}/connections"))?, "connections", &columns);
         }
         ConnectionCommand::Revoke { connection_id } => {
-            show_one(printer, &client.delete(&format!("/connections/{}", encode(connection_id)), None)?);
+            show_one(printer, &client.delete(&format!("/connections/{}", encode(connection_id)))?);
         }
     }
     Ok(())
+}
+
+/// A changed value: absent keeps what is there, `null` removes it.
+fn changed(value: Option<&String>, is_removed: bool) -> Option<Option<String>> {
+    if is_removed { Some(None) } else { value.cloned().map(Some) }
 }

@@ -1,6 +1,6 @@
 //! Projects, workspaces and usage.
 
-use serde_json::json;
+use mnemon_protocol::admin::{CreateProject, NameTools};
 
 use super::{client, encode, show_list, show_one};
 use crate::arguments::{Project, ProjectCommand, Usage, Workspace, WorkspaceCommand};
@@ -11,7 +11,10 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
     match &arguments.command {
         ProjectCommand::Create { account, name } => {
             let account = client.account(account.as_ref())?;
-            show_one(printer, &client.post(&format!("/accounts/{account}/projects"), json!({"name": name}))?);
+            show_one(
+                printer,
+                &client.post(&format!("/accounts/{account}/projects"), CreateProject { name: name.clone() })?,
+            );
         }
         ProjectCommand::List { account } => {
             let account = client.account(account.as_ref())?;
@@ -26,11 +29,12 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
             let project = client.project(project.as_ref())?;
             show_one(
                 printer,
-                &client.put(&format!("/projects/{project}/tool-names"), json!({"tool_names": tool_names}))?,
+                &client
+                    .put(&format!("/projects/{project}/tool-names"), NameTools { tool_names: tool_names.clone() })?,
             );
         }
         ProjectCommand::Delete { project } => {
-            show_one(printer, &client.delete(&format!("/projects/{}", encode(project)), None)?);
+            show_one(printer, &client.delete(&format!("/projects/{}", encode(project)))?);
         }
     }
     Ok(())
@@ -45,7 +49,7 @@ pub fn workspace(arguments: &Workspace, printer: &Printer) -> anyhow::Result<()>
             show_list(printer, &answer, "workspaces", &["name", "records", "created_at"]);
         }
         WorkspaceCommand::Delete { name } => {
-            show_one(printer, &client.delete(&format!("/projects/{project}/workspaces/{}", encode(name)), None)?);
+            show_one(printer, &client.delete(&format!("/projects/{project}/workspaces/{}", encode(name)))?);
         }
     }
     Ok(())

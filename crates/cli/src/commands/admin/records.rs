@@ -20,14 +20,12 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
             let answer = client.get(&format!("/projects/{project}/records{query}"))?;
             show_list(printer, &answer, "records", &["id", "workspace", "scope", "status", "content"]);
         }
-        RecordCommand::Forget { record } => {
-            show_one(printer, &client.delete(&format!("/records/{}", encode(record)), None)?)
-        }
+        RecordCommand::Forget { record } => show_one(printer, &client.delete(&format!("/records/{}", encode(record)))?),
         RecordCommand::Restore { record } => {
             show_one(printer, &client.post(&format!("/records/{}/restore", encode(record)), serde_json::json!({}))?);
         }
         RecordCommand::Purge { record } => {
-            show_one(printer, &client.delete(&format!("/records/{}?purge=true", encode(record)), None)?);
+            show_one(printer, &client.delete(&format!("/records/{}?purge=true", encode(record)))?);
         }
     }
     Ok(())
@@ -50,7 +48,7 @@ pub fn session(arguments: &Session, printer: &Printer) -> anyhow::Result<()> {
             show_list(printer, &answer, "sessions", &columns);
         }
         SessionCommand::Delete { session } => {
-            show_one(printer, &client.delete(&format!("/projects/{project}/sessions/{}", encode(session)), None)?);
+            show_one(printer, &client.delete(&format!("/projects/{project}/sessions/{}", encode(session)))?);
         }
     }
     Ok(())
