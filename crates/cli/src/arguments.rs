@@ -169,6 +169,12 @@ pub struct Remember {
     /// When the record becomes stale (RFC 3339).
     #[arg(long)]
     pub valid_until: Option<String>,
+    /// Id of a record that this one replaces; may be given up to 20 times. It is forgotten in the same step.
+    #[arg(long = "supersedes", value_name = "ID")]
+    pub supersedes: Vec<String>,
+    /// Replace every record that you can see under the same fact key in the workspace; requires --fact-key.
+    #[arg(long)]
+    pub replace: bool,
     /// Idempotency key: repeating a save with the same key stores the record only once.
     #[arg(long)]
     pub idempotency_key: Option<String>,

@@ -7,6 +7,8 @@ pub const QUERY_BYTES_MAX: usize = 4 * 1024;
 /// The longest fact key, in characters.
 pub const FACT_KEY_CHARS_MAX: usize = 128;
 /// The longest `source`, `source_id`, `source_hash` and `source_revision`, in characters each.
+/// How many records one save may name to supersede.
+pub const SUPERSEDES_MAX: usize = 20;
 pub const SOURCE_CHARS_MAX: usize = 512;
 /// The largest request body, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;

@@ -25,6 +25,11 @@ impl Status {
         }
     }
 
+    /// The status that a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Stale, Self::Conflict, Self::Verified, Self::Unverified].into_iter().find(|s| s.as_str() == word)
+    }
+
     /// Derives the status; the first matching rule decides. `is_disputed` is called only if the record is not stale.
     pub fn derive(
         now: Timestamp,

@@ -27,6 +27,7 @@ mod system;
 mod upkeep;
 mod usage;
 mod validate;
+mod workspaces;
 
 use std::sync::Arc;
 

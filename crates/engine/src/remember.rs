@@ -4,12 +4,12 @@ mod idempotency;
 
 use jiff::SignedDuration;
 use mnemon_core::{
-    Audience, FactKey, NewRecord, Record, RecordId, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName,
-    WorkspaceNo,
+    Audience, FactKey, NewRecord, Record, RecordId, SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp,
+    WorkspaceName, WorkspaceNo,
 };
 use mnemon_guard::{Field, redact};
 use mnemon_recall::Embedding;
-use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError};
+use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError, Supersede};
 
 use crate::freshness::Claim;
 use crate::indexes::{Saved, to_stored};
@@ -36,6 +36,10 @@ pub struct Remember {
     pub confidence: Option<f64>,
     /// From then on the record is stale.
     pub valid_until: Option<Timestamp>,
+    /// Records that this one takes the place of, by the ids that the caller sent.
+    pub supersedes: Vec<String>,
+    /// Whether it also takes the place of every record that the caller sees under the same fact key in that workspace.
+    pub replace: bool,
     /// Makes a repeated call return the first call's answer.
     pub idempotency_key: Option<String>,
 }
@@ -49,6 +53,8 @@ pub struct Remembered {
     /// Whether an equal record already existed.
     pub is_duplicate: bool,
     pub redacted: usize,
+    /// The records that it took the place of, oldest first.
+    pub superseded: Vec<RecordId>,
 }
 
 impl ToolCall for Remember {
@@ -66,11 +72,19 @@ impl Engine {
         if call.source_hash.is_some() && call.source_id.is_none() {
             return Err(CallError::Argument("source_id is required when source_hash is provided".to_owned()));
         }
+        let superseded = superseded(&call)?;
         let idempotency = idempotency(ctx, &call)?;
         let (call, redacted) = without_secrets(call);
         self.check_texts(ctx, texts(&call)).await?;
+        let same_key = call.replace;
         let (record, embedding) = self.new_record(ctx, call)?;
-        let insert = Insert { record, records_max: self.plan_limits(ctx).records_max, idempotency };
+        let supersede = (same_key || !superseded.is_empty()).then(|| Supersede {
+            ids: superseded,
+            same_key,
+            viewer: ctx.viewer().clone(),
+            audit: self.audit(ctx, "record.supersede", record.id.to_string()),
+        });
+        let insert = Insert { record, records_max: self.plan_limits(ctx).records_max, idempotency, supersede };
         self.insert(ctx, insert, &embedding, redacted).await
     }
 
@@ -83,14 +97,15 @@ impl Engine {
     ) -> Result<Remembered, CallError> {
         let new = insert.record.clone();
         let idempotency_key = insert.idempotency.as_ref().map(|idempotency| idempotency.key.clone());
-        let (record, is_duplicate) = match self.store.insert(insert).await? {
-            Inserted::New { seq, workspace_no } => {
+        let (record, is_duplicate, superseded) = match self.store.insert(insert).await? {
+            Inserted::New { seq, workspace_no, superseded } => {
                 let saved = Saved { seq, workspace_no, record: &new, embedding };
                 self.indexes.add_saved(ctx.project(), &new.workspace, saved).await;
                 self.usage.count(ctx, Counted::Save { bytes: new.content.len() });
-                (stored(ctx, new, seq, workspace_no), false)
+                (stored(ctx, new, seq, workspace_no), false, superseded)
             }
-            Inserted::Duplicate(record) => (*record, true),
+            Inserted::Duplicate { record, superseded } => (*record, true, superseded),
+            Inserted::NotFound(id) => return Err(CallError::NotFound(id.to_string())),
             Inserted::Replayed(replay) => return self.replay(ctx, *replay, new.id, redacted).await,
             Inserted::KeyReused => return Err(CallError::IdempotencyKeyReused),
             Inserted::LimitReached => return Err(CallError::MemoryLimit),
@@ -101,10 +116,10 @@ impl Engine {
             Err(error) => {
                 tracing::warn!(%error, "a saved record could not be held against others; its answer names no conflict");
                 let judged = judged_alone(ctx, &record);
-                return Ok(Remembered { record, judged, is_duplicate, redacted });
+                return Ok(Remembered { record, judged, is_duplicate, redacted, superseded });
             }
         };
-        let answer = Remembered { record, judged, is_duplicate, redacted };
+        let answer = Remembered { record, judged, is_duplicate, redacted, superseded };
         if let Some(key) = idempotency_key {
             let kept = KeptAnswer::of(&answer).to_json();
             let saved = self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await;
@@ -126,7 +141,8 @@ impl Engine {
     ) -> Result<Remembered, CallError> {
         let record = replay.record.ok_or_else(|| CallError::NotFound(asked_for.to_string()))?;
         let judged = self.judge_record(ctx, &record).await?;
-        let mut answer = Remembered { record, judged, is_duplicate: replay.was_duplicate, redacted };
+        let (is_duplicate, superseded) = (replay.was_duplicate, replay.superseded);
+        let mut answer = Remembered { record, judged, is_duplicate, redacted, superseded };
         if let Some(kept) = replay.answer {
             KeptAnswer::restore(&kept, &mut answer);
         }
@@ -174,6 +190,18 @@ fn judged_alone(ctx: &CallContext, record: &Record) -> Judged {
     let is_stale = Status::is_stale(ctx.now, record.valid_until, None, &SourceState::default());
     let status = if is_stale { Status::Stale } else { Status::Unverified };
     Judged { status, rivals: Vec::new() }
+}
+
+/// The records that the call names to supersede. A malformed id gets the answer of an unknown one.
+fn superseded(call: &Remember) -> Result<Vec<RecordId>, CallError> {
+    if call.replace && call.fact_key.is_none() {
+        return Err(CallError::Argument("fact_key is required when replace is true".to_owned()));
+    }
+    if call.supersedes.len() > SUPERSEDES_MAX {
+        return Err(CallError::Argument(format!("supersedes must list at most {SUPERSEDES_MAX} ids")));
+    }
+    let parse = |written: &String| written.trim().parse().map_err(|_| CallError::NotFound(written.clone()));
+    call.supersedes.iter().map(parse).collect()
 }
 
 fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>, CallError> {

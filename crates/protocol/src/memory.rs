@@ -14,7 +14,7 @@ pub struct RecordJson<'a> {
     pub fact_key: &'a str,
     /// `stale`, `conflict`, `verified` or `unverified`.
     pub status: &'static str,
-    /// Relevance, only in search results.
+    /// Relevance with two decimals, only in search results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// A human-readable source.
@@ -39,8 +39,9 @@ pub struct RecordJson<'a> {
     pub valid_until: Option<String>,
     /// RFC 3339, UTC.
     pub created_at: String,
-    /// RFC 3339, UTC.
-    pub updated_at: String,
+    /// RFC 3339, UTC; only if it differs from `created_at`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<String>,
 }
 
 /// The result of `remember`.
@@ -59,6 +60,12 @@ pub struct RememberJson<'a> {
     /// Records with different content under the same key.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<String>,
+    /// What to do about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The records that this one took the place of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<String>,
 }
 
 /// The result of `search`.

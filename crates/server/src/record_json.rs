@@ -4,6 +4,7 @@ use mnemon_core::{Record, Status, Timestamp};
 use mnemon_protocol::memory::RecordJson;
 
 pub(crate) fn record_json(record: &Record, status: Status, score: Option<f64>) -> RecordJson<'_> {
+    let created_at = whole_seconds(record.created_at);
     RecordJson {
         id: record.id.to_string(),
         workspace: record.workspace.as_str(),
@@ -11,7 +12,7 @@ pub(crate) fn record_json(record: &Record, status: Status, score: Option<f64>) -
         content: &record.content,
         fact_key: &record.fact_key.text,
         status: status.as_str(),
-        score,
+        score: score.map(two_decimals),
         source: record.source.as_deref(),
         source_id: record.source_id.as_deref(),
         source_hash: record.source_hash.as_deref(),
@@ -19,8 +20,33 @@ pub(crate) fn record_json(record: &Record, status: Status, score: Option<f64>) -
         confidence: record.confidence,
         author: record.author_name.as_deref(),
         department: record.department_name.as_deref(),
-        valid_until: record.valid_until.as_ref().map(Timestamp::to_string),
-        created_at: record.created_at.to_string(),
-        updated_at: record.updated_at.to_string(),
+        valid_until: record.valid_until.map(whole_seconds),
+        updated_at: Some(whole_seconds(record.updated_at)).filter(|moment| *moment != created_at),
+        created_at,
+    }
+}
+
+/// More digits cost a model tokens and tell it nothing.
+fn two_decimals(score: f64) -> f64 {
+    (score * 100.0).round().max(1.0) / 100.0
+}
+
+fn whole_seconds(at: Timestamp) -> String {
+    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_have_two_decimals_and_are_never_zero() {
+        assert_eq!([0.876, 0.875_000_1, 1.0, 0.004].map(two_decimals), [0.88, 0.88, 1.0, 0.01]);
+    }
+
+    #[test]
+    fn moments_have_whole_seconds() {
+        let at: Timestamp = "2027-01-15T08:00:00.999999Z".parse().unwrap();
+        assert_eq!(whole_seconds(at), "2027-01-15T08:00:00Z");
     }
 }

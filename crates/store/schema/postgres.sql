@@ -176,6 +176,7 @@ CREATE TABLE record (
     source_revision TEXT COLLATE "C",
     content TEXT COLLATE "C" NOT NULL,
     embedding BYTEA NOT NULL,
+    superseded_by UUID,
     PRIMARY KEY (project_id, seq)
 );
 
@@ -185,6 +186,8 @@ CREATE INDEX record_source ON record (project_id, source_id, seq) WHERE source_i
 CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key) WHERE is_key_given AND forgotten_at IS NULL;
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
 CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
+-- What a record has taken the place of.
+CREATE INDEX record_superseded ON record (project_id, superseded_by) WHERE superseded_by IS NOT NULL;
 -- The last one: where indexes look equally good, as they do while the table is young, the server takes the newest.
 CREATE INDEX record_duplicate ON record (project_id, workspace_no, content_hash) WHERE forgotten_at IS NULL;
 

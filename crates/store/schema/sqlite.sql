@@ -121,6 +121,7 @@ CREATE TABLE record (
     source_revision TEXT,
     content TEXT NOT NULL,
     embedding BLOB NOT NULL,
+    superseded_by BLOB,
     PRIMARY KEY (project_id, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -132,6 +133,8 @@ CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key)
     WHERE is_key_given = 1 AND forgotten_at IS NULL;
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.
 CREATE INDEX record_forgotten ON record (project_id, seq, workspace_no, forgotten_at) WHERE forgotten_at IS NOT NULL;
+-- What a record has taken the place of.
+CREATE INDEX record_superseded ON record (project_id, superseded_by) WHERE superseded_by IS NOT NULL;
 
 -- What happened to records after they were saved, in the same numbers as the saves: `update` when a duplicate brought one
 -- up to date, `visibility` when others than before may see one, `purge` when one is gone for good. `record_seq` is empty where the workspace as a whole is meant.

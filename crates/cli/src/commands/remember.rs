@@ -15,7 +15,7 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
         Some(content) => content.clone(),
         None => read_input()?,
     };
-    let arguments = given([
+    let mut arguments = given([
         ("content", Some(&content)),
         ("workspace", remember.workspace.as_ref()),
         ("scope", remember.scope.as_ref()),
@@ -27,6 +27,12 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
         ("confidence", remember.confidence.as_ref()),
         ("valid_until", remember.valid_until.as_ref()),
     ]);
+    if !remember.supersedes.is_empty() {
+        arguments.insert("supersedes".to_owned(), remember.supersedes.clone().into());
+    }
+    if remember.replace {
+        arguments.insert("replace".to_owned(), true.into());
+    }
     let answer = client.call("remember", arguments, remember.idempotency_key.as_deref())?;
     if printer.is_json() {
         printer.value(&answer.structured);
@@ -39,11 +45,19 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
     if let Some(count) = record["redacted"].as_u64() {
         printer.text(&format!("{count} secret(s) in the text were redacted."));
     }
-    if let Some(rivals) = record["conflicts_with"].as_array() {
-        let rivals: Vec<&str> = rivals.iter().filter_map(|id| id.as_str()).collect();
-        printer.text(&format!("Conflicts with other records under the same key: {}", rivals.join(", ")));
+    if let Some(superseded) = ids(&record["superseded"]) {
+        printer.text(&format!("Replaced: {superseded}"));
+    }
+    if let Some(rivals) = ids(&record["conflicts_with"]) {
+        printer.text(&format!("Conflicts with other records under the same key: {rivals}"));
+        printer.text("To replace them, save it again with --replace.");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn ids(value: &serde_json::Value) -> Option<String> {
+    let ids: Vec<&str> = value.as_array()?.iter().filter_map(|id| id.as_str()).collect();
+    Some(ids.join(", "))
 }
 
 fn read_input() -> anyhow::Result<String> {

@@ -91,7 +91,7 @@ impl Engine {
             );
             AdminError::Conflict(text)
         })?;
-        let restored = vec![Listed { record, forgotten_at: None }];
+        let restored = vec![Listed { record, forgotten_at: None, superseded_by: None }];
         let mut shown = self.judge_listed(ctx, project.id, restored).await?;
         Ok(shown.pop().expect("one record gives one"))
     }

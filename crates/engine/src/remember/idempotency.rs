@@ -33,14 +33,21 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
     }
     part(call.confidence.map(|value| value.to_string()).as_deref());
     part(call.valid_until.map(|moment| moment.to_string()).as_deref());
+    // Only where they were given: without them the fingerprint is the one that earlier versions made.
+    if call.replace || !call.supersedes.is_empty() {
+        part(Some(if call.replace { "replace" } else { "supersede" }));
+        call.supersedes.iter().for_each(|id| part(Some(id)));
+    }
     hasher.finalize().into()
 }
 
 /// What is kept of the first answer: everything but the text, which stays only in the record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptAnswer {
-    status: u8,
+    status: String,
     conflicts_with: Vec<String>,
+    #[serde(default)]
+    superseded: Vec<String>,
     redacted: usize,
     source_hash: Option<String>,
     source_revision: Option<String>,
@@ -49,15 +56,14 @@ pub(super) struct KeptAnswer {
     updated_at_micros: i64,
 }
 
-const STATUSES: [Status; 4] = [Status::Stale, Status::Conflict, Status::Verified, Status::Unverified];
-
 impl KeptAnswer {
     pub(super) fn of(answer: &Remembered) -> Self {
         let record = &answer.record;
-        let status = STATUSES.iter().position(|status| *status == answer.judged.status).unwrap_or(STATUSES.len() - 1);
+        let ids = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect();
         Self {
-            status: status as u8,
-            conflicts_with: answer.judged.rivals.iter().map(RecordId::to_string).collect(),
+            status: answer.judged.status.as_str().to_owned(),
+            conflicts_with: ids(&answer.judged.rivals),
+            superseded: ids(&answer.superseded),
             redacted: answer.redacted,
             source_hash: record.source_hash.clone(),
             source_revision: record.source_revision.clone(),
@@ -74,9 +80,9 @@ impl KeptAnswer {
     /// Restores the kept facts onto the record. `None` if they can't be read.
     pub(super) fn restore(json: &str, answer: &mut Remembered) -> Option<()> {
         let kept: Self = serde_json::from_str(json).ok()?;
-        let rivals: Option<Vec<RecordId>> = kept.conflicts_with.iter().map(|id| id.parse().ok()).collect();
-        let status = *STATUSES.get(usize::from(kept.status))?;
-        answer.judged = Judged { status, rivals: rivals? };
+        let ids = |ids: &[String]| ids.iter().map(|id| id.parse().ok()).collect::<Option<Vec<RecordId>>>();
+        answer.judged = Judged { status: Status::parse(&kept.status)?, rivals: ids(&kept.conflicts_with)? };
+        answer.superseded = ids(&kept.superseded)?;
         answer.redacted = kept.redacted;
         answer.record.source_hash = kept.source_hash;
         answer.record.source_revision = kept.source_revision;

@@ -85,8 +85,8 @@ pub(crate) fn passed_on(call: &Call<'_>, result: &ToolResult) -> Vec<u8> {
     success(call.id, result)
 }
 
-/// The answer of a tool that failed, under the name it was called by.
-pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError) -> Vec<u8> {
+/// The answer of a tool that failed, under the name it was called by, and advice as a second text.
+pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError, advice: Option<&str>) -> Vec<u8> {
     let mut trailer = trailer(call);
     trailer.meta.retry_after_seconds = retry_after_seconds(error);
     if let CallError::Guard { reference } = error {
@@ -96,7 +96,7 @@ pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError) -> Ve
         CallError::Subscription(_) => notice(call).unwrap_or_default(),
         error => format!("Error executing tool {tool}: {}", reason(call, tool, error)),
     };
-    let content = vec![TextItem::new(&text)];
+    let content = [Some(text.as_str()), advice].into_iter().flatten().map(TextItem::new).collect();
     success(call.id, CallToolResult { content, structured_content: None, is_error: true, trailer: &trailer })
 }
 

@@ -10,6 +10,7 @@ mod validate_memory;
 
 use std::sync::LazyLock;
 
+use mnemon_core::WorkspaceName;
 use mnemon_engine::stored::StoreError;
 use mnemon_engine::{CallError, Connection, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
@@ -106,8 +107,24 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
     Ok(match outcome {
         Ok(Answered::Own(result)) => tool_success(call, &result),
         Ok(Answered::PassedOn(result)) => passed_on(call, &result),
-        Err(error) => tool_failure(call, &name, &error),
+        Err(error) => tool_failure(call, &name, &error, advice(call, &error).await.as_deref()),
     })
+}
+
+/// What a model can do next, where that helps it on. It follows the error, which stays to the letter.
+async fn advice(call: &Call<'_>, error: &CallError) -> Option<String> {
+    match error {
+        CallError::ConnectionRate { retry_after_seconds } | CallError::ProjectRate { retry_after_seconds } => {
+            Some(format!("Try again in {retry_after_seconds} s."))
+        }
+        CallError::WorkspaceNotActive(_) => {
+            // Without the list the error still says what is wrong.
+            let names = call.app.engine.active_workspaces(call.ctx).await.unwrap_or_default();
+            let names: Vec<&str> = names.iter().map(WorkspaceName::as_str).collect();
+            (!names.is_empty()).then(|| format!("Active workspaces: {}", names.join(", ")))
+        }
+        _ => None,
+    }
 }
 
 /// The tool with this name, if the caller may use it. A tool that it may not call is as unknown as one that does not exist.

@@ -227,6 +227,13 @@ impl Pair {
         if self.chance.percent(15) {
             arguments["confidence"] = json!(self.chance.below(100) as f64 / 100.0);
         }
+        if self.chance.percent(10) {
+            let count = 1 + self.chance.below(3);
+            arguments["supersedes"] = json!((0..count).map(|_| self.some_record()).collect::<Vec<_>>());
+        }
+        if self.chance.percent(10) {
+            arguments["replace"] = json!(true);
+        }
         let idempotency_key = self.chance.percent(15).then(|| format!("key-{}", self.chance.below(40)));
         Call { idempotency_key, ..self.tool("remember", arguments) }
     }

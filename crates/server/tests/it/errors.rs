@@ -11,10 +11,17 @@ const UNKNOWN_ID: &str = "01890000-0000-7000-8000-000000000000";
 pub(crate) fn reason(tool: &str, answer: &ToolAnswer) -> String {
     assert!(answer.is_error(), "the call worked: {}", answer.result);
     assert_eq!(answer.result.get("structuredContent"), None);
-    assert_eq!(answer.result["content"], json!([{"type": "text", "text": answer.text()}]));
+    let texts = answer.result["content"].as_array().expect("a list");
+    assert_eq!(texts[0], json!({"type": "text", "text": answer.text()}));
+    assert!(texts.len() == 1 || advice(answer).is_some_and(|text| !text.is_empty()), "{texts:?}");
     assert_eq!(answer.result["_meta"]["api_version"], "1.0");
     let before = format!("Error executing tool {tool}: ");
     answer.text().strip_prefix(&before).unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
+}
+
+/// The second text of a failed call, which tells a model what to do.
+pub(crate) fn advice(answer: &ToolAnswer) -> Option<&str> {
+    answer.result["content"][1]["text"].as_str()
 }
 
 async fn check(caller: &Caller, tool: &str, arguments: Value, expected: &str) {
@@ -51,6 +58,17 @@ fn rows() -> Vec<(&'static str, Value, String)> {
     let key = "fact_key is 129 characters long; the limit is 128";
     row("remember", json!({"content": "c", "fact_key": "é".repeat(129)}), key);
     row("remember", json!({"content": "c", "fact_key": "a\u{0}"}), "fact_key must not contain the NUL character");
+    row("remember", json!({"content": "c", "replace": true}), "fact_key is required when replace is true");
+    row("remember", json!({"content": "c", "replace": "yes", "fact_key": "k"}), "replace must be a boolean");
+    let ids = "supersedes must be a list of strings";
+    for wrong in [json!("not a list"), json!([1]), json!({})] {
+        row("remember", json!({"content": "c", "supersedes": wrong}), ids);
+    }
+    let many = json!({"content": "c", "supersedes": vec![UNKNOWN_ID; 21]});
+    row("remember", many, "supersedes must list at most 20 ids");
+    let twenty = json!({"content": "c", "supersedes": vec![UNKNOWN_ID; 20]});
+    row("remember", twenty, &format!("memory '{UNKNOWN_ID}' not found"));
+    row("remember", json!({"content": "c", "supersedes": ["no id"]}), "memory 'no id' not found");
     let nobody = "scope department requires a member who belongs to a department; use shared or draft";
     row("remember", json!({"content": "c", "scope": "department"}), nobody);
     for wrong in [json!(1.01), json!(-0.01), json!("2"), json!(1e9)] {
@@ -154,7 +172,7 @@ async fn a_read_only_key_may_only_read() {
 }
 
 /// A plan with these limits, under the name `free`.
-fn plan(limits: PlanLimits) -> TestServerOptions {
+pub(crate) fn plan(limits: PlanLimits) -> TestServerOptions {
     let mut plans = PlanTable::default();
     *plans.limits_mut(PlanName::Free) = limits;
     TestServerOptions { plans, ..TestServerOptions::default() }

@@ -50,6 +50,8 @@ fn plain(content: String) -> Remember {
         source_revision: None,
         confidence: None,
         valid_until: None,
+        supersedes: Vec::new(),
+        replace: false,
         idempotency_key: None,
     }
 }

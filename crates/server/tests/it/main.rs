@@ -24,6 +24,7 @@ mod oauth;
 mod purge;
 mod quotas;
 mod remember;
+mod replacing;
 mod restart;
 mod schema;
 mod search;

@@ -51,7 +51,7 @@ async fn content_alone_is_enough_and_the_rest_has_defaults() {
     let expected = json!({
         "id": id, "workspace": "default", "scope": "shared", "content": "  The release is on Tuesdays  ",
         "fact_key": format!("release-tuesdays-{suffix}"), "status": "unverified", "author": "Ana",
-        "created_at": "2027-01-15T08:00:00Z", "updated_at": "2027-01-15T08:00:00Z", "searchable": true,
+        "created_at": "2027-01-15T08:00:00Z", "searchable": true,
         "api_version": "1.0", "tenant_id": organization.account.to_string(),
         "project_id": organization.project.to_string(),
     });
@@ -89,7 +89,6 @@ async fn every_argument_comes_back_and_in_the_documented_order() {
         "department",
         "valid_until",
         "created_at",
-        "updated_at",
         "searchable",
         "api_version",
         "tenant_id",

@@ -26,7 +26,9 @@ pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthCli
 pub use self::oversight::{Actor, AuditEntry, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
-pub use self::records::{Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, WorkspaceRow};
+pub use self::records::{
+    Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, Supersede, WorkspaceRow,
+};
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use self::sources::{SourcePart, Sources};

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use mnemon_core::{
-    Audience, ContentHash, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+    Audience, ContentHash, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, Viewer, WorkspaceName,
+    WorkspaceNo,
 };
 
 use super::AuditEntry;
@@ -15,7 +16,8 @@ use crate::rows::{Cells, Row};
 pub trait Records: Send + Sync {
     /// Saves a record. Answers only when it is durable.
     ///
-    /// In this order, inside one transaction: the idempotency key, the duplicate, the project's limit, the save. A save
+    /// In this order, inside one transaction: the idempotency key, the records to be superseded, the duplicate, the
+    /// project's limit, the save, and the end of what it supersedes. All of it happens or nothing. A save
     /// with a `source_hash` makes that hash the newest known of its source for the record's audience. A duplicate takes
     /// a seq where it brings the record up to date or changes what is known of its source.
     async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
@@ -100,6 +102,46 @@ pub struct Insert {
     pub records_max: Option<u64>,
     /// Makes a repeated save answer as the first one did.
     pub idempotency: Option<Idempotency>,
+    pub supersede: Option<Supersede>,
+}
+
+/// Which records a save takes the place of. They are soft-deleted and know what replaced them. The save's own duplicate is
+/// never among them: it is the record that takes their place.
+#[derive(Debug, Clone)]
+pub struct Supersede {
+    /// Each of these must be alive and visible, in whichever workspace.
+    pub ids: Vec<RecordId>,
+    /// Also every living, visible record of the workspace that has the same caller-given key.
+    pub same_key: bool,
+    /// Who replaces: what it can't see does not exist.
+    pub viewer: Viewer,
+    /// Left with the count if there was anything to supersede; its subject becomes the record that takes the place.
+    pub audit: AuditEntry,
+}
+
+impl Supersede {
+    /// Those of the records under the same key that are superseded too.
+    pub(crate) fn retain_seen(&self, under_key: &mut Vec<Brief>) {
+        under_key.retain(|brief| self.viewer.sees(&brief.audience));
+    }
+
+    /// The audit row, about the record that takes the place.
+    pub(crate) fn audit_of(&self, by: RecordId) -> AuditEntry {
+        AuditEntry { subject: by.to_string(), ..self.audit.clone() }
+    }
+
+    /// The record with this id, unless it does not exist for the viewer.
+    pub(crate) fn find_seen(&self, id: RecordId, found: Option<Brief>) -> Result<Brief, RecordId> {
+        found.filter(|brief| self.viewer.sees(&brief.audience)).ok_or(id)
+    }
+}
+
+/// Oldest first, each once, and without the record that takes their place.
+pub(crate) fn to_supersede(mut briefs: Vec<Brief>, kept: Option<Seq>) -> Vec<Brief> {
+    briefs.sort_unstable_by_key(|brief| brief.seq);
+    briefs.dedup_by_key(|brief| brief.seq);
+    briefs.retain(|brief| Some(brief.seq) != kept);
+    briefs
 }
 
 /// An idempotency key with what it was used for. Keys are apart per member: one member's key never answers with
@@ -125,10 +167,18 @@ pub enum Inserted {
         seq: Seq,
         /// The workspace it joined.
         workspace_no: WorkspaceNo,
+        /// What it took the place of, oldest first.
+        superseded: Vec<RecordId>,
     },
     /// An equal record is there already: same content, workspace, audience, `source` and `source_id`. Its hash,
     /// revision, confidence and end of validity were brought up to date where the save gave them.
-    Duplicate(Box<Record>),
+    Duplicate {
+        record: Box<Record>,
+        /// What it took the place of, oldest first.
+        superseded: Vec<RecordId>,
+    },
+    /// A record that was to be superseded does not exist for the viewer. Nothing was stored.
+    NotFound(RecordId),
     /// The idempotency key was used before with the same arguments.
     Replayed(Box<Replay>),
     /// The idempotency key was used before with other arguments. Nothing was stored.
@@ -144,6 +194,8 @@ pub struct Replay {
     pub record: Option<Record>,
     /// Whether the first save found a duplicate.
     pub was_duplicate: bool,
+    /// What it took the place of and what was not restored since, oldest first.
+    pub superseded: Vec<RecordId>,
     /// What [`crate::Records::save_answer`] kept, if the first call came that far.
     pub answer: Option<String>,
 }
@@ -204,6 +256,8 @@ pub struct Listed {
     pub record: Record,
     /// When it was forgotten, if it was.
     pub forgotten_at: Option<Timestamp>,
+    /// The record that took its place, if it was forgotten for that.
+    pub superseded_by: Option<RecordId>,
 }
 
 /// Reads the seq, id, workspace, audience, key and sources of a record.
@@ -247,6 +301,6 @@ impl EarlierUse {
 
 impl From<Stored> for Listed {
     fn from(stored: Stored) -> Self {
-        Self { record: stored.record, forgotten_at: stored.forgotten_at }
+        Self { record: stored.record, forgotten_at: stored.forgotten_at, superseded_by: stored.superseded_by }
     }
 }

@@ -2,7 +2,8 @@
 //! leaves hands it over. Both engines read and decide by this; what they write is their own.
 
 use mnemon_core::{
-    Audience, DepartmentId, FactKey, MemberId, NewRecord, ProjectId, Record, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+    Audience, DepartmentId, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName,
+    WorkspaceNo,
 };
 
 use crate::rows::{Cells, Row};
@@ -14,6 +15,7 @@ pub(crate) struct Stored {
     pub(crate) department: Option<DepartmentId>,
     pub(crate) checksum: i64,
     pub(crate) forgotten_at: Option<Timestamp>,
+    pub(crate) superseded_by: Option<RecordId>,
     /// Whether the life of its workspace goes on.
     pub(crate) is_within_reach: bool,
 }
@@ -39,7 +41,7 @@ impl Stored {
 
     /// Reads a row that begins with seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
     /// valid_until, created_at, updated_at, forgotten_at, fact_key, source, source_id, source_hash, source_revision,
-    /// content and checksum. The names are asked for after the row has proved whole.
+    /// content, checksum and superseded_by. The names are asked for after the row has proved whole.
     pub(crate) fn read<R: Row>(
         row: &R,
         project: ProjectId,
@@ -73,10 +75,12 @@ impl Stored {
             return Err(cells.broken("checksum"));
         }
         let forgotten_at = cells.time_opt(11, "forgotten_at")?;
+        let superseded_by = cells.id_opt(19, "superseded_by")?;
         let names = names(&record, department)?;
         (record.workspace, record.author_name, record.department_name) =
             (names.workspace, names.author, names.department);
-        Ok(Self { record, department, checksum, forgotten_at, is_within_reach: names.is_within_reach })
+        let is_within_reach = names.is_within_reach;
+        Ok(Self { record, department, checksum, forgotten_at, superseded_by, is_within_reach })
     }
 
     /// The record with the values that an equal save gave. `None` where that save says nothing new.

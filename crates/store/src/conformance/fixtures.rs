@@ -167,13 +167,13 @@ impl House {
 
     /// Saves, whatever comes of it.
     pub async fn insert(&self, record: NewRecord) -> Inserted {
-        let insert = Insert { record, records_max: None, idempotency: None };
+        let insert = Insert { record, records_max: None, idempotency: None, supersede: None };
         self.store.insert(insert).await.expect("storage works")
     }
 
     /// Saves under an idempotency key.
     pub async fn insert_with_key(&self, record: NewRecord, key: Idempotency) -> Inserted {
-        let insert = Insert { record, records_max: None, idempotency: Some(key) };
+        let insert = Insert { record, records_max: None, idempotency: Some(key), supersede: None };
         self.store.insert(insert).await.expect("storage works")
     }
 
@@ -185,7 +185,7 @@ impl House {
     /// Saves what must be new, and tells the workspace's number too.
     pub async fn save_numbered(&self, record: NewRecord) -> (Seq, WorkspaceNo) {
         match self.insert(record).await {
-            Inserted::New { seq, workspace_no } => (seq, workspace_no),
+            Inserted::New { seq, workspace_no, .. } => (seq, workspace_no),
             other => panic!("expected a new record and got {other:?}"),
         }
     }

@@ -88,14 +88,14 @@ pub async fn the_key_is_looked_at_first(make: MakeEngine) {
     let house = House::build(&engine.store).await;
     let save = async |text: &str, name: &str, arguments: u8, max: u64| {
         let idempotency = Some(key(house.ana, name, arguments, at(0)));
-        let insert = Insert { record: house.record(text), records_max: Some(max), idempotency };
+        let insert = Insert { record: house.record(text), records_max: Some(max), idempotency, supersede: None };
         house.store.insert(insert).await.expect("storage works")
     };
     assert!(matches!(save("one", "a", 1, 1).await, Inserted::New { .. }));
     assert_eq!(save("two", "b", 2, 1).await, Inserted::LimitReached);
     assert!(!replay(save("one", "a", 1, 1).await).was_duplicate, "at the limit, and itself a duplicate by now");
     assert_eq!(save("one", "a", 3, 1).await, Inserted::KeyReused);
-    assert!(matches!(save("one", "c", 4, 1).await, Inserted::Duplicate(_)));
+    assert!(matches!(save("one", "c", 4, 1).await, Inserted::Duplicate { .. }));
     assert!(replay(save("one", "c", 4, 1).await).was_duplicate);
     assert!(matches!(save("two", "b", 9, 2).await, Inserted::New { .. }), "the refused save left its key free");
 }

@@ -79,6 +79,7 @@ pub async fn an_unknown_project_is_empty_and_takes_nothing(make: MakeEngine) {
         record: NewRecord { project: nowhere, ..house.record("lost") },
         records_max: None,
         idempotency: None,
+        supersede: None,
     };
     assert!(store.insert(insert).await.is_err());
     assert!(store.observe_source(nowhere, "page", "h", at(1)).await.is_err());

@@ -69,9 +69,9 @@ pub async fn any_record_is_found_while_its_workspace_lives(make: MakeEngine) {
     assert_eq!(find().await, None);
     let seq = house.save(given.clone()).await;
     let alive = house.load(seq).await.expect("alive");
-    assert_eq!(find().await, Some(Listed { record: alive.clone(), forgotten_at: None }));
+    assert_eq!(find().await, Some(Listed { record: alive.clone(), forgotten_at: None, superseded_by: None }));
     house.forget(&[seq], 20).await;
-    assert_eq!(find().await, Some(Listed { record: alive, forgotten_at: Some(at(20)) }));
+    assert_eq!(find().await, Some(Listed { record: alive, forgotten_at: Some(at(20)), superseded_by: None }));
     house.delete_workspace("default", 30).await;
     assert_eq!(find().await, None);
 }

@@ -24,6 +24,7 @@ mod records;
 mod retention;
 mod sessions;
 mod sources;
+mod superseding;
 mod walls;
 
 pub use credentials::*;
@@ -44,6 +45,7 @@ pub use records::*;
 pub use retention::*;
 pub use sessions::*;
 pub use sources::*;
+pub use superseding::*;
 pub use walls::*;
 
 /// Declares one test per story, each with an engine of its own.
@@ -62,6 +64,13 @@ macro_rules! conformance {
             a_forgotten_record_is_no_duplicate
             a_full_project_takes_duplicates_and_nothing_else
             concurrent_saves_never_exceed_the_limit
+            a_record_takes_the_place_of_others
+            a_key_is_replaced_within_sight
+            what_is_not_there_is_not_replaced
+            a_duplicate_takes_the_place_of_others
+            replacing_works_at_the_limit
+            a_repeated_replace_changes_nothing
+            concurrent_replaces_leave_one_winner
             records_are_listed_by_source
             records_are_listed_by_given_fact_key
             forgetting_takes_what_is_alive

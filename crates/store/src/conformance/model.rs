@@ -3,17 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mnemon_core::{Audience, NewRecord, Seq, SourceState, WorkspaceNo};
+use mnemon_core::{
+    Audience, DepartmentTree, FactKey, MemberId, NewRecord, RecordId, Role, Seq, SourceState, Viewer, WorkspaceNo,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::log::{Followed, Known, follow_all};
 use super::{House, MakeEngine, at, workspace};
-use crate::{Idempotency, Insert, Inserted, Store};
+use crate::{Idempotency, Insert, Inserted, Store, Supersede};
 
 const CASES: u32 = 300;
 const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
 const LIMIT: u64 = 12;
+const SUPERSEDED_AT: i64 = 25;
 
 /// One random act. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
@@ -26,6 +29,12 @@ enum Act {
         hash: Option<u8>,
         is_limited: bool,
         key: Option<(u8, u8)>,
+        /// Its own key, and whether it replaces what stands under it.
+        fact: Option<(u8, bool)>,
+        /// What it supersedes.
+        old: Option<usize>,
+        /// Whether somebody replaces who sees no drafts.
+        is_stranger: bool,
     },
     Forget {
         places: Vec<u64>,
@@ -48,9 +57,12 @@ enum Act {
 fn act() -> impl Strategy<Value = Act> {
     let few = || prop::option::of(0..3_u8);
     let save = (0..3_usize, 0..6_u8, any::<bool>(), few(), few(), any::<bool>(), prop::option::of((0..3_u8, 0..2_u8)));
+    let rare = |of| prop::option::weighted(0.2, of);
+    let supersede = (prop::option::of((0..2_u8, prop::bool::weighted(0.3))), rare(0..1_000_usize), any::<bool>());
     prop_oneof![
-        8 => save.prop_map(|(workspace, content, is_draft, source, hash, is_limited, key)| {
-            Act::Save { workspace, content, is_draft, source, hash, is_limited, key }
+        8 => (save, supersede).prop_map(|(save, (fact, old, is_stranger))| {
+            let (workspace, content, is_draft, source, hash, is_limited, key) = save;
+            Act::Save { workspace, content, is_draft, source, hash, is_limited, key, fact, old, is_stranger }
         }),
         3 => (prop::collection::vec(0..20_u64, 0..4), 20..30_i64).prop_map(|(places, second)| Act::Forget { places, second }),
         2 => (any::<usize>(), 20..30_i64, any::<bool>()).prop_map(|(nth, since, is_limited)| Act::Restore { nth, since, is_limited }),
@@ -110,13 +122,21 @@ impl Model {
     }
 
     /// What a save leads to: `None` where it is refused or repeated, otherwise the place and whether it is a duplicate.
-    fn save(&mut self, nth: usize, given: &NewRecord, limit: Option<u64>, key: Option<(u8, u8)>) -> Saved {
+    fn save(
+        &mut self,
+        nth: usize,
+        given: &NewRecord,
+        limit: Option<u64>,
+        key: Option<(u8, u8)>,
+        supersede: Option<&Supersede>,
+    ) -> Saved {
         if let Some((name, arguments)) = key
             && let Some((first, seq, was_duplicate)) = self.keys.get(&name)
         {
             return if *first == arguments { Saved::Replayed(*seq, *was_duplicate) } else { Saved::KeyReused };
         }
         let no = self.workspaces.get(&nth).map(|(no, _)| *no);
+        let Some(superseded) = self.superseded(no, given, supersede) else { return Saved::NotFound };
         let is_equal = |kept: &Kept| {
             Some(kept.no) == no
                 && kept.given.content == given.content
@@ -131,10 +151,11 @@ impl Model {
             if let (Some(kept), Some(hash)) = (self.records.get_mut(&seq), &given.source_hash) {
                 kept.hash = Some(hash.clone());
             }
+            let superseded = self.supersede(superseded.into_iter().filter(|old| *old != seq));
             self.keys.extend(key.map(|(name, arguments)| (name, (arguments, seq, true))));
-            return Saved::Duplicate(seq);
+            return Saved::Duplicate(seq, superseded);
         }
-        if limit.is_some_and(|max| self.living().count() as u64 >= max) {
+        if limit.is_some_and(|max| (self.living().count() - superseded.len()) as u64 >= max) {
             return Saved::LimitReached;
         }
         let seq = self.next();
@@ -143,15 +164,45 @@ impl Model {
         let kept = Kept { given: given.clone(), no: *no, hash: given.source_hash.clone(), forgotten: None };
         self.records.insert(seq, kept);
         self.note_hash(given, |_| seq);
+        let superseded = self.supersede(superseded.into_iter());
         self.keys.extend(key.map(|(name, arguments)| (name, (arguments, seq, false))));
-        Saved::New(seq)
+        Saved::New(seq, superseded)
+    }
+
+    /// What a save takes the place of. `None` where something that it names does not exist for who replaces.
+    fn superseded(
+        &self,
+        no: Option<WorkspaceNo>,
+        given: &NewRecord,
+        wanted: Option<&Supersede>,
+    ) -> Option<BTreeSet<Seq>> {
+        let Some(wanted) = wanted else { return Some(BTreeSet::new()) };
+        let seen: Vec<_> = self.living().filter(|(_, kept)| wanted.viewer.sees(&kept.given.audience)).collect();
+        let is_named = |kept: &Kept| Some(kept.no) == no && kept.given.fact_key == given.fact_key;
+        let same_key = seen.iter().filter(|(_, kept)| wanted.same_key && is_named(kept)).map(|(seq, _)| **seq);
+        let find = |id| seen.iter().find(|(_, kept)| kept.given.id == id).map(|(seq, _)| **seq);
+        let mut superseded = wanted.ids.iter().map(|id| find(*id)).collect::<Option<BTreeSet<Seq>>>()?;
+        superseded.extend(same_key);
+        Some(superseded)
+    }
+
+    fn supersede(&mut self, seqs: impl Iterator<Item = Seq>) -> Vec<RecordId> {
+        let mut ids = Vec::new();
+        for seq in seqs {
+            self.next();
+            let kept = self.records.get_mut(&seq).expect("it is there");
+            kept.forgotten = Some(SUPERSEDED_AT);
+            ids.push(kept.given.id);
+        }
+        ids
     }
 }
 
 #[derive(Debug, PartialEq)]
 enum Saved {
-    New(Seq),
-    Duplicate(Seq),
+    New(Seq, Vec<RecordId>),
+    Duplicate(Seq, Vec<RecordId>),
+    NotFound,
     Replayed(Seq, bool),
     KeyReused,
     LimitReached,
@@ -185,7 +236,7 @@ async fn play(store: &Arc<dyn Store>, acts: &[Act]) -> Result<(), TestCaseError>
 
 async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCaseError> {
     match act {
-        Act::Save { workspace: nth, content, is_draft, source, hash, is_limited, key } => {
+        Act::Save { workspace: nth, content, is_draft, source, hash, is_limited, key, fact, old, is_stranger } => {
             let given = NewRecord {
                 workspace: workspace(WORKSPACES[*nth]),
                 audience: if *is_draft { Audience::Author(house.ana) } else { Audience::Shared },
@@ -193,9 +244,20 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
                 source_hash: hash.map(|n| format!("hash {n}")),
                 ..house.record(&format!("fact {content}"))
             };
+            let own_key = fact.map(|(n, _)| FactKey { text: format!("key {n}"), is_given: true });
+            let given = NewRecord { fact_key: own_key.unwrap_or_else(|| given.fact_key.clone()), ..given };
+            let old = old.and_then(|nth| model.records.values().nth(nth % model.records.len().max(1)));
+            let member = if *is_stranger { MemberId::from_bytes([9; 16]) } else { house.ana };
+            let supersede = Supersede {
+                ids: old.map(|kept| kept.given.id).into_iter().collect(),
+                same_key: fact.is_some_and(|(_, replaces)| replaces),
+                viewer: Viewer::new(member, Role::Member, None, &DepartmentTree::default()),
+                audit: super::audit(house.account, SUPERSEDED_AT, "record.supersede"),
+            };
+            let supersede = (supersede.same_key || !supersede.ids.is_empty()).then_some(supersede);
             let limit = is_limited.then_some(LIMIT);
-            let expected = model.save(*nth, &given, limit, *key);
-            prop_assert_eq!(save(house, given, limit, *key).await, expected);
+            let expected = model.save(*nth, &given, limit, *key, supersede.as_ref());
+            prop_assert_eq!(save(house, given, limit, *key, supersede).await, expected);
         }
         Act::Forget { places, second } => {
             let seqs: Vec<Seq> = places.iter().map(|place| Seq(*place)).collect();
@@ -234,16 +296,23 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
     Ok(())
 }
 
-async fn save(house: &House, record: NewRecord, records_max: Option<u64>, key: Option<(u8, u8)>) -> Saved {
+async fn save(
+    house: &House,
+    record: NewRecord,
+    records_max: Option<u64>,
+    key: Option<(u8, u8)>,
+    supersede: Option<Supersede>,
+) -> Saved {
     let idempotency = key.map(|(name, arguments)| Idempotency {
         member: house.ana,
         key: format!("key {name}"),
         arguments_hash: [arguments; 32],
         valid_since: at(0),
     });
-    match house.store.insert(Insert { record, records_max, idempotency }).await.expect("storage works") {
-        Inserted::New { seq, .. } => Saved::New(seq),
-        Inserted::Duplicate(record) => Saved::Duplicate(record.seq),
+    match house.store.insert(Insert { record, records_max, idempotency, supersede }).await.expect("storage works") {
+        Inserted::New { seq, superseded, .. } => Saved::New(seq, superseded),
+        Inserted::Duplicate { record, superseded } => Saved::Duplicate(record.seq, superseded),
+        Inserted::NotFound(_) => Saved::NotFound,
         Inserted::Replayed(replay) => {
             Saved::Replayed(replay.record.map_or(Seq(0), |record| record.seq), replay.was_duplicate)
         }

@@ -26,7 +26,7 @@ pub async fn a_record_read_before_shows_every_change(make: MakeEngine) {
     assert_eq!(names(house.load(seq).await.expect("alive")), ("Benno".to_owned(), "Plant".to_owned()));
 
     let newer = NewRecord { id: house.record("").id, source_hash: Some("h2".to_owned()), ..again };
-    assert!(matches!(house.insert(newer).await, Inserted::Duplicate(_)));
+    assert!(matches!(house.insert(newer).await, Inserted::Duplicate { .. }));
     assert_eq!(house.load(seq).await.expect("alive").source_hash.as_deref(), Some("h2"));
     house.forget(&[seq], 31).await;
     assert_eq!(house.load(seq).await, None);

@@ -146,7 +146,7 @@ pub async fn a_duplicate_is_equal_in_five_things(make: MakeEngine) {
     let base = NewRecord { source: Some("wiki".to_owned()), ..house.sourced("a fact", "page", "h1") };
     let again = |house: &House| NewRecord { id: house.record("").id, ..base.clone() };
     let seq = house.save(base.clone()).await;
-    let Inserted::Duplicate(found) = house.insert(again(&house)).await else { panic!("a duplicate") };
+    let Inserted::Duplicate { record: found, .. } = house.insert(again(&house)).await else { panic!("a duplicate") };
     assert_eq!((found.seq, found.id), (seq, base.id));
     let variants = [
         NewRecord { content: "a fact.".to_owned(), ..again(&house) },
@@ -163,7 +163,7 @@ pub async fn a_duplicate_is_equal_in_five_things(make: MakeEngine) {
     }
     let fact_key = FactKey { text: "other key".to_owned(), is_given: true };
     let other_key = NewRecord { fact_key, author: house.add_member("Ben", Role::Member, None).await, ..again(&house) };
-    let Inserted::Duplicate(found) = house.insert(other_key).await else { panic!("a duplicate") };
+    let Inserted::Duplicate { record: found, .. } = house.insert(other_key).await else { panic!("a duplicate") };
     assert_eq!((found.seq, found.author, &found.fact_key), (seq, house.ana, &base.fact_key), "who came first stays");
 }
 
@@ -177,7 +177,7 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
     let bare = NewRecord { source_hash: None, created_at: at(11), ..base.clone() };
     assert_eq!(
         house.insert(bare).await,
-        Inserted::Duplicate(Box::new(before.clone())),
+        Inserted::Duplicate { record: Box::new(before.clone()), superseded: Vec::new() },
         "nothing given, nothing changed"
     );
     assert_eq!(house.last_seq().await, seq, "and no place of the log taken");
@@ -190,7 +190,7 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
         created_at: at(12),
         ..base.clone()
     };
-    let Inserted::Duplicate(now) = house.insert(full).await else { panic!("a duplicate") };
+    let Inserted::Duplicate { record: now, .. } = house.insert(full).await else { panic!("a duplicate") };
     assert_eq!((now.source_hash.as_deref(), now.source_revision.as_deref()), (Some("h2"), Some("r2")));
     assert_eq!((now.confidence, now.valid_until), (Some(0.5), Some(at(99))));
     assert_eq!((now.created_at, now.updated_at, now.seq), (at(10), at(12), seq));
@@ -198,7 +198,7 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
     assert_eq!(house.last_seq().await, Seq(seq.0 + 1), "the sighting of its source takes a place");
 
     let one = NewRecord { source_hash: None, confidence: Some(0.9), created_at: at(13), ..base };
-    let Inserted::Duplicate(now) = house.insert(one).await else { panic!("a duplicate") };
+    let Inserted::Duplicate { record: now, .. } = house.insert(one).await else { panic!("a duplicate") };
     assert_eq!((now.source_hash.as_deref(), now.confidence, now.updated_at), (Some("h2"), Some(0.9), at(13)));
     assert_eq!(now.valid_until, Some(at(99)));
 }
@@ -219,7 +219,7 @@ pub async fn a_full_project_takes_duplicates_and_nothing_else(make: MakeEngine) 
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let insert = async |text: &str, max: u64| {
-        let insert = Insert { record: house.record(text), records_max: Some(max), idempotency: None };
+        let insert = Insert { record: house.record(text), records_max: Some(max), idempotency: None, supersede: None };
         house.store.insert(insert).await.expect("storage works")
     };
     assert_eq!(insert("one", 0).await, Inserted::LimitReached);
@@ -230,7 +230,7 @@ pub async fn a_full_project_takes_duplicates_and_nothing_else(make: MakeEngine) 
     );
     assert!(matches!(insert("one", 1).await, Inserted::New { .. }));
     assert_eq!(insert("two", 1).await, Inserted::LimitReached);
-    assert!(matches!(insert("one", 1).await, Inserted::Duplicate(_)));
+    assert!(matches!(insert("one", 1).await, Inserted::Duplicate { .. }));
     assert_eq!(house.last_seq().await, Seq(1), "a refusal takes no place");
     house.forget(&[Seq(1)], 20).await;
     assert!(matches!(insert("two", 1).await, Inserted::New { .. }), "forgetting makes room");
@@ -251,7 +251,10 @@ pub async fn concurrent_saves_never_exceed_the_limit(make: MakeEngine) {
         let (house, store) = (house.clone(), Arc::clone(&engine.store));
         tasks.push(tokio::spawn(async move {
             let record = house.record(&format!("late fact {caller}"));
-            store.insert(Insert { record, records_max: Some(30), idempotency: None }).await.expect("storage works")
+            store
+                .insert(Insert { record, records_max: Some(30), idempotency: None, supersede: None })
+                .await
+                .expect("storage works")
         }));
     }
     let (mut new, mut refused) = (0, 0);

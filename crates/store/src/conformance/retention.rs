@@ -21,7 +21,7 @@ pub async fn a_purged_record_is_gone(make: MakeEngine) {
     let house = House::build(&engine.store).await;
     let given = house.sourced("a fact", "page", "h");
     let key = Idempotency { member: house.ana, key: "i".to_owned(), arguments_hash: [1; 32], valid_since: at(0) };
-    let Inserted::New { seq, workspace_no: no } = house.insert_with_key(given.clone(), key.clone()).await else {
+    let Inserted::New { seq, workspace_no: no, .. } = house.insert_with_key(given.clone(), key.clone()).await else {
         panic!("a new record")
     };
     let other = house.save_text("stays").await;
@@ -48,7 +48,12 @@ pub async fn a_purge_makes_room_once(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let fits = async |text: &str, records_max: u64| {
-        let insert = crate::Insert { record: house.record(text), records_max: Some(records_max), idempotency: None };
+        let insert = crate::Insert {
+            record: house.record(text),
+            records_max: Some(records_max),
+            idempotency: None,
+            supersede: None,
+        };
         matches!(house.store.insert(insert).await.expect("storage works"), Inserted::New { .. })
     };
     let (living, forgotten) = (house.record("living"), house.record("forgotten"));

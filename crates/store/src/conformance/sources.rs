@@ -56,7 +56,7 @@ pub async fn a_sighting_that_confirms_takes_no_place(make: MakeEngine) {
     assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&confirmed));
     house.save(house.sourced("two", "page", "h1")).await;
     assert_eq!(list(&house, &["page"]).await, [confirmed], "a save that confirms leaves the sighting where it was");
-    assert!(matches!(house.insert(house.sourced("two", "page", "h1")).await, Inserted::Duplicate(_)));
+    assert!(matches!(house.insert(house.sourced("two", "page", "h1")).await, Inserted::Duplicate { .. }));
     assert_eq!(house.last_seq().await, Seq(2));
     let hidden = house.save(NewRecord { audience: draft, ..house.sourced("three", "page", "h2") }).await;
     assert_eq!(observe("h1").await, Some(Seq(4)), "the author believed the draft's");
@@ -75,11 +75,11 @@ pub async fn a_duplicate_makes_its_hash_the_newest(make: MakeEngine) {
     let house = House::build(&engine.store).await;
     house.save(house.sourced("one", "page", "h1")).await;
     house.save(house.sourced("two", "page", "h2")).await;
-    assert!(matches!(house.insert(house.sourced("one", "page", "h1")).await, Inserted::Duplicate(_)));
+    assert!(matches!(house.insert(house.sourced("one", "page", "h1")).await, Inserted::Duplicate { .. }));
     assert_eq!(list(&house, &["page"]).await, [part("page", Audience::Shared, ("h1", Seq(3)), None)]);
     assert_eq!(house.last_seq().await, Seq(3));
     let bare = NewRecord { source_hash: None, ..house.sourced("one", "page", "") };
-    assert!(matches!(house.insert(bare).await, Inserted::Duplicate(_)));
+    assert!(matches!(house.insert(bare).await, Inserted::Duplicate { .. }));
     assert_eq!(house.last_seq().await, Seq(3), "without a hash nothing was seen");
 }
 

@@ -2,7 +2,8 @@
 //! saves would meet, one that writes and commits.
 //!
 //! No two saves of a batch could meet each other (`writer.rs` sees to it), so what each meets can be asked before any is
-//! written. The few that meet an earlier record or key go the long way (`insert.rs`), in the same transaction.
+//! written. The few that meet an earlier record or key, or supersede others, go the long way (`insert.rs`), in the
+//! same transaction.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -207,7 +208,7 @@ impl<'a> Group<'a> {
                 outcomes[nth] = Some(Err(StoreError::Failed(format!("there is no member {author}"))));
                 continue;
             }
-            if self.meets.contains(&at) {
+            if self.meets.contains(&at) || insert.supersede.is_some() {
                 self.meeting.push((nth, save));
                 continue;
             }
@@ -220,7 +221,7 @@ impl<'a> Group<'a> {
             let (seq, workspace_no) = self.rows.add(locked, workspace, insert, *content_hash);
             self.rows.add_key(insert, seq);
             self.workspaces.insert(name.to_owned(), workspace_no);
-            outcomes[nth] = Some(Ok(Inserted::New { seq, workspace_no }));
+            outcomes[nth] = Some(Ok(Inserted::New { seq, workspace_no, superseded: Vec::new() }));
         }
     }
 

@@ -1,19 +1,21 @@
-//! The save of one record that may meet an earlier one: idempotency key, duplicate, limit, record, in this order. The
-//! project is locked. What meets nothing goes the short way, together with others, in `batch.rs`.
+//! The save of one record that may meet an earlier one: idempotency key, what it supersedes, duplicate, limit, record, in
+//! this order. The project is locked. What meets nothing goes the short way, together with others, in `batch.rs`.
 
-use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, Seq, WorkspaceNo};
+use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
 
 use super::bodies;
+use super::briefs::{find_brief, list_by_fact_key};
 use super::error::Fault;
 use super::new_rows::NewRows;
+use super::oversight::insert_audit;
 use super::project::Locked;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use super::transaction::Tx;
-use crate::acts::records::EarlierUse;
+use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
-use crate::{Idempotency, Insert, Inserted, Replay};
+use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
 
 /// Saves one record. Its author is known to be there.
 pub(super) async fn insert(
@@ -29,21 +31,80 @@ pub(super) async fn insert(
         return Ok(earlier);
     }
     let workspace = find_living(tx, record).await?;
+    let superseded = match find_superseded(tx, insert, workspace).await? {
+        Ok(found) => found,
+        Err(id) => return Ok(Inserted::NotFound(id)),
+    };
     if let Some(no) = workspace
         && let Some(seq) = find_duplicate(tx, record, no, content_hash).await?
     {
         let existing = refresh_duplicate(tx, project, record, seq).await?;
+        let superseded = supersede(tx, project, insert, existing.id, &to_supersede(superseded, Some(seq))).await?;
         note_key(tx, insert, seq, true).await?;
-        return Ok(Inserted::Duplicate(Box::new(existing)));
+        return Ok(Inserted::Duplicate { record: Box::new(existing), superseded });
     }
-    if insert.records_max.is_some_and(|max| project.live_records >= max) {
+    let superseded = to_supersede(superseded, None);
+    let staying = project.live_records.saturating_sub(superseded.len() as u64);
+    if insert.records_max.is_some_and(|max| staying >= max) {
         return Ok(Inserted::LimitReached);
     }
     let mut rows = NewRows::of(project.id);
     let (seq, workspace_no) = rows.add(project, workspace, insert, content_hash);
     tx.flight(rows.asks()).await?;
+    let superseded = supersede(tx, project, insert, record.id, &superseded).await?;
     note_key(tx, insert, seq, false).await?;
-    Ok(Inserted::New { seq, workspace_no })
+    Ok(Inserted::New { seq, workspace_no, superseded })
+}
+
+/// What the save is to take the place of, or the id of a record that is not there.
+async fn find_superseded(
+    tx: &Tx,
+    insert: &Insert,
+    workspace: Option<WorkspaceNo>,
+) -> Result<Result<Vec<Brief>, RecordId>, Fault> {
+    let Some(wanted) = &insert.supersede else { return Ok(Ok(Vec::new())) };
+    let record = &insert.record;
+    let mut found = Vec::new();
+    if let (true, true, Some(no)) = (wanted.same_key, record.fact_key.is_given, workspace) {
+        found = list_by_fact_key(tx, record.project, no, &record.fact_key.text).await?;
+        wanted.retain_seen(&mut found);
+    }
+    for id in &wanted.ids {
+        match wanted.find_seen(*id, find_brief(tx, record.project, *id).await?) {
+            Ok(brief) => found.push(brief),
+            Err(id) => return Ok(Err(id)),
+        }
+    }
+    Ok(Ok(found))
+}
+
+/// Ends the records that another one takes the place of, and tells their ids.
+async fn supersede(
+    tx: &Tx,
+    project: &mut Locked,
+    insert: &Insert,
+    by: RecordId,
+    superseded: &[Brief],
+) -> Result<Vec<RecordId>, Fault> {
+    const UPDATE: &str =
+        "UPDATE record SET forgotten_at = $3, superseded_by = $4 WHERE project_id = $1 AND seq = ANY($2)";
+    let Some(wanted) = insert.supersede.as_ref().filter(|_| !superseded.is_empty()) else { return Ok(Vec::new()) };
+    let seqs: Vec<i64> = superseded.iter().map(|brief| integer(brief.seq.0)).collect();
+    let touched: Vec<_> = superseded.iter().map(|brief| (brief.workspace_no, Some(brief.seq))).collect();
+    let (at, count) = (wanted.audit.at, superseded.len() as u64);
+    tx.rows(UPDATE, &[&project.id.uuid(), &seqs, &micros(at), &by.uuid()]).await?;
+    project.insert_changes(tx, &touched, "forget", at).await?;
+    project.live_records = project.live_records.saturating_sub(count);
+    insert_audit(tx, &wanted.audit_of(by), count).await?;
+    Ok(superseded.iter().map(|brief| brief.id).collect())
+}
+
+/// What a record has taken the place of.
+async fn list_superseded(tx: &Tx, project: ProjectId, by: RecordId) -> Result<Vec<RecordId>, Fault> {
+    const SELECT: &str = "SELECT id FROM record WHERE project_id = $1 AND superseded_by = $2 ORDER BY seq";
+    let rows = tx.rows(SELECT, &[&project.uuid(), &by.uuid()]).await?;
+    let read = |row| Cells::new(row, "record", || project.to_string()).id(0, "id");
+    Ok(rows.iter().map(read).collect::<Result<_, StoreError>>()?)
 }
 
 /// What an earlier use of the key led to, if it still counts.
@@ -60,7 +121,11 @@ async fn find_earlier(tx: &Tx, record: &NewRecord, key: &Idempotency) -> Result<
         return Ok(Some(Inserted::KeyReused));
     }
     let record = bodies::find(tx, project, seq).await?.map(|stored| stored.record);
-    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, answer }))))
+    let superseded = match &record {
+        Some(record) => list_superseded(tx, project, record.id).await?,
+        None => Vec::new(),
+    };
+    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, superseded, answer }))))
 }
 
 async fn find_living(tx: &Tx, record: &NewRecord) -> Result<Option<WorkspaceNo>, Fault> {

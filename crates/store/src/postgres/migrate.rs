@@ -22,6 +22,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 4, name: "call_window", sql: include_str!("../../migrations/postgres/0004_call_window.sql") },
     Migration { no: 5, name: "sessions", sql: include_str!("../../migrations/postgres/0005_sessions.sql") },
     Migration { no: 6, name: "sightings", sql: include_str!("../../migrations/postgres/0006_sightings.sql") },
+    Migration { no: 7, name: "superseding", sql: include_str!("../../migrations/postgres/0007_superseding.sql") },
 ];
 
 /// The role as the migrations spell it.

@@ -22,6 +22,7 @@
 
 mod batch;
 mod bodies;
+mod briefs;
 mod connect;
 mod credentials;
 mod error;

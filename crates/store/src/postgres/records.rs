@@ -1,5 +1,5 @@
-//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`, lists
-//! by `listing.rs`.
+//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
+//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`.
 
 use std::collections::HashMap;
 
@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::bodies::{self, BY_ID, BY_SEQ, read_stored};
+use super::briefs::{BY_FACT_KEY, BY_SOURCE};
 use super::error::Fault;
 use super::oversight::insert_audit;
 use super::project;
@@ -72,16 +73,8 @@ impl Records for PostgresStore {
         source_id: &str,
         workspace: Option<&WorkspaceName>,
     ) -> Result<Vec<Brief>, StoreError> {
-        const SELECT: &str = "
-            SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-                r.source_hash, r.valid_until
-            FROM record r
-            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-            WHERE r.project_id = $1 AND r.source_id = $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-                AND ($3::text IS NULL OR w.name = $3)
-            ORDER BY r.seq";
         let name = workspace.map(WorkspaceName::as_str);
-        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &source_id, &name]).await?;
+        let rows = self.ask(Tenant::project(project), BY_SOURCE, &[&project.uuid(), &source_id, &name]).await?;
         rows.iter().map(|row| read_brief(row, project)).collect()
     }
 
@@ -90,21 +83,12 @@ impl Records for PostgresStore {
         project: ProjectId,
         keys: &[(WorkspaceNo, &str)],
     ) -> Result<Vec<Brief>, StoreError> {
-        const SELECT: &str = "
-            SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-                r.source_hash, r.valid_until
-            FROM (SELECT DISTINCT workspace_no, fact_key FROM unnest($2::bigint[], $3::text[]) AS t (workspace_no, fact_key))
-                AS g
-            JOIN record r ON r.project_id = $1 AND r.workspace_no = g.workspace_no AND r.fact_key = g.fact_key
-                AND r.is_key_given AND r.forgotten_at IS NULL
-            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
-            ORDER BY r.seq";
         if keys.is_empty() {
             return Ok(Vec::new());
         }
         let workspaces: Vec<i64> = keys.iter().map(|(no, _)| integer(no.0)).collect();
         let words: Vec<&str> = keys.iter().map(|(_, key)| *key).collect();
-        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &workspaces, &words]).await?;
+        let rows = self.ask(Tenant::project(project), BY_FACT_KEY, &[&project.uuid(), &workspaces, &words]).await?;
         rows.iter().map(|row| read_brief(row, project)).collect()
     }
 
@@ -189,7 +173,8 @@ impl PostgresStore {
         records_max: Option<u64>,
         audit: &AuditEntry,
     ) -> Result<Option<Record>, Fault> {
-        const UPDATE: &str = "UPDATE record SET forgotten_at = NULL WHERE project_id = $1 AND seq = $2";
+        const UPDATE: &str =
+            "UPDATE record SET forgotten_at = NULL, superseded_by = NULL WHERE project_id = $1 AND seq = $2";
         let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
         let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
         let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(None) };

@@ -1,17 +1,19 @@
-//! The save: idempotency key, duplicate, limit, record, in this order and in one transaction.
+//! The save: idempotency key, what it supersedes, duplicate, limit, record, in this order and in one transaction.
 
-use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, Seq, WorkspaceNo};
-use rusqlite::params;
+use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
+use rusqlite::{Connection, params};
 
 use super::batch::Tx;
 use super::bodies::Bodies;
+use super::briefs::{find_brief, list_by_fact_key};
 use super::known_records::Touched;
 use super::log::insert_change;
+use super::oversight::insert_audit;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
-use crate::acts::records::EarlierUse;
+use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
-use crate::{Idempotency, Insert, Inserted, Replay, StoreError, checksum};
+use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError, checksum};
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
 const OUTDATED_MAX: i64 = 4;
@@ -26,20 +28,86 @@ pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash
         return Ok(earlier);
     }
     let workspace = tx.find_workspace(record.project, &record.workspace)?;
+    let superseded = match find_superseded(tx.conn, insert, workspace)? {
+        Ok(found) => found,
+        Err(id) => return Ok(Inserted::NotFound(id)),
+    };
     if let Some(no) = workspace
         && let Some(seq) = find_duplicate(tx, record, no, content_hash)?
     {
         let existing = refresh_duplicate(tx, record, seq)?;
+        let superseded = supersede(tx, insert, existing.id, &to_supersede(superseded, Some(seq)))?;
         note_key(tx, insert, seq, true)?;
-        return Ok(Inserted::Duplicate(Box::new(existing)));
+        return Ok(Inserted::Duplicate { record: Box::new(existing), superseded });
     }
-    let live_records = tx.project(record.project)?.live_records;
-    if insert.records_max.is_some_and(|max| live_records >= max) {
+    let superseded = to_supersede(superseded, None);
+    let staying = tx.project(record.project)?.live_records.saturating_sub(superseded.len() as u64);
+    if insert.records_max.is_some_and(|max| staying >= max) {
         return Ok(Inserted::LimitReached);
     }
     let (seq, workspace_no) = insert_new(tx, record, workspace, content_hash)?;
+    let superseded = supersede(tx, insert, record.id, &superseded)?;
     note_key(tx, insert, seq, false)?;
-    Ok(Inserted::New { seq, workspace_no })
+    Ok(Inserted::New { seq, workspace_no, superseded })
+}
+
+/// What the save is to take the place of, or the id of a record that is not there.
+fn find_superseded(
+    conn: &Connection,
+    insert: &Insert,
+    workspace: Option<WorkspaceNo>,
+) -> Result<Result<Vec<Brief>, RecordId>, StoreError> {
+    let Some(wanted) = &insert.supersede else { return Ok(Ok(Vec::new())) };
+    let record = &insert.record;
+    let mut found = Vec::new();
+    if let (true, true, Some(no)) = (wanted.same_key, record.fact_key.is_given, workspace) {
+        list_by_fact_key(conn, record.project, no, &record.fact_key.text, &mut found)?;
+        wanted.retain_seen(&mut found);
+    }
+    for id in &wanted.ids {
+        match wanted.find_seen(*id, find_brief(conn, record.project, *id)?) {
+            Ok(brief) => found.push(brief),
+            Err(id) => return Ok(Err(id)),
+        }
+    }
+    Ok(Ok(found))
+}
+
+/// Ends the records that another one takes the place of, and tells their ids.
+fn supersede(
+    tx: &mut Tx<'_>,
+    insert: &Insert,
+    by: RecordId,
+    superseded: &[Brief],
+) -> Result<Vec<RecordId>, StoreError> {
+    const UPDATE: &str = "UPDATE record SET forgotten_at = ?3, superseded_by = ?4 WHERE project_id = ?1 AND seq = ?2";
+    let Some(wanted) = insert.supersede.as_ref().filter(|_| !superseded.is_empty()) else { return Ok(Vec::new()) };
+    let (project, at, count) = (insert.record.project, wanted.audit.at, superseded.len() as u64);
+    tx.touch_records(Touched::Project(project));
+    for Brief { seq, workspace_no, .. } in superseded {
+        tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(at), by.to_bytes()))?;
+        insert_change(tx, project, *workspace_no, "forget", Some(*seq), at)?;
+    }
+    let state = tx.project(project)?;
+    state.live_records = state.live_records.saturating_sub(count);
+    insert_audit(tx.conn, &wanted.audit_of(by), count)?;
+    Ok(superseded.iter().map(|brief| brief.id).collect())
+}
+
+/// What a record has taken the place of.
+fn list_superseded(conn: &Connection, project: ProjectId, by: RecordId) -> Result<Vec<RecordId>, StoreError> {
+    const SELECT: &str = "
+        SELECT id
+        FROM record INDEXED BY record_superseded
+        WHERE project_id = ?1 AND superseded_by = ?2
+        ORDER BY seq";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), by.to_bytes()))?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(Cells::new(row, "record", || project.to_string()).id(0, "id")?);
+    }
+    Ok(ids)
 }
 
 /// What an earlier use of the key led to, if it still counts.
@@ -57,7 +125,9 @@ fn find_earlier(tx: &Tx<'_>, record: &NewRecord, key: &Idempotency) -> Result<Op
         return Ok(Some(Inserted::KeyReused));
     }
     let record = Bodies::new(tx.conn, project).find(seq)?.map(|stored| stored.record);
-    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, answer }))))
+    let superseded = record.as_ref().map(|record| list_superseded(tx.conn, project, record.id)).transpose()?;
+    let superseded = superseded.unwrap_or_default();
+    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, superseded, answer }))))
 }
 
 /// The oldest living record that this one would only repeat.

@@ -10,6 +10,7 @@
 
 mod batch;
 mod bodies;
+mod briefs;
 mod company;
 mod credentials;
 mod error;

@@ -1,5 +1,5 @@
-//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`, lists
-//! by `listing.rs`.
+//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
+//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use rusqlite::Connection;
 use super::SqliteStore;
 use super::batch::Tx;
 use super::bodies::{Bodies, find_seq};
+use super::briefs::{list_by_fact_key, list_by_source};
 use super::insert::insert;
 use super::known_records::Touched;
 use super::listing::{find_any, list_records, list_workspaces};
 use super::log::insert_change;
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
-use crate::acts::records::read_brief;
 use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
 
 /// As many records are read where they are asked for; see [`super::readers::Readers::read`].
@@ -171,54 +171,6 @@ fn load(conn: &Connection, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Recor
     found.filter_map(Result::transpose).collect()
 }
 
-fn list_by_source(
-    conn: &Connection,
-    project: ProjectId,
-    source_id: &str,
-    workspace: Option<&WorkspaceName>,
-    rows_max: usize,
-) -> Result<Vec<Brief>, StoreError> {
-    const SELECT: &str = "
-        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-            r.source_hash, r.valid_until
-        FROM record r INDEXED BY record_source
-        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = ?1 AND r.source_id = ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-            AND (?3 IS NULL OR w.name = ?3)
-        ORDER BY r.seq
-        LIMIT ?4";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let name = workspace.map(WorkspaceName::as_str);
-    let mut rows = statement.query((project.to_bytes(), source_id, name, integer(rows_max as u64)))?;
-    let mut briefs = Vec::new();
-    while let Some(row) = rows.next()? {
-        briefs.push(read_brief(row, project)?);
-    }
-    Ok(briefs)
-}
-
-fn list_by_fact_key(
-    conn: &Connection,
-    project: ProjectId,
-    no: WorkspaceNo,
-    key: &str,
-    briefs: &mut Vec<Brief>,
-) -> Result<(), StoreError> {
-    const SELECT: &str = "
-        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-            r.source_hash, r.valid_until
-        FROM record r INDEXED BY record_fact_key
-        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = ?1 AND r.workspace_no = ?2 AND r.fact_key = ?3 AND r.is_key_given = 1
-            AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), integer(no.0), key))?;
-    while let Some(row) = rows.next()? {
-        briefs.push(read_brief(row, project)?);
-    }
-    Ok(())
-}
-
 fn forget(tx: &mut Tx<'_>, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, StoreError> {
     const UPDATE: &str = "UPDATE record SET forgotten_at = ?3 WHERE project_id = ?1 AND seq = ?2";
     let mut forgotten = Vec::new();
@@ -265,7 +217,8 @@ fn restore(
     records_max: Option<u64>,
     audit: &AuditEntry,
 ) -> Result<Option<Record>, StoreError> {
-    const UPDATE: &str = "UPDATE record SET forgotten_at = NULL WHERE project_id = ?1 AND seq = ?2";
+    const UPDATE: &str =
+        "UPDATE record SET forgotten_at = NULL, superseded_by = NULL WHERE project_id = ?1 AND seq = ?2";
     let Some((seq, no)) = find_forgotten_place(tx.conn, project, id, forgotten_since)? else { return Ok(None) };
     tx.touch_records(Touched::Project(project));
     let live_records = tx.project(project)?.live_records;

@@ -64,6 +64,8 @@ impl World {
         let has_hash = source.is_some() && self.chance.percent(70);
         let key = self.chance.percent(40).then(|| format!("key-{}", self.chance.below(KEYS)));
         let soon = Duration::from_secs(1 + self.chance.below(2_000) as u64);
+        let replace = key.is_some() && self.chance.percent(25);
+        let supersedes = if self.chance.percent(12) { self.some_ids() } else { Vec::new() };
         Remember {
             content: self.text(),
             workspace: workspace(self.chance.below(WORKSPACES)),
@@ -75,8 +77,35 @@ impl World {
             source_revision: None,
             confidence: None,
             valid_until: self.chance.percent(15).then(|| self.now() + soon),
+            supersedes,
+            replace,
             idempotency_key: None,
         }
+    }
+
+    /// One or two records of anybody, hidden, forgotten and other projects' included.
+    fn some_ids(&mut self) -> Vec<String> {
+        let count = (1 + self.chance.below(2)).min(self.model.facts.len());
+        (0..count).map(|_| self.model.facts[self.chance.below(self.model.facts.len())].id.to_string()).collect()
+    }
+
+    /// The records that a save is to take the place of, or the id of one that does not exist for the caller.
+    fn superseded(
+        &self,
+        person: usize,
+        project: usize,
+        place: usize,
+        call: &Remember,
+    ) -> Result<BTreeSet<RecordId>, String> {
+        let key = call.fact_key.as_ref().map(|key| &key.text);
+        let visible = || self.model.visible(person, project);
+        let same_key = visible().filter(|f| call.replace && f.workspace == place && f.key.as_ref() == key);
+        let mut superseded: BTreeSet<RecordId> = same_key.map(|fact| fact.id).collect();
+        for id in &call.supersedes {
+            let found = visible().find(|fact| fact.id.to_string() == *id).ok_or_else(|| id.clone())?;
+            superseded.insert(found.id);
+        }
+        Ok(superseded)
     }
 
     async fn play_remember(&mut self) -> anyhow::Result<Vec<Finding>> {
@@ -93,8 +122,14 @@ impl World {
             let is_refused = matches!(answer, Err(CallError::Argument(_)));
             return Ok(if is_refused { vec![] } else { vec![mismatch("a department save without one".to_owned())] });
         };
-        let answer = answer?;
         let place = (0..WORKSPACES).find(|at| workspace(*at) == call.workspace).unwrap_or_default();
+        let mut superseded = match (self.superseded(person, project, place, &call), &answer) {
+            (Ok(superseded), Ok(_)) => superseded,
+            (Err(id), Err(CallError::NotFound(said))) if *said == id => return Ok(Vec::new()),
+            (Err(id), Ok(_)) => return Ok(vec![leak(format!("{id} was replaced by whom it is hidden"))]),
+            (_, Err(error)) => return Ok(vec![mismatch(format!("remember said {error}"))]),
+        };
+        let answer = answer?;
         let equal = self.model.visible(person, project).find(|fact| {
             fact.workspace == place
                 && fact.content == call.content
@@ -108,6 +143,13 @@ impl World {
             return Ok(findings);
         }
         self.note_save(person, project, place, seen, &call, answer.record.id, answer.is_duplicate);
+        superseded.remove(&answer.record.id);
+        if set(&answer.superseded) != superseded {
+            findings.push(leak(format!("remember replaced {:?}, expected {superseded:?}", answer.superseded)));
+        }
+        for fact in self.model.facts.iter_mut().filter(|fact| superseded.contains(&fact.id)) {
+            fact.is_forgotten = true;
+        }
         let fact = self.fact(answer.record.id);
         let (status, rivals) = (self.model.status(person, &fact, ctx.now), self.model.rivals(person, &fact, ctx.now));
         if answer.judged.status.as_str() != status {

@@ -151,8 +151,10 @@ mod tests {
         let texts = |value| arguments(value).texts("x").map_err(|error| error.to_string());
         assert_eq!(texts(json!(["a", "b"])), Ok(Some(vec!["a".to_owned(), "b".to_owned()])));
         assert_eq!(texts(json!("[\"a\"]")), Ok(Some(vec!["a".to_owned()])));
-        assert_eq!(texts(json!("a")), Err("x must be a list of strings".to_owned()));
-        assert_eq!(texts(json!([1])), Err("x must be a list of strings".to_owned()));
+        assert_eq!(texts(json!([])), Ok(Some(Vec::new())));
+        for wrong in [json!("a"), json!([1]), json!({}), json!("[1]")] {
+            assert_eq!(texts(wrong), Err("x must be a list of strings".to_owned()));
+        }
         let text = |value| arguments(value).text("x").map_err(|error| error.to_string());
         assert_eq!(text(json!(5)), Err("x must be a string".to_owned()));
     }

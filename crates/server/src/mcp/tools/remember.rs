@@ -2,8 +2,8 @@
 
 use http::HeaderMap;
 use jiff::Timestamp;
-use mnemon_core::{FactKey, Scope, check_content};
-use mnemon_engine::{Admission, CallError, Remember};
+use mnemon_core::{FactKey, Record, Scope, check_content};
+use mnemon_engine::{Admission, CallError, Remember, Remembered};
 use mnemon_protocol::memory::RememberJson;
 use serde_json::value::RawValue;
 
@@ -28,8 +28,24 @@ pub(super) async fn run(
         duplicate: saved.is_duplicate,
         redacted: saved.redacted,
         conflicts_with: saved.judged.rivals.iter().map(ToString::to_string).collect(),
+        hint: hint(&saved),
+        superseded: saved.superseded.iter().map(ToString::to_string).collect(),
     };
     Ok(memory_result(call, &ignored, body))
+}
+
+/// What a model can do about a disputed key.
+fn hint(saved: &Remembered) -> Option<String> {
+    let Record { id, fact_key, .. } = &saved.record;
+    let is_disputed = !saved.judged.rivals.is_empty();
+    is_disputed.then(|| {
+        format!(
+            "Other records under fact_key '{}' say something else. If this one is right, call remember again with the same \
+             arguments and replace: true; the others are then forgotten and can be restored. If another one is right, call \
+             forget with memory_id '{id}'.",
+            fact_key.text
+        )
+    })
 }
 
 fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, CallError> {
@@ -47,6 +63,8 @@ fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, Cal
         source_revision: arguments.source_text("source_revision")?,
         confidence: confidence(arguments)?,
         valid_until: valid_until(arguments)?,
+        supersedes: arguments.texts("supersedes")?.unwrap_or_default(),
+        replace: arguments.boolean("replace")?.unwrap_or(false),
         idempotency_key: idempotency_key(headers),
     })
 }

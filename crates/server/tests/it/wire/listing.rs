@@ -78,8 +78,12 @@ async fn schemas_are_objects_that_every_client_can_read() {
 async fn the_listed_arguments_are_those_of_the_contract() {
     let (_server, caller) = server_and_caller().await;
     let sources = ["source", "source_id", "source_hash", "source_revision"];
-    let remember =
-        [&["content", "workspace", "scope", "fact_key"], &sources[..], &["confidence", "valid_until"]].concat();
+    let remember = [
+        &["content", "workspace", "scope", "fact_key"],
+        &sources[..],
+        &["confidence", "valid_until", "supersedes", "replace"],
+    ]
+    .concat();
     let filters = ["scope", "exclude_stale", "fact_key", "source_id", "memory_ids", "since", "until"];
     let search = [&["query", "limit", "workspace"], &filters[..]].concat();
     let expected = [
