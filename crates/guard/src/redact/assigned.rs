@@ -1,50 +1,94 @@
-//! Secrets that are given to a name: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`.
+//! Secrets that are given to a name: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`, `Passwort: …`.
 //!
 //! Code is full of such names with harmless values (types, calls, variables, placeholders), so the value decides.
+//! How a value is cut out of the text after a name is in `value.rs`.
 
-use super::bytes::byte_at;
-use super::plausible::{character_sorts, is_placeholder, is_random, is_uuid};
-use super::{Finding, MARK};
+use super::Finding;
+use super::bytes::{Alphabet, from_base64};
+use super::plausible::{character_sorts, is_harmless, is_random, is_readable, is_uuid};
+use super::value::{Value, cookies_after, value_after};
+use super::view::View;
 
 /// What a name promises, and so how its value is judged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Promise {
     /// Chosen by a person: short, and rarely random.
     Chosen,
+    /// The same behind a name that also means other things: it has to be a whole word, and its value no mere number.
+    Nickname,
     /// Made by a machine: long and random.
     Generated,
+    /// The base64 of `user:password`.
+    Login,
+    /// `name=value` pairs, of which one may be a session.
+    Cookies,
 }
 
-/// Last words of names, longest first where one ends another; the kind that is reported; what to expect.
+use Promise::{Chosen, Cookies, Generated, Login, Nickname};
+
+/// Last words of names; the kind that is reported; what to expect.
 const NAMES: &[(&str, &str, Promise)] = &[
-    ("password", "password", Promise::Chosen),
-    ("passwd", "password", Promise::Chosen),
-    ("passphrase", "password", Promise::Chosen),
-    ("pwd", "password", Promise::Chosen),
-    ("aws_secret_access_key", "aws-secret-key", Promise::Generated),
-    ("secretaccesskey", "aws-secret-key", Promise::Generated),
-    ("aws_session_token", "aws-session-token", Promise::Generated),
-    ("client_secret", "client-secret", Promise::Generated),
-    ("clientsecret", "client-secret", Promise::Generated),
-    ("client-secret", "client-secret", Promise::Generated),
-    ("api_key", "api-key", Promise::Generated),
-    ("apikey", "api-key", Promise::Generated),
-    ("api-key", "api-key", Promise::Generated),
-    ("access_key", "access-key", Promise::Generated),
-    ("accesskey", "access-key", Promise::Generated),
-    ("secret_key", "secret-key", Promise::Generated),
-    ("secretkey", "secret-key", Promise::Generated),
-    ("secret-key", "secret-key", Promise::Generated),
-    ("private_key", "secret-key", Promise::Generated),
-    ("encryption_key", "secret-key", Promise::Generated),
-    ("encryptionkey", "secret-key", Promise::Generated),
-    ("signing_key", "secret-key", Promise::Generated),
-    ("master_key", "secret-key", Promise::Generated),
-    ("auth_token", "token", Promise::Generated),
-    ("authtoken", "token", Promise::Generated),
-    ("token", "token", Promise::Generated),
-    ("secret", "secret", Promise::Generated),
-    ("credential", "secret", Promise::Generated),
+    ("password", "password", Chosen),
+    ("passwd", "password", Chosen),
+    ("passphrase", "password", Chosen),
+    ("pwd", "password", Chosen),
+    ("pass", "password", Nickname),
+    ("pw", "password", Nickname),
+    // The same word as people write it elsewhere.
+    ("passwort", "password", Chosen),
+    ("kennwort", "password", Chosen),
+    ("mot de passe", "password", Chosen),
+    ("mot_de_passe", "password", Chosen),
+    ("contraseña", "password", Chosen),
+    ("CONTRASEÑA", "password", Chosen),
+    ("contrasena", "password", Chosen),
+    ("senha", "password", Chosen),
+    ("wachtwoord", "password", Chosen),
+    ("hasło", "password", Chosen),
+    ("heslo", "password", Chosen),
+    ("lösenord", "password", Chosen),
+    ("пароль", "password", Chosen),
+    ("Пароль", "password", Chosen),
+    ("ПАРОЛЬ", "password", Chosen),
+    ("密码", "password", Chosen),
+    ("パスワード", "password", Chosen),
+    ("비밀번호", "password", Chosen),
+    ("aws_secret_access_key", "aws-secret-key", Generated),
+    ("secretaccesskey", "aws-secret-key", Generated),
+    ("aws_session_token", "aws-session-token", Generated),
+    ("client_secret", "client-secret", Generated),
+    ("clientsecret", "client-secret", Generated),
+    ("client-secret", "client-secret", Generated),
+    ("api_key", "api-key", Generated),
+    ("apikey", "api-key", Generated),
+    ("api-key", "api-key", Generated),
+    ("access_key", "access-key", Generated),
+    ("accesskey", "access-key", Generated),
+    ("access-key", "access-key", Generated),
+    ("secret_key", "secret-key", Generated),
+    ("secretkey", "secret-key", Generated),
+    ("secret-key", "secret-key", Generated),
+    ("private_key", "secret-key", Generated),
+    ("privatekey", "secret-key", Generated),
+    ("private-key", "secret-key", Generated),
+    ("presharedkey", "secret-key", Generated),
+    ("encryption_key", "secret-key", Generated),
+    ("encryptionkey", "secret-key", Generated),
+    ("signing_key", "secret-key", Generated),
+    ("signingkey", "secret-key", Generated),
+    ("master_key", "secret-key", Generated),
+    ("masterkey", "secret-key", Generated),
+    ("auth_key", "secret-key", Generated),
+    ("authkey", "secret-key", Generated),
+    ("account_key", "secret-key", Generated),
+    ("auth_token", "token", Generated),
+    ("authtoken", "token", Generated),
+    ("token", "token", Generated),
+    ("_pat", "token", Generated),
+    ("secret", "secret", Generated),
+    ("credential", "secret", Generated),
+    ("auth", "docker-auth", Login),
+    ("cookie", "cookie", Cookies),
 ];
 
 /// The last words of names, for the automaton.
@@ -53,74 +97,52 @@ pub(super) fn anchors() -> impl Iterator<Item = &'static str> {
 }
 
 /// The value given to the name of row `index`, which was found at `at`.
-pub(super) fn match_at(index: usize, text: &str, at: usize) -> Option<Finding> {
+pub(super) fn match_at(index: usize, text: &View<'_>, at: usize) -> Option<Finding> {
     let (name, kind, promise) = NAMES[index];
-    let value = value_after(text, at + name.len())?;
-    if !value.is_quoted && (is_constant(value.text) || is_type(&value) || names_itself(value.text, name)) {
+    if promise == Cookies {
+        let value = cookies_after(text, at + name.len())?;
+        return has_session(&text[value.clone()]).then(|| Finding::new(kind, value));
+    }
+    if promise == Nickname && is_word_end(text, at) {
+        return None;
+    }
+    let value = value_after(text, at, at + name.len())?;
+    let is_code = is_constant(value.text) || is_type(&value) || names_itself(value.text, name);
+    if !value.is_quoted && promise != Login && is_code {
         return None;
     }
     let is_secret = match promise {
-        Promise::Chosen => is_chosen(&value),
-        Promise::Generated => is_generated(value.text),
+        Chosen => is_chosen(&value),
+        Nickname => is_chosen(&value) && is_mixed(value.text, is_part(text, at)),
+        Generated => is_generated(value.text) || (is_uuid(value.text) && !is_handle(text, at)),
+        Login => is_login(value.text),
+        Cookies => false,
     };
     is_secret.then(|| Finding::new(kind, value.start..value.start + value.text.len()))
 }
 
-struct Value<'t> {
-    text: &'t str,
-    start: usize,
-    is_quoted: bool,
-    /// What stands right after it.
-    next: Option<u8>,
-    /// Does ` =` follow? Then it is the type in `name: Type = value`.
-    is_annotated: bool,
+/// Is this the end of a longer word, as in `bypass`? `dbPass` has two words.
+fn is_word_end(text: &View<'_>, at: usize) -> bool {
+    let starts_a_hump = text.as_bytes()[at].is_ascii_uppercase()
+        && at.checked_sub(1).is_some_and(|before| text.as_bytes()[before].is_ascii_lowercase());
+    text.is_inside_word(at) && !starts_a_hump
 }
 
-/// How far a value is followed.
-const VALUE_BYTES_MAX: usize = 512;
-
-/// The value after a name that ends at `at`: an optional quote, `=` or `:`, an optional quote, the value.
-fn value_after(text: &str, at: usize) -> Option<Value<'_>> {
-    let bytes = text.as_bytes();
-    let mut at = at;
-    at += usize::from(matches!(byte_at(text, at), Some(b'"' | b'\'' | b'`')));
-    // Inside a JSON string the quotes of inner JSON are escaped.
-    at += 2 * usize::from(text.get(at..).is_some_and(|rest| rest.starts_with("\\\"")));
-    at = skip_spaces(bytes, at);
-    at += match byte_at(text, at)? {
-        b'=' if byte_at(text, at + 1) == Some(b'>') => 2,
-        b'=' if byte_at(text, at + 1) == Some(b'=') => return None,
-        b':' if byte_at(text, at + 1) == Some(b':') => return None,
-        b':' if byte_at(text, at + 1) == Some(b'=') => 2,
-        b'=' | b':' => 1,
-        _ => return None,
-    };
-    at = skip_spaces(bytes, at);
-    at += usize::from(byte_at(text, at) == Some(b'\\') && byte_at(text, at + 1) == Some(b'"'));
-    let quote = byte_at(text, at).filter(|b| matches!(b, b'"' | b'\'' | b'`'));
-    let start = at + usize::from(quote.is_some());
-    let is_end = |b: u8| match quote {
-        Some(quote) => b == quote || b == b'\n' || b == b'\\',
-        None => b <= b' ' || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b']' | b'}' | b'>' | b'\\'),
-    };
-    let length = bytes.get(start..)?.iter().take(VALUE_BYTES_MAX).take_while(|b| !is_end(**b)).count();
-    let whole = text.get(start..start + length)?;
-    let value = if quote.is_some() { whole } else { first_parameter(whole) };
-    let end = start + value.len();
-    let is_annotated = bytes[end..].starts_with(b" = ");
-    Some(Value { text: value, start, is_quoted: quote.is_some(), next: byte_at(text, end), is_annotated })
+/// `DB_PASS`, `dbPass`, `db.pass`: with a first part the name says more than `pass` alone.
+fn is_part(text: &View<'_>, at: usize) -> bool {
+    at.checked_sub(1).is_some_and(|before| matches!(text.as_bytes()[before], b'_' | b'-' | b'.' | b'a'..=b'z'))
 }
 
-/// In a query string the value ends where the next parameter begins; elsewhere a password may hold an `&`.
-fn first_parameter(value: &str) -> &str {
-    match value.split_once('&') {
-        Some((first, rest)) if rest.contains('=') => first,
-        _ => value,
-    }
+/// A number behind such a name is a count, and a word with a number behind the bare one is prose.
+fn is_mixed(value: &str, is_part: bool) -> bool {
+    value.bytes().any(|b| b.is_ascii_alphabetic()) && (is_part || character_sorts(value) >= 3)
 }
 
-fn skip_spaces(bytes: &[u8], at: usize) -> usize {
-    at + bytes.get(at..).unwrap_or_default().iter().take(8).take_while(|b| matches!(**b, b' ' | b'\t')).count()
+/// `next_page_token`, `sync token`: a place in a list, which is often a UUID and opens nothing.
+fn is_handle(text: &View<'_>, at: usize) -> bool {
+    const HANDLES: &[&str] = &["page", "next", "sync", "continuation", "cancel", "request", "idempotency", "cursor"];
+    let before: String = text.as_bytes()[at.saturating_sub(16)..at].iter().map(|b| char::from(b.to_ascii_lowercase())).collect();
+    HANDLES.iter().any(|word| before.trim_end_matches(['_', '-', ' ']).ends_with(word))
 }
 
 /// `MAX_LENGTH_2`: the name of a constant.
@@ -159,7 +181,7 @@ fn is_chosen(value: &Value<'_>) -> bool {
 
 fn is_generated(text: &str) -> bool {
     let is_key = |b: u8| b.is_ascii_alphanumeric() || b"+/=-_.~!@#%^*".contains(&b);
-    (16..=VALUE_BYTES_MAX).contains(&text.len())
+    text.len() >= 16
         && text.bytes().all(is_key)
         && !is_harmless(text)
         && !is_uuid(text)
@@ -167,37 +189,24 @@ fn is_generated(text: &str) -> bool {
         && is_random(text)
 }
 
-/// Calls, variables, paths, markup, placeholders, and what was redacted already.
-fn is_harmless(text: &str) -> bool {
-    text.starts_with(MARK)
-        || text.starts_with(['$', '<', '{', '[', '(', '/', '~', '&', '*', '%', '#', '@'])
-        || text.starts_with("./")
-        || text.contains("://")
-        || text.contains("::")
-        || text.contains("${")
-        || text.contains("{{")
-        || text.contains('(')
-        || is_placeholder(text)
-}
-
-/// Words joined by signs (`next-release-2024`, `config.auth.v2`) are names, however long.
-fn is_readable(text: &str) -> bool {
-    let mut words = 0;
-    for part in text.split(['-', '_', '.', '/']).filter(|part| !part.is_empty()) {
-        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_word = letters.len() <= 20 && letters.bytes().all(|b| b.is_ascii_alphabetic()) && is_one_case(letters);
-        if !is_word || part.len() - letters.len() > 4 {
-            return false;
-        }
-        words += 1;
+/// Does it decode to a name, a colon and a password, all of them readable?
+fn is_login(text: &str) -> bool {
+    if !(8..=400).contains(&text.len()) || !text.bytes().all(|b| Alphabet::Base64.has(b)) {
+        return false;
     }
-    words >= 2
+    let Some(bytes) = from_base64(text) else { return false };
+    let Ok(login) = String::from_utf8(bytes) else { return false };
+    let is_readable = login.chars().all(|c| !c.is_control());
+    is_readable && login.split_once(':').is_some_and(|(user, password)| !user.is_empty() && password.len() >= 3)
 }
 
-/// All small or all large, but for the first letter.
-fn is_one_case(word: &str) -> bool {
-    let mut rest = word.bytes().skip(1);
-    rest.clone().all(|b| b.is_ascii_lowercase()) || rest.all(|b| b.is_ascii_uppercase())
+/// Does any of the pairs carry something long and random?
+fn has_session(pairs: &str) -> bool {
+    pairs.split(';').filter_map(|pair| pair.split_once('=')).any(|(name, value)| {
+        let value = value.trim_matches('"');
+        let is_value = value.len() >= 16 && value.bytes().all(|b| b.is_ascii_graphic());
+        !name.is_empty() && is_value && !is_harmless(value) && !is_readable(value) && is_random(value)
+    })
 }
 
 #[cfg(test)]
@@ -205,9 +214,10 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Option<&str>) {
+        let view = View::plain(text);
         let found = anchors().enumerate().find_map(|(index, anchor)| {
-            let at = text.to_ascii_lowercase().find(anchor)?;
-            match_at(index, text, at).map(|finding| text[finding.span].to_owned())
+            let at = text.to_ascii_lowercase().find(&anchor.to_ascii_lowercase())?;
+            match_at(index, &view, at).map(|finding| text[finding.span].to_owned())
         });
         assert_eq!(found.as_deref(), expected, "{text}");
     }
@@ -215,17 +225,71 @@ mod tests {
     #[test]
     fn values_are_found_in_the_usual_notations() {
         let chosen = ["Tiger", "#42!"].concat();
-        for text in
-            ["password={}", "password: {}", "\"password\" : \"{}\"", "dbPassword='{}'", "PASSWORD := `{}`", "pwd => {}"]
-        {
+        for text in [
+            "password={}",
+            "password: {}",
+            "\"password\" : \"{}\"",
+            "dbPassword='{}'",
+            "PASSWORD := `{}`",
+            "pwd => {}",
+            "DB_PASS={}",
+            "dbPass: {}",
+            "pass: {}",
+            "REDIS_PW={}",
+            "config[\"password\"] = \"{}\"",
+            "--password {}",
+            "--db-password '{}'",
+            "\\\\\\\"password\\\\\\\":\\\\\\\"{}\\\\\\\"",
+            "Passwort: {}",
+            "contraseña: {}",
+            "mot de passe : {}",
+            "Mot de passe\u{a0}: {}",
+            "пароль: {}",
+            "密码：{}",
+        ] {
             check(&text.replace("{}", &chosen), Some(&chosen));
         }
         let generated = ["q8Zk2LmX0a", "Vb7Rt5Wy3N"].concat();
-        for text in
-            ["api_key = \"{}\"", "X_TOKEN={}", "clientSecret: '{}'", "?apikey={}&x=1", "{\\\"token\\\":\\\"{}\\\"}"]
-        {
+        for text in [
+            "api_key = \"{}\"",
+            "X_TOKEN={}",
+            "clientSecret: '{}'",
+            "?apikey={}&x=1",
+            "{\\\"token\\\":\\\"{}\\\"}",
+            "PrivateKey = {}",
+            "tool --api-key {} run",
+            "AZURE_DEVOPS_EXT_PAT={}",
+        ] {
             check(&text.replace("{}", &generated), Some(&generated));
         }
+    }
+
+    #[test]
+    fn an_escaped_quote_does_not_end_a_value() {
+        let word = ["Tig\\\"", "er#42"].concat();
+        check(&format!("{{\"password\": \"{word}\"}}"), Some(&word));
+    }
+
+    #[test]
+    fn a_uuid_under_the_name_of_a_secret_is_one() {
+        let uuid = ["0190b5a2-7c3e-4d4f", "-8a1b-2c3d4e5f6a7b"].concat();
+        for name in ["client_secret", "HEROKU_API_KEY", "token"] {
+            check(&format!("{name}={uuid}"), Some(&uuid));
+        }
+        for name in ["id", "next_page_token", "sync-token", "request_token"] {
+            check(&format!("{name}={uuid}"), None);
+        }
+    }
+
+    #[test]
+    fn cookies_go_when_one_of_them_is_a_session() {
+        let session = ["q8Zk2LmX0a", "Vb7Rt5Wy3N"].concat();
+        let pairs = format!("theme=dark; sid={session}; lang=de");
+        check(&format!("Cookie: {pairs}\nAccept: */*"), Some(&pairs));
+        check(&format!("\"cookie\": \"{pairs}\","), Some(&pairs));
+        check(&format!("Set-Cookie: sid={session}; Path=/; HttpOnly"), Some(&format!("sid={session}; Path=/; HttpOnly")));
+        check("Cookie: theme=dark; lang=de", None);
+        check("cookie = parse(line)?; sid=next", None);
     }
 
     #[test]
@@ -243,8 +307,14 @@ mod tests {
             "RESET_PASSWORD: WIN32_ERROR = 1323u32;",
             "signing_key: x25519_new_signing_key,",
             "secret: my-app-database-credentials-2024",
-            "token: 0190b5a2-7c3e-7d4f-8a1b-2c3d4e5f6a7b",
+            "id: 0190b5a2-7c3e-7d4f-8a1b-2c3d4e5f6a7b",
             "password: required, at least 12 characters",
+            "all 1234567 tests pass: 1234567",
+            "bypass: route53x, compass=north12",
+            "the pass: second1 of two",
+            "auth: enabled, auth=oauth2",
+            "\"auth\": \"bm90IGEgbG9naW4=\"",
+            "--token stdin --password prompt",
         ] {
             check(text, None);
         }

@@ -20,9 +20,67 @@ pub fn all() -> Vec<(&'static str, Canary)> {
         canaries.push((row.kind, bare(canary)));
     }
     canaries.extend(shaped());
+    canaries.extend(placed());
     canaries.extend(assigned());
     canaries
 }
+
+/// What real texts put right before a key. None of them is part of it, though many end in a letter or a digit.
+pub const BOUNDARIES: &[&str] = &[
+    "\t",
+    " ",
+    "\n",
+    "\"",
+    "'",
+    "(",
+    "=",
+    ":",
+    ",",
+    "/",
+    "-",
+    "_",
+    "7",
+    "é",
+    "中",
+    // Escapes of JSON and of languages, once and twice.
+    "\\n",
+    "\\t",
+    "\\r",
+    "\\\\n",
+    "\\\\t",
+    "\\\\\\\\n",
+    "\\\"",
+    "\\\\\\\"",
+    "\\u003d",
+    "\\\\u003d",
+    "\\u0022",
+    "\\x3d",
+    "\\u{3d}",
+    // Percent codes, mails, markup.
+    "%3D",
+    "%20",
+    "%0A",
+    "%22",
+    "%253D",
+    "=3D",
+    "&quot;",
+    "&#61;",
+    "&amp;quot;",
+    // Colours of terminals, whole, escaped, and without their escape character.
+    "\u{1b}[32m",
+    "\u{1b}[0;1m",
+    "\\u001b[32m",
+    "\\x1b[32m",
+    "\\033[32m",
+    "\\e[1m",
+    "[32m",
+    "^[[32m",
+    // Characters that nobody sees.
+    "x\u{ad}",
+    "x\u{200b}",
+    "x\u{2060}",
+    "x\u{feff}",
+];
 
 /// The secret of the first canary of a kind; empty for an unknown kind.
 pub fn of(kind: &str) -> String {
@@ -125,10 +183,63 @@ fn shaped() -> Vec<(&'static str, Canary)> {
     ]
 }
 
+/// Secrets that a place or a neighbour gives away.
+fn placed() -> Vec<(&'static str, Canary)> {
+    let long = |length: usize| letters(BASE62, length);
+    let hex = |length: usize| letters(HEX, length);
+    let word = || format!("Zq4{}", long(7));
+    let uuid = format!("{}-{}-4{}-8{}-{}", hex(8), hex(4), hex(3), &hex(7)[..3], hex(12));
+    vec![
+        ("discord-token", bare(format!("MTIzNDU2Nzg5MDEyMzQ1Njc4.{}.{}", long(6), long(38)))),
+        ("discord-token", bare(format!("MTIzNDU2Nzg5MDEyMzQ1Njc4OQ.{}.{}", long(6), long(38)))),
+        ("azure-devops-token", bare(format!("{}AZDO{}", long(76), long(4)))),
+        ("aws-access-key-id", bare(format!("AKIA{}", letters(b"BCDEFGHJKLMNQRSTUVWXYZ", 16)))),
+        ("slack-token", bare(format!("xoxd-{}%2B{}%3D%3D", long(40), long(40)))),
+        (
+            "jwk-private-key",
+            inside("{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":\"", long(43), "\",\"use\":\"sig\"}"),
+        ),
+        ("jwk-private-key", inside("{\"k\": \"", long(43), "\", \"kty\": \"oct\"}")),
+        ("connection-string", inside("postgres://scott:", long(3), "@db.acme.io/shop")),
+        ("connection-string", inside("jdbc:oracle:thin:scott/", word(), "@//db.acme.io:1521/shop")),
+        ("url-password", inside("sftp to ana:", word(), "@files.acme.io")),
+        ("url-token", inside("https://", long(40), "@git.acme.io/repo.git")),
+        ("url-token", inside("https://", long(40), ":x-oauth-basic@git.acme.io/repo.git")),
+        ("command-password", inside("curl -u ana:", word(), " https://api.acme.io")),
+        ("command-password", inside("mysql -u root -p", word(), " shop")),
+        ("command-password", inside("sshpass -p '", word(), "' ssh ana@host")),
+        ("docker-auth", inside("{\"auths\":{\"r.acme.io\":{\"auth\":\"", login(&long(12)), "\"}}}")),
+        ("cookie", inside("Cookie: ", format!("theme=dark; sid={}", long(32)), "")),
+        ("cookie", inside("Set-Cookie: ", format!("session={}; Path=/", long(32)), "")),
+        ("api-key", inside("HEROKU_API_KEY=", uuid.clone(), "")),
+        ("client-secret", inside("client_secret: ", uuid, "")),
+        ("secret-key", inside("PrivateKey = ", format!("{}=", long(43)), "")),
+        ("token", inside("tool --token ", long(32), " run")),
+    ]
+}
+
+/// The base64 of `ana:` and a password; three bytes at a time, so no padding is needed.
+fn login(password: &str) -> String {
+    const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let login = format!("anna:{password}0");
+    let digits = |three: &[u8]| {
+        let bits = three.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte));
+        [18, 12, 6, 0].map(|shift| char::from(BASE64[(bits >> shift) as usize & 63]))
+    };
+    login.as_bytes().chunks_exact(3).flat_map(digits).collect()
+}
+
 fn assigned() -> Vec<(&'static str, Canary)> {
     let given = |name: &str, length: usize| inside(&format!("{name}="), letters(BASE62, length), "");
+    let said = |name: &str| inside(&format!("{name}: "), letters(BASE62, 12), "");
     vec![
         ("password", given("DB_PASSWORD", 12)),
+        ("password", given("DB_PASS", 12)),
+        ("password", given("REDIS_PW", 12)),
+        ("password", said("Passwort")),
+        ("password", said("contraseña")),
+        ("password", said("mot de passe ")),
+        ("password", said("пароль")),
         ("aws-secret-key", given("aws_secret_access_key", 40)),
         ("aws-session-token", given("AWS_SESSION_TOKEN", 120)),
         ("client-secret", given("client_secret", 32)),

@@ -1,5 +1,7 @@
 //! Does a value look like a real secret, or like a word, a placeholder, a type, a hash?
 
+use super::MARK;
+
 /// Is it random enough to be a generated key? Words repeat letters and lack digits; `xxxx` has no entropy at all.
 pub(super) fn is_random(value: &str) -> bool {
     let has_letter = value.bytes().any(|b| b.is_ascii_alphabetic());
@@ -13,7 +15,8 @@ pub(super) fn is_random_tail(value: &str) -> bool {
     (is_mixed || value.bytes().any(|b| b.is_ascii_digit())) && is_varied(value)
 }
 
-fn is_varied(value: &str) -> bool {
+/// As [`is_random`], where the prefix, the alphabet and the exact length speak for a key: no digit is needed at all.
+pub(super) fn is_varied(value: &str) -> bool {
     entropy_bits(value) >= 2.9 && !is_sequence(value)
 }
 
@@ -107,6 +110,39 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || STAND_INS.iter().any(|word| lower.contains(word))
         || COMMON.iter().any(|word| 2 * word.len() >= lower.len() && lower.contains(word))
         || TECHNICAL.iter().any(|word| 2 * word.len() >= lower.len() && lower.starts_with(word))
+}
+
+/// Calls, variables, paths, markup, placeholders, and what was redacted already.
+pub(super) fn is_harmless(text: &str) -> bool {
+    text.starts_with(MARK)
+        || text.starts_with(['$', '<', '{', '[', '(', '/', '~', '&', '*', '%', '#', '@'])
+        || text.starts_with("./")
+        || text.contains("://")
+        || text.contains("::")
+        || text.contains("${")
+        || text.contains("{{")
+        || text.contains('(')
+        || is_placeholder(text)
+}
+
+/// Words joined by signs (`next-release-2024`, `config.auth.v2`) are names, however long.
+pub(super) fn is_readable(text: &str) -> bool {
+    let mut words = 0;
+    for part in text.split(['-', '_', '.', '/']).filter(|part| !part.is_empty()) {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_word = letters.len() <= 20 && letters.bytes().all(|b| b.is_ascii_alphabetic()) && is_one_case(letters);
+        if !is_word || part.len() - letters.len() > 4 {
+            return false;
+        }
+        words += 1;
+    }
+    words >= 2
+}
+
+/// All small or all large, but for the first letter.
+fn is_one_case(word: &str) -> bool {
+    let mut rest = word.bytes().skip(1);
+    rest.clone().all(|b| b.is_ascii_lowercase()) || rest.all(|b| b.is_ascii_uppercase())
 }
 
 /// `8-4-4-4-12` hexadecimal digits.

@@ -1,9 +1,10 @@
 //! Keys that are known by their first characters: one row each.
 
 use super::Finding;
-use super::bytes::Alphabet::{self, Base32, Base62, Base64, Base64Url, Dotted, Hex};
-use super::bytes::{is_inside_word, run};
-use super::plausible::is_random_tail;
+use super::bytes::Alphabet::{self, Base32, Base62, Base64, Base64Url, Dotted, Encoded, Hex};
+use super::bytes::run;
+use super::plausible::{is_random_tail, is_varied};
+use super::view::View;
 
 /// A kind of key: prefix, then a tail of one alphabet whose length lies within bounds.
 pub(super) struct Prefixed {
@@ -53,6 +54,10 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     row("gitlab-token", "glptt-", Base64Url, 20, 64),
     row("gitlab-token", "glcbt-", Base64Url, 20, 80),
     row("gitlab-token", "gloas-", Base64Url, 32, 80),
+    row("gitlab-token", "glft-", Base64Url, 20, 64),
+    row("gitlab-token", "glsoat-", Base64Url, 20, 64),
+    row("gitlab-token", "glimt-", Base64Url, 20, 64),
+    row("gitlab-token", "glagent-", Base64Url, 20, 64),
     checked(row("aws-access-key-id", "AKIA", Base32, 16, 16), Check::NotExample),
     checked(row("aws-access-key-id", "ASIA", Base32, 16, 16), Check::NotExample),
     checked(row("aws-access-key-id", "ABIA", Base32, 16, 16), Check::NotExample),
@@ -85,6 +90,8 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     row("slack-token", "xoxr-", Base64Url, 40, 255),
     row("slack-token", "xoxs-", Base64Url, 40, 255),
     row("slack-token", "xoxe.", Dotted, 40, 255),
+    row("slack-token", "xoxc-", Base64Url, 40, 255),
+    row("slack-token", "xoxd-", Encoded, 40, 400),
     row("slack-app-token", "xapp-", Base64Url, 40, 255),
     row("twilio-key", "SK", Hex, 32, 32),
     row("mailgun-key", "key-", Hex, 32, 32),
@@ -154,6 +161,10 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     row("pulumi-token", "pul-", Hex, 40, 40),
     row("nvidia-key", "nvapi-", Base64Url, 60, 80),
     row("tavily-key", "tvly-", Base64Url, 28, 64),
+    row("langsmith-key", "lsv2_", Base64Url, 40, 64),
+    row("vercel-token", "vcp_", Base62, 24, 100),
+    row("posthog-key", "phx_", Base62, 40, 64),
+    row("discord-token", "mfa.", Base64Url, 84, 84),
 ];
 
 impl Prefixed {
@@ -169,8 +180,10 @@ impl Prefixed {
 }
 
 /// The key that starts at `at`, where the row's prefix was found.
-pub(super) fn match_at(row: &Prefixed, text: &str, at: usize) -> Option<Finding> {
-    if is_inside_word(text, at) || !text[at..].starts_with(row.prefix) {
+pub(super) fn match_at(row: &Prefixed, text: &View<'_>, at: usize) -> Option<Finding> {
+    // A checksum proves a key of ours wherever it stands.
+    let is_free = row.is_mnemon() || !text.is_inside_word(at);
+    if !is_free || !text[at..].starts_with(row.prefix) {
         return None;
     }
     let tail = run(text, at + row.prefix.len(), row.alphabet, row.most);
@@ -184,7 +197,8 @@ pub(super) fn match_at(row: &Prefixed, text: &str, at: usize) -> Option<Finding>
 fn passes(check: Check, key: &str, prefix: usize) -> bool {
     match check {
         Check::Random => is_random_tail(&key[prefix..]),
-        Check::NotExample => !key.contains("EXAMPLE") && is_random_tail(key),
+        // Three in a hundred have no digit.
+        Check::NotExample => !key.contains("EXAMPLE") && is_varied(key),
         Check::Mnemon => {
             let (body, checksum) = key.split_at(key.len() - 6);
             checksum.as_bytes() == base62_digits(crc32fast::hash(body.as_bytes()))
@@ -219,9 +233,10 @@ mod tests {
         let body = format!("mnm_{}", "0123456789abc".repeat(4)[..43].to_owned());
         let checksum = base62_digits(crc32fast::hash(body.as_bytes()));
         let key = format!("{body}{}", String::from_utf8(checksum.to_vec()).unwrap());
-        assert!(match_at(&PREFIXED[0], &key, 0).is_some());
+        assert!(match_at(&PREFIXED[0], &View::plain(&key), 0).is_some());
+        assert!(match_at(&PREFIXED[0], &View::plain(&format!("key{key}")), 3).is_some());
         let broken = key.replace("abc", "abd");
-        assert!(match_at(&PREFIXED[0], &broken, 0).is_none());
+        assert!(match_at(&PREFIXED[0], &View::plain(&broken), 0).is_none());
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::{Finding, assigned, prefixed, shaped, urls};
+use super::view::View;
+use super::{Finding, assigned, commands, prefixed, shaped, urls};
 
 /// Who looks at a place.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +13,10 @@ enum Matcher {
     Prefixed(usize),
     Shaped(usize),
     Assigned(usize),
+    Command(usize),
     Url,
+    Address,
+    OracleUrl,
 }
 
 struct Scanner {
@@ -26,7 +30,10 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     anchors.extend(prefixed::PREFIXED.iter().enumerate().map(|(at, row)| (row.prefix, Matcher::Prefixed(at))));
     anchors.extend(shaped::SHAPED.iter().enumerate().map(|(at, (anchor, _))| (*anchor, Matcher::Shaped(at))));
     anchors.extend(assigned::anchors().enumerate().map(|(at, anchor)| (anchor, Matcher::Assigned(at))));
+    anchors.extend(commands::anchors().enumerate().map(|(at, anchor)| (anchor, Matcher::Command(at))));
     anchors.push(("://", Matcher::Url));
+    anchors.push(("@", Matcher::Address));
+    anchors.push((urls::ORACLE, Matcher::OracleUrl));
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         .ascii_case_insensitive(true)
@@ -35,12 +42,26 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     Scanner { automaton, matchers: anchors.into_iter().map(|(_, matcher)| matcher).collect() }
 });
 
-/// All secrets of the text, in order, none overlapping another.
+/// All secrets of the text, in order, none overlapping another. The text as it is seen comes first: some keys hold
+/// percent signs, and undoing those would break them. What only shows without the encodings is found after that.
 pub(super) fn find_all(text: &str) -> Vec<Finding> {
+    let found = find_in_original(&View::visible(text));
+    if !found.is_empty() {
+        return found;
+    }
+    View::unescaped(text).map_or(found, |view| find_in_original(&view))
+}
+
+fn find_in_original(view: &View<'_>) -> Vec<Finding> {
+    let to_original = |finding: Finding| Finding::new(finding.kind, view.to_original(finding.span));
+    find_in(view).into_iter().map(to_original).collect()
+}
+
+fn find_in(text: &View<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     // What lies inside a secret already found needs no second look; this also keeps repeated heads linear.
     let mut covered = 0;
-    for place in SCANNER.automaton.find_overlapping_iter(text) {
+    for place in SCANNER.automaton.find_overlapping_iter(&**text) {
         if place.start() < covered {
             continue;
         }
@@ -55,12 +76,15 @@ pub(super) fn find_all(text: &str) -> Vec<Finding> {
     settle(findings)
 }
 
-fn look(matcher: Matcher, text: &str, at: usize) -> Option<Finding> {
+fn look(matcher: Matcher, text: &View<'_>, at: usize) -> Option<Finding> {
     match matcher {
         Matcher::Prefixed(row) => prefixed::match_at(&prefixed::PREFIXED[row], text, at),
         Matcher::Shaped(row) => shaped::SHAPED[row].1(text, at),
         Matcher::Assigned(row) => assigned::match_at(row, text, at),
+        Matcher::Command(row) => commands::match_at(row, text, at),
         Matcher::Url => urls::match_at(text, at),
+        Matcher::Address => urls::match_address(text, at),
+        Matcher::OracleUrl => urls::match_oracle(text, at),
     }
 }
 
@@ -104,6 +128,9 @@ fn is_guess(kind: &str) -> bool {
             | "client-secret"
             | "bearer-token"
             | "url-password"
+            | "url-token"
+            | "command-password"
+            | "cookie"
     )
 }
 
