@@ -74,6 +74,15 @@ const HURTFUL_TO_REDACT: &[(&str, &str)] = &[
     ("addresses", "a://b:"),
     ("one long word", "aB3"),
     ("private-key heads", "-----BEGIN PRIVATE KEY-----\n"),
+    ("token heads", "eyJ-"),
+    ("backslashes", "\\"),
+    ("escaped quotes after names", "password:\\\""),
+    ("percent codes", "%253D"),
+    ("soft hyphens", "a\u{ad}"),
+    ("colours", "\u{1b}[32m"),
+    ("commands", "curl -u a:b"),
+    ("cookies", "cookie: a=aB3"),
+    ("logins", "a1B:a1B_x@"),
 ];
 
 struct Cost {

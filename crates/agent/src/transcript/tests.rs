@@ -117,6 +117,31 @@ fn secrets_of_every_kind_are_replaced_in_texts_arguments_and_results() {
 }
 
 #[test]
+fn a_secret_of_every_kind_is_replaced_after_every_boundary_and_in_json_encoded_twice() {
+    let encoded = |text: &str| serde_json::json!({"output": text}).to_string();
+    for (kind, secret) in mnemon_guard::canary::all() {
+        let texts = mnemon_guard::canary::BOUNDARIES.iter().map(|boundary| format!("out{boundary}{}", secret.text));
+        let lines: Vec<String> = texts
+            .map(|text| {
+                let result =
+                    |text: &str| serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": text});
+                let results = [result(&text), result(&encoded(&encoded(&text)))];
+                serde_json::json!({"type": "user", "message": {"content": results}}).to_string()
+            })
+            .collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let told = derive(Client::ClaudeCode, "/home/ana/shop", &lines);
+        assert_eq!(told.len(), 1 + 2 * lines.len(), "{kind}");
+        for line in told {
+            let text = line["text"].as_str().unwrap_or_default();
+            for hidden in secret.hidden.lines() {
+                assert!(!text.contains(hidden), "{kind}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_ignored_is_left_out_with_its_result() {
     let ground = tempfile::tempdir().unwrap();
     std::fs::write(ground.path().join(".mnemonignore"), ".env\n").unwrap();

@@ -141,7 +141,8 @@ fn is_mixed(value: &str, is_part: bool) -> bool {
 /// `next_page_token`, `sync token`: a place in a list, which is often a UUID and opens nothing.
 fn is_handle(text: &View<'_>, at: usize) -> bool {
     const HANDLES: &[&str] = &["page", "next", "sync", "continuation", "cancel", "request", "idempotency", "cursor"];
-    let before: String = text.as_bytes()[at.saturating_sub(16)..at].iter().map(|b| char::from(b.to_ascii_lowercase())).collect();
+    let before: String =
+        text.as_bytes()[at.saturating_sub(16)..at].iter().map(|b| char::from(b.to_ascii_lowercase())).collect();
     HANDLES.iter().any(|word| before.trim_end_matches(['_', '-', ' ']).ends_with(word))
 }
 
@@ -287,7 +288,10 @@ mod tests {
         let pairs = format!("theme=dark; sid={session}; lang=de");
         check(&format!("Cookie: {pairs}\nAccept: */*"), Some(&pairs));
         check(&format!("\"cookie\": \"{pairs}\","), Some(&pairs));
-        check(&format!("Set-Cookie: sid={session}; Path=/; HttpOnly"), Some(&format!("sid={session}; Path=/; HttpOnly")));
+        check(
+            &format!("Set-Cookie: sid={session}; Path=/; HttpOnly"),
+            Some(&format!("sid={session}; Path=/; HttpOnly")),
+        );
         check("Cookie: theme=dark; lang=de", None);
         check("cookie = parse(line)?; sid=next", None);
     }

@@ -195,10 +195,7 @@ fn placed() -> Vec<(&'static str, Canary)> {
         ("azure-devops-token", bare(format!("{}AZDO{}", long(76), long(4)))),
         ("aws-access-key-id", bare(format!("AKIA{}", letters(b"BCDEFGHJKLMNQRSTUVWXYZ", 16)))),
         ("slack-token", bare(format!("xoxd-{}%2B{}%3D%3D", long(40), long(40)))),
-        (
-            "jwk-private-key",
-            inside("{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":\"", long(43), "\",\"use\":\"sig\"}"),
-        ),
+        ("jwk-private-key", inside("{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":\"", long(43), "\",\"use\":\"sig\"}")),
         ("jwk-private-key", inside("{\"k\": \"", long(43), "\", \"kty\": \"oct\"}")),
         ("connection-string", inside("postgres://scott:", long(3), "@db.acme.io/shop")),
         ("connection-string", inside("jdbc:oracle:thin:scott/", word(), "@//db.acme.io:1521/shop")),

@@ -18,6 +18,28 @@ impl Unit {
 /// More layers of the same encoding than this are nobody's accident.
 const LAYERS_MAX: usize = 16;
 
+/// The bytes with which a unit may start; most texts have few.
+static STARTS: [bool; 256] = {
+    let mut starts = [false; 256];
+    let mut at = 0xc0;
+    while at < 256 {
+        starts[at] = true;
+        at += 1;
+    }
+    let signs = b"\\%&=[^\x1b";
+    let mut at = 0;
+    while at < signs.len() {
+        starts[signs[at] as usize] = true;
+        at += 1;
+    }
+    starts
+};
+
+/// The next place at or after `at` where a unit may start.
+pub(super) fn next_start(text: &str, at: usize) -> Option<usize> {
+    text.as_bytes()[at..].iter().position(|byte| STARTS[usize::from(*byte)]).map(|ahead| at + ahead)
+}
+
 /// The encoded character that starts at `at`, if one does.
 pub(super) fn unit_at(text: &str, at: usize) -> Option<Unit> {
     let rest = &text.as_bytes()[at..];
@@ -29,7 +51,9 @@ pub(super) fn unit_at(text: &str, at: usize) -> Option<Unit> {
         b'[' => bare_colour(rest),
         b'^' if rest.starts_with(b"^[[") => Some(Unit { length: 2 + control_sequence(&rest[2..])?, shows: None }),
         0x1b => with_colour(Unit::new(1, '\u{1b}'), rest),
-        0xc0.. => text[at..].chars().next().filter(|c| is_invisible(*c)).map(|c| Unit { length: c.len_utf8(), shows: None }),
+        0xc0.. => {
+            text[at..].chars().next().filter(|c| is_invisible(*c)).map(|c| Unit { length: c.len_utf8(), shows: None })
+        }
         _ => None,
     }
 }

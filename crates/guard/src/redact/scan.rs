@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::view::View;
 use super::{Finding, assigned, commands, prefixed, shaped, urls};
@@ -36,6 +36,8 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     anchors.push((urls::ORACLE, Matcher::OracleUrl));
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
+        // Half a megabyte, and three times as fast as what so many anchors get by default.
+        .kind(Some(AhoCorasickKind::DFA))
         .ascii_case_insensitive(true)
         .build(anchors.iter().map(|(anchor, _)| *anchor))
         .expect("a few hundred short anchors always fit an automaton");

@@ -211,6 +211,10 @@ fn airtable_token(text: &View<'_>, at: usize) -> Option<Finding> {
 }
 
 fn twitter_bearer(text: &View<'_>, at: usize) -> Option<Finding> {
+    let is_first = at.checked_sub(1).is_none_or(|before| byte_at(text, before) != Some(b'A'));
+    if !is_first || !text[at..].starts_with("AAAAAAAAAAAAAAAAAAAA") {
+        return None;
+    }
     let is_value = |b: &u8| Base62.has(*b) || matches!(b, b'%' | b'=');
     let length = text.as_bytes()[at..].iter().take(201).take_while(|b| is_value(b)).count();
     // No boundary is asked for: the percent sign inside is lost where escapes are undone, and is no part of an image.

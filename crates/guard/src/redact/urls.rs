@@ -88,7 +88,8 @@ fn is_stand_in(user: &str, password: &str, is_local: bool) -> bool {
 fn is_local(host: &[u8]) -> bool {
     let name = host.split(|b| *b == b':').next().unwrap_or_default();
     let is_ipv6 = host.starts_with(b"[::1]");
-    is_ipv6 || matches!(name, b"localhost" | b"127.0.0.1" | b"0.0.0.0" | b"host" | b"hostname" | b"host.docker.internal")
+    is_ipv6
+        || matches!(name, b"localhost" | b"127.0.0.1" | b"0.0.0.0" | b"host" | b"hostname" | b"host.docker.internal")
         || name.starts_with(b"example.")
 }
 
@@ -104,19 +105,22 @@ const LOGIN_BYTES_MAX: usize = 100;
 /// The password in `user:password@host` without a scheme. Labels before mail addresses look the same, so it has to mix
 /// characters as no name does, and the host has to be one.
 pub(super) fn match_address(text: &View<'_>, at: usize) -> Option<Finding> {
-    const LABELS: &[&str] = &["mail", "email", "e-mail", "mailto", "to", "cc", "bcc", "from", "sip", "xmpp", "acct", "npm"];
+    const LABELS: &[&str] =
+        &["mail", "email", "e-mail", "mailto", "to", "cc", "bcc", "from", "sip", "xmpp", "acct", "npm"];
     let bytes = text.as_bytes();
     let is_login = |b: u8| b.is_ascii_graphic() && !b"/\"'`<>()[]{},;=@\\".contains(&b);
     let length = bytes[..at].iter().rev().take(LOGIN_BYTES_MAX).take_while(|b| is_login(**b)).count();
     let (user, password) = text[at - length..at].split_once(':')?;
-    let is_name = (2..=40).contains(&user.len()) && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    let is_name =
+        (2..=40).contains(&user.len()) && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
     let is_secret = (6..=64).contains(&password.len())
         && character_sorts(password) >= 3
         && password.bytes().any(|b| b.is_ascii_digit())
         && !password.contains(':')
         && !is_placeholder(password);
     let is_label = LABELS.contains(&&*user.to_ascii_lowercase());
-    (is_name && is_secret && !is_label && is_host(&bytes[at + 1..])).then(|| Finding::new("url-password", at - password.len()..at))
+    (is_name && is_secret && !is_label && is_host(&bytes[at + 1..]))
+        .then(|| Finding::new("url-password", at - password.len()..at))
 }
 
 /// A name with a top-level domain, or four numbers.
@@ -124,7 +128,8 @@ fn is_host(rest: &[u8]) -> bool {
     let length = rest.iter().take(100).take_while(|b| b.is_ascii_alphanumeric() || b"-.".contains(b)).count();
     let host = rest[..length].strip_suffix(b".").unwrap_or(&rest[..length]);
     let parts: Vec<&[u8]> = host.split(|b| *b == b'.').collect();
-    let is_address = parts.len() == 4 && parts.iter().all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
+    let is_address =
+        parts.len() == 4 && parts.iter().all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
     let is_domain = parts.len() >= 2
         && parts.iter().all(|part| !part.is_empty())
         && parts.last().is_some_and(|top| top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic));

@@ -135,7 +135,8 @@ fn quoted_length(text: &str, start: usize, quote: Quote) -> usize {
 }
 
 fn bare_length(text: &str, start: usize) -> usize {
-    let is_end = |b: &u8| *b <= b' ' || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b']' | b'}' | b'>' | b'\\');
+    let is_end =
+        |b: &u8| *b <= b' ' || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b']' | b'}' | b'>' | b'\\');
     let rest = text.as_bytes().get(start..).unwrap_or_default();
     rest.iter().take(VALUE_BYTES_MAX).take_while(|b| !is_end(b)).count()
 }

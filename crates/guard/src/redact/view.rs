@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ops::{Deref, Range};
 
 use super::bytes::Alphabet;
-use super::escapes::{Unit, unit_at};
+use super::escapes::{Unit, next_start, unit_at};
 
 /// A text to search. It reads like a `str`.
 pub(super) struct View<'t> {
@@ -51,28 +51,34 @@ impl<'t> View<'t> {
 
     fn rewritten(text: &'t str, unit_at: impl Fn(usize) -> Option<Unit>) -> Option<View<'t>> {
         u32::try_from(text.len()).ok()?;
-        let first = (0..text.len()).find(|at| unit_at(*at).is_some())?;
-        let mut shown = String::with_capacity(text.len());
-        let mut places = Vec::with_capacity(text.len());
-        let copy = |shown: &mut String, places: &mut Vec<Place>, range: Range<usize>| {
-            shown.push_str(&text[range.clone()]);
-            places.extend(range.map(|at| Place { start: at as u32, end: at as u32 + 1 }));
-        };
-        copy(&mut shown, &mut places, 0..first);
-        let mut at = first;
-        while let Some(next) = text[at..].chars().next() {
-            let Some(Unit { length, shows }) = unit_at(at) else {
-                copy(&mut shown, &mut places, at..at + next.len_utf8());
-                at += next.len_utf8();
+        let mut view = View { text: Cow::Owned(String::new()), places: Vec::new(), token_run: Cell::default() };
+        let (mut copied, mut next) = (0, next_start(text, 0));
+        while let Some(at) = next {
+            let Some(unit) = unit_at(at) else {
+                next = next_start(text, at + 1);
                 continue;
             };
-            if let Some(c) = shows {
-                shown.push(c);
-                places.extend((0..c.len_utf8()).map(|_| Place { start: at as u32, end: (at + length) as u32 }));
-            }
-            at += length;
+            view.copy(text, copied..at);
+            view.show(at, unit);
+            copied = at + unit.length;
+            next = next_start(text, copied);
         }
-        Some(View { text: Cow::Owned(shown), places, token_run: Cell::default() })
+        (copied > 0).then(|| {
+            view.copy(text, copied..text.len());
+            view
+        })
+    }
+
+    fn copy(&mut self, text: &str, range: Range<usize>) {
+        self.text.to_mut().push_str(&text[range.clone()]);
+        self.places.extend(range.map(|at| Place { start: at as u32, end: at as u32 + 1 }));
+    }
+
+    fn show(&mut self, at: usize, unit: Unit) {
+        let Some(c) = unit.shows else { return };
+        self.text.to_mut().push(c);
+        let place = Place { start: at as u32, end: (at + unit.length) as u32 };
+        self.places.extend((0..c.len_utf8()).map(|_| place));
     }
 
     /// The part of the original that a part of this view stands for.
@@ -136,7 +142,9 @@ mod tests {
 
     #[test]
     fn what_is_no_encoding_stays() {
-        for text in ["", "plain", r"C:\Dir \d+ \w", "100% of 5 %zz %", "a & b &c; &#; &#xzz;", "x[0] [m] a=3 \\", "é 中"] {
+        for text in
+            ["", "plain", r"C:\Dir \d+ \w", "100% of 5 %zz %", "a & b &c; &#; &#xzz;", "x[0] [m] a=3 \\", "é 中"]
+        {
             assert!(View::unescaped(text).is_none(), "{text:?}");
         }
     }

@@ -159,6 +159,28 @@ async fn secrets_that_the_agent_left_are_replaced_and_counted() {
 }
 
 #[tokio::test]
+async fn a_secret_of_every_kind_is_replaced_after_every_boundary_and_in_json_encoded_twice() {
+    let server = TestServer::start().await;
+    let ana = server.new_user().await;
+    let encoded = |text: &str| json!({"output": text}).to_string();
+    for (at, (kind, secret)) in mnemon_guard::canary::all().into_iter().enumerate() {
+        let line = |boundary: &&str| {
+            let text = format!("out{boundary}{}", secret.text);
+            json!({"text": text, "again": encoded(&encoded(&text))}).to_string() + "\n"
+        };
+        let lines: String = mnemon_guard::canary::BOUNDARIES.iter().map(line).collect();
+        let name = format!("s{at}");
+        let state = appended(&ana, &name, 0, &lines).await;
+        let found = state["redacted"].as_u64().unwrap_or_default();
+        assert!(found >= 2 * mnemon_guard::canary::BOUNDARIES.len() as u64, "{kind}: {found}");
+        let kept = text(&ana, &name).await;
+        for hidden in secret.hidden.lines() {
+            assert!(!kept.contains(hidden), "{kind}: {kept}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn histories_are_their_members_own() {
     let server = TestServer::start().await;
     let organization = server.organization().await;
