@@ -109,6 +109,7 @@ mod tests {
                 assert!(!redacted.text.contains(&secret.hidden), "{kind} shows in {}", redacted.text);
                 assert!(redacted.kinds.iter().any(|(found, _)| *found == kind), "{kind}: {:?}", redacted.kinds);
                 assert_eq!(redact(&redacted.text).count, 0, "{kind}: {}", redacted.text);
+                assert!(!redacted.text.contains("[redacted:["), "{kind}: {}", redacted.text);
             }
         }
     }

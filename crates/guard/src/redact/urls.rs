@@ -1,9 +1,9 @@
 //! Passwords and tokens inside addresses: `scheme://user:password@host`, `https://TOKEN@host`, `user:password@host`,
 //! `jdbc:oracle:thin:user/password@host`.
 
-use super::Finding;
 use super::plausible::{character_sorts, is_placeholder, is_random, is_uuid};
 use super::view::View;
+use super::{Finding, MARK};
 
 /// Schemes of databases and brokers; with them the address is called a connection string.
 const STORES: &[&str] = &[
@@ -44,6 +44,10 @@ pub(super) const ORACLE: &str = "oracle:thin:";
 /// The password or token in the address whose `://` stands at `at`.
 pub(super) fn match_at(text: &View<'_>, at: usize) -> Option<Finding> {
     let start = at + 3;
+    // What was taken out before holds a colon, and is no user with a password.
+    if text[start..].starts_with(MARK) {
+        return None;
+    }
     let bytes = text.as_bytes();
     let is_end = |b: u8| matches!(b, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\') || b <= b' ';
     let length = bytes[start..].iter().take(AUTHORITY_BYTES_MAX).take_while(|b| !is_end(**b)).count();
