@@ -2,7 +2,7 @@
 
 use crate::RecordId;
 use crate::hex::to_hex;
-use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_nul};
+use crate::limits::{FACT_KEY_CHARS_MAX, InvalidText, check_chars, check_no_control};
 
 /// A record's fact key. Only keys given by the caller take part in conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl FactKey {
             return Err(InvalidText::Empty { field: "fact_key" });
         }
         check_chars("fact_key", text, FACT_KEY_CHARS_MAX)?;
-        check_no_nul("fact_key", text)?;
+        check_no_control("fact_key", text)?;
         Ok(Self { text: text.to_owned(), is_given: true })
     }
 
@@ -99,5 +99,7 @@ mod tests {
         assert!(FactKey::given(&"k".repeat(128)).is_ok());
         let error = FactKey::given(&"k".repeat(129)).unwrap_err();
         assert_eq!(error.to_string(), "fact_key is 129 characters long; the limit is 128");
+        let error = FactKey::given("deploy\nday").unwrap_err();
+        assert_eq!(error.to_string(), "fact_key must not contain control characters");
     }
 }

@@ -28,9 +28,9 @@ pub use ids::{
     AccountId, AuditId, ConnectionId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, SessionId, WorkspaceNo,
 };
 pub use limits::{
-    CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX, JSON_VALUES_MAX,
-    QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX,
-    SUPERSEDES_MAX, check_content, check_source_text,
+    CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX,
+    JSON_VALUES_MAX, QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
+    SOURCE_CHARS_MAX, SUPERSEDES_MAX, check_content, check_hash_text, check_source_text,
 };
 pub use plan::{PlanLimits, PlanName, PlanTable};
 pub use record::{ContentHash, NewRecord, Record};

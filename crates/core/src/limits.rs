@@ -6,10 +6,12 @@ pub const CONTENT_BYTES_MAX: usize = 16 * 1024;
 pub const QUERY_BYTES_MAX: usize = 4 * 1024;
 /// The longest fact key, in characters.
 pub const FACT_KEY_CHARS_MAX: usize = 128;
-/// The longest `source`, `source_id`, `source_hash` and `source_revision`, in characters each.
 /// How many records one save may name to supersede.
 pub const SUPERSEDES_MAX: usize = 20;
+/// The longest `source` and `source_id`, in characters each.
 pub const SOURCE_CHARS_MAX: usize = 512;
+/// The longest `source_hash`, `source_revision` and `current_source_hash`, in characters each.
+pub const HASH_CHARS_MAX: usize = 256;
 /// The largest request body, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// How deep the JSON of a request may be nested.
@@ -40,6 +42,12 @@ pub enum InvalidText {
     /// PostgreSQL can't store this character, and a record must come back byte for byte from either engine.
     #[error("{field} must not contain the NUL character")]
     Nul { field: &'static str },
+    /// Line ends, tabs and terminal commands have no place in a name.
+    #[error("{field} must not contain control characters")]
+    Control { field: &'static str },
+    /// Other callers read hashes and revisions, so these have no room for sentences.
+    #[error("{field} may contain only A-Z a-z 0-9 : + / = . _ - \"")]
+    NotHash { field: &'static str },
 }
 
 pub fn check_content(content: &str) -> Result<(), InvalidText> {
@@ -53,10 +61,17 @@ pub fn check_content(content: &str) -> Result<(), InvalidText> {
     check_no_nul(field, content)
 }
 
-/// Checks one of the `source*` texts.
+/// Checks `source` or `source_id`.
 pub fn check_source_text(field: &'static str, text: &str) -> Result<(), InvalidText> {
     check_chars(field, text, SOURCE_CHARS_MAX)?;
-    check_no_nul(field, text)
+    check_no_control(field, text)
+}
+
+/// Checks a hash or a revision.
+pub fn check_hash_text(field: &'static str, text: &str) -> Result<(), InvalidText> {
+    check_chars(field, text, HASH_CHARS_MAX)?;
+    let is_hash = |byte: u8| byte.is_ascii_alphanumeric() || b":+/=._-\"".contains(&byte);
+    if text.bytes().all(is_hash) { Ok(()) } else { Err(InvalidText::NotHash { field }) }
 }
 
 pub(crate) fn check_chars(field: &'static str, text: &str, chars_max: usize) -> Result<(), InvalidText> {
@@ -68,6 +83,11 @@ pub(crate) fn check_chars(field: &'static str, text: &str, chars_max: usize) -> 
         }
     }
     Ok(())
+}
+
+pub(crate) fn check_no_control(field: &'static str, text: &str) -> Result<(), InvalidText> {
+    check_no_nul(field, text)?;
+    if text.chars().any(char::is_control) { Err(InvalidText::Control { field }) } else { Ok(()) }
 }
 
 pub(crate) fn check_no_nul(field: &'static str, text: &str) -> Result<(), InvalidText> {
@@ -97,6 +117,29 @@ mod tests {
         assert_eq!(check_source_text("source_id", &"ж".repeat(512)), Ok(()));
         let error = check_source_text("source_id", &"ж".repeat(513)).unwrap_err();
         assert_eq!(error.to_string(), "source_id is 513 characters long; the limit is 512");
+    }
+
+    #[test]
+    fn source_texts_have_no_control_characters() {
+        for text in ["a\nb", "a\tb", "a\u{1b}[2Jb", "a\u{85}b"] {
+            let error = check_source_text("source", text).unwrap_err();
+            assert_eq!(error.to_string(), "source must not contain control characters", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn hashes_are_bounded_and_have_no_room_for_sentences() {
+        for hash in ["sha256:9f86d081", "W/\"33a64df5\"", "aGVsbG8+d29ybGQ=", "v1.2.3-rc_1"] {
+            assert_eq!(check_hash_text("source_hash", hash), Ok(()), "{hash}");
+        }
+        assert_eq!(check_hash_text("source_hash", &"a".repeat(256)), Ok(()));
+        let error = check_hash_text("source_hash", &"a".repeat(257)).unwrap_err();
+        assert_eq!(error.to_string(), "source_hash is 257 characters long; the limit is 256");
+        for text in ["two words", "ж", "a\nb", "a\u{200b}b", "<b>", "a;b"] {
+            let error = check_hash_text("source_revision", text).unwrap_err();
+            let expected = "source_revision may contain only A-Z a-z 0-9 : + / = . _ - \"";
+            assert_eq!(error.to_string(), expected, "{text:?}");
+        }
     }
 
     #[test]

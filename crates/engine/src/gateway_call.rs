@@ -49,10 +49,17 @@ impl Engine {
         Ok(offered)
     }
 
-    /// The tool that a name means for this caller.
+    /// Whether a name has the form of an integration's tool. Looks nothing up.
+    pub fn names_integration_tool(&self, ctx: &CallContext, name: &str) -> bool {
+        ctx.connection == Connection::Key && split(name).is_some()
+    }
+
+    /// The tool that a name means for this caller. Looking it up costs as much as a call, so it takes an admission: unknown
+    /// names count against the limits too.
     pub async fn find_integration_tool(
         &self,
         ctx: &CallContext,
+        _admission: &Admission<GatewayCall>,
         name: &str,
     ) -> Result<Option<IntegrationTool>, StoreError> {
         let Some(split) = split(name).filter(|_| ctx.connection == Connection::Key) else { return Ok(None) };

@@ -56,12 +56,14 @@ impl Engine {
         Ok(stored.and_then(|word| GuardMode::parse(&word)).unwrap_or_default())
     }
 
-    /// Judges texts that a call brings in: agents read every one of them later.
+    /// Judges texts that a call brings in: agents read every one of them later. A key whose texts were refused too often
+    /// waits, whatever it brings: otherwise a refusal and a limit would tell it the same.
     pub(crate) async fn check_texts(
         &self,
         ctx: &CallContext,
         texts: impl Iterator<Item = (Field, &str)>,
     ) -> Result<(), CallError> {
+        self.rates.check_rejections(ctx.credential.key, &self.plan_limits(ctx), ctx.now)?;
         for (field, text) in texts {
             if self.guard.judge(field, text) == Verdict::Refuse {
                 self.found_by_guard(ctx, text).await?;
@@ -93,6 +95,10 @@ impl Engine {
         let refused = CallError::Guard { reference: reference(&hash).to_owned() };
         self.store.insert_audit(self.audit(ctx, action, hash)).await?;
         self.usage.count(ctx, Counted::Rejection);
-        if mode == GuardMode::Report { Ok(()) } else { Err(refused) }
+        if mode == GuardMode::Report {
+            return Ok(());
+        }
+        self.rates.count_rejection(ctx.credential.key, &self.plan_limits(ctx), ctx.now);
+        Err(refused)
     }
 }

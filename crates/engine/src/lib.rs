@@ -7,6 +7,7 @@
 pub mod admin;
 mod admission;
 mod authenticate;
+mod cleaning;
 mod context;
 mod error;
 mod first_start;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-use mnemon_core::{PlanLimits, ProjectId, Timestamp};
+use mnemon_core::{KeyId, PlanLimits, ProjectId, Timestamp};
 use mnemon_store::{CallWindow, Calls, CallsElsewhere, StoreError};
 use parking_lot::Mutex;
 use uuid::Uuid;
@@ -16,6 +16,10 @@ const SECOND_MICROS: i64 = 1_000_000;
 /// Idle windows are removed once per this many admitted calls, so that memory follows use.
 const SWEEP_EVERY: u32 = 4096;
 
+/// How many texts of one key the guard rejects in a minute, on plans with limits. Then the key has to wait, so that probing
+/// the guard is slow. Every node counts for itself.
+pub(crate) const REJECTIONS_MAX: u32 = 30;
+
 /// Counts admitted calls per connection and per project. A refused call is not counted.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimiter {
@@ -26,6 +30,8 @@ pub(crate) struct RateLimiter {
 struct Windows {
     connections: HashMap<Uuid, Window>,
     projects: HashMap<ProjectId, Window>,
+    /// Texts that the guard refused, per key.
+    rejections: HashMap<KeyId, Window>,
     passed_since_sweep: u32,
     /// What was counted since the last report to other nodes, with the project of each.
     untold: HashSet<(ProjectId, Uuid)>,
@@ -109,6 +115,26 @@ impl RateLimiter {
         Ok(())
     }
 
+    /// Whether the key has rejections left. Plans without limits do not count them.
+    pub(crate) fn check_rejections(&self, key: KeyId, limits: &PlanLimits, now: Timestamp) -> Result<(), CallError> {
+        let rejections_max = limits.connection_calls_max.map(|_| REJECTIONS_MAX);
+        let mut windows = self.windows.lock();
+        let Some(window) = windows.rejections.get_mut(&key) else { return Ok(()) };
+        let now = now.as_microsecond();
+        window.forget_before(now);
+        match window.wait_seconds(now, &[], rejections_max) {
+            Some(retry_after_seconds) => Err(CallError::ConnectionRate { retry_after_seconds }),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a text that the guard rejected.
+    pub(crate) fn count_rejection(&self, key: KeyId, limits: &PlanLimits, now: Timestamp) {
+        if limits.connection_calls_max.is_some() {
+            self.windows.lock().rejections.entry(key).or_default().0.push_back(now.as_microsecond());
+        }
+    }
+
     /// What was counted since the last report, in the form that other nodes get.
     fn take_untold(&self, now: Timestamp) -> Vec<CallWindow> {
         let now = now.as_microsecond();
@@ -169,6 +195,7 @@ impl Windows {
             self.passed_since_sweep = 0;
             sweep(&mut self.connections, now);
             sweep(&mut self.projects, now);
+            sweep(&mut self.rejections, now);
         }
     }
 }
@@ -235,6 +262,23 @@ mod tests {
             assert!(pass(micros).is_err());
         }
         assert_eq!(pass(60_000_000), Ok(()));
+    }
+
+    #[test]
+    fn a_key_has_thirty_rejections_a_minute_where_its_plan_has_limits() {
+        let limiter = RateLimiter::default();
+        let (one, other) = (KeyId::from_bytes([1; 16]), KeyId::from_bytes([2; 16]));
+        let limited = limits(1, 1);
+        let check = |key, micros| limiter.check_rejections(key, &limited, at(micros));
+        for n in 0..i64::from(REJECTIONS_MAX) {
+            assert_eq!(check(one, n), Ok(()), "{n}");
+            limiter.count_rejection(one, &limited, at(n));
+        }
+        assert_eq!(check(one, 29), Err(CallError::ConnectionRate { retry_after_seconds: 60 }));
+        assert_eq!(check(one, 59_999_999), Err(CallError::ConnectionRate { retry_after_seconds: 1 }));
+        assert_eq!(check(one, 60_000_000), Ok(()), "the first has left");
+        assert_eq!(check(other, 29), Ok(()), "another key has its own");
+        assert_eq!(limiter.check_rejections(one, &PlanLimits::default(), at(29)), Ok(()), "no limits, no budget");
     }
 
     #[test]

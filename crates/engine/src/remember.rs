@@ -7,10 +7,11 @@ use mnemon_core::{
     Audience, FactKey, NewRecord, Record, RecordId, SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp,
     WorkspaceName, WorkspaceNo,
 };
-use mnemon_guard::{Field, redact};
+use mnemon_guard::Field;
 use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError, Supersede};
 
+use crate::cleaning::Cleaner;
 use crate::freshness::Claim;
 use crate::indexes::{Saved, to_stored};
 use crate::usage::Counted;
@@ -74,7 +75,7 @@ impl Engine {
         }
         let superseded = superseded(&call)?;
         let idempotency = idempotency(ctx, &call)?;
-        let (call, redacted) = without_secrets(call);
+        let (call, redacted) = without_secrets(call)?;
         self.check_texts(ctx, texts(&call)).await?;
         let same_key = call.replace;
         let (record, embedding) = self.new_record(ctx, call)?;
@@ -217,6 +218,7 @@ fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     let fact_key = call.fact_key.as_ref().map(|key| key.text.as_str());
     let texts = [
         (Field::Content, Some(call.content.as_str())),
+        (Field::Workspace, Some(call.workspace.as_str())),
         (Field::FactKey, fact_key),
         (Field::Source, call.source.as_deref()),
         (Field::Source, call.source_id.as_deref()),
@@ -226,24 +228,17 @@ fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
 }
 
-/// Redacts secrets in every text field, and counts them.
-fn without_secrets(mut call: Remember) -> (Remember, usize) {
-    let mut count = 0;
-    let mut clean = |text: &mut String| {
-        let redacted = redact(text);
-        count += redacted.count;
-        if redacted.count > 0 {
-            *text = redacted.text.into_owned();
-        }
-    };
-    clean(&mut call.content);
+/// Replaces secrets in every text field, and counts them.
+fn without_secrets(mut call: Remember) -> Result<(Remember, usize), CallError> {
+    let mut cleaner = Cleaner::default();
+    cleaner.text(&mut call.content);
+    cleaner.workspace(&mut call.workspace)?;
     if let Some(key) = &mut call.fact_key {
-        clean(&mut key.text);
+        cleaner.text(&mut key.text);
     }
-    for text in [&mut call.source, &mut call.source_id, &mut call.source_revision].into_iter().flatten() {
-        clean(text);
-    }
-    (call, count)
+    let texts = [&mut call.source, &mut call.source_id, &mut call.source_hash, &mut call.source_revision];
+    texts.into_iter().flatten().for_each(|text| cleaner.text(text));
+    Ok((call, cleaner.count))
 }
 
 /// The stored form of a new save.

@@ -1,8 +1,10 @@
 //! Checks the freshness of all records from one source.
 
 use mnemon_core::{Access, RecordId, Status, WorkspaceName};
+use mnemon_guard::Field;
 use mnemon_store::Brief;
 
+use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::{Claim, Observed};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 
@@ -42,7 +44,14 @@ impl Engine {
         _admission: Admission<Validate>,
         validate: Validate,
     ) -> Result<Validated, CallError> {
-        let Validate { source_id, current_source_hash: given, workspace } = validate;
+        let source_id = cleaned(validate.source_id);
+        let given = validate.current_source_hash.map(cleaned);
+        let workspace = validate.workspace.map(cleaned_workspace).transpose()?;
+        if let Some(hash) = &given {
+            // Whoever asks about the source next reads both.
+            let texts = [(Field::Source, source_id.as_str()), (Field::Hash, hash.as_str())];
+            self.check_texts(ctx, texts.into_iter()).await?;
+        }
         if let Some(hash) = given.as_ref().filter(|_| may_note(ctx)) {
             self.store.observe_source(ctx.project(), &source_id, hash, ctx.now).await?;
         }

@@ -1,7 +1,8 @@
 //! What names and labels may look like. Search results show names of people and departments, so agents read them; the
-//! guard judges them like any other stored text.
+//! guard judges them like any other stored text. A secret in a name is an error and not replaced: people would look for
+//! the name that they gave.
 
-use mnemon_guard::{Field, Guard, Verdict};
+use mnemon_guard::{Field, Guard, Verdict, redact};
 
 use super::AdminError;
 
@@ -14,6 +15,9 @@ pub(super) fn name(guard: &Guard, field: &str, text: &str) -> Result<String, Adm
     if !is_valid {
         let message = format!("{field} must be 1 to {NAME_CHARS_MAX} characters long, without control characters");
         return Err(AdminError::Invalid(message));
+    }
+    if let Some((kind, _)) = redact(text).kinds.first() {
+        return Err(AdminError::Invalid(format!("{field} holds a secret ({kind}); leave it out")));
     }
     if guard.judge(Field::Name, text) == Verdict::Refuse {
         return Err(AdminError::Invalid(format!("{field} was rejected by Mnemon Guard")));

@@ -8,7 +8,7 @@ use mnemon_core::{Project, ProjectId, Timestamp, to_hex};
 use mnemon_gateway::UpstreamTool;
 use mnemon_store::{IntegrationRow, UpstreamAddress};
 
-use super::{AdminContext, AdminError};
+use super::{AdminContext, AdminError, checks};
 use crate::Engine;
 use crate::integrations::{Looked, ToolNames, ToolState, check_name, state_of};
 
@@ -95,6 +95,7 @@ impl Engine {
         let project = self.admin_project(ctx, project).await?;
         ctx.need_write()?;
         check_name(name).map_err(AdminError::Invalid)?;
+        checks::name(self.guard, "name", name)?;
         let found = self.store.list_integrations(project.id).await?;
         let known = found.rows.into_iter().find(|row| row.name == name);
         let saved = self.merge(ctx, &project, name, known.as_ref(), request)?;

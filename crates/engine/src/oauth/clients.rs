@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use mnemon_guard::{Field, Guard, Verdict, redact};
 use mnemon_store::{ClientKind, OauthClient, StoreError};
 
 use super::redirects::{self, REDIRECTS_MAX};
@@ -65,7 +66,7 @@ impl Engine {
         let client = OauthClient {
             id: self.ids.uuid(now).to_string(),
             kind: ClientKind::Registered,
-            name: registration.name.as_deref().and_then(shown_name),
+            name: registration.name.as_deref().and_then(|name| shown_name(self.guard, name)),
             redirect_uris: registration.redirect_uris,
             known_at: now,
         };
@@ -79,8 +80,9 @@ impl Engine {
     }
 }
 
-/// A name that is safe to show: invisible and direction-changing characters are removed, and it is cut to length.
-pub(super) fn shown_name(name: &str) -> Option<String> {
+/// A name that is safe to show: invisible and direction-changing characters are removed, secrets are redacted, and it is cut
+/// to length. A name that gives orders is not shown at all: nobody knows the client that chose it.
+pub(super) fn shown_name(guard: &Guard, name: &str) -> Option<String> {
     let is_shown = |c: &char| {
         let is_trick = matches!(*c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
@@ -88,8 +90,10 @@ pub(super) fn shown_name(name: &str) -> Option<String> {
     };
     let plain: String = name.chars().filter(is_shown).collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
-    let cut: String = words.join(" ").chars().take(NAME_CHARS_MAX).collect();
-    Some(cut.trim().to_owned()).filter(|name| !name.is_empty())
+    let joined = words.join(" ");
+    let cut: String = redact(&joined).text.chars().take(NAME_CHARS_MAX).collect();
+    let is_shown = |name: &String| !name.is_empty() && guard.judge(Field::Name, name) != Verdict::Refuse;
+    Some(cut.trim().to_owned()).filter(is_shown)
 }
 
 #[cfg(test)]
@@ -98,7 +102,9 @@ mod tests {
 
     #[test]
     fn a_name_is_shown_without_tricks_and_cut_to_length() {
-        let check = |name: &str, expected: Option<&str>| assert_eq!(shown_name(name).as_deref(), expected, "{name:?}");
+        let check = |name: &str, expected: Option<&str>| {
+            assert_eq!(shown_name(Guard::shipped(), name).as_deref(), expected, "{name:?}")
+        };
         check("Claude", Some("Claude"));
         check("  Two\n\tlines ", Some("Two lines"));
         check("\u{202e}edualC", Some("edualC"));

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use lru::LruCache;
 use mnemon_core::Timestamp;
 use mnemon_gateway::OutgoingError;
+use mnemon_guard::Guard;
 use mnemon_store::{ClientKind, OauthClient};
 use serde::Deserialize;
 use url::Url;
@@ -110,7 +111,7 @@ impl Engine {
         if fetched.status != 200 {
             return Err(format!("its URL answered with status {}", fetched.status));
         }
-        read(&fetched.body, id, now)
+        read(self.guard, &fetched.body, id, now)
     }
 }
 
@@ -129,7 +130,7 @@ fn parse_address(id: &str) -> Result<Url, &'static str> {
     if is_right { Ok(url) } else { Err(WRONG) }
 }
 
-fn read(body: &[u8], id: &str, now: Timestamp) -> Result<OauthClient, String> {
+fn read(guard: &Guard, body: &[u8], id: &str, now: Timestamp) -> Result<OauthClient, String> {
     let document: Document = serde_json::from_slice(body)
         .map_err(|_| "it is not a JSON object with client_id and redirect_uris".to_owned())?;
     if document.client_id != id {
@@ -147,7 +148,7 @@ fn read(body: &[u8], id: &str, now: Timestamp) -> Result<OauthClient, String> {
     if redirect_uris.is_empty() {
         return Err("it has no redirect URI that is https, or http on localhost".to_owned());
     }
-    let name = document.client_name.as_deref().and_then(shown_name);
+    let name = document.client_name.as_deref().and_then(|name| shown_name(guard, name));
     Ok(OauthClient { id: id.to_owned(), kind: ClientKind::Document, name, redirect_uris, known_at: now })
 }
 
@@ -158,7 +159,7 @@ mod tests {
     const ID: &str = "https://app.example/client.json";
 
     fn check(json: &str) -> Result<Vec<String>, String> {
-        read(json.as_bytes(), ID, Timestamp::UNIX_EPOCH).map(|client| client.redirect_uris)
+        read(Guard::shipped(), json.as_bytes(), ID, Timestamp::UNIX_EPOCH).map(|client| client.redirect_uris)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use mnemon_core::WorkspaceName;
 use mnemon_engine::stored::StoreError;
-use mnemon_engine::{CallError, Connection, IntegrationTool, Tool, ToolResult};
+use mnemon_engine::{Admission, CallError, Connection, GatewayCall, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
 use serde_json::value::RawValue;
@@ -79,7 +79,7 @@ pub(crate) async fn of_integrations(call: &Call<'_>) -> Result<Vec<Description>,
 /// What is called.
 enum Called {
     Own(Tool),
-    Integration(Box<IntegrationTool>),
+    Integration(Box<IntegrationTool>, Admission<GatewayCall>),
 }
 
 /// What a tool answered.
@@ -101,8 +101,10 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
     };
-    let called = find(call, &name).await?;
-    let outcome = run(call, called, arguments).await;
+    let outcome = match find(call, &name).await? {
+        Ok(called) => run(call, called, arguments).await,
+        Err(refusal) => Err(refusal),
+    };
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
         Ok(Answered::Own(result)) => tool_success(call, &result),
@@ -128,14 +130,23 @@ async fn advice(call: &Call<'_>, error: &CallError) -> Option<String> {
 }
 
 /// The tool with this name, if the caller may use it. A tool that it may not call is as unknown as one that does not exist.
-async fn find(call: &Call<'_>, name: &str) -> Result<Called, RpcError> {
-    let row = TABLE.iter().find(|row| row.description.name == name && row.is_visible_to(call.ctx.connection));
+/// Tools of integrations have to be looked up, so such a name is admitted first, whether it means something or not.
+async fn find(call: &Call<'_>, name: &str) -> Result<Result<Called, CallError>, RpcError> {
+    let (engine, ctx) = (&call.app.engine, call.ctx);
+    let row = TABLE.iter().find(|row| row.description.name == name && row.is_visible_to(ctx.connection));
     if let Some(row) = row {
-        return Ok(Called::Own(row.tool));
+        return Ok(Ok(Called::Own(row.tool)));
     }
-    let found = call.app.engine.find_integration_tool(call.ctx, name).await.map_err(|error| storage_failed(&error))?;
     let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
-    found.map(|tool| Called::Integration(Box::new(tool))).ok_or_else(unknown)
+    if !engine.names_integration_tool(ctx, name) {
+        return Err(unknown());
+    }
+    let admission = match engine.admit(ctx) {
+        Ok(admission) => admission,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let found = engine.find_integration_tool(ctx, &admission, name).await.map_err(|error| storage_failed(&error))?;
+    found.map(|tool| Ok(Called::Integration(Box::new(tool), admission))).ok_or_else(unknown)
 }
 
 fn storage_failed(error: &StoreError) -> RpcError {
@@ -143,13 +154,13 @@ fn storage_failed(error: &StoreError) -> RpcError {
     RpcError::new(code::INTERNAL_ERROR, "storage is unavailable; retry in a few seconds")
 }
 
-/// Admits the call before its arguments are looked at, and runs it.
+/// Admits a call to a tool of ours before its arguments are looked at, and runs it.
 async fn run(call: &Call<'_>, called: Called, arguments: Map<String, Value>) -> Result<Answered, CallError> {
     let (engine, ctx) = (&call.app.engine, call.ctx);
     let tool = match called {
         Called::Own(tool) => tool,
-        Called::Integration(tool) => {
-            let result = engine.call_integration_tool(ctx, engine.admit(ctx)?, *tool, &arguments).await?;
+        Called::Integration(tool, admission) => {
+            let result = engine.call_integration_tool(ctx, admission, *tool, &arguments).await?;
             return Ok(Answered::PassedOn(result));
         }
     };

@@ -106,17 +106,28 @@ fn rows() -> Vec<(&'static str, Value, String)> {
     row("gateway_call", json!({"server": "s"}), "tool is required");
     let not_enabled = "integration 'github' is not enabled for this project";
     row("gateway_call", json!({"server": "github", "tool": "get_me", "arguments": {}}), not_enabled);
-    for name in ["source", "source_id", "source_hash", "source_revision"] {
+    for name in ["source", "source_id"] {
         let reason = format!("{name} is 513 characters long; the limit is 512");
         row("remember", json!({"content": "c", name: "é".repeat(513)}), &reason);
         let nul = format!("{name} must not contain the NUL character");
         row("remember", json!({"content": "c", name: "a\u{0}"}), &nul);
+        let control = format!("{name} must not contain control characters");
+        row("remember", json!({"content": "c", name: "a\nb"}), &control);
+    }
+    row("remember", json!({"content": "c", "fact_key": "a\tb"}), "fact_key must not contain control characters");
+    for (tool, name) in
+        [("remember", "source_hash"), ("remember", "source_revision"), ("validate_memory", "current_source_hash")]
+    {
+        let reason = format!("{name} is 257 characters long; the limit is 256");
+        row(tool, json!({"content": "c", "source_id": "s", name: long(257)}), &reason);
+        let alphabet = format!("{name} may contain only A-Z a-z 0-9 : + / = . _ - \"");
+        for wrong in ["two words", "é", "a\u{0}", "a;b"] {
+            row(tool, json!({"content": "c", "source_id": "s", name: wrong}), &alphabet);
+        }
     }
     for tool in ["forget", "validate_memory"] {
         row(tool, json!({"source_id": long(513)}), "source_id is 513 characters long; the limit is 512");
     }
-    let hash = "current_source_hash is 513 characters long; the limit is 512";
-    row("validate_memory", json!({"source_id": "s", "current_source_hash": long(513)}), hash);
     let name = "workspace must be 1 to 64 characters long, without control characters";
     for wrong in ["", " ", "a\nb", "a\u{0}", &long(65)] {
         row("remember", json!({"content": "c", "workspace": wrong}), name);

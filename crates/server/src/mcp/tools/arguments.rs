@@ -2,7 +2,7 @@
 //!
 //! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` means absent.
 
-use mnemon_core::{WorkspaceName, check_source_text};
+use mnemon_core::{WorkspaceName, check_hash_text, check_source_text};
 use mnemon_engine::CallError;
 use serde_json::{Map, Value};
 
@@ -42,7 +42,16 @@ impl Arguments {
         Ok(self.text(name)?.filter(|text| !text.trim().is_empty()))
     }
 
-    /// A `source*` text within its limit.
+    /// A hash or a revision: its alphabet has no room for sentences.
+    pub(crate) fn hash_text(&mut self, name: &'static str) -> Result<Option<String>, CallError> {
+        let text = self.filled_text(name)?;
+        if let Some(text) = &text {
+            check_hash_text(name, text)?;
+        }
+        Ok(text)
+    }
+
+    /// `source` or `source_id` within its limit.
     pub(crate) fn source_text(&mut self, name: &'static str) -> Result<Option<String>, CallError> {
         let text = self.filled_text(name)?;
         if let Some(text) = &text {

@@ -1,8 +1,8 @@
 //! The tools' descriptions: what each does, when to use it, its schemas and its hints.
 
 use mnemon_core::{
-    CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT,
-    SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, SUPERSEDES_MAX,
+    CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_IDS_MAX,
+    SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, SUPERSEDES_MAX,
 };
 use mnemon_engine::Tool;
 use mnemon_protocol::tools::{Annotations, Tool as Description};
@@ -50,6 +50,12 @@ fn source_text(meaning: &str) -> Value {
     json!({"type": "string", "maxLength": SOURCE_CHARS_MAX, "description": meaning})
 }
 
+fn hash_text(meaning: &str) -> Value {
+    json!({
+        "type": "string", "maxLength": HASH_CHARS_MAX, "pattern": "^[A-Za-z0-9:+/=._\"-]*$", "description": meaning
+    })
+}
+
 pub(super) fn remember() -> Description {
     let description = "Save one fact, decision, preference or note so that later sessions and teammates can find it. Use \
         it when something is decided or learned that will matter again. Write one self-contained fact per call. To \
@@ -83,10 +89,10 @@ fn remember_input() -> Value {
         },
         "source": source_text("Where the fact comes from, in words: a title, a person, a link."),
         "source_id": source_text("Stable id of the source, for example a file path or a URL; required with source_hash."),
-        "source_hash": source_text(
+        "source_hash": hash_text(
             "Hash of the source's current content: sha256:<hex> or git's blob id; use the same kind each time."
         ),
-        "source_revision": source_text("Revision of the source, for example a commit."),
+        "source_revision": hash_text("Revision of the source, for example a commit."),
         "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "How certain the fact is (0–1)."},
         "valid_until": {
             "type": "string", "format": "date-time",
@@ -199,7 +205,7 @@ pub(super) fn validate_memory() -> Description {
     let input = object(
         json!({
             "source_id": source_text("Source to check."),
-            "current_source_hash": source_text("Hash of the source's current content, if you know it."),
+            "current_source_hash": hash_text("Hash of the source's current content, if you know it."),
             "workspace": workspace("Only records in this workspace. Default: all workspaces.")
         }),
         &["source_id"],

@@ -35,7 +35,7 @@ fn parse(arguments: &mut Arguments) -> Result<Validate, CallError> {
     let missing = || CallError::Argument("source_id is required".to_owned());
     Ok(Validate {
         source_id: source_id.ok_or_else(missing)?,
-        current_source_hash: arguments.source_text("current_source_hash")?,
+        current_source_hash: arguments.hash_text("current_source_hash")?,
         workspace: arguments.workspace()?,
     })
 }
