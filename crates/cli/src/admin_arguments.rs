@@ -278,8 +278,11 @@ pub enum KeyCommand {
     /// List a project's keys, without their secrets.
     List {
         /// Project [default: your key's project].
-        #[arg(long)]
+        #[arg(long, conflicts_with = "mine")]
         project: Option<String>,
+        /// List the keys in your own name instead, of all projects, with who made them.
+        #[arg(long)]
+        mine: bool,
     },
     /// Revoke a key. It is refused at once.
     Revoke {

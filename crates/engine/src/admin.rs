@@ -35,7 +35,7 @@ pub use departments::NewDepartment;
 pub use explaining::Explained;
 pub use guarding::{Rejection, Release};
 pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownTool, Tested};
-pub use keys::{MadeKey, NewKeyRequest};
+pub use keys::{MadeKey, NewKeyRequest, OwnKey};
 pub use members::{MemberChange, NewMember, RemovedMember};
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
@@ -128,6 +128,13 @@ impl AdminContext {
             Authority::Member(credential) if credential.role != Role::Admin => Err(ADMINS_ONLY),
             Authority::Member(credential) if credential.account == account => Ok(()),
             Authority::Member(_) => Err(AdminError::NotFound("account")),
+        }
+    }
+
+    fn member_of_caller(&self) -> Option<MemberId> {
+        match &self.authority {
+            Authority::Operator => None,
+            Authority::Member(credential) => Some(credential.member),
         }
     }
 

@@ -52,6 +52,7 @@ impl Engine {
             label: Some("first key".to_owned()),
             expires_at: None,
             created_at: now,
+            created_by: None,
         };
         let audit = self.first_audit(&account, &project, &member, &new_key);
         let made = (account.clone(), project.clone(), member.clone());

@@ -200,6 +200,11 @@ pub struct KeyJson {
     pub revoked_at: Option<String>,
     pub last_used_at: Option<String>,
     pub created_at: String,
+    /// The member who made it; `null` where it was the operator.
+    pub created_by: Option<String>,
+    /// That member's name, where the caller may know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_by_name: Option<String>,
 }
 
 /// An OAuth connection, without its secret.

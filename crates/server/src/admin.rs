@@ -56,6 +56,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/projects/{project}/keys", post(keys::create)),
         route("GET", "/projects/{project}/keys", get(keys::list)),
         route("DELETE", "/keys/{key}", delete(keys::revoke)),
+        route("GET", "/me/keys", get(keys::own)),
         route("GET", "/projects/{project}/connections", get(connections::list)),
         route("DELETE", "/connections/{connection}", delete(connections::revoke)),
         route("GET", "/projects/{project}/workspaces", get(workspaces::list)),

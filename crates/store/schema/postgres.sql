@@ -106,10 +106,13 @@ CREATE TABLE api_key (
     created_at BIGINT NOT NULL,
     revoked_at BIGINT,
     last_used_at BIGINT,
-    label TEXT COLLATE "C"
+    label TEXT COLLATE "C",
+    created_by UUID
 );
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
+
+CREATE INDEX api_key_member ON api_key (account_id, member_id, created_at);
 
 ALTER TABLE api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE api_key FORCE ROW LEVEL SECURITY;

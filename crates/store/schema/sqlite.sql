@@ -71,10 +71,12 @@ CREATE TABLE api_key (
     created_at INTEGER NOT NULL,
     revoked_at INTEGER,
     last_used_at INTEGER,
-    label TEXT
+    label TEXT, created_by BLOB
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
+
+CREATE INDEX api_key_member ON api_key (account_id, member_id, created_at);
 
 -- `no` names one life of a workspace: the seq of the save that brought it into being. Deleting one ends that life by this
 -- row alone, however many records it has: they are dead because their workspace is, and each keeps what it was.

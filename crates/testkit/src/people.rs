@@ -117,6 +117,7 @@ impl TestServer {
             label: None,
             expires_at,
             created_at: now,
+            created_by: None,
         };
         self.store.insert_key(key, self.audit(organization.account, "key.create")).await.expect("a key can be made");
         (id, self.caller(token.expose()))

@@ -3,7 +3,7 @@
 use mnemon_core::{
     Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, make_token,
 };
-use mnemon_store::{KeyRow, NewKey};
+use mnemon_store::{Credential, KeyRow, NewKey};
 
 use super::{AdminContext, AdminError, Authority, Reach, checks};
 use crate::Engine;
@@ -23,6 +23,15 @@ pub struct MadeKey {
     pub key: Secret<String>,
 }
 
+/// A key in the caller's own name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnKey {
+    /// The key.
+    pub key: KeyRow,
+    /// The name of the member who made it, where it was a member who is still there.
+    pub made_by: Option<String>,
+}
+
 impl Engine {
     pub async fn create_key(
         &self,
@@ -38,6 +47,11 @@ impl Engine {
         if matches!(reach, Reach::Departments(_)) && member.role == Role::Admin {
             return Err(AdminError::Forbidden("a head may not create keys for admins"));
         }
+        if let (Reach::Departments(_), Authority::Member(head)) = (&reach, &ctx.authority)
+            && !self.has_key_of(head, project.id, ctx.now).await?
+        {
+            return Err(AdminError::Forbidden("a head may make keys only for projects that it has a key of itself"));
+        }
         let label = request.label.map(|label| checks::name(self.guard, "label", &label)).transpose()?;
         let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
         let id = KeyId::new(self.ids.uuid(ctx.now));
@@ -50,6 +64,7 @@ impl Engine {
             label,
             expires_at: request.expires_at,
             created_at: ctx.now,
+            created_by: ctx.member_of_caller(),
         };
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "key.create", id);
         self.store.insert_key(new, audit).await?;
@@ -67,6 +82,26 @@ impl Engine {
             keys.retain(|key| members.iter().any(|m| m.id == key.member && reach.covers(m.department)));
         }
         Ok(keys)
+    }
+
+    /// Every key in the caller's own name, of all projects, oldest first, with who made each. The operator has none.
+    pub async fn list_own_keys(&self, ctx: &AdminContext) -> Result<Vec<OwnKey>, AdminError> {
+        let Authority::Member(caller) = &ctx.authority else { return Ok(Vec::new()) };
+        let keys = self.store.list_member_keys(caller.account, caller.member).await?;
+        let members = self.store.list_members(caller.account).await?;
+        let name_of = |id: MemberId| members.iter().find(|member| member.id == id).map(|member| member.name.clone());
+        let shown = |key: KeyRow| OwnKey { made_by: key.created_by.and_then(name_of), key };
+        Ok(keys.into_iter().map(shown).collect())
+    }
+
+    /// Does the member have a key of the project that works now?
+    async fn has_key_of(&self, member: &Credential, project: ProjectId, now: Timestamp) -> Result<bool, AdminError> {
+        if member.project == project {
+            return Ok(true);
+        }
+        let keys = self.store.list_member_keys(member.account, member.member).await?;
+        let works = |key: &KeyRow| key.revoked_at.is_none() && key.expires_at.is_none_or(|end| now < end);
+        Ok(keys.iter().any(|key| key.project == project && works(key)))
     }
 
     /// Revokes a key: it is refused from the next request on.

@@ -32,6 +32,12 @@ pub(crate) async fn list(admin: Admin, Path(project): Path<String>) -> Result<Re
     Ok(show::ok(&json!({"keys": shown})))
 }
 
+pub(crate) async fn own(admin: Admin) -> Result<Reply, Failure> {
+    let keys = admin.engine.list_own_keys(&admin.ctx).await?;
+    let shown: Vec<_> = keys.iter().map(show::own_key).collect();
+    Ok(show::ok(&json!({"keys": shown})))
+}
+
 pub(crate) async fn revoke(admin: Admin, Path(key): Path<String>) -> Result<Reply, Failure> {
     admin.engine.revoke_key(&admin.ctx, id(&key, "key")?).await?;
     Ok(show::ok(&json!({"revoked": true})))

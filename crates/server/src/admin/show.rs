@@ -3,8 +3,8 @@
 use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Record, Timestamp};
 use mnemon_engine::admin::{
-    AuditLine, Explained, KeyUsage, Rejection, ShownIntegration, ShownRecord, ShownTool, ShownWorkspace, Tested,
-    UsageReport,
+    AuditLine, Explained, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownTool, ShownWorkspace,
+    Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
@@ -116,7 +116,13 @@ pub(crate) fn key(key: &KeyRow) -> KeyJson {
         revoked_at: time(key.revoked_at),
         last_used_at: time(key.last_used_at),
         created_at: key.created_at.to_string(),
+        created_by: key.created_by.map(|member| member.to_string()),
+        created_by_name: None,
     }
+}
+
+pub(crate) fn own_key(own: &OwnKey) -> KeyJson {
+    KeyJson { created_by_name: own.made_by.clone(), ..key(&own.key) }
 }
 
 pub(crate) fn workspace(workspace: &ShownWorkspace) -> WorkspaceJson {

@@ -22,6 +22,10 @@ pub trait Credentials: Send + Sync {
     /// both. Calls elsewhere are those of the connection, not of the key.
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
 
+    /// Makes the look-ups that memory saved, and finds nothing. Whoever refuses a credential calls this, so that refusing a
+    /// known one does the same work as refusing one that never was.
+    async fn look_in_vain(&self, saved: SavedLooks) -> Result<(), StoreError>;
+
     /// The hash of the operator's token, if one was made.
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError>;
 
@@ -36,6 +40,9 @@ pub trait Credentials: Send + Sync {
 
     /// The keys of a project, oldest first, revoked ones included; never the secret.
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError>;
+
+    /// The keys in a member's name, of every project of its account, oldest first, revoked ones included; never the secret.
+    async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError>;
 
     /// One key.
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError>;
@@ -83,6 +90,17 @@ pub struct Presented {
     pub seq: Seq,
     /// What other nodes let through lately.
     pub elsewhere: CallsElsewhere,
+    /// Which look-ups were not needed.
+    pub saved: SavedLooks,
+}
+
+/// Look-ups that were answered from memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SavedLooks {
+    /// That of the connection.
+    pub grant: bool,
+    /// That of the credential.
+    pub credential: bool,
 }
 
 /// A key to be made.
@@ -104,6 +122,8 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
     /// When it is made.
     pub created_at: Timestamp,
+    /// The member who makes it; nobody where it is the operator or the first start.
+    pub created_by: Option<MemberId>,
 }
 
 /// A key without its secret.
@@ -129,6 +149,8 @@ pub struct KeyRow {
     pub created_at: Timestamp,
     /// When it was last used, to within a few seconds.
     pub last_used_at: Option<Timestamp>,
+    /// The member who made it; unknown for keys of the operator and of before it was noted.
+    pub created_by: Option<MemberId>,
 }
 
 /// Reads the columns of a key, of its project, account, member and department: 17 of them. The departments of the account
@@ -191,5 +213,6 @@ pub(crate) fn read_key<R: Row>(row: &R) -> Result<KeyRow, StoreError> {
         revoked_at: cells.time_opt(7, "revoked_at")?,
         created_at: cells.time(6, "created_at")?,
         last_used_at: cells.time_opt(8, "last_used_at")?,
+        created_by: cells.id_opt(10, "created_by")?,
     })
 }

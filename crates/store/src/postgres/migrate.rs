@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 5, name: "sessions", sql: include_str!("../../migrations/postgres/0005_sessions.sql") },
     Migration { no: 6, name: "sightings", sql: include_str!("../../migrations/postgres/0006_sightings.sql") },
     Migration { no: 7, name: "superseding", sql: include_str!("../../migrations/postgres/0007_superseding.sql") },
+    Migration { no: 8, name: "key_makers", sql: include_str!("../../migrations/postgres/0008_key_makers.sql") },
 ];
 
 /// The role as the migrations spell it.

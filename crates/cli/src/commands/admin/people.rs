@@ -88,7 +88,11 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
                     .text("This key will not be shown again. To rotate, switch to this key, then revoke the old one.");
             }
         }
-        KeyCommand::List { project } => {
+        KeyCommand::List { mine: true, .. } => {
+            let columns = ["key_id", "project_id", "access", "label", "created_by_name", "last_used_at", "revoked_at"];
+            show_list(printer, &client.get("/me/keys")?, "keys", &columns);
+        }
+        KeyCommand::List { project, mine: false } => {
             let project = client.project(project.as_ref())?;
             let columns = ["key_id", "member_id", "access", "label", "expires_at", "last_used_at", "revoked_at"];
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);

@@ -20,6 +20,9 @@ const fn admin_writes(status: u16) -> [u16; 11] {
     [401, 401, 401, 404, 403, 403, 403, 403, status, status, status]
 }
 
+/// Everybody who is let in, about itself.
+const EVERYBODY_READS: [u16; 11] = [401, 401, 401, 200, 200, 200, 200, 200, 200, 200, 200];
+
 /// Lists answer every head, with what lies within its reach.
 const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
 /// One member of the department: absent for the head of another.
@@ -66,6 +69,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("POST", "/projects/{project}/keys", r#"{"member_id": "{colleague}", "access": "read"}"#, head_writes(201)),
         row("GET", "/projects/{project}/keys", "", HEADS_LIST),
         row("DELETE", "/keys/{key}", "", head_writes(200)),
+        row("GET", "/me/keys", "", EVERYBODY_READS),
         row("GET", "/projects/{project}/connections", "", HEADS_LIST),
         row("DELETE", "/connections/{connection}", "", head_writes(200)),
         row("GET", "/projects/{project}/workspaces", "", ADMIN_READS),

@@ -23,7 +23,7 @@ async fn a_key_is_shown_once_and_its_secret_is_nowhere_after() {
         "key_id": made["key_id"], "project_id": office.organization.project.to_string(),
         "member_id": office.admin_id.to_string(), "access": "read", "label": "phone",
         "expires_at": "2027-06-01T00:00:00Z", "revoked_at": null, "last_used_at": null,
-        "created_at": "2027-01-15T08:00:00Z",
+        "created_at": "2027-01-15T08:00:00Z", "created_by": office.admin_id.to_string(),
     });
     assert_eq!(row, &expected);
     for path in [keys, office.account("/audit"), office.account("/members"), office.project("/usage")] {
@@ -104,4 +104,62 @@ async fn administering_counts_as_using_a_key() {
     assert!(office.get(&office.project("/keys")).await["keys"][0]["last_used_at"].is_string());
     let usage = office.get(&office.project("/usage")).await;
     assert!(usage["days"].as_array().is_none_or(|days| days.iter().all(|day| day["calls"] == 0)), "{usage}");
+}
+
+#[tokio::test]
+async fn a_head_makes_keys_only_for_projects_that_it_has_a_key_of() {
+    let office = Office::open().await;
+    let (server, account) = (&office.server, office.organization.account);
+    let sales = server.department(account, "Sales", None).await;
+    let spec = |role| MemberSpec { role, department: Some(sales), ..MemberSpec::default() };
+    let (head_id, head) = office.hire(spec(Role::Head)).await;
+    let (seller, _) = office.hire(spec(Role::Member)).await;
+    let other = server.project(account).await;
+    let keys = format!("/projects/{other}/keys");
+    let body = |member: &str| json!({"member_id": member, "access": "write"});
+    const REFUSED: &str = "a head may make keys only for projects that it has a key of itself";
+    for member in [&seller, &head_id] {
+        assert_eq!(head.refusal("POST", &keys, body(member)).await, (403, REFUSED.to_owned()));
+    }
+    let expiring = json!({"member_id": head_id, "access": "read", "expires_at": "2027-01-15T08:00:01Z"});
+    let given = office.admin.manage("POST", &keys, expiring).await;
+    head.manage("POST", &keys, body(&seller)).await;
+    server.clock.advance(std::time::Duration::from_secs(1));
+    assert_eq!(head.refusal("POST", &keys, body(&seller)).await.0, 403, "that key has expired");
+    let given_again = office.admin.manage("POST", &keys, body(&head_id)).await;
+    head.manage("POST", &keys, body(&seller)).await;
+    for key in [given, given_again] {
+        let path = format!("/keys/{}", key["key_id"].as_str().expect("an id"));
+        office.admin.manage("DELETE", &path, Value::Null).await;
+    }
+    assert_eq!(head.refusal("POST", &keys, body(&seller)).await.0, 403, "and that one was revoked");
+}
+
+#[tokio::test]
+async fn members_see_every_key_in_their_name_who_made_it_and_when_it_was_used() {
+    let office = Office::open().await;
+    let (server, account) = (&office.server, office.organization.account);
+    let (ben, caller) = office.hire(MemberSpec { name: "Ben", ..MemberSpec::default() }).await;
+    let (_, colleague) = office.hire(MemberSpec::default()).await;
+    let other = format!("/projects/{}/keys", server.project(account).await);
+    let body = json!({"member_id": ben, "access": "read", "label": "behind my back"});
+    let made = office.admin.manage("POST", &other, body.clone()).await;
+    let by_operator = office.operator.manage("POST", &office.project("/keys"), body).await;
+    server.caller(made["key"].as_str().expect("a key")).call("search", json!({"query": "anything"})).await;
+    server.engine.flush_usage().await.expect("storage works");
+    let listed = caller.manage("GET", "/me/keys", Value::Null).await;
+    let keys = listed["keys"].as_array().expect("a list");
+    assert_eq!(keys.len(), 3, "{listed}");
+    let of = |id: &Value| keys.iter().find(|key| key["key_id"] == *id).expect("it is listed");
+    let admin = office.admin_id.to_string();
+    let shown = of(&made["key_id"]);
+    assert_eq!((&shown["created_by"], &shown["label"]), (&json!(admin), &json!("behind my back")));
+    assert!(shown["created_by_name"].is_string() && shown["last_used_at"].is_string(), "{shown}");
+    let shown = of(&by_operator["key_id"]);
+    assert_eq!((&shown["created_by"], &shown["last_used_at"]), (&Value::Null, &Value::Null));
+    assert!(!listed.to_string().contains("mnm_"), "never a secret");
+    let others = colleague.manage("GET", "/me/keys", Value::Null).await;
+    assert_eq!(others["keys"].as_array().map(Vec::len), Some(1), "others see their own");
+    let nobodys = office.operator.manage("GET", "/me/keys", Value::Null).await;
+    assert_eq!(nobodys, json!({"keys": []}));
 }
