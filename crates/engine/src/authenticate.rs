@@ -1,7 +1,7 @@
 //! Turns a presented credential into a [`CallContext`], or into one refusal that is the same for every cause.
 
 use mnemon_core::{CredentialHash, CredentialKind, SubscriptionState, Timestamp, is_well_formed};
-use mnemon_store::{Credential, Grant, Presented, StoreError};
+use mnemon_store::{Credential, Grant, Presented, SavedLooks, StoreError};
 
 use crate::oauth::Issuer;
 use crate::{CallContext, Connection, Engine};
@@ -20,8 +20,10 @@ impl Engine {
     /// Authenticates an API key. A malformed key costs the same work and time as a wrong one: both are looked up.
     pub async fn authenticate(&self, key: &str) -> Result<CallContext, NotAuthenticated> {
         let found = self.store.find_credential(&CredentialHash::of(key)).await?;
+        let saved = found.as_ref().map(|presented| presented.saved).unwrap_or_default();
         let is_well_formed = is_well_formed(CredentialKind::ApiKey, key);
-        self.accept(found.filter(|_| is_well_formed), Connection::Key, self.clock.now())
+        let accepted = self.accept(found.filter(|_| is_well_formed), Connection::Key, self.clock.now());
+        self.even_out(saved, accepted).await
     }
 
     /// Authenticates an API key, or a token that this issuer issued.
@@ -31,12 +33,28 @@ impl Engine {
         }
         let now = self.clock.now();
         let found = self.store.find_credential_by_token(&CredentialHash::of(token)).await?;
+        let saved = found.as_ref().map(|(_, presented)| presented.saved).unwrap_or_default();
         let is_alive =
             |grant: &Grant| !grant.is_revoked && now < grant.expires_at && grant.resource == issuer.resource();
         let is_well_formed = is_well_formed(CredentialKind::OauthToken, token);
         let found = found.filter(|(grant, _)| is_well_formed && is_alive(grant));
-        let (grant, presented) = found.ok_or(NotAuthenticated::Rejected)?;
-        self.accept(Some(presented), Connection::Oauth(grant.id), now)
+        let accepted = match found {
+            Some((grant, presented)) => self.accept(Some(presented), Connection::Oauth(grant.id), now),
+            None => Err(NotAuthenticated::Rejected),
+        };
+        self.even_out(saved, accepted).await
+    }
+
+    /// Lets a refusal make up for what memory saved: unknown, revoked and expired credentials cost storage the same.
+    async fn even_out(
+        &self,
+        saved: SavedLooks,
+        outcome: Result<CallContext, NotAuthenticated>,
+    ) -> Result<CallContext, NotAuthenticated> {
+        if matches!(outcome, Err(NotAuthenticated::Rejected)) {
+            self.store.look_in_vain(saved).await?;
+        }
+        outcome
     }
 
     fn accept(
@@ -50,7 +68,7 @@ impl Engine {
         if !is_accepted(&presented.credential, subscription, now) {
             return Err(NotAuthenticated::Rejected);
         }
-        let Presented { credential, seq, elsewhere } = presented;
+        let Presented { credential, seq, elsewhere, .. } = presented;
         Ok(CallContext { credential, connection, now, seq, elsewhere, subscription })
     }
 }

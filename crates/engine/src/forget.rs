@@ -1,8 +1,12 @@
 //! Forgets records: one, or every one from a source.
 
-use mnemon_core::{RecordId, Seq, WorkspaceName};
+use mnemon_core::{RecordId, Scope, Seq, WorkspaceName};
 
+use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
+
+/// What the audit log says in the place of a source that only some may know.
+const HIDDEN_SOURCE: &str = "(a source of drafts)";
 
 /// What to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,10 +45,11 @@ impl Engine {
     async fn forget_record(&self, ctx: &CallContext, written: &str) -> Result<Forgotten, CallError> {
         let not_found = || CallError::NotFound(written.to_owned());
         let id: RecordId = written.trim().parse().map_err(|_| not_found())?;
-        let record = self.store.find(ctx.project(), id).await?;
-        let record = record.filter(|record| ctx.viewer().sees(&record.audience)).ok_or_else(not_found)?;
-        let audit = self.audit(ctx, "record.forget", record.id.to_string());
-        let ids = self.store.forget(ctx.project(), &[record.seq], audit).await?;
+        // One look-up whatever comes of it, so that storage does the same work for a hidden record as for an absent one.
+        let found = self.store.find_place(ctx.project(), id).await?;
+        let (seq, _) = found.filter(|(_, audience)| ctx.viewer().sees(audience)).ok_or_else(not_found)?;
+        let audit = self.audit(ctx, "record.forget", id.to_string());
+        let ids = self.store.forget(ctx.project(), &[seq], audit).await?;
         if ids.is_empty() { Err(not_found()) } else { Ok(Forgotten { ids }) }
     }
 
@@ -54,13 +59,18 @@ impl Engine {
         source_id: String,
         workspace: Option<WorkspaceName>,
     ) -> Result<Forgotten, CallError> {
+        let source_id = cleaned(source_id);
+        let workspace = workspace.map(cleaned_workspace).transpose()?;
         let records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
-        let visible = records.iter().filter(|record| ctx.viewer().sees(&record.audience));
-        let seqs: Vec<Seq> = visible.map(|record| record.seq).collect();
+        let visible: Vec<_> = records.iter().filter(|record| ctx.viewer().sees(&record.audience)).collect();
+        let seqs: Vec<Seq> = visible.iter().map(|record| record.seq).collect();
         if seqs.is_empty() {
             return Ok(Forgotten { ids: Vec::new() });
         }
-        let audit = self.audit(ctx, "source.forget", source_id);
+        // Others read the audit log. Of what they can't see it tells that something was forgotten, and not of what source.
+        let is_known_to_all = visible.iter().any(|record| record.audience.scope() == Scope::Shared);
+        let subject = if is_known_to_all { source_id } else { HIDDEN_SOURCE.to_owned() };
+        let audit = self.audit(ctx, "source.forget", subject);
         let ids = self.store.forget(ctx.project(), &seqs, audit).await?;
         Ok(Forgotten { ids })
     }

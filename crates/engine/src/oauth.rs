@@ -44,8 +44,9 @@ const FETCHES_MAX: usize = 30;
 const FETCHING_MAX: usize = 16;
 /// How long an ended connection is still listed, and a used code remembered: longer than its token could live.
 const KEPT_AFTER_END: SignedDuration = SignedDuration::from_hours(31 * 24);
-/// How long an unused client is kept: far longer than a token, so that a client is still known when it comes back.
-const UNUSED_CLIENT_KEPT: SignedDuration = SignedDuration::from_hours(400 * 24);
+/// How long a client without connections is kept. Anybody can register one, so it goes soon; a client that comes back later
+/// registers again.
+const UNUSED_CLIENT_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// What each node remembers between requests.
 #[derive(Debug)]

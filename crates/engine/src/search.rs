@@ -3,7 +3,7 @@
 use mnemon_core::{Record, RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
 use mnemon_recall::{Filter, Hit};
 
-use crate::cleaning::cleaned_workspace;
+use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::Claim;
 use crate::indexes::Asked;
 use crate::usage::Counted;
@@ -66,7 +66,12 @@ impl Engine {
         _admission: Admission<Search>,
         search: Search,
     ) -> Result<Vec<Found>, CallError> {
-        let search = Search { workspace: cleaned_workspace(search.workspace)?, ..search };
+        let search = Search {
+            workspace: cleaned_workspace(search.workspace)?,
+            fact_key: search.fact_key.map(cleaned),
+            source_id: search.source_id.map(cleaned),
+            ..search
+        };
         let slot = self.indexes.current(ctx.project(), &search.workspace, ctx.seq).await?;
         let slot = slot
             .filter(|slot| slot.is_visible_to(ctx.viewer()))

@@ -17,8 +17,12 @@ mod error;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
+#[cfg(feature = "testing")]
+mod statements;
 mod transfer;
 
 pub use acts::*;
 pub use error::StoreError;
+#[cfg(feature = "testing")]
+pub use statements::statements_sent;
 pub use transfer::{Moved, Progress, Step, StorageEnd, move_everything};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mnemon_core::Role;
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, eventually};
 use serde_json::{Value, json};
 
@@ -110,4 +111,35 @@ async fn a_repeated_save_does_not_bring_a_purged_record_back() {
     let again = caller.call_with("remember", body, &[("x-idempotency-key", "canary")]).await;
     assert_ne!(again.structured()["id"], Value::from(id), "a new record, saved anew on purpose");
     assert_eq!(again.structured().get("duplicate"), None);
+}
+
+#[tokio::test]
+async fn the_source_of_drafts_shows_in_no_audit_row_and_is_gone_after_a_purge() {
+    let (mut server, organization, caller, operator) = started().await;
+    let admin = server.member(&organization, MemberSpec { role: Role::Admin, ..MemberSpec::default() }).await;
+    let source = format!("notes/{CANARY}.md");
+    let draft = json!({"content": "a private note", "scope": "draft", "source_id": source, "source_hash": "0a1b"});
+    let id = caller.call("remember", draft).await.structured()["id"].as_str().expect("an id").to_owned();
+    let forgotten = caller.call("forget", json!({"source_id": source})).await;
+    assert_eq!(forgotten.structured()["forgotten"], 1);
+    let log = admin.manage("GET", &format!("/accounts/{}/audit", organization.account), Value::Null).await;
+    let line = &log["audit"][0];
+    assert_eq!((&line["action"], &line["affected"]), (&json!("source.forget"), &json!(1)), "it tells that it happened");
+    assert!(!log.to_string().contains(CANARY), "{line}");
+    operator.manage("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
+    operator.manage("POST", "/compact", Value::Null).await;
+    assert_eq!(files_with_canary(&server.data_dir()), Vec::<String>::new());
+    server.stop().await;
+    assert_eq!(files_with_canary(&server.data_dir()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_source_that_everybody_sees_is_named_in_the_audit_log() {
+    let (server, organization, caller, _operator) = started().await;
+    for scope in ["draft", "shared"] {
+        caller.call("remember", json!({"content": "a note", "scope": scope, "source_id": "docs/a.md"})).await;
+    }
+    caller.call("forget", json!({"source_id": "docs/a.md"})).await;
+    let log = server.audit_log(&organization).await;
+    assert!(log.contains(&("source.forget".to_owned(), "docs/a.md".to_owned(), 2)), "{log:?}");
 }

@@ -16,7 +16,7 @@ pub(crate) mod stored;
 
 use async_trait::async_trait;
 
-pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented};
+pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SavedLooks};
 pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,

@@ -34,6 +34,9 @@ pub trait Records: Send + Sync {
     /// The living records at these places of the log, in the order asked for; others are left out.
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError>;
 
+    /// Where the living record with this id stands, and who may see it: one statement, whether there is such a record or not.
+    async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError>;
+
     /// The living record with this id.
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError>;
 
@@ -261,6 +264,15 @@ pub struct Listed {
 }
 
 /// Reads the seq, id, workspace, audience, key and sources of a record.
+pub(crate) fn read_seq_and_audience<R: Row>(
+    row: &R,
+    project: ProjectId,
+    id: RecordId,
+) -> Result<(Seq, Audience), StoreError> {
+    let cells = Cells::new(row, "record", || format!("{project}/{id}"));
+    Ok((Seq(cells.count(0, "seq")?), cells.audience(1, "audience")?))
+}
+
 pub(crate) fn read_brief<R: Row>(row: &R, project: ProjectId) -> Result<Brief, StoreError> {
     let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));

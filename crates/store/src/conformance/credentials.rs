@@ -40,6 +40,24 @@ pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
     }
 }
 
+/// A member's keys are listed across projects, oldest first, with who made each.
+pub async fn the_keys_in_a_members_name_are_listed_with_their_maker(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let ben = new_member(house.account, "Ben", Role::Member, None);
+    house.store.insert_member(ben.clone(), audit(house.account, 0, "member.create")).await.expect("storage works");
+    let first = NewKey { created_by: Some(house.ana), created_at: at(1), ..new_key(house.project, ben.id) };
+    let second = NewKey { created_at: at(2), ..new_key(house.project, ben.id) };
+    for key in [&second, &first] {
+        house.store.insert_key(key.clone(), audit(house.account, 0, "key.create")).await.expect("storage works");
+    }
+    let keys = house.store.list_member_keys(house.account, ben.id).await.expect("storage works");
+    let shown: Vec<_> = keys.iter().map(|key| (key.id, key.created_by)).collect();
+    assert_eq!(shown, [(first.id, Some(house.ana)), (second.id, None)]);
+    let nobody = AccountId::new(Uuid::from_u128(77));
+    assert_eq!(house.store.list_member_keys(nobody, ben.id).await, Ok(Vec::new()), "another account has none");
+}
+
 /// A change shows on the very next call, also for a credential that was just looked up.
 pub async fn a_change_to_a_credential_shows_at_once(make: MakeEngine) {
     let engine = make().await;

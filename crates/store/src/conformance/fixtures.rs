@@ -249,5 +249,6 @@ pub fn new_key(project: ProjectId, member: MemberId) -> NewKey {
         label: None,
         expires_at: None,
         created_at: at(0),
+        created_by: None,
     }
 }

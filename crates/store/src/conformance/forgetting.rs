@@ -4,6 +4,19 @@ use mnemon_core::{NewRecord, Seq, WorkspaceName};
 
 use super::{House, MakeEngine, at, audit, workspace};
 
+/// The place of a record is known while it lives.
+pub async fn a_living_record_has_a_place(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let record = house.record("one");
+    let seq = house.save(record.clone()).await;
+    let place = async || house.store.find_place(house.project, record.id).await.expect("storage works");
+    assert_eq!(place().await, Some((seq, record.audience)));
+    house.forget(&[seq], 20).await;
+    assert_eq!(place().await, None, "a forgotten record has none");
+    assert_eq!(house.store.find_place(house.project, house.record("two").id).await, Ok(None), "nor an absent one");
+}
+
 /// Forgetting answers with what was alive, oldest first, and leaves one audit row with the count.
 pub async fn forgetting_takes_what_is_alive(make: MakeEngine) {
     let engine = make().await;

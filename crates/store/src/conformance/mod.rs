@@ -74,6 +74,7 @@ macro_rules! conformance {
             records_are_listed_by_source
             records_are_listed_by_given_fact_key
             forgetting_takes_what_is_alive
+            a_living_record_has_a_place
             a_forgotten_record_can_be_restored_for_a_while
             restoring_respects_the_limit
             a_deleted_workspace_comes_back_empty
@@ -96,6 +97,7 @@ macro_rules! conformance {
             an_observed_hash_is_known_and_confirmed
             the_first_account_comes_whole_or_not_at_all
             a_credential_tells_all_that_follows
+            the_keys_in_a_members_name_are_listed_with_their_maker
             a_change_to_a_credential_shows_at_once
             a_revocation_is_seen_by_all_who_ask_after_it
             a_viewer_has_its_place_in_the_tree

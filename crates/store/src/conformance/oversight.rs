@@ -50,6 +50,7 @@ pub async fn usage_adds_up(make: MakeEngine) {
         label: Some("spare".into()),
         expires_at: Some(at(900)),
         created_at: at(7),
+        created_by: Some(house.ana),
         ..super::new_key(house.project, house.ana)
     };
     house.store.insert_key(second.clone(), audit(house.account, 7, "key.create")).await.expect("storage works");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{CredentialHash, KeyId, ProjectId, Seq, Timestamp};
+use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Seq, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -18,7 +18,9 @@ use super::rows::{micros, micros_opt, read_tree};
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::credentials::{read_credential, read_key, read_operator_token};
 use crate::acts::oauth::read_grant;
-use crate::{AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Presented, StoreError};
+use crate::{
+    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Presented, SavedLooks, StoreError,
+};
 
 #[async_trait]
 impl Credentials for PostgresStore {
@@ -36,6 +38,11 @@ impl Credentials for PostgresStore {
             found => found,
         };
         found.map_err(|fault| fault.error)
+    }
+
+    /// Nothing is kept in memory here, so nothing was saved.
+    async fn look_in_vain(&self, _saved: SavedLooks) -> Result<(), StoreError> {
+        Ok(())
     }
 
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {
@@ -85,16 +92,29 @@ impl Credentials for PostgresStore {
 
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
         const SELECT: &str = "
-            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
+                created_by
             FROM api_key
             WHERE project_id = $1
             ORDER BY created_at, id";
         self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?.iter().map(read_key).collect()
     }
 
+    async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
+        const SELECT: &str = "
+            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
+                created_by
+            FROM api_key
+            WHERE account_id = $1 AND member_id = $2
+            ORDER BY created_at, id";
+        let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid(), &member.uuid()]).await?;
+        rows.iter().map(read_key).collect()
+    }
+
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
         const SELECT: &str = "
-            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
+                created_by
             FROM api_key
             WHERE id = $1";
         self.ask(Tenant::key(id), SELECT, &[&id.uuid()]).await?.first().map(read_key).transpose()
@@ -197,7 +217,7 @@ fn present(credential: Credential, seq: Seq, counter: Uuid, calls: &[Row]) -> Re
         connection: read_calls(calls, counter)?,
         project: read_calls(calls, credential.project.uuid())?,
     };
-    Ok(Presented { credential: Arc::new(credential), seq, elsewhere })
+    Ok(Presented { credential: Arc::new(credential), seq, elsewhere, saved: SavedLooks::default() })
 }
 
 fn read(row: &Row) -> Result<(Credential, Seq), StoreError> {
@@ -207,8 +227,8 @@ fn read(row: &Row) -> Result<(Credential, Seq), StoreError> {
 pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label)
-        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8
+            label, created_by)
+        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8, $9
         FROM project p
         JOIN member m ON m.account_id = p.account_id AND m.id = $4
         WHERE p.id = $3 AND p.deleted_at IS NULL
@@ -216,8 +236,9 @@ pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
     let (id, hash, project, member) =
         (key.id.uuid(), key.hash.as_bytes().as_slice(), key.project.uuid(), key.member.uuid());
     let (access, expires_at, created_at) = (key.access.as_str(), micros_opt(key.expires_at), micros(key.created_at));
-    let values: [&(dyn ToSql + Sync); 8] =
-        [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label];
+    let created_by = key.created_by.map(|member| member.uuid());
+    let values: [&(dyn ToSql + Sync); 9] =
+        [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label, &created_by];
     let inserted = tx.count(INSERT, &values).await?;
     let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent().into()) }

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{
+    Audience, ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -15,7 +17,7 @@ use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::records::read_brief;
+use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
 
@@ -59,6 +61,16 @@ impl Records for PostgresStore {
         }
         // A place that is asked for twice is answered twice.
         Ok(seqs.iter().filter_map(|seq| found.get(seq).cloned()).collect())
+    }
+
+    async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq, r.audience
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.id = $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &id.uuid()]).await?;
+        rows.first().map(|row| read_seq_and_audience(row, project, id)).transpose()
     }
 
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {

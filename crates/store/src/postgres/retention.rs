@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mnemon_core::{ProjectId, RecordId, Timestamp, WorkspaceNo};
+use mnemon_core::{Audience, ProjectId, RecordId, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -19,6 +19,7 @@ use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Ask, Tenant, Tx, ask};
 use crate::acts::retention::Place;
+use crate::encoding::AudienceBytes;
 use crate::{AuditEntry, Retention, StoreError};
 
 /// How many projects are looked at in one flight.
@@ -91,6 +92,7 @@ impl PostgresStore {
         let deletes =
             vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(DELETE_SNAPSHOT, &[&uuid, &no])];
         tx.flight(deletes).await?;
+        remove_sources(&tx, project).await?;
         locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
         if place.is_alive {
             locked.live_records = locked.live_records.saturating_sub(1);
@@ -140,6 +142,7 @@ impl PostgresStore {
         }
         if !touched.is_empty() {
             remove_keys(&tx, id, before).await?;
+            remove_sources(&tx, id).await?;
         }
         if count < rows_max {
             remove_workspaces(&tx, id, before).await?;
@@ -233,6 +236,27 @@ async fn remove_keys(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(
             FROM record r
             WHERE r.project_id = $1 AND r.seq = i.record_seq)";
     tx.rows(DELETE, &[&project.uuid(), &micros(before)]).await?;
+    Ok(())
+}
+
+/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's source
+/// must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
+async fn remove_sources(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
+    const DELETE: &str = "
+        DELETE FROM source s
+        WHERE s.project_id = $1 AND s.audience <> $2
+            AND NOT EXISTS (
+                SELECT 1
+                FROM record r
+                WHERE r.project_id = $1 AND r.source_id IS NOT NULL AND r.forgotten_at IS NULL
+                    AND r.source_id = s.source_id AND r.audience = s.audience)
+            AND NOT EXISTS (
+                SELECT 1
+                FROM record r
+                WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL
+                    AND r.source_id = s.source_id AND r.audience = s.audience)";
+    let shared = AudienceBytes::of(Audience::Shared);
+    tx.rows(DELETE, &[&project.uuid(), &shared.as_slice()]).await?;
     Ok(())
 }
 

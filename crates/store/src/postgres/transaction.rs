@@ -257,6 +257,8 @@ const ENTER: &str = "
 
 /// Sends statements, and what ends the transaction where it ends, in this order and without waiting in between.
 async fn send_asks(client: &Object, asks: &[Ask<'_>], last: Option<&str>) -> Result<Vec<Vec<Row>>, Fault> {
+    #[cfg(feature = "testing")]
+    crate::statements::count_statements(asks.len());
     // All are prepared before the first is sent: preparing waits for the server, and would let later ones overtake.
     let mut statements = Vec::with_capacity(asks.len());
     for ask in asks {

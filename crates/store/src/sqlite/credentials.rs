@@ -3,15 +3,21 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, ProjectId, Seq, Timestamp};
+use mnemon_core::{
+    AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, ProjectId, Seq, Timestamp,
+};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
+use super::oauth::find_grant;
 use super::oversight::{insert_audit, note_if_changed};
 use super::rows::{Cells, micros, micros_opt};
 use crate::acts::credentials::{read_credential, read_key, read_operator_token};
-use crate::{AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, StoreError};
+use crate::{
+    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SavedLooks,
+    StoreError,
+};
 
 #[async_trait]
 impl Credentials for SqliteStore {
@@ -27,14 +33,32 @@ impl Credentials for SqliteStore {
         let cell = self.memory.seqs.raise(credential.project, seq);
         let seq = Seq(cell.load(std::sync::atomic::Ordering::Acquire));
         self.memory.credentials.keep(*hash, Arc::clone(&credential), cell, generation);
-        Ok(Some(Presented { credential, seq, elsewhere: CallsElsewhere::default() }))
+        let (elsewhere, saved) = (CallsElsewhere::default(), SavedLooks::default());
+        Ok(Some(Presented { credential, seq, elsewhere, saved }))
     }
 
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
+        let is_remembered = self.memory.credentials.has_grant(hash);
         let grant = self.find_grant(hash).await?;
         // Without a grant the look for a key is made in vain, so that every refusal costs the same.
         let key_hash = grant.as_ref().map_or(*hash, |grant| grant.key_hash);
-        Ok(grant.zip(self.find_credential(&key_hash).await?))
+        let mut presented = self.find_credential(&key_hash).await?;
+        if let Some(presented) = &mut presented {
+            presented.saved.grant = is_remembered;
+        }
+        Ok(grant.zip(presented))
+    }
+
+    async fn look_in_vain(&self, saved: SavedLooks) -> Result<(), StoreError> {
+        // No secret has this hash.
+        let nobodys = CredentialHash::from_bytes([0; 32]);
+        if saved.grant {
+            self.readers.read(|conn| find_grant(conn, &nobodys))?;
+        }
+        if saved.credential {
+            self.readers.read_at_once(|conn| find_credential(conn, &nobodys))?;
+        }
+        Ok(())
     }
 
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {
@@ -67,6 +91,10 @@ impl Credentials for SqliteStore {
         self.readers.read_long(move |conn| list_keys(conn, project)).await
     }
 
+    async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
+        self.readers.read_long(move |conn| list_member_keys(conn, account, member)).await
+    }
+
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
         self.readers.read(|conn| find_key(conn, id))
     }
@@ -86,7 +114,13 @@ fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(C
         WHERE k.hash = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([hash.as_bytes()])?;
-    rows.next()?.map(|row| read_credential(row, |account| load_tree(conn, account))).transpose()
+    let row = rows.next()?;
+    // The tree is read in any case, and for a hash that nobody has in vain: every look-up is the same two statements.
+    let account = row.map_or(Ok(AccountId::from_bytes([0; 16])), |row| {
+        Cells::new(row, "api_key", String::new).id(5, "account_id")
+    })?;
+    let tree = load_tree(conn, account)?;
+    row.map(|row| read_credential(row, |_| Ok(tree))).transpose()
 }
 
 fn load_tree(conn: &Connection, account: AccountId) -> Result<DepartmentTree, StoreError> {
@@ -116,8 +150,8 @@ fn insert_operator_token(tx: &Tx<'_>, hash: &CredentialHash, at: Timestamp) -> R
 pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label)
-        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8
+            label, created_by)
+        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8, ?9
         FROM project p
         JOIN member m ON m.account_id = p.account_id AND m.id = ?4
         WHERE p.id = ?3 AND p.deleted_at IS NULL";
@@ -130,6 +164,7 @@ pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreErr
         micros_opt(key.expires_at),
         micros(key.created_at),
         key.label,
+        key.created_by.map(|member| member.to_bytes()),
     ])?;
     let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent()) }
@@ -137,7 +172,8 @@ pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreErr
 
 fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
     const SELECT: &str = "
-        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
+            created_by
         FROM api_key
         WHERE project_id = ?1
         ORDER BY created_at, id";
@@ -150,9 +186,26 @@ fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, Store
     Ok(keys)
 }
 
+fn list_member_keys(conn: &Connection, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
+    const SELECT: &str = "
+        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
+            created_by
+        FROM api_key
+        WHERE account_id = ?1 AND member_id = ?2
+        ORDER BY created_at, id";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((account.to_bytes(), member.to_bytes()))?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next()? {
+        keys.push(read_key(row)?);
+    }
+    Ok(keys)
+}
+
 fn find_key(conn: &Connection, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
     const SELECT: &str = "
-        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label
+        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
+            created_by
         FROM api_key
         WHERE id = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;

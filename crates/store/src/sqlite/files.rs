@@ -1,8 +1,8 @@
 //! The files of a data directory and the connections to them: private to their owner, and to one process at a time.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
@@ -39,8 +39,9 @@ impl Files {
             }
             Err(TryLockError::Error(error)) => return Err(failed("can't lock", error)),
         }
+        tighten(dir).map_err(|e| failed("can't make private", e))?;
         let database = dir.join("mnemon.db");
-        // SQLite gives its WAL the permissions of the database, so making the database private makes them all private.
+        // SQLite gives a new WAL the permissions of the database, so making the database private makes them all private.
         open_private(&database).map_err(|e| failed("can't use", e))?;
         Ok((Self { database }, lock))
     }
@@ -98,6 +99,8 @@ pub(super) fn check_whole(conn: &Connection) -> Result<(), StoreError> {
 }
 
 fn prepare(conn: Connection) -> Result<Connection, StoreError> {
+    #[cfg(feature = "testing")]
+    let conn = counted(conn)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Otherwise the planner looks at the bound values and compiles a statement again whenever they change: that was a
     // quarter of the writer's time. Our statements name their index where it matters.
@@ -105,6 +108,71 @@ fn prepare(conn: Connection) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
+/// A connection whose statements are counted.
+#[cfg(feature = "testing")]
+fn counted(mut conn: Connection) -> Result<Connection, StoreError> {
+    use rusqlite::trace::{TraceEvent, TraceEventCodes};
+    let count = |_: TraceEvent<'_>| crate::statements::count_statements(1);
+    conn.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(count))?;
+    Ok(conn)
+}
+
+/// Takes the rights of others away from the directory and from our files in it, the WAL and copies of the database among
+/// them: a copy, a restored backup or a wide umask can have left them. What was wrong is told in the log.
+fn tighten(dir: &Path) -> io::Result<()> {
+    close_to_others(dir)?;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        // A link leads out of the directory, and what it leads to is not ours to change.
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(b"mnemon");
+        if is_ours && !entry.file_type()?.is_symlink() {
+            close_to_others(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn close_to_others(path: &Path) -> io::Result<()> {
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode & 0o700))?;
+    let (was, path) = (format!("{:03o}", mode & 0o777), path.display());
+    tracing::warn!(%was, "others could reach {path}; now only its owner can");
+    Ok(())
+}
+
 fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_data_directory_that_others_could_reach_is_closed_at_the_next_start() {
+        let dir = std::env::temp_dir().join(format!("mnemon-loose-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        let names = ["mnemon.lock", "mnemon.db", "mnemon.db-wal", "mnemon.db-shm", "mnemon.snapshot"];
+        for name in names.into_iter().chain(["somebody-elses.txt"]) {
+            let path = dir.join(name);
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        }
+        fs::set_permissions(&dir, Permissions::from_mode(0o755)).unwrap();
+        let (_files, _lock) = Files::take(&dir).unwrap();
+        assert_eq!(mode(&dir), 0o700);
+        for name in names {
+            assert_eq!(mode(&dir.join(name)), 0o600, "{name}");
+        }
+        assert_eq!(mode(&dir.join("somebody-elses.txt")), 0o644);
+        fs::remove_dir_all(&dir).unwrap();
+    }
 }

@@ -10,7 +10,7 @@ use mnemon_core::{CredentialHash, ProjectId, Seq};
 use parking_lot::RwLock;
 
 use super::known_records::KnownRecords;
-use crate::{CallsElsewhere, Credential, Grant, Presented};
+use crate::{CallsElsewhere, Credential, Grant, Presented, SavedLooks};
 
 /// How many credentials are kept. At about half a kilobyte each this is 16 MB.
 const CREDENTIALS_MAX: usize = 32_768;
@@ -69,7 +69,8 @@ impl KnownCredentials {
         match known.entries.get(hash) {
             Some((credential, seq)) => {
                 let (credential, seq) = (Arc::clone(credential), Seq(seq.load(Ordering::Acquire)));
-                Ok(Presented { credential, seq, elsewhere: CallsElsewhere::default() })
+                let saved = SavedLooks { credential: true, grant: false };
+                Ok(Presented { credential, seq, elsewhere: CallsElsewhere::default(), saved })
             }
             None => Err(known.generation),
         }
@@ -85,6 +86,11 @@ impl KnownCredentials {
             known.entries.clear();
         }
         known.entries.insert(hash, (credential, seq));
+    }
+
+    /// Whether the connection is kept.
+    pub(super) fn has_grant(&self, hash: &CredentialHash) -> bool {
+        self.inner.read().grants.contains_key(hash)
     }
 
     /// The connection, or the generation to hand to [`Self::keep_grant`] after reading it from storage.

@@ -162,7 +162,7 @@ fn insert_connection(conn: &Connection, redemption: &Redemption) -> Result<(), S
     Ok(())
 }
 
-fn find_grant(conn: &Connection, hash: &CredentialHash) -> Result<Option<Grant>, StoreError> {
+pub(super) fn find_grant(conn: &Connection, hash: &CredentialHash) -> Result<Option<Grant>, StoreError> {
     const SELECT: &str = "
         SELECT c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
         FROM connection c

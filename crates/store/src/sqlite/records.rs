@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{
+    Audience, ContentHash, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+};
 use rusqlite::Connection;
 
 use super::SqliteStore;
@@ -17,6 +19,7 @@ use super::listing::{find_any, list_records, list_workspaces};
 use super::log::insert_change;
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
+use crate::acts::records::read_seq_and_audience;
 use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
 
 /// As many records are read where they are asked for; see [`super::readers::Readers::read`].
@@ -57,6 +60,19 @@ impl Records for SqliteStore {
         }
         let seqs = seqs.to_vec();
         self.readers.read_long(move |conn| load(conn, project, &seqs)).await
+    }
+
+    async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq, r.audience
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = ?1 AND r.id = ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+        self.readers.read(|conn| {
+            let mut statement = conn.prepare_cached(SELECT)?;
+            let mut rows = statement.query((project.to_bytes(), id.to_bytes()))?;
+            rows.next()?.map(|row| read_seq_and_audience(row, project, id)).transpose()
+        })
     }
 
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {

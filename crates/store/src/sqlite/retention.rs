@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
+use mnemon_core::{Audience, ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::Connection;
 
 use super::SqliteStore;
@@ -17,6 +17,7 @@ use super::oversight::insert_audit;
 use super::projects::find_project;
 use super::rows::{Cells, integer, micros};
 use crate::acts::retention::Place;
+use crate::encoding::AudienceBytes;
 use crate::{AuditEntry, Retention, StoreError};
 
 #[async_trait]
@@ -60,6 +61,7 @@ fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) 
     for delete in [DELETE, DELETE_KEYS] {
         tx.conn.prepare_cached(delete)?.execute((project.to_bytes(), integer(place.seq.0)))?;
     }
+    remove_sources(tx.conn, project)?;
     delete_snapshot(tx.conn, project, place.no)?;
     tx.touch_purged();
     insert_change(tx, project, place.no, "purge", Some(place.seq), audit.at)?;
@@ -169,6 +171,7 @@ fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u
     }
     for project in touched.into_iter().map(|(project, _)| project).collect::<BTreeSet<_>>() {
         remove_keys(tx.conn, project, before)?;
+        remove_sources(tx.conn, project)?;
     }
     for (project, no) in &doomed.workspaces {
         remove_workspace(tx.conn, *project, *no)?;
@@ -227,6 +230,27 @@ fn remove_keys(conn: &Connection, project: ProjectId, before: Timestamp) -> Resu
             FROM record r
             WHERE r.project_id = ?1 AND r.seq = idempotency.record_seq)";
     conn.prepare_cached(DELETE)?.execute((project.to_bytes(), micros(before)))?;
+    Ok(())
+}
+
+/// Removes what is known of sources that not everybody may see, once their last record is gone: the id of a draft's source
+/// must not outlive the draft. What is known of shared sources stays, as it says nothing that was hidden.
+fn remove_sources(conn: &Connection, project: ProjectId) -> Result<(), StoreError> {
+    const DELETE: &str = "
+        DELETE FROM source
+        WHERE project_id = ?1 AND audience <> ?2
+            AND NOT EXISTS (
+                SELECT 1
+                FROM record r INDEXED BY record_source
+                WHERE r.project_id = ?1 AND r.source_id IS NOT NULL AND r.forgotten_at IS NULL
+                    AND r.source_id = source.source_id AND r.audience = source.audience)
+            AND NOT EXISTS (
+                SELECT 1
+                FROM record r INDEXED BY record_forgotten
+                WHERE r.project_id = ?1 AND r.forgotten_at IS NOT NULL
+                    AND r.source_id = source.source_id AND r.audience = source.audience)";
+    let shared = AudienceBytes::of(Audience::Shared);
+    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), shared.as_slice()))?;
     Ok(())
 }
 

@@ -185,8 +185,24 @@ async fn what_ended_is_listed_for_a_month_and_then_removed() {
     scene.server.engine.purge_oauth().await.expect("storage works");
     assert_eq!(count().await, Some(0));
     let page = scene.server.browser().get(&scene.flow.path()).await;
-    assert_eq!(page.status, 200, "a client is kept far longer than a token");
-    scene.server.clock.advance(400 * DAY);
+    assert_eq!(page.status, 400, "a client that nobody used is gone long before");
+}
+
+#[tokio::test]
+async fn a_client_that_no_connection_leads_to_goes_after_seven_days() {
+    let scene = Scene::set().await;
+    let mut browser = scene.server.browser();
+    let body = json!({"client_name": "Never used", "redirect_uris": ["http://127.0.0.1/cb"]});
+    let unused = browser.post_json("/register", &body).await.json()["client_id"].as_str().expect("an id").to_owned();
+    let code = scene.code().await;
+    assert_eq!(browser.post_form("/token", &scene.flow.exchange(&code)).await.status, 200);
+    let unused = Flow::new(&unused, "http://127.0.0.1:9321/cb");
+    let is_known = async |flow: &Flow| scene.server.browser().get(&flow.path()).await.status == 200;
+    scene.server.clock.advance(7 * DAY);
     scene.server.engine.purge_oauth().await.expect("storage works");
-    assert_eq!(scene.server.browser().get(&scene.flow.path()).await.status, 400);
+    assert!(is_known(&unused).await, "to the second");
+    scene.server.clock.advance(Duration::from_secs(1));
+    scene.server.engine.purge_oauth().await.expect("storage works");
+    assert!(!is_known(&unused).await);
+    assert!(is_known(&scene.flow).await, "one that is used stays");
 }
