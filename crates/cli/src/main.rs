@@ -14,6 +14,7 @@ mod open_files;
 mod printer;
 mod settings;
 mod storage;
+mod visible;
 
 use std::process::ExitCode;
 

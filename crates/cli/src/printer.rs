@@ -4,6 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
+use crate::visible;
+
 /// Maximum width of a table cell.
 const CELL_CHARS_MAX: usize = 64;
 
@@ -22,23 +24,31 @@ impl Printer {
         self.is_json
     }
 
-    /// Text for people.
+    /// Text for people. Control characters are shown as escapes, wherever in it the words of others stand.
     pub fn text(self, text: &str) {
+        self.styled(&visible::lines(text));
+    }
+
+    /// Text of our own alone, which may hold what [`Self::bold`] makes.
+    pub fn styled(self, text: &str) {
         // A closed pipe (`mnemon search … | head -1`) is not our error.
         let _ = writeln!(std::io::stdout(), "{text}");
     }
 
     /// A value for machines.
     pub fn value(self, value: &Value) {
-        let _ = writeln!(std::io::stdout(), "{value}");
+        let _ = writeln!(std::io::stdout(), "{}", visible::json(&value.to_string()));
     }
 
     /// Rows under headings, each column as wide as its widest cell; a long last column is cut to one line.
     pub fn table(self, columns: &[&str], rows: &[Value]) {
         let cell = |row: &Value, column: &str| match &row[column] {
             Value::Null => "-".to_owned(),
-            Value::String(text) => text.lines().next().unwrap_or_default().chars().take(CELL_CHARS_MAX).collect(),
-            other => other.to_string(),
+            Value::String(text) => {
+                let line = visible::one_line(text.lines().next().unwrap_or_default());
+                line.chars().take(CELL_CHARS_MAX).collect()
+            }
+            other => visible::one_line(&other.to_string()).into_owned(),
         };
         let headings: Vec<String> = columns.iter().map(|column| column.replace('_', " ").to_uppercase()).collect();
         let cells: Vec<Vec<String>> =
@@ -52,7 +62,7 @@ impl Printer {
             let padded: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
             padded.join("  ").trim_end().to_owned()
         };
-        self.text(&self.bold(&line(&headings)));
+        self.styled(&self.bold(&line(&headings)));
         for row in &cells {
             self.text(&line(row));
         }
@@ -61,9 +71,10 @@ impl Printer {
     /// An error with its causes.
     pub fn error(self, error: &anyhow::Error) {
         if self.is_json {
-            let _ = writeln!(std::io::stderr(), "{}", json!({"error": format!("{error:#}")}));
+            let error = json!({"error": format!("{error:#}")}).to_string();
+            let _ = writeln!(std::io::stderr(), "{}", visible::json(&error));
         } else {
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "error: {}", visible::lines(&format!("{error:#}")));
         }
     }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::admin_client::{AdminClient, encode};
 use crate::arguments::AdminCommand;
 use crate::printer::Printer;
+use crate::visible;
 
 /// Runs an admin command.
 pub fn run(command: &AdminCommand, printer: &Printer) -> anyhow::Result<ExitCode> {
@@ -43,7 +44,7 @@ fn show_one(printer: &Printer, thing: &Value) {
     }
     for (name, value) in thing.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        printer.text(&format!("{:<20} {text}", name.replace('_', " ")));
+        printer.text(&format!("{:<20} {}", name.replace('_', " "), visible::block(&text, 21)));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::admin_client::AdminClient;
 use crate::arguments::{AdminConnection, Search};
 use crate::mcp_client::{McpClient, given};
 use crate::printer::Printer;
+use crate::visible;
 
 pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     let client = McpClient::new(&search.connection)?;
@@ -53,13 +54,13 @@ fn show(record: &Value) -> String {
     let text = |name: &str| record[name].as_str().unwrap_or_default();
     let mut lines =
         format!("{:.2}  {:<10}  {}", record["score"].as_f64().unwrap_or_default(), text("status"), text("id"));
-    for line in text("content").lines() {
-        lines.push_str("\n      ");
-        lines.push_str(line);
-    }
+    lines.push_str("\n      ");
+    lines.push_str(&visible::block(text("content"), 6));
     let origin: Vec<&str> =
         [text("source"), text("source_id"), text("author")].into_iter().filter(|t| !t.is_empty()).collect();
-    lines.push_str(&format!("\n      [{}] {}", text("fact_key"), origin.join(" · ")));
+    let origin = format!("[{}] {}", text("fact_key"), origin.join(" · "));
+    lines.push_str("\n      ");
+    lines.push_str(&visible::one_line(&origin));
     lines
 }
 

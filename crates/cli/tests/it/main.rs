@@ -12,4 +12,5 @@ mod postgres;
 mod process;
 mod serve;
 mod stopping;
+mod terminal;
 mod verbs;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{AdminClient, client, encode, show_list, show_one};
 use crate::arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 use crate::printer::Printer;
+use crate::visible;
 
 pub fn integration(arguments: &Integration, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
@@ -105,7 +106,7 @@ fn show_tested(printer: &Printer, name: &str, tested: &Value) -> anyhow::Result<
         printer.value(tested);
     } else {
         for line in plainly(name, tested) {
-            printer.text(&line);
+            printer.text(&visible::one_line(&line));
         }
     }
     if tested["works"] == json!(true) {
@@ -175,7 +176,8 @@ fn accept(client: &AdminClient, printer: &Printer, one: &str, named: &[String]) 
     if !printer.is_json() {
         for tool in &wanted {
             let text = |name: &str| tool[name].as_str().unwrap_or_default();
-            printer.text(&format!("{} ({}): {}", text("name"), text("state"), text("description")));
+            let (name, description) = (visible::one_line(text("name")), visible::block(text("description"), 4));
+            printer.text(&format!("{name} ({}): {description}", text("state")));
         }
     }
     let pairs: Vec<Value> = wanted.iter().map(|tool| json!({"name": tool["name"], "hash": tool["hash"]})).collect();

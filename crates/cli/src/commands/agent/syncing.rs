@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Desk, runtime};
 use crate::arguments::Sync;
 use crate::printer::Printer;
+use crate::visible;
 
 pub(super) fn status(desk: &Desk, printer: &Printer) -> anyhow::Result<ExitCode> {
     let service = runtime()?.block_on(async {
@@ -47,7 +48,8 @@ pub(super) fn sync(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Resul
         if is_terminal {
             let Progress { session, at, of, sent_bytes } = progress;
             let (kib, client) = (sent_bytes / 1024, session.client.as_str());
-            let _ = write!(std::io::stderr(), "\r\u{1b}[2K{at} of {of}: {client} {} ({kib} KiB sent)", session.name);
+            let name = visible::one_line(&session.name);
+            let _ = write!(std::io::stderr(), "\r\u{1b}[2K{at} of {of}: {client} {name} ({kib} KiB sent)");
         }
     };
     let options = Options { pace: Pace::Full, is_again: sync.again };
@@ -71,7 +73,7 @@ pub(super) fn sync(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Resul
             }
         }
         for (name, why) in &report.failed {
-            printer.text(&format!("{name} was not uploaded: {why}"));
+            printer.text(&visible::one_line(&format!("{name} was not uploaded: {why}")));
         }
     }
     Ok(if report.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -79,10 +81,15 @@ pub(super) fn sync(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Resul
 
 fn dry_run(desk: &Desk, sync: &Sync, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut stdout = std::io::stdout();
+    let is_terminal = stdout.is_terminal();
     let mut lines = |_: &_, line: &[u8]| {
         if sync.lines {
-            // A closed pipe (`… | head`) is not our error.
-            let _ = stdout.write_all(line);
+            // The bytes that would be sent, unless a terminal would act on them. A closed pipe (`… | head`) is not our
+            // error.
+            let _ = match is_terminal {
+                true => writeln!(stdout, "{}", visible::json(String::from_utf8_lossy(line).trim_end_matches('\n'))),
+                false => stdout.write_all(line),
+            };
         }
     };
     let previews = preview(&desk.places, &mut lines);
