@@ -11,6 +11,7 @@ mod nodes;
 mod outcome;
 mod sigterm;
 mod slow;
+mod strangers;
 mod waits;
 
 use std::path::{Path, PathBuf};
@@ -63,6 +64,8 @@ enum Fault {
     Inputs,
     /// Clients that send or read too slowly
     Slow,
+    /// A thousand strangers who send as much as is taken
+    Strangers,
     /// Ten thousand idle connections
     Idle,
     /// Three nodes on one PostgreSQL: saves, revocations and limits across them
@@ -78,7 +81,7 @@ enum Fault {
 }
 
 impl Fault {
-    const EACH: [Self; 16] = [
+    const EACH: [Self; 17] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -89,6 +92,7 @@ impl Fault {
         Self::Sync,
         Self::Inputs,
         Self::Slow,
+        Self::Strangers,
         Self::Idle,
         Self::Nodes,
         Self::NodeKill,
@@ -132,6 +136,7 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::Sync => sync(setup).await,
         Fault::Inputs => inputs::run(setup).await,
         Fault::Slow => slow::run(setup).await,
+        Fault::Strangers => strangers::run(setup).await,
         Fault::Idle => idle::run(setup).await,
         Fault::Nodes => nodes::together(setup).await,
         Fault::NodeKill => nodes::kill_node(setup).await,
@@ -154,6 +159,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Sync => "sync",
         Fault::Inputs => "inputs",
         Fault::Slow => "slow",
+        Fault::Strangers => "strangers",
         Fault::Idle => "idle",
         Fault::Nodes => "nodes",
         Fault::NodeKill => "node-kill",

@@ -20,7 +20,7 @@ use mnemon_engine::integrations::{IntegrationSettings, Limits};
 use mnemon_engine::{Engine, EngineConfig, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::ServerConfig;
-use mnemon_server::{App, router, with_layers};
+use mnemon_server::{App, Seats, router, with_layers};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
         let mut stdout = std::io::stdout();
         writeln!(stdout, "{}", json!({"address": address.to_string(), "key": key}))?;
         stdout.flush()?;
-        mnemon_server::serve(listener, routes, end_of_input()).await?;
+        mnemon_server::serve(listener, routes, Seats::by_machine(), end_of_input()).await?;
         Ok(())
     })
 }
@@ -87,6 +87,7 @@ async fn service(store: Arc<dyn Store>, address: SocketAddr, has_gateway: bool) 
         base_url: None,
         allowed_origins: Vec::new(),
         trusted_proxies: Vec::new(),
+        connections_max: None,
     };
     let app = App::new(engine, &server, &format!("http://{address}"));
     Ok((router(app), first.map(|first| first.key.expose().clone()).unwrap_or_default()))

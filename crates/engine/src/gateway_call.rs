@@ -92,7 +92,7 @@ impl Engine {
         arguments: &Map<String, Value>,
     ) -> Result<ToolResult, CallError> {
         let IntegrationTool { integration, tool } = called;
-        let outcome = match self.integrations.upstream(ctx.project(), &integration) {
+        let outcome = match self.integrations.upstream(ctx.into(), &integration) {
             Ok(upstream) => self.integrations.gateway.call(&upstream, &tool, arguments, ctx.now).await,
             Err(error) => Err(error),
         };
@@ -131,7 +131,7 @@ impl Engine {
     ) -> Result<ProjectIntegrations, StoreError> {
         let found = self.store.list_integrations(ctx.project()).await?;
         let meant = found.rows.iter().filter(|row| is_meant(row));
-        if self.integrations.freshen(ctx.project(), meant, ctx.now).await {
+        if self.integrations.freshen(ctx.into(), meant, ctx.now).await {
             return self.store.list_integrations(ctx.project()).await;
         }
         Ok(found)

@@ -59,7 +59,7 @@ pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
 use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
-use oauth::OauthMemory;
+use oauth::{DocumentHosts, OauthMemory};
 use rate::RateLimiter;
 use usage::UsageCounter;
 
@@ -84,6 +84,7 @@ pub struct Engine {
     rates: RateLimiter,
     usage: UsageCounter,
     outgoing: Outgoing,
+    document_hosts: DocumentHosts,
     oauth: OauthMemory,
     integrations: Arc<Integrations>,
     /// The operator token from the configuration; one created on the first start is in the store.
@@ -114,6 +115,7 @@ impl Engine {
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
             outgoing: config.outgoing,
+            document_hosts: DocumentHosts::default(),
             oauth: OauthMemory::default(),
             integrations: Arc::new(integrations),
             operator_token: None,
@@ -124,6 +126,13 @@ impl Engine {
     #[must_use]
     pub fn with_operator_token(mut self, token: &Secret<String>) -> Self {
         self.operator_token = Some(CredentialHash::of(token.expose()));
+        self
+    }
+
+    /// Limits the hosts that client metadata documents are fetched from.
+    #[must_use]
+    pub fn with_document_hosts(mut self, hosts: DocumentHosts) -> Self {
+        self.document_hosts = hosts;
         self
     }
 

@@ -22,6 +22,7 @@ use crate::Engine;
 
 pub use authorize::{Asked, AuthorizationRequest, AuthorizeError, GrantError, Return, ReturnedError};
 pub use clients::{ClientError, Registration};
+pub use document::DocumentHosts;
 pub use form::{FORM_LIFE, FormError};
 pub use per_address::PerAddress;
 pub use token::{Issued, TokenError, TokenRequest};

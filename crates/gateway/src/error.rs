@@ -12,6 +12,8 @@ pub enum UpstreamError {
     TimedOut { seconds: u64 },
     #[error("answered with more than {bytes_max} bytes, the limit; ask for less")]
     TooLarge { bytes_max: usize },
+    #[error("answered with JSON nested more than {depth_max} levels deep, the limit")]
+    TooDeep { depth_max: usize },
     #[error("is unreachable; try again later, or ask an admin to check its address")]
     Unreachable,
     /// We may not call its address.

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::breaker::Breaker;
 use crate::http::HttpWire;
@@ -24,6 +25,8 @@ pub enum Target {
     Http {
         url: String,
         headers: Vec<(String, Arc<Secret<String>>)>,
+        /// Whether its host may lie anywhere, because the operator has allowed it to the upstream's owner.
+        is_host_allowed: bool,
     },
     Command(Vec<String>),
 }
@@ -151,8 +154,13 @@ impl Gateway {
             return Ok(Arc::clone(session));
         }
         let wire = match &upstream.target {
-            Target::Http { url, headers } => {
-                Wire::Http(Box::new(HttpWire::new(self.outgoing.clone(), url, headers, self.limits)?))
+            Target::Http { url, headers, is_host_allowed } => {
+                let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+                let outgoing = match host.filter(|_| *is_host_allowed) {
+                    Some(host) => self.outgoing.also_allowing(&host),
+                    None => self.outgoing.clone(),
+                };
+                Wire::Http(Box::new(HttpWire::new(outgoing, url, headers, self.limits)?))
             }
             Target::Command(words) => Wire::Stdio(StdioWire::start(words, self.limits)?),
         };

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use crate::message::{self, ENVELOPE_BYTES_MAX, Incoming};
+use crate::scrub::Scrubber;
 use crate::sse::Events;
 use crate::{Limits, Outgoing, UpstreamError};
 
@@ -21,11 +22,39 @@ const SESSION_BYTES_MAX: usize = 1_024;
 /// How many questions from the upstream are answered while waiting for one answer.
 const QUESTIONS_MAX: usize = 16;
 
+/// Headers that belong to the connection or the protocol, never to a credential. Those that frame a message are the most
+/// dangerous: two servers that read it differently see two different requests.
+const RESERVED_HEADERS: [&str; 16] = [
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a header of this name can't be part of an integration's credential.
+pub fn is_reserved_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("proxy-") || RESERVED_HEADERS.contains(&name.as_str())
+}
+
 /// A connection to one upstream. It knows the session, if any, and adds the upstream's credential.
 pub(crate) struct HttpWire {
     outgoing: Outgoing,
     url: Url,
     headers: HeaderMap,
+    scrubber: Scrubber,
     limits: Limits,
     session: Mutex<Option<HeaderValue>>,
     /// The negotiated revision, once there is one.
@@ -56,13 +85,17 @@ impl HttpWire {
         outgoing.check(&url)?;
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let unusable = |_| UpstreamError::Closed(format!("the header {name} can't be sent"));
-            let key = HeaderName::try_from(name.as_str()).map_err(|_| unusable(()))?;
-            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| unusable(()))?;
+            let unusable = || UpstreamError::Closed(format!("the header {name} can't be sent"));
+            // Checked when it was given, too; it may have been kept since before that.
+            let key = HeaderName::try_from(name.as_str()).ok().filter(|_| !is_reserved_header(name));
+            let key = key.ok_or_else(unusable)?;
+            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| unusable())?;
             value.set_sensitive(true);
             map.insert(key, value);
         }
-        Ok(Self { outgoing, url, headers: map, limits, session: Mutex::default(), version: Mutex::default() })
+        let scrubber = Scrubber::new(headers.iter().map(|(_, value)| value.expose().as_str()));
+        let (session, version) = (Mutex::default(), Mutex::default());
+        Ok(Self { outgoing, url, headers: map, scrubber, limits, session, version })
     }
 
     /// Notes the negotiated revision; later requests send it.
@@ -150,7 +183,7 @@ impl HttpWire {
             body.extend_from_slice(&piece);
         }
         let id = id.to_string();
-        for incoming in message::read(&body)? {
+        for incoming in message::read(&self.scrubber.clean(&body))? {
             match incoming {
                 Incoming::Answer { id: answered, outcome } if answered == id || answered == "null" => return outcome,
                 Incoming::Answer { .. } => return Err(UpstreamError::Garbled("it answered another request")),
@@ -171,7 +204,7 @@ impl HttpWire {
                 if event.is_empty() {
                     continue;
                 }
-                for incoming in message::read(&event)? {
+                for incoming in message::read(&self.scrubber.clean(&event))? {
                     match incoming {
                         Incoming::Answer { id: answered, outcome } if answered == id => return outcome,
                         Incoming::Question { id, method } if questions < QUESTIONS_MAX => {

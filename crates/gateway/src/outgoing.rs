@@ -28,7 +28,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Default)]
 pub struct OutgoingConfig {
-    /// Hosts that may be anywhere and use plain HTTP, as names or addresses.
+    /// Hosts that may be anywhere and use plain HTTP, as names or addresses, for every caller. [`Outgoing::also_allowing`]
+    /// adds one for a single caller.
     pub allowed_hosts: Vec<String>,
     /// Certificates to trust in addition to the usual roots, in DER.
     pub trusted: Vec<Vec<u8>>,
@@ -92,7 +93,11 @@ pub struct Fetched {
 /// The client for outgoing calls.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
-    client: Client,
+    /// Judges every name that it resolves.
+    judging: Client,
+    /// Judges none, for hosts that are allowed. Its connections are its own, so that nobody gets to use one that was made for
+    /// somebody else.
+    trusting: Client,
     allowed: Arc<HashSet<String>>,
 }
 
@@ -112,31 +117,22 @@ impl Outgoing {
     /// A client with another resolver.
     pub fn with_resolver(config: &OutgoingConfig, resolver: Arc<dyn Resolver>) -> Result<Self, OutgoingError> {
         let allowed = Arc::new(config.allowed_hosts.iter().map(|host| plain(host)).collect::<HashSet<String>>());
-        let judged = Judged { allowed: Arc::clone(&allowed), resolver };
-        let unusable = |cause: &dyn std::fmt::Display| OutgoingError::Unreachable {
-            host: "everything".to_owned(),
-            cause: format!("can't set up the client for outgoing calls: {cause}"),
-        };
-        let tls = tls(&config.trusted).map_err(|error| unusable(&error))?;
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .dns_resolver(Arc::new(judged))
-            .redirect(reqwest::redirect::Policy::none())
-            // A proxy would connect in our place and resolve the name again.
-            .no_proxy()
-            .referer(false)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .user_agent(concat!("mnemon/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| unusable(&error))?;
-        Ok(Self { client, allowed })
+        let judging = client(config, Names { resolver: Arc::clone(&resolver), judges: true })?;
+        let trusting = client(config, Names { resolver, judges: false })?;
+        Ok(Self { judging, trusting, allowed })
+    }
+
+    /// The same client with one more allowed host.
+    #[must_use]
+    pub fn also_allowing(&self, host: &str) -> Self {
+        let allowed = self.allowed.iter().cloned().chain([plain(host)]).collect();
+        Self { allowed: Arc::new(allowed), ..self.clone() }
     }
 
     /// Whether this URL may be called, as far as the URL alone tells: names are checked when they are resolved.
     pub fn check(&self, url: &Url) -> Result<(), OutgoingError> {
         let host = url.host().ok_or_else(|| OutgoingError::Url(url.to_string()))?;
-        let is_allowed = self.allowed.contains(&plain(&host.to_string()));
+        let is_allowed = self.is_allowed(url);
         let is_scheme_right = url.scheme() == "https" || (url.scheme() == "http" && is_allowed);
         if !is_scheme_right || !url.username().is_empty() || url.password().is_some() {
             return Err(OutgoingError::Url(without_secrets(url)));
@@ -151,10 +147,16 @@ impl Outgoing {
         if is_allowed || is_public(literal) { Ok(()) } else { Err(OutgoingError::Closed(literal.to_string())) }
     }
 
+    fn is_allowed(&self, url: &Url) -> bool {
+        url.host().is_some_and(|host| self.allowed.contains(&plain(&host.to_string())))
+    }
+
     /// A request to a URL that passed [`Self::check`]. Send it with [`Self::send`], which knows its errors.
     pub fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, OutgoingError> {
         self.check(url)?;
-        Ok(self.client.request(method, url.clone()))
+        // No redirect is followed, so the host that is allowed is the one that is called.
+        let client = if self.is_allowed(url) { &self.trusting } else { &self.judging };
+        Ok(client.request(method, url.clone()))
     }
 
     /// Sends, and refuses redirects. The deadline covers the wait for the answer's head; [`read`] has its own.
@@ -206,21 +208,39 @@ pub async fn read(mut response: Response, bytes_max: usize, deadline: Duration) 
     tokio::time::timeout(deadline, whole).await.map_err(|_| too_slow(deadline))?
 }
 
-/// Resolves names and passes only addresses that are public or allowed.
-struct Judged {
-    allowed: Arc<HashSet<String>>,
-    resolver: Arc<dyn Resolver>,
+fn client(config: &OutgoingConfig, names: Names) -> Result<Client, OutgoingError> {
+    let unusable = |cause: &dyn std::fmt::Display| OutgoingError::Unreachable {
+        host: "everything".to_owned(),
+        cause: format!("can't set up the client for outgoing calls: {cause}"),
+    };
+    let tls = tls(&config.trusted).map_err(|error| unusable(&error))?;
+    let client = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .dns_resolver(Arc::new(names))
+        .redirect(reqwest::redirect::Policy::none())
+        // A proxy would connect in our place and resolve the name again.
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .user_agent(concat!("mnemon/", env!("CARGO_PKG_VERSION")));
+    client.build().map_err(|error| unusable(&error))
 }
 
-impl Resolve for Judged {
+/// Resolves names and, where it judges, lets only those through that lie in the public internet.
+struct Names {
+    resolver: Arc<dyn Resolver>,
+    judges: bool,
+}
+
+impl Resolve for Names {
     fn resolve(&self, name: Name) -> Resolving {
-        let (allowed, resolver) = (Arc::clone(&self.allowed), Arc::clone(&self.resolver));
+        let (resolver, judges) = (Arc::clone(&self.resolver), self.judges);
         Box::pin(async move {
             let host = name.as_str();
             let addresses = resolver.resolve(host).await?;
             // One internal address is enough: a name that points both ways is a mistake or an attack.
-            let is_closed = !allowed.contains(&plain(host)) && !addresses.iter().all(|address| is_public(*address));
-            if is_closed {
+            if judges && !addresses.iter().all(|address| is_public(*address)) {
                 return Err(OutgoingError::Closed(host.to_owned()).into());
             }
             Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mnemon_core::JSON_DEPTH_MAX;
 use mnemon_protocol::mcp::{LEGACY_DEFAULT, LEGACY_VERSIONS, MODERN_VERSION, meta};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -172,7 +173,12 @@ impl Session {
             Wire::Http(wire) => wire.send(Sent { id: Some(id), body, mirror }).await?,
             Wire::Stdio(wire) => wire.send(Some(id), &body).await?,
         };
-        answer.ok_or(UpstreamError::Garbled("it contains no answer"))
+        let answer = answer.ok_or(UpstreamError::Garbled("it contains no answer"))?;
+        // Clients parse what is passed on, and some parsers recurse as deep as it goes.
+        if is_nested_deeper(answer.get(), JSON_DEPTH_MAX) {
+            return Err(UpstreamError::TooDeep { depth_max: JSON_DEPTH_MAX });
+        }
+        Ok(answer)
     }
 
     /// All tools, page by page.
@@ -226,6 +232,26 @@ fn may_speak_legacy(error: &UpstreamError) -> bool {
     )
 }
 
+/// Whether a valid JSON text has lists and objects within each other more than so many deep.
+fn is_nested_deeper(json: &str, depth_max: usize) -> bool {
+    let (mut depth, mut is_inside_string, mut is_escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_inside_string,
+            b'"' => is_inside_string = !is_inside_string,
+            _ if is_inside_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > depth_max {
+            return true;
+        }
+    }
+    false
+}
+
 fn read_greeting(answer: &RawValue) -> Result<Greeting<'_>, UpstreamError> {
     serde_json::from_str(answer.get()).map_err(|_| UpstreamError::Garbled("its initialize answer can't be read"))
 }
@@ -241,6 +267,16 @@ fn server_name(greeting: &Greeting<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nesting_is_counted_outside_of_strings() {
+        for (json, depth) in
+            [("1", 0), ("[]", 1), (r#"{"a":[{}]}"#, 3), (r#"["[[[\"[[", {}]"#, 2), (r#"["\\", []]"#, 2)]
+        {
+            assert!(!is_nested_deeper(json, depth), "{json}");
+            assert!(depth == 0 || is_nested_deeper(json, depth - 1), "{json}");
+        }
+    }
 
     #[test]
     fn a_servers_name_is_kept_up_to_its_limit() {

@@ -1,7 +1,7 @@
 //! What an upstream at a URL may send: each limit is tested exactly and one past it.
 
 use jiff::Timestamp;
-use mnemon_gateway::{Gateway, Limits, Outgoing, OutgoingConfig, Target, Upstream, UpstreamError};
+use mnemon_gateway::{Gateway, Limits, Outgoing, Target, Upstream, UpstreamError};
 use mnemon_testkit::{TestUpstream, Trick, read_tool};
 use serde_json::{Map, Value};
 
@@ -19,9 +19,8 @@ struct Meeting {
 impl Meeting {
     async fn arrange() -> Self {
         let upstream = TestUpstream::start().await;
-        let config = OutgoingConfig { allowed_hosts: vec!["127.0.0.1".to_owned()], ..OutgoingConfig::default() };
-        let gateway = Gateway::new(Outgoing::new(&config).expect("a client"), Limits::default());
-        let target = Target::Http { url: upstream.url.clone(), headers: Vec::new() };
+        let gateway = Gateway::new(Outgoing::default(), Limits::default());
+        let target = Target::Http { url: upstream.url.clone(), headers: Vec::new(), is_host_allowed: true };
         let way = Upstream { owner: [1; 16], name: "host".to_owned(), revision: 1, target };
         Self { upstream, gateway, way }
     }

@@ -53,7 +53,7 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         app.0.origins.check(&parts.headers).map_err(IntoResponse::into_response)?;
-        authenticate(&app.0, &parts.headers).await.map(Self).map_err(|refusal| *refusal)
+        authenticate(&app.0, (&*parts).into()).await.map(Self).map_err(|refusal| *refusal)
     }
 }
 

@@ -5,6 +5,7 @@ mod environment;
 mod gateway;
 mod layers;
 mod network;
+mod outgoing;
 mod sections;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mnemon_core::{PlanTable, Secret};
-use mnemon_engine::integrations::{IntegrationSettings, Limits, SealingKey};
+use mnemon_engine::integrations::{Accounts, Allowances, IntegrationSettings, Limits, LocalCommand, SealingKey};
+use mnemon_engine::oauth::DocumentHosts;
 
 pub use environment::{ENVIRONMENT, Variable};
 pub use layers::{Layers, Mistakes};
@@ -49,13 +51,17 @@ pub struct ServerConfig {
     pub allowed_origins: Vec<String>,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
+    /// Maximum number of connections; `None` derives it from the machine.
+    pub connections_max: Option<usize>,
 }
 
 /// Calls to URLs that others choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutgoingSettings {
-    /// Hosts that may be anywhere and use plain HTTP.
-    pub allowed_hosts: Vec<String>,
+    /// Hosts that may be anywhere and use plain HTTP, and the accounts whose integrations may reach them.
+    pub allowed_hosts: BTreeMap<String, Accounts>,
+    /// Hosts that metadata documents of web clients are fetched from.
+    pub document_hosts: DocumentHosts,
     /// PEM file with certificates to trust in addition to the usual ones.
     pub ca_file: Option<PathBuf>,
 }
@@ -92,16 +98,24 @@ pub struct GatewayConfig {
     /// Maximum number of running calls per project.
     pub calls_per_project: usize,
     /// Local commands that integrations may run, by name.
-    pub commands: BTreeMap<String, Vec<String>>,
+    pub commands: BTreeMap<String, LocalCommand>,
+}
+
+impl Config {
+    /// The settings of integrations in the engine's form.
+    pub fn integrations(&self) -> IntegrationSettings {
+        let mut settings = self.gateway.to_settings();
+        settings.allowances.hosts = self.outgoing.allowed_hosts.clone();
+        settings
+    }
 }
 
 impl GatewayConfig {
-    /// The settings in the engine's form.
-    pub fn to_settings(&self) -> IntegrationSettings {
+    fn to_settings(&self) -> IntegrationSettings {
         let limits = Limits { call_timeout: self.call_timeout, calls_max: self.calls_per_project, ..Limits::default() };
         IntegrationSettings {
             limits,
-            commands: self.commands.clone(),
+            allowances: Allowances { commands: self.commands.clone(), ..Allowances::default() },
             key: self.encryption_key.clone(),
             previous_key: self.previous_encryption_key.clone(),
         }

@@ -5,30 +5,35 @@ mod auth;
 mod body;
 pub(crate) mod cors;
 mod form;
+mod head;
 pub(crate) mod health;
 mod listen;
 mod origin;
 mod peer;
+mod refusals;
 pub(crate) mod reply;
 pub(crate) mod routes;
+mod seats;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::Request;
+use http::{Extensions, HeaderMap};
 use mnemon_engine::Engine;
 use mnemon_engine::oauth::Issuer;
 
 pub use listen::{bind, serve};
+pub use seats::Seats;
 pub(crate) use {
     auth::{admin_context, authenticate},
-    body::{NoBody, read_body},
+    body::{NoBody, read_body, read_small_body},
     form::Fields,
     origin::Origins,
     reply::{Reply, storage_failed},
 };
 
 use crate::config::{Network, ServerConfig};
+use refusals::Refusals;
 
 /// What every request can reach.
 #[derive(Clone)]
@@ -40,6 +45,7 @@ pub(crate) struct Shared {
     /// The public URL of the service.
     pub(crate) issuer: Issuer,
     trusted_proxies: Vec<Network>,
+    refusals: Refusals,
     /// The name of the service.
     pub(crate) service_name: String,
 }
@@ -49,14 +55,25 @@ impl App {
     pub fn new(engine: Arc<Engine>, config: &ServerConfig, base_url: &str) -> Self {
         let issuer = Issuer::new(base_url);
         let origins = Origins::new(issuer.base_url(), &config.allowed_origins);
-        let trusted_proxies = config.trusted_proxies.clone();
-        Self(Arc::new(Shared { engine, origins, issuer, trusted_proxies, service_name: config.service_name.clone() }))
+        Self(Arc::new(Shared {
+            engine,
+            origins,
+            issuer,
+            trusted_proxies: config.trusted_proxies.clone(),
+            refusals: Refusals::default(),
+            service_name: config.service_name.clone(),
+        }))
+    }
+
+    /// How many credentials were refused since the start.
+    pub fn refused_credentials(&self) -> u64 {
+        self.0.refusals.count()
     }
 }
 
 impl Shared {
     /// The caller's address.
-    pub(crate) fn caller(&self, request: &Request) -> IpAddr {
-        peer::caller_address(request.extensions(), request.headers(), &self.trusted_proxies)
+    pub(crate) fn caller(&self, extensions: &Extensions, headers: &HeaderMap) -> IpAddr {
+        peer::caller_address(extensions, headers, &self.trusted_proxies)
     }
 }

@@ -15,7 +15,7 @@ mod router;
 
 pub use admin::route_table as admin_route_table;
 pub use agent::route_table as agent_route_table;
-pub use http::{App, bind, serve};
+pub use http::{App, Seats, bind, serve};
 pub use mcp::tool_descriptions;
 pub use oauth::route_table as oauth_route_table;
 pub use router::{router, with_layers};

@@ -54,7 +54,7 @@ pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn serve(app: &Shared, request: Request) -> Response {
-    let ctx = match authenticate(app, request.headers()).await {
+    let ctx = match authenticate(app, (&request).into()).await {
         Ok(ctx) => ctx,
         Err(refusal) => return *refusal,
     };

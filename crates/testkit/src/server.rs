@@ -7,10 +7,11 @@ use axum::Router;
 use http_body_util::BodyExt;
 use mnemon_core::PlanTable;
 use mnemon_engine::integrations::IntegrationSettings;
+use mnemon_engine::oauth::DocumentHosts;
 use mnemon_engine::{Engine, EngineConfig, Upkeep};
 use mnemon_gateway::Outgoing;
 use mnemon_server::config::{Network, ServerConfig};
-use mnemon_server::{App, router, serve};
+use mnemon_server::{App, Seats, router, serve};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -57,6 +58,10 @@ pub struct TestServerOptions {
     pub integrations: IntegrationSettings,
     /// Whether the background jobs run. Off only where a test compares what depends on when figures are written.
     pub has_upkeep: bool,
+    /// Maximum number of connections.
+    pub connections_max: usize,
+    /// Where documents of web clients are fetched from.
+    pub document_hosts: DocumentHosts,
 }
 
 impl Default for TestServerOptions {
@@ -71,6 +76,8 @@ impl Default for TestServerOptions {
             base_url: None,
             integrations: IntegrationSettings::default(),
             has_upkeep: true,
+            connections_max: 4_096,
+            document_hosts: DocumentHosts::default(),
         }
     }
 }
@@ -262,6 +269,7 @@ impl Running {
         };
         let (clock, ids) = (Arc::clone(clock), Arc::clone(ids));
         let engine = Engine::new(Arc::clone(&store), clock, ids, config);
+        let engine = engine.with_document_hosts(options.document_hosts.clone());
         let engine = Arc::new(engine.with_integrations(options.integrations.clone()));
         let listener = mnemon_server::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
@@ -272,14 +280,15 @@ impl Running {
             base_url: None,
             allowed_origins: options.allowed_origins.clone(),
             trusted_proxies: options.trusted_proxies.clone(),
+            connections_max: Some(options.connections_max),
         };
         let base_url = options.base_url.as_deref().unwrap_or(&url);
         let router = router(App::new(Arc::clone(&engine), &server_config, base_url));
         let (stop, stopped) = oneshot::channel();
-        let routes = router.clone();
+        let (routes, seats) = (router.clone(), Seats::new(options.connections_max));
         let task = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap_or(()) };
-            serve(listener, routes, stopped).await.expect("the server runs until it is stopped");
+            serve(listener, routes, seats, stopped).await.expect("the server runs until it is stopped");
         });
         let upkeep = options.has_upkeep.then(|| engine.start_upkeep());
         Self { url, engine, store, router, stop: Some(stop), task: Some(task), upkeep }

@@ -56,6 +56,7 @@ struct State {
     sessions: u64,
     recorded: Vec<Recorded>,
     credential: Option<String>,
+    server_name: String,
 }
 
 impl State {
@@ -118,6 +119,7 @@ impl TestUpstream {
             sessions: 0,
             recorded: Vec::new(),
             credential: None,
+            server_name: "test upstream".to_owned(),
         }));
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
@@ -157,6 +159,11 @@ impl TestUpstream {
     /// From now on, the whole `Authorization` header that it requires.
     pub fn want_credential(&self, header: &str) {
         self.state.lock().credential = Some(header.to_owned());
+    }
+
+    /// What it calls itself, from now on.
+    pub fn set_server_name(&self, name: &str) {
+        self.state.lock().server_name = name.to_owned();
     }
 
     pub fn recorded(&self) -> Vec<Recorded> {
@@ -214,7 +221,7 @@ impl Conversation {
                 let mut state = self.state.lock();
                 state.sessions += 1;
                 let session = format!("mcp-session-id: {}\r\n", state.session());
-                let info = json!({"name": "test upstream", "version": "1"});
+                let info = json!({"name": state.server_name, "version": "1"});
                 (session, json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}))
             }
             ("server/discover", Speaks::Modern, true) => {

@@ -188,9 +188,11 @@ def write_settings(home: pathlib.Path, node: pathlib.Path, git_python: pathlib.P
     everything = json.dumps([str(node), str(EVERYTHING), "stdio"])
     git_server = json.dumps([str(git_python), "-m", "mcp_server_git", "--repository", str(repository)])
     settings = [
-        '[outgoing]\nallowed_hosts = ["127.0.0.1"]',
+        '[outgoing.allowed_hosts]\n"127.0.0.1" = { accounts = ["*"] }',
         f'[gateway]\nencryption_key = "{secrets.token_hex(32)}"',
-        f"[gateway.commands]\neverything = {everything}\ngit = {git_server}\n",
+        "[gateway.commands]",
+        f'everything = {{ run = {everything}, accounts = ["*"] }}',
+        f'git = {{ run = {git_server}, accounts = ["*"] }}\n',
     ]
     (home / "mnemon.toml").write_text("\n".join(settings))
 

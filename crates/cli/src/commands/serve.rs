@@ -12,7 +12,7 @@ use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::{Config, OutgoingSettings};
-use mnemon_server::{App, router};
+use mnemon_server::{App, Seats, router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -40,7 +40,8 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
         outgoing: outgoing(&config.outgoing)?,
     };
     let mut engine = Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), engine_config);
-    engine = engine.with_integrations(config.gateway.to_settings());
+    engine = engine.with_integrations(config.integrations());
+    engine = engine.with_document_hosts(config.outgoing.document_hosts.clone());
     if let Some(token) = &config.operator_token {
         engine = engine.with_operator_token(token);
     }
@@ -61,8 +62,9 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
         write_ready_file(path, &base_url, address, &made)?;
     }
     let upkeep = engine.start_upkeep();
-    tracing::info!(%address, %base_url, storage = place, "listening");
-    let served = mnemon_server::serve(listener, router(app), stopped).await;
+    let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
+    tracing::info!(%address, %base_url, storage = place, connections.max = seats.count(), "listening");
+    let served = mnemon_server::serve(listener, router(app), seats, stopped).await;
     upkeep.stop().await;
     engine.close().await;
     tracing::info!("stopped");
@@ -70,7 +72,8 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
 }
 
 fn outgoing(config: &OutgoingSettings) -> anyhow::Result<Outgoing> {
-    let mut outgoing = OutgoingConfig { allowed_hosts: config.allowed_hosts.clone(), trusted: Vec::new() };
+    // What is allowed is allowed to somebody, and said where their integrations are called.
+    let mut outgoing = OutgoingConfig::default();
     if let Some(path) = &config.ca_file {
         let pem = std::fs::read(path).with_context(|| format!("can't read outgoing.ca_file {}", path.display()))?;
         outgoing.trust_pem(&pem).map_err(|problem| anyhow!("outgoing.ca_file {}: {problem}", path.display()))?;
@@ -107,7 +110,7 @@ fn announce(printer: &Printer, base_url: &str, place: &str, made: &Made) {
         return printer.value(&value);
     }
     match made.key() {
-        Some(key) => printer.text(&welcome::first_start(*printer, base_url, place, key, made.operator_token())),
+        Some(key) => printer.styled(&welcome::first_start(*printer, base_url, place, key, made.operator_token())),
         None => printer.text(&welcome::later_start(base_url, place, made.operator_token())),
     }
 }

@@ -195,7 +195,7 @@ impl Engine {
 
     async fn look_and_show(&self, project: &Project, name: &str) -> Result<Tested, AdminError> {
         let row = self.integration_row(project.id, name).await?;
-        let looked = self.integrations.look(project.id, &row).await?;
+        let looked = self.integrations.look(project.into(), &row).await?;
         let outcome = looked.map_err(|error| format!("'{name}' {error}"));
         let row = self.integration_row(project.id, name).await?;
         Ok(Tested { outcome, integration: self.show_row(project, &row).await? })

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use mnemon_core::{ProjectId, Timestamp};
+use mnemon_core::Timestamp;
 use mnemon_gateway::{Hello, UpstreamError};
 use mnemon_store::{IntegrationRow, SeenTool, StoreError};
 
-use super::Integrations;
 use super::offer::refused_text;
+use super::{Integrations, Owner};
 
 /// From this age on, a list is fetched again.
 const FRESH_FOR: SignedDuration = SignedDuration::from_secs(60);
@@ -31,12 +31,13 @@ impl Integrations {
     /// Asks an upstream for its tools and stores them.
     pub(crate) async fn look(
         &self,
-        project: ProjectId,
+        owner: Owner,
         row: &IntegrationRow,
     ) -> Result<Result<Looked, UpstreamError>, StoreError> {
+        let project = owner.project;
         let now = self.clock.now();
         self.tried_at.lock().insert((project, row.name.clone()), now);
-        let listed = match self.upstream(project, row) {
+        let listed = match self.upstream(owner, row) {
             Ok(upstream) => self.gateway.list_tools(&upstream).await,
             Err(error) => Err(error),
         };
@@ -68,11 +69,11 @@ impl Integrations {
     /// again.
     pub(crate) async fn freshen(
         self: &Arc<Self>,
-        project: ProjectId,
+        owner: Owner,
         rows: impl Iterator<Item = &IntegrationRow>,
         now: Timestamp,
     ) -> bool {
-        let mut looks = Vec::new();
+        let (project, mut looks) = (owner.project, Vec::new());
         for row in rows.filter(|row| row.is_enabled && is_due(row.seen_at, FRESH_FOR, now)) {
             let key = (project, row.name.clone());
             let mut tried_at = self.tried_at.lock();
@@ -83,7 +84,7 @@ impl Integrations {
             drop(tried_at);
             let (shared, row) = (Arc::clone(self), row.clone());
             looks.push(tokio::spawn(async move {
-                if let Err(error) = shared.look(project, &row).await {
+                if let Err(error) = shared.look(owner, &row).await {
                     tracing::warn!(project.id = %project, integration = row.name, %error, "could not save a tool list");
                 }
             }));

@@ -4,23 +4,28 @@
 //! A tool is offered if its integration is enabled for the project, the allow-list names it, the upstream marks it
 //! read-only, its description is the pinned one, and the guard accepts its text.
 
+mod allowances;
 mod look;
 mod naming;
 mod offer;
 mod presets;
 mod sealing;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use mnemon_core::{Clock, ProjectId, Timestamp};
+use mnemon_core::{AccountId, Clock, Project, ProjectId, Timestamp};
 use mnemon_gateway::{Gateway, Outgoing, Target, Upstream, UpstreamError};
 use mnemon_guard::Guard;
 use mnemon_store::{IntegrationRow, Store, UpstreamAddress};
 use parking_lot::Mutex;
+use url::Url;
+
+use crate::CallContext;
 
 pub use mnemon_gateway::Limits;
 
+pub use allowances::{Accounts, Allowances, LocalCommand};
 pub use look::Looked;
 pub use naming::{ToolNames, check_allowed, check_name};
 pub use offer::{OfferedTool, ToolState};
@@ -35,12 +40,31 @@ pub(crate) use sealing::{Headers, NotOpened, Place, Sealer, headers_from_json, h
 pub struct IntegrationSettings {
     /// Limits of a call.
     pub limits: Limits,
-    /// The local commands that integrations may use, by name.
-    pub commands: BTreeMap<String, Vec<String>>,
+    /// Local commands and private hosts, and the accounts whose integrations may use them.
+    pub allowances: Allowances,
     /// The key that encrypts credentials.
     pub key: Option<SealingKey>,
     /// The previous key, for as long as something may be encrypted with it.
     pub previous_key: Option<SealingKey>,
+}
+
+/// The owner of an integration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner {
+    pub(crate) account: AccountId,
+    pub(crate) project: ProjectId,
+}
+
+impl From<&Project> for Owner {
+    fn from(project: &Project) -> Self {
+        Self { account: project.account, project: project.id }
+    }
+}
+
+impl From<&CallContext> for Owner {
+    fn from(ctx: &CallContext) -> Self {
+        Self { account: ctx.credential.account, project: ctx.project() }
+    }
 }
 
 /// Everything shared by listing and calling.
@@ -51,7 +75,7 @@ pub(crate) struct Integrations {
     pub(crate) gateway: Gateway,
     pub(crate) outgoing: Outgoing,
     pub(crate) sealer: Sealer,
-    pub(crate) commands: BTreeMap<String, Vec<String>>,
+    pub(crate) allowances: Allowances,
     /// When an upstream was last asked for its tools, whatever the outcome.
     tried_at: Mutex<HashMap<(ProjectId, String), Timestamp>>,
 }
@@ -64,23 +88,36 @@ impl Integrations {
         outgoing: Outgoing,
         settings: IntegrationSettings,
     ) -> Self {
-        let IntegrationSettings { limits, commands, key, previous_key } = settings;
+        let IntegrationSettings { limits, allowances, key, previous_key } = settings;
         let gateway = Gateway::new(outgoing.clone(), limits);
         let sealer = Sealer::new(key, previous_key);
-        Self { store, clock, guard, gateway, outgoing, sealer, commands, tried_at: Mutex::default() }
+        Self { store, clock, guard, gateway, outgoing, sealer, allowances, tried_at: Mutex::default() }
     }
 
-    /// How to reach an integration's upstream, with its credential decrypted.
-    pub(crate) fn upstream(&self, project: ProjectId, row: &IntegrationRow) -> Result<Upstream, UpstreamError> {
+    /// The outgoing client for this account and URL.
+    pub(crate) fn way_to(&self, url: &Url, account: AccountId) -> Outgoing {
+        match self.allowances.host(url, account) {
+            Some(host) => self.outgoing.also_allowing(host),
+            None => self.outgoing.clone(),
+        }
+    }
+
+    /// How to reach an integration's upstream, with its credential decrypted. Whether its owner may use the command or host is
+    /// checked each time: the configuration may have changed since the integration was created.
+    pub(crate) fn upstream(&self, owner: Owner, row: &IntegrationRow) -> Result<Upstream, UpstreamError> {
+        let Owner { account, project } = owner;
         let target = match &row.address {
             UpstreamAddress::Command(name) => {
                 let unknown = || UpstreamError::NotStarted(format!("no command is called '{name}'"));
-                Target::Command(self.commands.get(name).ok_or_else(unknown)?.clone())
+                Target::Command(self.allowances.command(name, account).ok_or_else(unknown)?.to_vec())
             }
             UpstreamAddress::Url(url) => {
                 let preset = row.preset.as_deref().and_then(Preset::find);
                 let fixed = preset.into_iter().flat_map(Preset::secret_headers);
-                Target::Http { url: url.clone(), headers: fixed.chain(self.credential(project, row)?).collect() }
+                let parsed = url.parse::<Url>().ok();
+                let is_host_allowed = parsed.is_some_and(|url| self.allowances.host(&url, account).is_some());
+                let headers = fixed.chain(self.credential(project, row)?).collect();
+                Target::Http { url: url.clone(), headers, is_host_allowed }
             }
         };
         Ok(Upstream { owner: project.to_bytes(), name: row.name.clone(), revision: row.revision, target })

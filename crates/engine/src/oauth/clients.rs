@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use mnemon_guard::{Field, Guard, Verdict, redact};
 use mnemon_store::{ClientKind, OauthClient, StoreError};
 
-use super::redirects::{self, REDIRECTS_MAX};
+use super::redirects::{self, REDIRECTS_BYTES_MAX, REDIRECTS_MAX};
 use crate::Engine;
 
 const NAME_CHARS_MAX: usize = 80;
@@ -51,6 +51,9 @@ impl Engine {
         let uris = &registration.redirect_uris;
         if uris.is_empty() || uris.len() > REDIRECTS_MAX {
             return Err(ClientError::RedirectUri("redirect_uris must have between 1 and 20 entries"));
+        }
+        if uris.iter().map(String::len).sum::<usize>() > REDIRECTS_BYTES_MAX {
+            return Err(ClientError::RedirectUri("redirect_uris must have at most 4096 bytes together"));
         }
         uris.iter().try_for_each(|uri| redirects::parse(uri).map(|_| ())).map_err(ClientError::RedirectUri)?;
         let has = |list: &[String], word: &str| list.is_empty() || list.iter().any(|entry| entry == word);

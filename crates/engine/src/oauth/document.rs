@@ -1,13 +1,14 @@
 //! Clients whose id is the URL of a document that describes them. Whoever names such an id makes us call that URL: hence the
 //! limits on who may do so how often, and the rules for outgoing calls (`mnemon_gateway::outgoing`).
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use lru::LruCache;
 use mnemon_core::Timestamp;
-use mnemon_gateway::OutgoingError;
+use mnemon_gateway::{Outgoing, OutgoingError};
 use mnemon_guard::Guard;
 use mnemon_store::{ClientKind, OauthClient};
 use serde::Deserialize;
@@ -25,6 +26,24 @@ const DOCUMENT_FRESH: SignedDuration = SignedDuration::from_mins(10);
 const REFUSAL_FRESH: SignedDuration = SignedDuration::from_mins(1);
 const REFUSALS_MAX: usize = 1_024;
 const ID_CHARS_MAX: usize = 2_048;
+
+/// One text for every URL that is not reached, for whatever reason: the reason would tell a stranger about our network.
+const NOT_REACHED: &str = "its URL is not reachable from this service";
+
+/// The hosts that documents are fetched from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentHosts {
+    /// Every host on the public internet.
+    pub any_public: bool,
+    /// These hosts, wherever they are.
+    pub named: BTreeSet<String>,
+}
+
+impl Default for DocumentHosts {
+    fn default() -> Self {
+        Self { any_public: true, named: BTreeSet::new() }
+    }
+}
 
 /// Documents that were just rejected, and why: fetching them again at once would only help an attacker.
 #[derive(Debug)]
@@ -97,21 +116,37 @@ impl Engine {
     }
 
     async fn fetch_document(&self, url: &Url, id: &str, now: Timestamp) -> Result<OauthClient, String> {
+        let outgoing = self.way_to_document(url).ok_or_else(|| NOT_REACHED.to_owned())?;
         let turn = self.oauth.fetching.acquire().await;
-        let fetched = self.outgoing.fetch(url, "application/json", DOCUMENT_BYTES_MAX, DOCUMENT_TIMEOUT).await;
+        let fetched = outgoing.fetch(url, "application/json", DOCUMENT_BYTES_MAX, DOCUMENT_TIMEOUT).await;
         drop(turn);
         let fetched = fetched.map_err(|error| match error {
             // Only the log may know exactly what was found at a URL.
-            OutgoingError::Unreachable { host, cause } => {
-                tracing::info!(client.host = host, cause, "could not fetch a client's metadata document");
-                format!("'{host}' is unreachable")
+            OutgoingError::Unreachable { .. } | OutgoingError::Closed(_) | OutgoingError::Url(_) => {
+                tracing::info!(client.host = url.host_str(), %error, "could not fetch a client's metadata document");
+                NOT_REACHED.to_owned()
             }
-            error => error.to_string(),
+            OutgoingError::Redirect(_) | OutgoingError::TooLarge { .. } | OutgoingError::TooSlow { .. } => {
+                error.to_string()
+            }
         })?;
         if fetched.status != 200 {
             return Err(format!("its URL answered with status {}", fetched.status));
         }
         read(self.guard, &fetched.body, id, now)
+    }
+}
+
+impl Engine {
+    /// The outgoing client for a document; `None` if the operator's list does not include its host.
+    fn way_to_document(&self, url: &Url) -> Option<Outgoing> {
+        let host = url.host_str()?;
+        let hosts = &self.document_hosts;
+        let is_named = hosts.named.contains(&host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase());
+        match is_named {
+            true => Some(self.outgoing.also_allowing(host)),
+            false => hosts.any_public.then(|| self.outgoing.clone()),
+        }
     }
 }
 

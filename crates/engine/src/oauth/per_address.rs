@@ -1,36 +1,48 @@
 //! How often an address did something in the last 60 seconds.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroUsize;
 
+use lru::LruCache;
 use mnemon_core::Timestamp;
 use parking_lot::Mutex;
 
 const WINDOW_MICROS: i64 = 60_000_000;
-/// With more addresses than this, idle ones are removed.
-const ADDRESSES_MAX: usize = 10_000;
+/// How many addresses are remembered. Beyond that, the least recently seen one is forgotten: an attacker with ten thousand
+/// addresses can't be stopped by counting, and must not cost us more memory than this.
+const ADDRESSES_MAX: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
 
 /// A limit on what one address may do per minute.
 #[derive(Debug)]
 pub struct PerAddress {
     count_max: usize,
-    windows: Mutex<HashMap<IpAddr, VecDeque<i64>>>,
+    windows: Mutex<LruCache<IpAddr, VecDeque<i64>>>,
 }
 
 impl PerAddress {
     pub fn new(count_max: usize) -> Self {
-        Self { count_max, windows: Mutex::default() }
+        Self { count_max, windows: Mutex::new(LruCache::new(ADDRESSES_MAX)) }
     }
 
     /// Counts one act, or says in how many seconds it may be done. It is counted before it is done: otherwise a hundred at the
     /// same moment would all be allowed.
     pub fn count(&self, address: IpAddr, now: Timestamp) -> Result<(), u64> {
-        let now = now.as_microsecond();
         let mut windows = self.windows.lock();
-        if windows.len() > ADDRESSES_MAX {
-            windows.retain(|_, moments| moments.back().is_some_and(|at| now - at < WINDOW_MICROS));
-        }
-        let moments = windows.entry(household(address)).or_default();
+        let moments = windows.get_or_insert_mut(Self::household(address), VecDeque::new);
+        self.room(moments, now)?;
+        moments.push_back(now.as_microsecond());
+        Ok(())
+    }
+
+    /// Whether there is room for one, or in how many seconds there will be. Nothing is counted.
+    pub fn check(&self, address: IpAddr, now: Timestamp) -> Result<(), u64> {
+        let mut windows = self.windows.lock();
+        windows.get_mut(&Self::household(address)).map_or(Ok(()), |moments| self.room(moments, now))
+    }
+
+    fn room(&self, moments: &mut VecDeque<i64>, now: Timestamp) -> Result<(), u64> {
+        let now = now.as_microsecond();
         while moments.front().is_some_and(|at| now - at >= WINDOW_MICROS) {
             moments.pop_front();
         }
@@ -38,26 +50,23 @@ impl PerAddress {
             Some(oldest) if moments.len() >= self.count_max => {
                 Err(u64::try_from(oldest + WINDOW_MICROS - now).unwrap_or(0).div_ceil(1_000_000).max(1))
             }
-            _ => {
-                moments.push_back(now);
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
     /// Takes back the last count: the act did not happen after all.
     pub fn forgive(&self, address: IpAddr) {
-        if let Some(moments) = self.windows.lock().get_mut(&household(address)) {
+        if let Some(moments) = self.windows.lock().get_mut(&Self::household(address)) {
             moments.pop_back();
         }
     }
-}
 
-/// Whom an address stands for: with IPv6, everybody has at least 2^64.
-fn household(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-        address => address,
+    /// Whom an address stands for: with IPv6, everybody has at least 2^64.
+    pub fn household(address: IpAddr) -> IpAddr {
+        match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+            address => address,
+        }
     }
 }
 
@@ -106,11 +115,28 @@ mod tests {
     }
 
     #[test]
-    fn idle_addresses_are_given_back() {
+    fn looking_counts_nothing() {
         let bound = PerAddress::new(1);
-        for n in 0..ADDRESSES_MAX as u32 + 2 {
-            let _ = bound.count(IpAddr::V4(n.into()), at(i64::from(n) * 1_000_000));
+        let one = address("192.0.2.1");
+        for _ in 0..3 {
+            assert_eq!(bound.check(one, at(0)), Ok(()));
         }
-        assert!(bound.windows.lock().len() <= 61);
+        assert_eq!(bound.count(one, at(0)), Ok(()));
+        assert_eq!(bound.check(one, at(0)), Err(60));
+        assert_eq!(bound.check(one, at(60_000_000)), Ok(()));
+    }
+
+    #[test]
+    fn no_crowd_of_addresses_makes_the_table_grow() {
+        let bound = PerAddress::new(1);
+        let first = IpAddr::V4(0.into());
+        for n in 0..ADDRESSES_MAX.get() as u32 {
+            let _ = bound.count(IpAddr::V4(n.into()), at(0));
+        }
+        assert_eq!(bound.check(first, at(0)), Err(60), "ten thousand are remembered");
+        for n in ADDRESSES_MAX.get() as u32..3 * ADDRESSES_MAX.get() as u32 {
+            let _ = bound.count(IpAddr::V4(n.into()), at(0));
+        }
+        assert_eq!(bound.windows.lock().len(), ADDRESSES_MAX.get());
     }
 }

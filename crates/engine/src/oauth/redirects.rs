@@ -4,6 +4,8 @@ use url::{Host, Url};
 
 const URI_CHARS_MAX: usize = 2_048;
 pub(super) const REDIRECTS_MAX: usize = 20;
+/// How many bytes all of them together may have: what a stranger registers is kept.
+pub(super) const REDIRECTS_BYTES_MAX: usize = 4 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Redirect {

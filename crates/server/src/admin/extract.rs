@@ -27,7 +27,7 @@ impl FromRequestParts<App> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         app.0.origins.check(&parts.headers).map_err(IntoResponse::into_response)?;
-        let ctx = admin_context(&app.0, &parts.headers).await.map_err(|refusal| *refusal)?;
+        let ctx = admin_context(&app.0, (&*parts).into()).await.map_err(|refusal| *refusal)?;
         Ok(Self { engine: Arc::clone(&app.0.engine), ctx })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mnemon_engine::integrations::{SealingKey, check_name};
+use mnemon_engine::integrations::{LocalCommand, SealingKey, check_name};
 use toml::Value;
 
 use super::GatewayConfig;
@@ -48,22 +48,21 @@ impl Reader<'_> {
         parsed.ok()
     }
 
-    fn commands(&mut self) -> BTreeMap<String, Vec<String>> {
+    fn commands(&mut self) -> BTreeMap<String, LocalCommand> {
         let mut commands = BTreeMap::new();
-        for (name, words) in self.value("gateway.commands").as_table().into_iter().flatten() {
+        for (name, setting) in self.value("gateway.commands").as_table().into_iter().flatten() {
+            let path = format!("gateway.commands.{name}");
+            if check_name(name).is_err() {
+                self.mistake(&format!("{path} must have a name of small letters, digits, _ and -"));
+                continue;
+            }
+            let Some(accounts) = self.accounts(&path, setting, &["run", "accounts"]) else { continue };
+            let words = setting.get("run").and_then(Value::as_array).filter(|words| !words.is_empty());
             let words: Option<Vec<String>> =
-                words.as_array().map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned).collect());
-            let is_whole = |words: &Vec<String>| {
-                !words.is_empty() && Some(words.len()) == self.value("gateway.commands")[name].as_array().map(Vec::len)
-            };
-            match words.filter(is_whole) {
-                Some(words) if check_name(name).is_ok() => {
-                    commands.insert(name.clone(), words);
-                }
-                _ => self.mistake(&format!(
-                    "gateway.commands.{name} must be a list of words, the program first, and its name lowercase letters, \
-                     digits, _ and -"
-                )),
+                words.and_then(|words| words.iter().map(|word| word.as_str().map(str::to_owned)).collect());
+            match words {
+                Some(words) => drop(commands.insert(name.clone(), LocalCommand { words, accounts })),
+                None => self.mistake(&format!("{path}.run must be a list of words, the program first")),
             }
         }
         commands
@@ -72,6 +71,8 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use mnemon_engine::integrations::Accounts;
+
     use super::super::Layers;
 
     fn gateway(text: &str) -> Result<super::GatewayConfig, Vec<String>> {
@@ -91,9 +92,21 @@ mod tests {
 
     #[test]
     fn commands_are_named_by_the_operator() {
-        let read = gateway("[gateway.commands]\ngit = [\"mcp-server-git\", \"--x\"]\n").unwrap();
-        assert_eq!(read.commands["git"], ["mcp-server-git", "--x"]);
-        for wrong in ["git = \"x\"", "git = []", "git = [1]", "GIT = [\"x\"]", "git = [\"x\", 1]"] {
+        let read = gateway("[gateway.commands]\ngit = { run = [\"mcp-server-git\", \"--x\"], accounts = [\"*\"] }\n");
+        let git = &read.unwrap().commands["git"];
+        assert_eq!((git.words.join(" ").as_str(), &git.accounts), ("mcp-server-git --x", &Accounts::All));
+        for wrong in [
+            "git = \"x\"",
+            "git = [\"x\"]",
+            "git = { run = [\"x\"] }",
+            "git = { run = [\"x\"], accounts = [] }",
+            "git = { accounts = [\"*\"] }",
+            "git = { run = [], accounts = [\"*\"] }",
+            "git = { run = [\"x\", 1], accounts = [\"*\"] }",
+            "git = { run = \"x\", accounts = [\"*\"] }",
+            "GIT = { run = [\"x\"], accounts = [\"*\"] }",
+            "git = { run = [\"x\"], accounts = [\"*\"], env = [] }",
+        ] {
             let mistakes = gateway(&format!("[gateway.commands]\n{wrong}\n")).unwrap_err();
             assert!(mistakes[0].starts_with("gateway.commands."), "{wrong}: {mistakes:?}");
             assert_eq!(mistakes.len(), 1, "{wrong}");

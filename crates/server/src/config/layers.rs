@@ -14,8 +14,11 @@ const SECRETS: [(&str, &str); 4] = [
     ("gateway", "previous_encryption_key"),
     ("storage", "database"),
 ];
-/// The section whose keys the operator chooses; each value is a list of words.
-const OPEN_SECTION: &str = "gateway.commands";
+/// The sections whose keys the operator chooses, each with an example.
+const OPEN_SECTIONS: [(&str, &str); 2] = [
+    ("gateway.commands", r#"git = { run = ["mcp-server-git"], accounts = ["*"] }"#),
+    ("outgoing.allowed_hosts", r#""mcp.internal" = { accounts = ["*"] }"#),
+];
 
 /// All mistakes in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,14 +105,21 @@ impl Layers {
 fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &mut Vec<String>) {
     for (key, value) in above {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        if path.strip_prefix(OPEN_SECTION).is_some_and(|rest| rest.starts_with('.')) {
+        let is_open = |(section, _): (&str, &str)| path.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+        if OPEN_SECTIONS.into_iter().any(is_open) {
             below.insert(key, value);
+            continue;
+        }
+        let example = OPEN_SECTIONS.into_iter().find(|(section, _)| *section == path).map(|(_, example)| example);
+        if let Some(example) = example.filter(|_| !value.is_table()) {
+            mistakes.push(format!("{file}: '{path}' must be a section that says to whom each is allowed: {example}"));
             continue;
         }
         match (below.get_mut(&key), value) {
             (None, _) => mistakes.push(format!("{file}: unknown setting '{path}'")),
             (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above, file, &path, mistakes),
             (Some(slot), value) if slot.same_type(&value) => *slot = value,
+            (Some(Value::Table(_)), _) => mistakes.push(format!("{file}: '{path}' must be a section")),
             (Some(slot), _) => mistakes.push(format!("{file}: '{path}' must be {}", type_name(slot))),
         }
     }
@@ -125,8 +135,22 @@ fn parse_like(setting: &Value, text: &str) -> Option<Value> {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Some(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
         }
+        Value::Table(_) => parse_hosts(text).map(Value::Table),
         _ => None,
     }
+}
+
+/// Hosts with the accounts that they are allowed to: `mcp.internal=*, 10.0.0.7=ACCOUNT`. A host may come again with
+/// another account.
+fn parse_hosts(text: &str) -> Option<Table> {
+    let mut hosts: Table = Table::new();
+    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let (host, account) = item.rsplit_once('=')?;
+        let entry = hosts.entry(host.trim()).or_insert_with(|| Value::Table(Table::new())).as_table_mut()?;
+        let accounts = entry.entry("accounts").or_insert_with(|| Value::Array(Vec::new()));
+        accounts.as_array_mut()?.push(Value::String(account.trim().to_owned()));
+    }
+    Some(hosts)
 }
 
 fn type_name(value: &Value) -> &'static str {
@@ -135,7 +159,7 @@ fn type_name(value: &Value) -> &'static str {
         Value::Integer(_) => "a whole number",
         Value::Boolean(_) => "true or false",
         Value::Array(_) => "a list of strings",
-        Value::Table(_) => "a section",
+        Value::Table(_) => "a list such as mcp.internal=*, 10.0.0.7=ACCOUNT",
         _ => "of the same type as the default",
     }
 }

@@ -3,7 +3,7 @@
 use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
-use super::{Config, DatabaseConfig, LogConfig, Network, OutgoingSettings, RecallConfig, ServerConfig, StorageConfig};
+use super::{Config, DatabaseConfig, LogConfig, Network, RecallConfig, ServerConfig, StorageConfig};
 
 /// The log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,26 @@ impl<'a> Reader<'a> {
             ));
         }
         let trusted_proxies = self.networks("server.trusted_proxies");
-        Some(ServerConfig { service_name, listen: parsed?, base_url, allowed_origins, trusted_proxies })
+        let connections_max = self.connections_max();
+        Some(ServerConfig {
+            service_name,
+            listen: parsed?,
+            base_url,
+            allowed_origins,
+            trusted_proxies,
+            connections_max,
+        })
+    }
+
+    fn connections_max(&mut self) -> Option<usize> {
+        match self.count("server.connections_max") {
+            0 => None,
+            count @ 8..=1_000_000 => Some(count as usize),
+            _ => {
+                self.mistake("server.connections_max must be 0, or between 8 and 1000000");
+                None
+            }
+        }
     }
 
     fn networks(&mut self, path: &str) -> Vec<Network> {
@@ -103,18 +122,6 @@ impl<'a> Reader<'a> {
             .collect();
         self.mistakes.extend(wrong);
         texts.iter().filter_map(|text| Network::parse(text)).collect()
-    }
-
-    fn outgoing(&mut self) -> OutgoingSettings {
-        let allowed_hosts = self.strings("outgoing.allowed_hosts");
-        let is_host = |text: &&String| !text.is_empty() && !text.contains(['/', '@', ' ']);
-        for host in allowed_hosts.iter().filter(|text| !is_host(text)) {
-            self.mistake(&format!(
-                "outgoing.allowed_hosts must list hosts such as mcp.internal or 10.0.0.7, not '{host}'"
-            ));
-        }
-        let ca_file = Some(self.string("outgoing.ca_file")).filter(|path| !path.is_empty()).map(Into::into);
-        OutgoingSettings { allowed_hosts, ca_file }
     }
 
     fn log(&mut self) -> Option<LogConfig> {
@@ -184,7 +191,7 @@ impl<'a> Reader<'a> {
         self.value(path).as_str().unwrap_or_default().to_owned()
     }
 
-    fn strings(&mut self, path: &str) -> Vec<String> {
+    pub(super) fn strings(&mut self, path: &str) -> Vec<String> {
         let items = self.value(path).as_array().map(Vec::as_slice).unwrap_or_default();
         let strings: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         if strings.len() != items.len() {
@@ -263,11 +270,28 @@ mod tests {
     }
 
     #[test]
+    fn connections_are_bounded_by_the_machine_or_by_a_number() {
+        let connections_max = |count: i64| {
+            let mut layers = Layers::default();
+            layers.environment([("MNEMON_CONNECTIONS_MAX".to_owned(), count.to_string())]);
+            layers.finish().map(|config| config.server.connections_max)
+        };
+        assert_eq!(Layers::default().finish().unwrap().server.connections_max, None);
+        for (count, expected) in [(0, None), (8, Some(8)), (1_000_000, Some(1_000_000))] {
+            assert_eq!(connections_max(count).unwrap(), expected);
+        }
+        for wrong in [1, 7, 1_000_001] {
+            let mistakes = connections_max(wrong).unwrap_err().0;
+            assert_eq!(mistakes, ["server.connections_max must be 0, or between 8 and 1000000"], "{wrong}");
+        }
+    }
+
+    #[test]
     fn hosts_networks_and_origins_are_checked() {
         let mut layers = Layers::default();
         layers.environment([
             ("MNEMON_TRUSTED_PROXIES".to_owned(), "10.0.0.0/8, proxy.example".to_owned()),
-            ("MNEMON_OUTGOING_ALLOWED_HOSTS".to_owned(), "mcp.internal, http://10.0.0.7/".to_owned()),
+            ("MNEMON_OUTGOING_ALLOWED_HOSTS".to_owned(), "mcp.internal=*, http://10.0.0.7/=*".to_owned()),
             ("MNEMON_ALLOWED_ORIGINS".to_owned(), "*, app.example".to_owned()),
         ]);
         assert_eq!(

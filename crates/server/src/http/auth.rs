@@ -2,20 +2,44 @@
 
 use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, HeaderValue, Request, StatusCode};
 use mnemon_engine::admin::AdminContext;
 use mnemon_engine::{CallContext, NotAuthenticated};
 use serde_json::json;
 
-use super::{Reply, Shared};
+use super::{Reply, Shared, peer};
+
+/// The parts of a request that say who sent it.
+#[derive(Clone, Copy)]
+pub(crate) struct Knock<'a> {
+    headers: &'a HeaderMap,
+    extensions: &'a Extensions,
+}
+
+impl<'a, B> From<&'a Request<B>> for Knock<'a> {
+    fn from(request: &'a Request<B>) -> Self {
+        Self { headers: request.headers(), extensions: request.extensions() }
+    }
+}
+
+impl<'a> From<&'a Parts> for Knock<'a> {
+    fn from(parts: &'a Parts) -> Self {
+        Self { headers: &parts.headers, extensions: &parts.extensions }
+    }
+}
 
 /// Authenticates a caller, or returns the refusal.
-pub(crate) async fn authenticate(app: &Shared, headers: &HeaderMap) -> Result<CallContext, Box<Response>> {
-    let presented = bearer(headers);
+pub(crate) async fn authenticate(app: &Shared, knock: Knock<'_>) -> Result<CallContext, Box<Response>> {
+    let too_many = |seconds| Box::new(too_many(seconds, "error_description"));
+    let presented = app.turn_away(knock).map_err(too_many)?;
     // A request without a usable header is looked up too, so that every refusal takes the same time.
     match app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer).await {
-        Ok(ctx) => Ok(ctx),
-        Err(NotAuthenticated::Rejected) => Err(Box::new(refusal(app, headers.contains_key(AUTHORIZATION)))),
+        Ok(ctx) => Ok(app.welcome(knock, ctx)),
+        Err(NotAuthenticated::Rejected) => {
+            app.note_refusal(knock).map_err(too_many)?;
+            Err(Box::new(refusal(app, knock.headers.contains_key(AUTHORIZATION))))
+        }
         Err(NotAuthenticated::Store(error)) => {
             tracing::error!(%error, "could not look up a credential");
             Err(Box::new(away()))
@@ -24,10 +48,13 @@ pub(crate) async fn authenticate(app: &Shared, headers: &HeaderMap) -> Result<Ca
 }
 
 /// Authenticates a caller of the admin API, or returns the refusal.
-pub(crate) async fn admin_context(app: &Shared, headers: &HeaderMap) -> Result<AdminContext, Box<Response>> {
-    match app.engine.authenticate_admin(bearer(headers).unwrap_or_default()).await {
-        Ok(ctx) => Ok(ctx),
+pub(crate) async fn admin_context(app: &Shared, knock: Knock<'_>) -> Result<AdminContext, Box<Response>> {
+    let too_many = |seconds| Box::new(too_many(seconds, "message"));
+    let presented = app.turn_away(knock).map_err(too_many)?;
+    match app.engine.authenticate_admin(presented.unwrap_or_default()).await {
+        Ok(ctx) => Ok(app.welcome(knock, ctx)),
         Err(NotAuthenticated::Rejected) => {
+            app.note_refusal(knock).map_err(too_many)?;
             let message = "the credential was rejected; send the operator token or an API key as: \
                            Authorization: Bearer ...";
             Err(Box::new(Reply::error(StatusCode::UNAUTHORIZED, "unauthorized", message).into_response()))
@@ -36,6 +63,32 @@ pub(crate) async fn admin_context(app: &Shared, headers: &HeaderMap) -> Result<A
             tracing::error!(%error, "could not look up a credential");
             Err(Box::new(away()))
         }
+    }
+}
+
+impl Shared {
+    /// The presented token, unless it can be turned away without a look-up.
+    fn turn_away<'a>(&self, knock: Knock<'a>) -> Result<Option<&'a str>, u64> {
+        let presented = bearer(knock.headers);
+        if !knock.headers.contains_key(AUTHORIZATION) {
+            return Ok(None);
+        }
+        let caller = self.caller(knock.extensions, knock.headers);
+        let turned_away = self.refusals.turns_away(presented.unwrap_or_default(), caller, self.engine.now());
+        turned_away.map_or(Ok(presented), Err)
+    }
+
+    /// Counts a refusal, unless no credential was presented.
+    fn note_refusal(&self, knock: Knock<'_>) -> Result<(), u64> {
+        if !knock.headers.contains_key(AUTHORIZATION) {
+            return Ok(());
+        }
+        self.refusals.note(self.caller(knock.extensions, knock.headers), self.engine.now())
+    }
+
+    fn welcome<T>(&self, knock: Knock<'_>, ctx: T) -> T {
+        peer::mark_known(knock.extensions);
+        ctx
     }
 }
 
@@ -61,6 +114,19 @@ fn refusal(app: &Shared, was_presented: bool) -> Response {
     if let Ok(challenge) = HeaderValue::from_str(&challenge) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
+    response
+}
+
+/// The answer to an address that has shown too many credentials that were none; the text stands under the name that the
+/// door's other errors have it under.
+fn too_many(seconds: u64, text_name: &str) -> Response {
+    let text = format!(
+        "too many credentials from this address were refused; try again in {seconds} s. A credential that works is accepted \
+         at any time"
+    );
+    let body = json!({"error": "too_many_refused", text_name: text}).to_string();
+    let mut response = Reply::new(StatusCode::TOO_MANY_REQUESTS, body).into_response();
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 

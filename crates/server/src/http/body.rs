@@ -3,35 +3,110 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use mnemon_core::REQUEST_BYTES_MAX;
 
 /// How long a body may take to arrive. A client that sends a byte now and then must not hold a connection forever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest body at doors that anybody may knock on. Registrations and forms have a few hundred bytes.
+const OPEN_DOOR_BYTES_MAX: usize = 64 << 10;
 
 /// Why there is no body.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoBody {
-    #[error("the request body is larger than {REQUEST_BYTES_MAX} bytes")]
-    TooLarge,
+    #[error("the request body is larger than {bytes_max} bytes")]
+    TooLarge { bytes_max: usize },
     #[error("the request body did not arrive within {} s", BODY_TIMEOUT.as_secs())]
     TooSlow,
     #[error("can't read the request body")]
     Broken,
 }
 
-/// The whole body, at most [`REQUEST_BYTES_MAX`] of it.
+/// The whole body of somebody who is known, at most [`REQUEST_BYTES_MAX`] of it.
 pub(crate) async fn read_body(body: Body) -> Result<Bytes, NoBody> {
-    let is_announced_too_large = http_body::Body::size_hint(&body).lower() > REQUEST_BYTES_MAX as u64;
+    read(body, REQUEST_BYTES_MAX).await
+}
+
+/// The whole body of a stranger.
+pub(crate) async fn read_small_body(body: Body) -> Result<Bytes, NoBody> {
+    read(body, OPEN_DOOR_BYTES_MAX).await
+}
+
+async fn read(body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+    let is_announced_too_large = http_body::Body::size_hint(&body).lower() > bytes_max as u64;
     if is_announced_too_large {
-        return Err(NoBody::TooLarge);
+        return Err(NoBody::TooLarge { bytes_max });
     }
-    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, REQUEST_BYTES_MAX).collect()).await;
-    match collected {
-        Err(_) => Err(NoBody::TooSlow),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(NoBody::TooLarge),
-        Ok(Err(_)) => Err(NoBody::Broken),
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+    tokio::time::timeout(BODY_TIMEOUT, collect(body, bytes_max)).await.unwrap_or(Err(NoBody::TooSlow))
+}
+
+/// Puts the pieces together as they come. Kept apart, each piece would hold the buffer it was read into: a body that comes in
+/// chunks of one byte would take forty times its size.
+async fn collect(mut body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+    let mut first: Option<Bytes> = None;
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| NoBody::Broken)?.into_data() else { continue };
+        let bytes = first.as_ref().map_or(whole.len(), Bytes::len);
+        if bytes + piece.len() > bytes_max {
+            return Err(NoBody::TooLarge { bytes_max });
+        }
+        match first.take() {
+            // Most bodies come in one piece, which needs no copy.
+            None if whole.is_empty() => first = Some(piece),
+            before => {
+                whole.extend_from_slice(before.as_deref().unwrap_or_default());
+                whole.extend_from_slice(&piece);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| whole.freeze()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use http_body::Frame;
+
+    use super::*;
+
+    /// A body in pieces that nobody announces the length of.
+    struct Pieces(VecDeque<Vec<u8>>);
+
+    impl http_body::Body for Pieces {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece.into()))))
+        }
+    }
+
+    fn in_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Body {
+        Body::new(Pieces(pieces.into_iter().collect()))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_whole_however_it_was_cut() {
+        for pieces in [vec![], vec!["abc"], vec!["", "a", "", "bc"], vec!["a", "b", "c"], vec!["ab", "", "c"]] {
+            let whole = pieces.concat();
+            let body = in_pieces(pieces.iter().map(|piece| piece.as_bytes().to_vec()));
+            assert_eq!(read(body, 3).await, Ok(Bytes::from(whole)), "{pieces:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_byte_too_many_is_refused_announced_or_not() {
+        for cut in [1, 2, 4] {
+            let pieces = |bytes: usize| vec![b'x'; bytes].chunks(cut).map(<[u8]>::to_vec).collect::<Vec<_>>();
+            assert!(read(in_pieces(pieces(8)), 8).await.is_ok());
+            assert_eq!(read(in_pieces(pieces(9)), 8).await, Err(NoBody::TooLarge { bytes_max: 8 }));
+        }
+        assert_eq!(read(Body::from(vec![b'x'; 9]), 8).await, Err(NoBody::TooLarge { bytes_max: 8 }));
     }
 }

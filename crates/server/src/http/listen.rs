@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,14 +12,17 @@ use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::oneshot;
 use tokio_io_timeout::TimeoutStream;
-use tower::{Service, ServiceExt};
+use tower::ServiceExt;
 
+use super::head::{self, HEAD_BYTES_MAX};
 use super::peer::Peer;
+use super::seats::{Seat, Seats};
 
 /// How long a connection may take to send the head of a request, including the pause before it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -45,17 +49,30 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves until `shutdown` completes, then lets running requests finish.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    seats: Seats,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
+        let next = async {
+            seats.room().await;
+            listener.accept().await
+        };
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = next => accepted,
             () = &mut shutdown => break,
         };
         match accepted {
             // Do nothing else here: if too many connections wait to be accepted, new ones are turned away.
-            Ok((stream, peer)) => drop(tokio::spawn(converse(stream, peer, router.clone(), graceful.watcher()))),
+            Ok((stream, peer)) => {
+                let (seat, leaving) = seats.take();
+                let visit = Visit { peer, seat };
+                drop(tokio::spawn(converse(stream, visit, leaving, router.clone(), graceful.watcher())));
+            }
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -69,28 +86,40 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
     Ok(())
 }
 
-/// Answers the requests of one connection until it ends.
-async fn converse(stream: TcpStream, peer: SocketAddr, router: Router, watcher: Watcher) {
+/// One connection: who is at its other end, and where it sits.
+#[derive(Debug, Clone)]
+struct Visit {
+    peer: SocketAddr,
+    seat: Arc<Seat>,
+}
+
+/// Answers the requests of one connection until it ends, or until its seat is wanted for somebody else.
+async fn converse(stream: TcpStream, visit: Visit, leaving: oneshot::Receiver<()>, router: Router, watcher: Watcher) {
     // Answers are small and written at once; waiting to fill a packet would only add latency.
     let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| answer(router.clone(), visit.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(impatient(stream)), TowerToHyperService::new(named(&router, peer)));
-    if let Err(error) = watcher.watch(connection).await {
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(impatient(stream)), service);
+    let ended = tokio::select! {
+        ended = watcher.watch(connection) => ended,
+        // The seat tells it once, or is gone together with the connection.
+        Ok(()) = leaving => return tracing::debug!("a stranger left for somebody newer"),
+    };
+    if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
     }
 }
 
-/// The routes, with the peer's address attached to each request.
-fn named(
-    router: &Router,
-    peer: SocketAddr,
-) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + use<> {
-    router.clone().map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
-        request
-    })
+/// The routes' answer, with the peer attached to the request.
+async fn answer(router: Router, visit: Visit, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+    if let Some(refusal) = head::refusal(&request) {
+        return Ok(refusal);
+    }
+    request.extensions_mut().insert(Peer { address: visit.peer, seat: Some(visit.seat) });
+    router.oneshot(request).await
 }
 
 /// The stream, with a timeout for a peer that does not read.

@@ -1,19 +1,33 @@
 //! The caller's address: the connection's peer, or what a trusted proxy says about it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
 
+use super::seats::Seat;
 use crate::config::Network;
 
 /// The peer of a connection; attached to each of its requests.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    /// Its seat; a request handed to the routes without a connection has none.
+    pub(super) seat: Option<Arc<Seat>>,
+}
+
+/// Notes that a credential of whoever sent this request was accepted.
+pub(super) fn mark_known(extensions: &Extensions) {
+    if let Some(seat) = extensions.get::<Peer>().and_then(|peer| peer.seat.as_ref()) {
+        seat.mark_known();
+    }
+}
 
 /// The caller's address. Every proxy appends the address it was called from to `X-Forwarded-For`. So, read from the end, the
 /// first address that is not one of our proxies is the caller; anything before it is the caller's own claim.
 pub(crate) fn caller_address(extensions: &Extensions, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
-    let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip().to_canonical());
+    let peer =
+        extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.address.ip().to_canonical());
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut caller = peer;
     let said = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
@@ -36,7 +50,7 @@ mod tests {
     fn a_proxy_is_believed_only_if_it_is_trusted() {
         let check = |peer: &str, forwarded: &[&str], expected: &str| {
             let mut extensions = Extensions::new();
-            extensions.insert(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+            extensions.insert(Peer { address: SocketAddr::new(peer.parse().unwrap(), 1), seat: None });
             let mut headers = HeaderMap::new();
             for value in forwarded {
                 headers.append("x-forwarded-for", value.parse().unwrap());

@@ -29,7 +29,7 @@ impl WireError {
 impl From<NoBody> for WireError {
     fn from(error: NoBody) -> Self {
         let status = match error {
-            NoBody::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            NoBody::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             NoBody::TooSlow => StatusCode::REQUEST_TIMEOUT,
             NoBody::Broken => StatusCode::BAD_REQUEST,
         };

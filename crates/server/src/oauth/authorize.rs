@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use mnemon_engine::oauth::{Asked, AuthorizationRequest, AuthorizeError, ClientError, FormError, GrantError};
 
 use super::page::{self, Notice};
-use crate::http::{App, Fields, Shared, read_body};
+use crate::http::{App, Fields, Shared, read_small_body};
 
 /// The parameters that a request may have only once.
 const NAMES: [&str; 8] = [
@@ -25,7 +25,7 @@ const NAMES: [&str; 8] = [
 pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     let app = &*app.0;
     let asking = parse(&Fields::parse(request.uri().query().unwrap_or_default().as_bytes()));
-    let caller = app.caller(&request);
+    let caller = app.caller(request.extensions(), request.headers());
     match app.engine.check_authorization(&app.issuer, asking.clone(), caller).await {
         Ok(asked) => ask(app, request.headers(), &asking, &asked, None),
         Err(error) => refuse(app, &error),
@@ -35,9 +35,9 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
 /// `POST /authorize`: the person has answered.
 pub(crate) async fn submit(State(app): State<App>, request: Request) -> Response {
     let app = &*app.0;
-    let caller = app.caller(&request);
+    let caller = app.caller(request.extensions(), request.headers());
     let (head, body) = request.into_parts();
-    let fields = match read_body(body).await {
+    let fields = match read_small_body(body).await {
         Ok(bytes) => Fields::parse(&bytes),
         Err(error) => return page::error(app, StatusCode::PAYLOAD_TOO_LARGE, &error.to_string()),
     };

@@ -30,7 +30,7 @@ impl OauthFailure {
 impl From<NoBody> for OauthFailure {
     fn from(error: NoBody) -> Self {
         let status = match error {
-            NoBody::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            NoBody::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             NoBody::TooSlow => StatusCode::REQUEST_TIMEOUT,
             NoBody::Broken => StatusCode::BAD_REQUEST,
         };

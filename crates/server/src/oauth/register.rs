@@ -9,11 +9,11 @@ use mnemon_protocol::json;
 use mnemon_protocol::oauth::{RegisterClient, RegisteredClient};
 
 use super::error::OauthFailure;
-use crate::http::{App, Reply, read_body};
+use crate::http::{App, Reply, read_small_body};
 
 pub(crate) async fn register(State(app): State<App>, request: Request) -> Result<Reply, OauthFailure> {
-    let caller = app.0.caller(&request);
-    let registration = parse(&read_body(request.into_body()).await?)?;
+    let caller = app.0.caller(request.extensions(), request.headers());
+    let registration = parse(&read_small_body(request.into_body()).await?)?;
     let client = app.0.engine.register_client(registration, caller).await?;
     Ok(Reply::new(StatusCode::CREATED, render(&client)))
 }

@@ -8,13 +8,13 @@ use mnemon_engine::oauth::{SCOPE, TokenRequest};
 use mnemon_protocol::oauth::TokenJson;
 
 use super::error::OauthFailure;
-use crate::http::{App, Fields, Reply, read_body};
+use crate::http::{App, Fields, Reply, read_small_body};
 
 const NAMES: [&str; 6] = ["grant_type", "client_id", "code", "redirect_uri", "code_verifier", "resource"];
 
 pub(crate) async fn exchange(State(app): State<App>, request: Request) -> Result<Reply, OauthFailure> {
     need_form(request.headers())?;
-    let fields = Fields::parse(&read_body(request.into_body()).await?);
+    let fields = Fields::parse(&read_small_body(request.into_body()).await?);
     let issued = app.0.engine.exchange(&app.0.issuer, parse(&fields)).await?;
     let shown = TokenJson {
         access_token: issued.token.expose(),

@@ -2,8 +2,10 @@
 
 mod accepting;
 mod administration;
+mod allowances;
 mod calling;
 mod credentials;
+mod echoes;
 mod eras;
 mod hostile;
 mod isolation;

@@ -36,6 +36,10 @@ pub enum Trick {
     Garbage,
     /// It refuses in JSON-RPC.
     Refuse,
+    /// It refuses in JSON-RPC, in these words.
+    RefuseWith(String),
+    /// It answers with this result, which is JSON.
+    Answer(String),
     /// It answers with a result of exactly this many bytes.
     Large(usize),
     /// It answers as usual, in a body of exactly this many bytes: spaces before the result fill it up.
@@ -128,6 +132,13 @@ impl Trick {
             Self::Status(status) => reply(stream, &format!("{status} Something"), "", "sorry").await,
             Self::Garbage => reply(stream, "200 OK", "", "<html>welcome</html>").await,
             Self::Refuse => reply(stream, "200 OK", "", &rpc_error(-32602).to_string()).await,
+            Self::RefuseWith(words) => {
+                let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": words}});
+                reply(stream, "200 OK", "", &error.to_string()).await
+            }
+            Self::Answer(result) => {
+                reply(stream, "200 OK", session, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await
+            }
             Self::AskBack => {
                 let asks = json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "input_required"}});
                 reply(stream, "200 OK", "", &asks.to_string()).await

@@ -56,6 +56,9 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
     }
 }
 
+/// What a stranger is told of every address that is not reached.
+const NOT_REACHED: &str = "its URL is not reachable from this service";
+
 /// A client whose id is the address of a document on this machine: the operator's file allows the host and trusts its
 /// certificate, and without that nothing is called.
 #[test]
@@ -66,12 +69,17 @@ fn a_document_on_an_allowed_host_is_fetched_as_the_configuration_says() {
     web.put("/client.json", Page::Json(json!({"client_id": id, "redirect_uris": [CALLBACK]}).to_string()));
     for (settings, expected, said) in [
         (
-            "[outgoing]\nallowed_hosts = [\"localhost\"]\nca_file = \"ca.pem\"\n",
+            "[outgoing]\ndocument_hosts = [\"localhost\"]\nca_file = \"ca.pem\"\n",
             200,
             "described at <strong>localhost</strong>",
         ),
-        ("[outgoing]\nallowed_hosts = [\"localhost\"]\n", 400, "&#39;localhost&#39; is unreachable"),
-        ("[outgoing]\nca_file = \"ca.pem\"\n", 400, "is not on the public internet"),
+        ("[outgoing]\ndocument_hosts = [\"localhost\"]\n", 400, NOT_REACHED),
+        ("[outgoing]\nca_file = \"ca.pem\"\n", 400, NOT_REACHED),
+        (
+            "[outgoing]\nca_file = \"ca.pem\"\n[outgoing.allowed_hosts]\nlocalhost = { accounts = [\"*\"] }\n",
+            400,
+            NOT_REACHED,
+        ),
     ] {
         let place = Place::new();
         place.write("ca.pem", &web.certificate_pem);
@@ -81,7 +89,7 @@ fn a_document_on_an_allowed_host_is_fetched_as_the_configuration_says() {
         assert_eq!(page.status, expected, "{settings}: {}", page.text);
         assert!(page.text.contains(said), "{settings}: {}", page.text);
     }
-    assert_eq!(web.connections(), 2, "the last one called nobody");
+    assert_eq!(web.connections(), 2, "what integrations may reach is closed to strangers");
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Upstream {
 
 fn settings(key: &str, previous: &str) -> String {
     format!(
-        "[outgoing]\nallowed_hosts = [\"127.0.0.1\"]\n[gateway]\nencryption_key = \"{key}\"\n\
+        "[outgoing.allowed_hosts]\n\"127.0.0.1\" = {{ accounts = [\"*\"] }}\n[gateway]\nencryption_key = \"{key}\"\n\
          previous_encryption_key = \"{previous}\"\n"
     )
 }
@@ -103,7 +103,7 @@ fn what_does_not_work_is_said_and_the_exit_code_says_so_too() {
         (&["integration", "add", "other"], "one of preset, url and command is required"),
         (
             &["integration", "add", "other", "--command", "sh"],
-            "the operator has not configured this command (gateway.commands)",
+            "the operator has not configured this command for this account (gateway.commands)",
         ),
         (
             &["integration", "add", "other", "--endpoint", "https://10.0.0.1/"],

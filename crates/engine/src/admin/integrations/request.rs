@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mnemon_core::{Project, ProjectId, Secret};
+use mnemon_gateway::is_reserved_header;
 use mnemon_store::{IntegrationRow, SavedIntegration, UpstreamAddress};
 
 use super::sealing::NO_KEY;
@@ -14,20 +15,6 @@ use crate::integrations::{Headers, PRESETS, Place, Preset, check_allowed, header
 const HEADERS_MAX: usize = 16;
 const HEADER_BYTES_MAX: usize = 8 << 10;
 const URL_BYTES_MAX: usize = 2_048;
-/// Headers that belong to the connection or the protocol, never to a credential.
-const RESERVED_HEADERS: [&str; 10] = [
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "last-event-id",
-    "mcp-method",
-    "mcp-name",
-    "mcp-protocol-version",
-    "mcp-session-id",
-];
-
 /// An integration as sent. Absent fields stay as they are.
 #[derive(Debug, Clone, Default)]
 pub struct IntegrationRequest {
@@ -55,7 +42,7 @@ impl Engine {
         request: IntegrationRequest,
     ) -> Result<SavedIntegration, AdminError> {
         let preset = request.preset.as_deref().map(find_preset).transpose()?;
-        let address = self.address(&request, preset, known)?;
+        let address = self.address(project, &request, preset, known)?;
         let sealed = self.sealed(project.id, name, &address, &request, known)?;
         let title = match (&request.title, preset, known) {
             (Some(title), _, _) => checks::name(self.guard, "title", title)?,
@@ -86,6 +73,7 @@ impl Engine {
 
     fn address(
         &self,
+        project: &Project,
         request: &IntegrationRequest,
         preset: Option<&Preset>,
         known: Option<&IntegrationRow>,
@@ -98,15 +86,16 @@ impl Engine {
             (Some(url), None, _) => {
                 let no_url = || AdminError::Invalid(format!("url must be a URL of at most {URL_BYTES_MAX} bytes"));
                 let parsed = url.parse().ok().filter(|_| url.len() <= URL_BYTES_MAX).ok_or_else(no_url)?;
-                let checked = self.integrations.outgoing.check(&parsed);
+                let checked = self.integrations.way_to(&parsed, project.account).check(&parsed);
                 checked.map_err(|error| AdminError::Invalid(format!("url: {error}")))?;
                 Ok(UpstreamAddress::Url(url.to_owned()))
             }
-            (None, Some(command), _) if self.integrations.commands.contains_key(command) => {
+            (None, Some(command), _) if self.integrations.allowances.command(command, project.account).is_some() => {
                 Ok(UpstreamAddress::Command(command.to_owned()))
             }
             (None, Some(_), _) => {
-                let text = "the operator has not configured this command (gateway.commands)";
+                // The same for a command of somebody else's as for none.
+                let text = "the operator has not configured this command for this account (gateway.commands)";
                 Err(AdminError::Invalid(text.to_owned()))
             }
         }
@@ -161,7 +150,7 @@ fn given_headers(request: &IntegrationRequest) -> Result<Headers, AdminError> {
     for (at, (name, value)) in given.iter().enumerate() {
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let is_taken = given[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-        let is_reserved = RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+        let is_reserved = is_reserved_header(name);
         if name.is_empty() || name.len() > 128 || !name.bytes().all(is_token) || is_reserved || is_taken {
             return Err(AdminError::Invalid(
                 "header names must be valid, unique and not reserved by the protocol".to_owned(),

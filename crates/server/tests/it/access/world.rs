@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use mnemon_core::{Access, Clock, DepartmentId, MemberId, Role};
-use mnemon_engine::integrations::SealingKey;
+use mnemon_engine::integrations::{LocalCommand, SealingKey};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions};
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(crate) struct World {
 fn options() -> TestServerOptions {
     let mut options = TestServerOptions::default();
     options.integrations.key = SealingKey::parse(&"0f".repeat(32)).ok();
-    options.integrations.commands.insert("none".to_owned(), vec!["false".to_owned()]);
+    options.integrations.allowances.commands.insert("none".to_owned(), LocalCommand::for_all(["false"]));
     options
 }
 

@@ -1,5 +1,6 @@
 //! Running integrations by the admin API: what is answered, and what is refused with which words.
 
+use mnemon_engine::integrations::LocalCommand;
 use mnemon_testkit::{TestUpstream, Trick, eventually};
 use serde_json::{Value, json};
 
@@ -53,17 +54,13 @@ async fn bad_input_is_refused_with_words() {
         ("host", json!({}), "one of preset, url and command is required"),
         ("host", json!({"url": url, "command": "x"}), "give only one of preset, url and command"),
         ("host", json!({"preset": "gitlab"}), "preset must be one of github"),
-        ("host", json!({"command": "rm"}), "the operator has not configured this command (gateway.commands)"),
         (
             "host",
-            json!({"url": url, "title": ""}),
-            "title must be 1 to 128 characters long, without control characters",
+            json!({"command": "rm"}),
+            "the operator has not configured this command for this account (gateway.commands)",
         ),
-        (
-            "host",
-            json!({"url": url, "title": long}),
-            "title must be 1 to 128 characters long, without control characters",
-        ),
+        ("host", json!({"url": url, "title": ""}), "title must be 1 to 128 characters long, without control characters"),
+        ("host", json!({"url": url, "title": long}), "title must be 1 to 128 characters long, without control characters"),
         ("host", json!({"url": url, "bearer": " "}), "bearer must not be empty"),
         (
             "host",
@@ -129,8 +126,9 @@ async fn a_command_runs_only_where_the_operator_named_it_and_gets_no_secret_of_o
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("environment");
     let script = format!("env > {}", file.display());
-    with_commands.integrations.commands.insert("show".to_owned(), ["sh", "-c", &script].map(str::to_owned).to_vec());
-    with_commands.integrations.commands.insert("none".to_owned(), vec!["/no/such/program".to_owned()]);
+    let commands = &mut with_commands.integrations.allowances.commands;
+    commands.insert("show".to_owned(), LocalCommand::for_all(["sh", "-c", &script]));
+    commands.insert("none".to_owned(), LocalCommand::for_all(["/no/such/program"]));
     let world = World::with(with_commands, TestUpstream::start().await).await;
     let ended = world.put("show", json!({"command": "show"})).await;
     assert_eq!(ended["problem"], "'show' exited before it answered; the operator must check its command");
@@ -154,8 +152,8 @@ async fn a_command_that_hangs_or_talks_without_end_is_ended() {
     for (name, words) in
         [("hang", &["sh", "-c", "sleep 471147"][..]), ("flood", &["yes", &loud]), ("deaf", &["sleep", "471149"])]
     {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        with_commands.integrations.commands.insert(name.to_owned(), words);
+        let command = LocalCommand::for_all(words.iter().copied());
+        with_commands.integrations.allowances.commands.insert(name.to_owned(), command);
     }
     let world = World::with(with_commands, TestUpstream::start().await).await;
     for (name, problem) in [

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mnemon_engine::oauth::DocumentHosts;
 use mnemon_gateway::{Outgoing, OutgoingConfig, Resolver};
 use mnemon_testkit::oauth::Flow;
 use mnemon_testkit::{Answer, Page, TestServerOptions, Web};
@@ -16,6 +17,8 @@ use serde_json::{Value, json};
 use super::{Scene, status_of};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// What is said of every address that is not reached.
+const NOT_REACHED: &str = "its URL is not reachable from this service";
 const CALLBACK: &str = "https://app.example/cb";
 
 /// Names that lead where the test says, one answer after the other; the last one stays.
@@ -189,6 +192,7 @@ async fn no_document_is_fetched_from_inside() {
     let port = place.web.address.port();
     let before = place.web.connections();
     for id in [
+        "https://nowhere.example/client.json".to_owned(),
         place.web.url("inside.example", "/client.json"),
         "https://metadata.example/latest".to_owned(),
         format!("https://localhost:{port}/client.json"),
@@ -202,7 +206,7 @@ async fn no_document_is_fetched_from_inside() {
         "https://[fd00::1]/x".to_owned(),
         "https://[fe80::1]/x".to_owned(),
     ] {
-        place.refused(&id, "is not on the public internet").await;
+        place.refused(&id, NOT_REACHED).await;
     }
     for id in [
         format!("https://0x7f.1:{port}/x"),
@@ -224,6 +228,22 @@ async fn no_document_is_fetched_from_inside() {
     assert_eq!(place.web.connections(), before, "nothing was called");
 }
 
+#[tokio::test]
+async fn only_hosts_of_the_operators_list_are_asked_for_documents() {
+    let mut place = Place::make().await;
+    let id = place.put("/client.json", |_| {});
+    place.scene.server.options.document_hosts =
+        DocumentHosts { any_public: false, named: ["claude.ai".to_owned()].into() };
+    place.scene.server.restart().await;
+    place.refused(&id, NOT_REACHED).await;
+    assert_eq!(place.web.connections(), 0);
+    place.scene.server.options.document_hosts =
+        DocumentHosts { any_public: false, named: ["app.example".to_owned()].into() };
+    place.scene.server.restart().await;
+    assert_eq!(place.open(&id).await.status, 200);
+    assert_eq!(place.web.connections(), 1);
+}
+
 /// The name is harmless when it is first looked up, and leads inside ever after.
 #[tokio::test]
 async fn a_name_that_changes_leads_nowhere() {
@@ -234,7 +254,7 @@ async fn a_name_that_changes_leads_nowhere() {
     assert_eq!(first.status, 400, "{}", first.text);
     for _ in 0..3 {
         place.scene.server.clock.advance(Duration::from_secs(61));
-        place.refused(&id, "is not on the public internet").await;
+        place.refused(&id, NOT_REACHED).await;
     }
     assert_eq!(place.web.connections(), 0);
 }

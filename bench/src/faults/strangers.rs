@@ -1,0 +1,79 @@
+//! What people without a credential make the service hold: a thousand sockets that each send as much as is taken of half a
+//! head, of half a body, and of a body in chunks of one byte.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use mnemon_testkit::faults::Service;
+use mnemon_testkit::process::{resident_bytes, resident_peak_bytes};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::Setup;
+use super::outcome::Outcome;
+
+const SOCKETS: usize = 1_000;
+/// What each of them tries to make the service hold.
+const SENT_BYTES: usize = 1 << 20;
+/// Longer than this nobody sends: the service shows slow ones out after ten seconds.
+const SENDING_MAX: Duration = Duration::from_secs(8);
+/// What a stranger may cost: a head or a body of 64 KiB, and the buffers around it.
+const BYTES_EACH_MAX: u64 = 256 << 10;
+
+pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
+    let sockets = setup.rounds(SOCKETS);
+    let mut outcome = Outcome::new("strangers", sockets);
+    for (what, bytes) in [
+        ("half a head", half_a_head()),
+        ("half a body of 1 MiB", half_a_body(SENT_BYTES)),
+        ("half a body of 64 KiB", half_a_body(64 << 10)),
+        ("64 KiB in chunks of one byte", crumbs()),
+    ] {
+        let (program, _scratch) = setup.program()?;
+        let service = program.start().await?;
+        let before = resident_bytes(service.pid)?;
+        crowd(&service, sockets, bytes).await?;
+        let each = resident_peak_bytes(service.pid)?.saturating_sub(before) / sockets as u64;
+        let said = format!("{sockets} strangers with {what}: {} KiB each at the peak", each >> 10);
+        outcome = outcome.must(each <= BYTES_EACH_MAX, said);
+    }
+    Ok(outcome)
+}
+
+/// Opens the sockets, sends on all of them, and keeps them open until the last one has sent what was taken.
+async fn crowd(service: &Service, sockets: usize, bytes: Vec<u8>) -> Result<()> {
+    let bytes: &'static [u8] = bytes.leak();
+    let mut streams = Vec::with_capacity(sockets);
+    for _ in 0..sockets {
+        streams.push(TcpStream::connect(service.address).await?);
+    }
+    let mut sending = JoinSet::new();
+    for mut stream in streams {
+        sending.spawn(async move {
+            // Being shown out is what is hoped for.
+            let _ = tokio::time::timeout(SENDING_MAX, stream.write_all(bytes)).await;
+            stream
+        });
+    }
+    let _held = sending.join_all().await;
+    Ok(())
+}
+
+fn half_a_head() -> Vec<u8> {
+    let head = "GET /mcp HTTP/1.1\r\nhost: x\r\n";
+    // One header may be as long as all of them: nothing here ends a line.
+    [head.as_bytes(), b"x-filler: ", &vec![b'x'; SENT_BYTES]].concat()
+}
+
+/// All of it but its last byte.
+fn half_a_body(length: usize) -> Vec<u8> {
+    let head = format!("POST /register HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
+    [head.as_bytes(), &vec![b' '; length - 1]].concat()
+}
+
+fn crumbs() -> Vec<u8> {
+    let head = "POST /register HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    // One chunk less than the smaller of the two limits that this has met: nobody is refused, and all wait for the end.
+    [head.as_bytes(), &b"1\r\nx\r\n".repeat((64 << 10) - 1)].concat()
+}
