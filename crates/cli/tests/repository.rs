@@ -27,6 +27,39 @@ fn every_path_named_in_the_map_exists() {
     assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
 }
 
+/// Words in backticks that look like the name of a test: a sentence in small letters and underscores.
+fn named_tests(text: &str) -> Vec<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_name = |word: &&str| {
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        is_plain && word.matches('_').count() >= 4
+    };
+    quoted.filter(is_name).collect()
+}
+
+#[test]
+fn every_claim_of_the_threat_model_names_tests_that_exist() {
+    let page = std::fs::read_to_string(root().join("docs/concepts/security.md")).unwrap();
+    let named = named_tests(&page);
+    assert!(named.len() > 40, "the page names its tests, found only {}", named.len());
+    let mut source = String::new();
+    visit(&root().join("crates"), &mut |path| source.push_str(&std::fs::read_to_string(path).unwrap()));
+    // Right before a test stands its attribute.
+    let is_test = |name: &str| {
+        let before = source.split_once(&format!("fn {name}()")).map_or("", |(before, _)| before);
+        before.lines().rev().take(2).any(|line| line.trim_start().starts_with("#[") && line.contains("test"))
+    };
+    let missing: Vec<&&str> = named.iter().filter(|name| !is_test(name)).collect();
+    assert!(missing.is_empty(), "docs/concepts/security.md names tests that are not there: {missing:?}");
+    let claims = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| claim") && !line.starts_with("| who"));
+    let unproven: Vec<&str> =
+        claims.filter(|line| !line.starts_with("| ---") && named_tests(line).is_empty()).collect();
+    // The table of who is trusted with what claims nothing that a test could show.
+    assert_eq!(unproven.len(), 6, "{unproven:?}");
+}
+
 #[test]
 fn the_reference_pages_say_what_the_code_says() {
     let checked = Command::new(env!("CARGO_BIN_EXE_mnemon"))

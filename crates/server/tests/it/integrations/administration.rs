@@ -59,8 +59,16 @@ async fn bad_input_is_refused_with_words() {
             json!({"command": "rm"}),
             "the operator has not configured this command for this account (gateway.commands)",
         ),
-        ("host", json!({"url": url, "title": ""}), "title must be 1 to 128 characters long, without control characters"),
-        ("host", json!({"url": url, "title": long}), "title must be 1 to 128 characters long, without control characters"),
+        (
+            "host",
+            json!({"url": url, "title": ""}),
+            "title must be 1 to 128 characters long, without control characters",
+        ),
+        (
+            "host",
+            json!({"url": url, "title": long}),
+            "title must be 1 to 128 characters long, without control characters",
+        ),
         ("host", json!({"url": url, "bearer": " "}), "bearer must not be empty"),
         (
             "host",

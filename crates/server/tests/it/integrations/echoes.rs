@@ -124,7 +124,8 @@ async fn what_is_passed_on_nests_64_deep_and_no_deeper() {
     world.upstream.on_call(Trick::Answer(nested(64)));
     let answer = world.member.call("host_readonly.echo", json!({})).await;
     assert!(!answer.is_error(), "{}", answer.result);
-    let too_deep = "'host' answered with JSON nested more than 64 levels deep, the limit";
+    let too_deep =
+        "Error executing tool host_readonly.echo: 'host' answered with JSON nested more than 64 levels deep, the limit";
     for depth in [65, 100_000] {
         world.upstream.on_call(Trick::Answer(nested(depth)));
         assert_eq!(failure(&world.member, "host_readonly.echo", json!({})).await, too_deep, "{depth}");
