@@ -41,8 +41,8 @@ async fn read(body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
     tokio::time::timeout(BODY_TIMEOUT, collect(body, bytes_max)).await.unwrap_or(Err(NoBody::TooSlow))
 }
 
-/// Puts the pieces together as they come. Kept apart, each piece would hold the buffer it was read into: a body that comes in
-/// chunks of one byte would take forty times its size.
+/// Joins the pieces as they come. Kept apart, each piece would take memory of its own and hold the buffer it was read into: a
+/// body in chunks of one byte would take many times its size.
 async fn collect(mut body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
     let mut first: Option<Bytes> = None;
     let mut whole = BytesMut::new();
