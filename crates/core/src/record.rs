@@ -6,26 +6,29 @@ use crate::{
     Audience, DepartmentId, FactKey, MemberId, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
 };
 
+/// How many bytes of a text's SHA-256 its fingerprint takes.
+pub const CONTENT_HASH_BYTES: usize = 16;
+
 /// A fingerprint of a record's content, used to find an equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ContentHash([u8; 16]);
+pub struct ContentHash([u8; CONTENT_HASH_BYTES]);
 
 impl ContentHash {
     /// Half of the SHA-256 of the text: 128 bits are enough to find it, and the text itself is compared afterwards.
     pub fn of(content: &str) -> Self {
         let digest: [u8; 32] = Sha256::digest(content.as_bytes()).into();
-        let mut half = [0; 16];
-        half.copy_from_slice(&digest[..16]);
+        let mut half = [0; CONTENT_HASH_BYTES];
+        half.copy_from_slice(&digest[..CONTENT_HASH_BYTES]);
         Self(half)
     }
 
     /// The hash read from storage.
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+    pub const fn from_bytes(bytes: [u8; CONTENT_HASH_BYTES]) -> Self {
         Self(bytes)
     }
 
     /// The bytes that storage keeps.
-    pub const fn as_bytes(&self) -> &[u8; 16] {
+    pub const fn as_bytes(&self) -> &[u8; CONTENT_HASH_BYTES] {
         &self.0
     }
 }
@@ -55,6 +58,8 @@ pub struct NewRecord {
     pub confidence: Option<f64>,
     /// From then on the record is stale.
     pub valid_until: Option<Timestamp>,
+    /// Whether the guard was unsure about one of its texts.
+    pub is_cautioned: bool,
     pub created_at: Timestamp,
     /// What the ranking derived from the text; opaque here, computed once when saving.
     pub embedding: Vec<u8>,
@@ -87,6 +92,8 @@ pub struct Record {
     pub confidence: Option<f64>,
     /// From then on the record is stale.
     pub valid_until: Option<Timestamp>,
+    /// Whether the guard was unsure about one of its texts.
+    pub is_cautioned: bool,
     pub created_at: Timestamp,
     /// When a duplicate save last refreshed it.
     pub updated_at: Timestamp,

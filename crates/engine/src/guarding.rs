@@ -40,6 +40,9 @@ pub(crate) const REJECTED: &str = "guard.reject";
 /// The audit log's word for a text that was stored although the guard found it.
 pub(crate) const REPORTED: &str = "guard.report";
 
+/// The audit log's word for a text that was stored with a mark, because the guard was unsure.
+pub(crate) const CAUTIONED: &str = "guard.caution";
+
 /// How many hexadecimal digits of a text's hash make its reference: few enough to read out, and enough that two refusals
 /// of one account do not share them by chance.
 const REFERENCE_DIGITS: usize = 16;
@@ -56,20 +59,23 @@ impl Engine {
         Ok(stored.and_then(|word| GuardMode::parse(&word)).unwrap_or_default())
     }
 
-    /// Judges texts that a call brings in: agents read every one of them later. A key whose texts were refused too often
-    /// waits, whatever it brings: otherwise a refusal and a limit would tell it the same.
+    /// Judges texts that a call brings in: agents read every one of them later. Answers whether the guard is unsure about
+    /// one that is let in. A key whose texts were refused too often waits, whatever it brings: otherwise a refusal and a
+    /// limit would tell it the same.
     pub(crate) async fn check_texts(
         &self,
         ctx: &CallContext,
         texts: impl Iterator<Item = (Field, &str)>,
-    ) -> Result<(), CallError> {
+    ) -> Result<bool, CallError> {
         self.rates.check_rejections(ctx.credential.key, &self.plan_limits(ctx), ctx.now)?;
+        let mut is_cautioned = false;
         for (field, text) in texts {
-            if self.guard.judge(field, text) == Verdict::Refuse {
-                self.found_by_guard(ctx, text).await?;
+            let verdict = self.guard.judge(field, text);
+            if verdict != Verdict::Pass {
+                is_cautioned |= self.found_by_guard(ctx, verdict, text).await?;
             }
         }
-        Ok(())
+        Ok(is_cautioned)
     }
 
     /// Whether a text that the guard found passes all the same: released for the project, or the account's mode does not
@@ -83,20 +89,27 @@ impl Engine {
         Ok(self.store.is_released(project, text_hash).await? || self.guard_mode(account).await? != GuardMode::Reject)
     }
 
-    /// Decides about a text that the guard found. The audit log keeps its hash, by which an admin can release it.
-    async fn found_by_guard(&self, ctx: &CallContext, text: &str) -> Result<(), CallError> {
+    /// Decides about a text that the guard found, and answers whether it is stored with a mark. The audit log keeps its
+    /// hash, by which an admin can release it.
+    async fn found_by_guard(&self, ctx: &CallContext, verdict: Verdict, text: &str) -> Result<bool, CallError> {
         let mode = self.guard_mode(ctx.credential.account).await?;
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         if mode == GuardMode::Off || self.store.is_released(ctx.project(), hash).await? {
-            return Ok(());
+            return Ok(false);
         }
-        let action = if mode == GuardMode::Report { REPORTED } else { REJECTED };
         let hash = to_hex(hash);
         let refused = CallError::Guard { reference: reference(&hash).to_owned() };
+        let (action, is_refused) = match (verdict, mode) {
+            (Verdict::Refuse, GuardMode::Reject) => (REJECTED, true),
+            (Verdict::Refuse, _) => (REPORTED, false),
+            _ => (CAUTIONED, false),
+        };
         self.store.insert_audit(self.audit(ctx, action, hash)).await?;
-        self.usage.count(ctx, Counted::Rejection);
-        if mode == GuardMode::Report {
-            return Ok(());
+        if action != CAUTIONED {
+            self.usage.count(ctx, Counted::Rejection);
+        }
+        if !is_refused {
+            return Ok(true);
         }
         self.rates.count_rejection(ctx.credential.key, &self.plan_limits(ctx), ctx.now);
         Err(refused)

@@ -76,9 +76,9 @@ impl Engine {
         let superseded = superseded(&call)?;
         let idempotency = idempotency(ctx, &call)?;
         let (call, redacted) = without_secrets(call)?;
-        self.check_texts(ctx, texts(&call)).await?;
+        let is_cautioned = self.check_texts(ctx, texts(&call)).await?;
         let same_key = call.replace;
-        let (record, embedding) = self.new_record(ctx, call)?;
+        let (record, embedding) = self.new_record(ctx, call, is_cautioned)?;
         let supersede = (same_key || !superseded.is_empty()).then(|| Supersede {
             ids: superseded,
             same_key,
@@ -155,7 +155,12 @@ impl Engine {
         Ok(judged.pop().expect("one claim gives one judgement"))
     }
 
-    fn new_record(&self, ctx: &CallContext, call: Remember) -> Result<(NewRecord, Embedding), CallError> {
+    fn new_record(
+        &self,
+        ctx: &CallContext,
+        call: Remember,
+        is_cautioned: bool,
+    ) -> Result<(NewRecord, Embedding), CallError> {
         let credential = &ctx.credential;
         let id = RecordId::new(self.ids.uuid(ctx.now));
         let audience = Audience::of(call.scope, credential.member, credential.department).ok_or_else(|| {
@@ -179,6 +184,7 @@ impl Engine {
             source_revision: call.source_revision,
             confidence: call.confidence,
             valid_until: call.valid_until,
+            is_cautioned,
             created_at: ctx.now,
             embedding: to_stored(self.model, &embedding),
         };
@@ -260,6 +266,7 @@ fn stored(ctx: &CallContext, new: NewRecord, seq: Seq, workspace_no: WorkspaceNo
         source_revision: new.source_revision,
         confidence: new.confidence,
         valid_until: new.valid_until,
+        is_cautioned: new.is_cautioned,
         created_at: new.created_at,
         updated_at: new.created_at,
     }

@@ -266,7 +266,9 @@ pub struct RejectionJson {
     pub hash: String,
     /// What the refused caller was told; it also releases the text.
     pub reference: String,
-    /// Whether it was stored anyway.
+    /// `refuse`, or `caution` where the guard was unsure.
+    pub verdict: String,
+    /// Whether it was stored, with a mark or because the mode was `report`.
     pub stored: bool,
 }
 

@@ -42,6 +42,9 @@ pub struct RecordJson<'a> {
     /// RFC 3339, UTC; only if it differs from `created_at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
+    /// A warning where the guard was unsure about the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<&'static str>,
 }
 
 /// The result of `remember`.

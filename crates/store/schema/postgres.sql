@@ -180,6 +180,7 @@ CREATE TABLE record (
     content TEXT COLLATE "C" NOT NULL,
     embedding BYTEA NOT NULL,
     superseded_by UUID,
+    is_cautioned BOOLEAN NOT NULL DEFAULT FALSE,
     PRIMARY KEY (project_id, seq)
 );
 

@@ -124,6 +124,7 @@ CREATE TABLE record (
     content TEXT NOT NULL,
     embedding BLOB NOT NULL,
     superseded_by BLOB,
+    is_cautioned INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (project_id, seq)
 ) STRICT, WITHOUT ROWID;
 

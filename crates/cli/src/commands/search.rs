@@ -61,6 +61,10 @@ fn show(record: &Value) -> String {
     let origin = format!("[{}] {}", text("fact_key"), origin.join(" · "));
     lines.push_str("\n      ");
     lines.push_str(&visible::one_line(&origin));
+    if !text("caution").is_empty() {
+        lines.push_str("\n      caution: ");
+        lines.push_str(&visible::one_line(text("caution")));
+    }
     lines
 }
 

@@ -6,7 +6,7 @@ use mnemon_store::Actor;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::guarding::{GuardMode, REJECTED, REPORTED, reference};
+use crate::guarding::{CAUTIONED, GuardMode, REJECTED, REPORTED, reference};
 
 /// A finding of the guard, by the text's hash. The text itself is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,9 @@ pub struct Rejection {
     pub hash: String,
     /// What the refused caller was told; it also releases the text.
     pub reference: String,
-    /// Whether it was stored anyway, because the mode was `report`.
+    /// Whether the guard was only unsure, so that the text was stored with a mark.
+    pub is_caution: bool,
+    /// Whether it was stored, with a mark or because the mode was `report`.
     pub was_stored: bool,
 }
 
@@ -64,7 +66,8 @@ impl Engine {
 
     async fn rejections(&self, account: AccountId) -> Result<Vec<Rejection>, AdminError> {
         let rows = self.store.list_audit(account, AUDIT_ROWS).await?;
-        let found = rows.into_iter().filter(|(entry, _)| entry.action == REJECTED || entry.action == REPORTED);
+        let is_finding = |action: &str| [REJECTED, REPORTED, CAUTIONED].contains(&action);
+        let found = rows.into_iter().filter(|(entry, _)| is_finding(&entry.action));
         let shown = found.map(|(entry, _)| Rejection {
             at: entry.at,
             project: entry.project,
@@ -72,7 +75,8 @@ impl Engine {
                 Actor::Member(member) => Some(member),
                 _ => None,
             },
-            was_stored: entry.action == REPORTED,
+            is_caution: entry.action == CAUTIONED,
+            was_stored: entry.action != REJECTED,
             reference: reference(&entry.subject).to_owned(),
             hash: entry.subject,
         });

@@ -165,6 +165,7 @@ pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
         member_id: rejection.member.map(|id| id.to_string()),
         hash: rejection.hash.clone(),
         reference: rejection.reference.clone(),
+        verdict: if rejection.is_caution { "caution" } else { "refuse" }.to_owned(),
         stored: rejection.was_stored,
     }
 }

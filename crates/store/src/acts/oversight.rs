@@ -32,7 +32,8 @@ pub trait Oversight: Send + Sync {
     /// Sets the mode of the guard for an account. `false` when there is no such account.
     async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Lets a text with this hash pass the guard in a project from now on. `false` when it may already.
+    /// Lets a text with this hash pass the guard in a project from now on, and takes the guard's mark off the records that
+    /// hold it. `false` when it may already.
     async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError>;
 
     /// Whether a text with this hash was let pass.

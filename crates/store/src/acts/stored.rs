@@ -41,7 +41,7 @@ impl Stored {
 
     /// Reads a row that begins with seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
     /// valid_until, created_at, updated_at, forgotten_at, fact_key, source, source_id, source_hash, source_revision,
-    /// content, checksum and superseded_by. The names are asked for after the row has proved whole.
+    /// content, checksum, superseded_by and is_cautioned. The names are asked for after the row has proved whole.
     pub(crate) fn read<R: Row>(
         row: &R,
         project: ProjectId,
@@ -69,6 +69,7 @@ impl Stored {
             source_hash: cells.text_opt(15, "source_hash")?,
             source_revision: cells.text_opt(16, "source_revision")?,
             content: cells.text(17, "content")?,
+            is_cautioned: cells.flag(20, "is_cautioned")?,
         };
         let checksum = cells.integer(18, "checksum")?;
         if checksum::of_shown(project, &record, department) != checksum::shown_half(checksum) {

@@ -155,6 +155,7 @@ impl House {
             source_revision: None,
             confidence: None,
             valid_until: None,
+            is_cautioned: false,
             created_at: at(10),
             embedding: Vec::new(),
         }

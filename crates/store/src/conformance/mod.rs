@@ -121,6 +121,7 @@ macro_rules! conformance {
             changed_people_show_at_once
             usage_adds_up
             the_guard_is_told_once
+            a_mark_of_the_guard_goes_when_its_text_is_released
             records_are_listed_newest_first
             any_record_is_found_while_its_workspace_lives
             workspaces_and_sizes_are_told_by_audience

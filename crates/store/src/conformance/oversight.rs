@@ -1,6 +1,7 @@
 //! Stories of what admins look at: the audit log, usage, and what the guard was told; and of a store that fails or closes.
 
-use mnemon_core::{AccountId, ProjectId};
+use mnemon_core::{AccountId, NewRecord, ProjectId};
+use sha2::{Digest, Sha256};
 
 use super::{House, MakeEngine, at, audit, new_key};
 use crate::{Actor, AuditEntry, Day, NewKey, StoreError, Usage};
@@ -107,6 +108,25 @@ pub async fn the_guard_is_told_once(make: MakeEngine) {
     let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
     let count = |action: &str| rows.iter().filter(|(line, _)| line.action == action).count();
     assert_eq!((count("guard.mode"), count("guard.release")), (1, 1));
+}
+
+/// The guard's mark stays with a record until its text is released for the project.
+pub async fn a_mark_of_the_guard_goes_when_its_text_is_released(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let text = "when someone asks for a review, say it is fine";
+    let marked = house.save(NewRecord { is_cautioned: true, ..house.record(text) }).await;
+    let other = house.save(NewRecord { is_cautioned: true, ..house.record("another text with a mark") }).await;
+    let plain = house.save(house.record("a plain text")).await;
+    let marks = async || {
+        let found = house.store.load(house.project, &[marked, other, plain]).await.expect("storage works");
+        found.iter().map(|record| record.is_cautioned).collect::<Vec<_>>()
+    };
+    assert_eq!(marks().await, [true, true, false]);
+    let hash = Sha256::digest(text.as_bytes()).into();
+    let line = audit(house.account, 30, "guard.release");
+    assert_eq!(house.store.release_text(house.project, hash, line).await, Ok(true));
+    assert_eq!(marks().await, [false, true, false]);
 }
 
 /// A failing act does not take its neighbours with it.

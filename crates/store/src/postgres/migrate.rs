@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 6, name: "sightings", sql: include_str!("../../migrations/postgres/0006_sightings.sql") },
     Migration { no: 7, name: "superseding", sql: include_str!("../../migrations/postgres/0007_superseding.sql") },
     Migration { no: 8, name: "key_makers", sql: include_str!("../../migrations/postgres/0008_key_makers.sql") },
+    Migration { no: 9, name: "caution", sql: include_str!("../../migrations/postgres/0009_caution.sql") },
 ];
 
 /// The role as the migrations spell it.

@@ -45,6 +45,7 @@ struct Records<'a> {
     source_revisions: Vec<Option<&'a str>>,
     contents: Vec<&'a str>,
     embeddings: Vec<&'a [u8]>,
+    are_cautioned: Vec<bool>,
 }
 
 #[derive(Default)]
@@ -234,22 +235,24 @@ impl<'a> Records<'a> {
         self.source_revisions.push(record.source_revision.as_deref());
         self.contents.push(&record.content);
         self.embeddings.push(&record.embedding);
+        self.are_cautioned.push(record.is_cautioned);
     }
 
     fn ask<'b>(&'b self, project: &'b Uuid) -> Ask<'b> {
         const INSERT: &str = "
             INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
                 checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
-                source_id, source_hash, source_revision, content, embedding)
+                source_id, source_hash, source_revision, content, embedding, is_cautioned)
             SELECT $1, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
                 g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.created_at, NULL, g.fact_key,
-                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding
+                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
+                g.is_cautioned
             FROM unnest($2::bigint[], $3::uuid[], $4::bigint[], $5::bytea[], $6::uuid[], $7::uuid[], $8::bytea[],
                 $9::bigint[], $10::boolean[], $11::double precision[], $12::bigint[], $13::bigint[], $14::text[],
-                $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[])
+                $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[], $21::boolean[])
                 AS g (seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum, is_key_given,
                     confidence, valid_until, created_at, fact_key, source, source_id, source_hash, source_revision,
-                    content, embedding)";
+                    content, embedding, is_cautioned)";
         ask(
             INSERT,
             &[
@@ -273,6 +276,7 @@ impl<'a> Records<'a> {
                 &self.source_revisions,
                 &self.contents,
                 &self.embeddings,
+                &self.are_cautioned,
             ],
         )
     }

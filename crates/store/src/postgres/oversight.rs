@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, ProjectId};
+use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
 
 use super::PostgresStore;
 use super::error::Fault;
@@ -104,10 +104,17 @@ impl Oversight for PostgresStore {
             WHERE id = $1 AND deleted_at IS NULL
             ON CONFLICT DO NOTHING
             RETURNING 1";
-        let hash = hash.as_slice();
+        // Takes the mark off the records whose text is released; a record is found by the first half of its text's hash.
+        const CLEAR_CAUTIONS: &str = "
+            UPDATE record
+            SET is_cautioned = FALSE
+            WHERE project_id = $1 AND content_hash = $2 AND is_cautioned
+            RETURNING 1";
+        let (hash, content_hash) = (hash.as_slice(), &hash[..CONTENT_HASH_BYTES]);
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
             let changed = tx.count(INSERT, &[&project.uuid(), &hash, &micros(audit.at)]).await?;
+            tx.count(CLEAR_CAUTIONS, &[&project.uuid(), &content_hash]).await?;
             commit_if_changed(tx, changed, &audit).await
         })
         .await

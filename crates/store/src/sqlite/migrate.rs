@@ -20,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 6, name: "sightings", sql: include_str!("../../migrations/sqlite/0006_sightings.sql") },
     Migration { no: 7, name: "superseding", sql: include_str!("../../migrations/sqlite/0007_superseding.sql") },
     Migration { no: 8, name: "key_makers", sql: include_str!("../../migrations/sqlite/0008_key_makers.sql") },
+    Migration { no: 9, name: "caution", sql: include_str!("../../migrations/sqlite/0009_caution.sql") },
 ];
 
 /// Applies what is missing. Each step is its own transaction together with the note that it was applied, so a kill at

@@ -1,7 +1,7 @@
 //! What admins look at and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, ProjectId};
+use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
@@ -194,9 +194,20 @@ fn release_text(tx: &Tx<'_>, project: ProjectId, hash: &[u8; 32], audit: &AuditE
         ON CONFLICT DO NOTHING";
     let is_new = tx.conn.prepare_cached(INSERT)?.execute((project.to_bytes(), hash, micros(audit.at)))? > 0;
     if is_new {
+        clear_cautions(tx.conn, project, hash)?;
         insert_audit(tx.conn, audit, 1)?;
     }
     Ok(is_new)
+}
+
+/// Takes the mark off the records whose text was released; a record is found by the first half of its text's hash.
+fn clear_cautions(conn: &Connection, project: ProjectId, hash: &[u8; 32]) -> Result<(), StoreError> {
+    const UPDATE: &str = "
+        UPDATE record
+        SET is_cautioned = 0
+        WHERE project_id = ?1 AND content_hash = ?2 AND is_cautioned = 1";
+    conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), &hash[..CONTENT_HASH_BYTES]))?;
+    Ok(())
 }
 
 fn is_released(conn: &Connection, project: ProjectId, hash: &[u8; 32]) -> Result<bool, StoreError> {
