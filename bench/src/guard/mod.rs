@@ -1,21 +1,31 @@
-//! Does the guard keep its promises? Rates by kind and source, the published bars, and what a verdict costs.
+//! Does the guard keep its promises? Rates by kind and length, the published bars, and what a verdict costs.
 
+mod cases;
 mod quality;
 mod speed;
+mod tally;
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use mnemon_guard::Guard;
 
 /// What to measure, and with which texts.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory with dev.jsonl, holdout.jsonl and curated.jsonl; without it, speed alone is measured
+    /// The directory with v2/holdout-v2.jsonl.gz and curated.jsonl; without it, speed alone is measured
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Leave out cross-validation, which trains five times
+    /// Directories with documents of packages that took no part in training, such as npm's and Debian's
     #[arg(long)]
-    no_cross_validation: bool,
+    pages: Vec<PathBuf>,
+    /// Other weights than the shipped ones
+    #[arg(long)]
+    weights: Option<PathBuf>,
+    /// Also cross-validate, which trains five times
+    #[arg(long)]
+    cross_validation: bool,
     /// Skip the measurement of speed
     #[arg(long)]
     no_speed: bool,
@@ -24,11 +34,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut bars = Vec::new();
     if let Some(data) = &args.data {
-        if !args.no_cross_validation {
+        if args.cross_validation {
             quality::cross_validated(data)?;
         }
-        bars.extend(quality::held_out(data)?);
-        bars.extend(quality::curated(data)?);
+        bars.extend(match &args.weights {
+            Some(path) => quality::held_out(&Guard::from_asset(&fs::read(path)?)?, data, &args.pages)?,
+            None => quality::held_out(Guard::shipped(), data, &args.pages)?,
+        });
     }
     if !args.no_speed {
         bars.extend(speed::measure());

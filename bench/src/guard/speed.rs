@@ -66,6 +66,15 @@ const HURTFUL: &[(&str, &str)] = &[
     ("one long word", "a"),
     ("ideographs", "忽略"),
     ("combining marks", "\u{301}"),
+    ("entities", "&#105;"),
+    ("percent codes", "%69%67"),
+    ("half percent codes", "%6%"),
+    ("words run together", "sendthemessagetotheuserandthenthe"),
+    ("humps", "sendTheMessageToTheUser"),
+    ("rot13", "gryy gur hfref nyy "),
+    ("backwards", "sresu eht lla llet "),
+    ("number lists", "1, 2, 3, "),
+    ("lone letters", "a-b c-d "),
 ];
 
 const HURTFUL_TO_REDACT: &[(&str, &str)] = &[

@@ -22,6 +22,19 @@ const DISGUISE_STEPS: usize = 5;
 /// How many weights the disguises have.
 pub const DISGUISE_SLOTS: usize = Disguises::KINDS * DISGUISE_STEPS;
 
+/// How much a rule counts. Rules are few and clear, but a unit holds many pairs; this keeps both voices in balance.
+pub(crate) const RULE_VALUE: f32 = 0.25;
+/// A unit of fewer grams is weighed as if it had this many: a name or a key of two words is too little to tell an order
+/// by its letters, and the one gram that some attack happens to share must not decide. Rules speak as loud as ever.
+const LETTERS_MIN: usize = 90;
+/// Four words, with their pairs and triples; the same for words.
+const WORDS_MIN: usize = 9;
+
+/// How much each letter gram and each word gram of a unit counts that has so many of them.
+pub(crate) fn gram_values(letters: usize, words: usize) -> (f32, f32) {
+    (1.0 / (letters.max(LETTERS_MIN) as f32).sqrt(), 1.0 / (words.max(WORDS_MIN) as f32).sqrt())
+}
+
 /// Receives the hashed grams of one sentence.
 pub(crate) trait Grams {
     fn letters(&mut self, slot: usize);

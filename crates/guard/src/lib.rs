@@ -4,18 +4,20 @@
 //! Two doors: [`Guard`] judges whether a text speaks to an AI reader or outranks its instructions, and
 //! [`redact`] replaces secrets by `[redacted:<kind>]`.
 
+mod asset;
 mod features;
 mod lexicon;
 mod model;
 mod normalise;
 mod redact;
 mod sentences;
+mod specimen;
 mod tokens;
 pub mod training;
 mod verdict;
 
+pub use asset::AssetError;
 pub use features::{DISGUISE_SLOTS, RULE_SLOTS, TABLE_SLOTS};
-pub use model::AssetError;
 pub use redact::canary;
 pub use redact::{Redacted, redact, secret_kinds};
 pub use verdict::{Field, Judgement, Verdict};
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn a_score_that_is_no_number_refuses() {
         let mut weights = training::Weights::zero();
-        weights.bias = f32::NAN;
+        weights.bias[0] = f32::NAN;
         let broken = Guard::from_asset(&weights.to_asset()).unwrap();
         assert_eq!(broken.judge(Field::Content, "anything"), Verdict::Refuse);
     }

@@ -1,18 +1,33 @@
-//! The threshold, found by cross-validation over families of sources, and the scores it was found with.
+//! The thresholds, and cross-validation over families of sources, by which they were chosen.
 
 use std::collections::BTreeMap;
+use std::thread;
 
-use mnemon_guard::training::{Specimen, Weights};
+use mnemon_guard::training::{Specimen, Thresholds, Weights};
 
 use crate::data::{Sample, trainable};
 use crate::fit::{Lesson, Settings, fit, score};
+use crate::lessons;
 use crate::own;
+use crate::pages::Page;
 
-/// The share of core benign texts that may be rejected in cross-validation; 0.5 % is promised.
+/// From which scores on the guard acts.
 ///
-/// A threshold found by dealing single texts to folds drifts threefold on sources never seen (0.5 % became 1.6 % on
-/// dev itself). Folds that keep families together hold that drift already, so a fifth is left for chance alone.
-pub const FALSE_POSITIVES_AIMED_AT: f64 = 0.004;
+/// They are fixed here rather than computed, so that the asset is made by one fit. `cross_validate` shows what they mean:
+/// `mnemon-bench guard` prints the share of harmless texts above each of them. Cross-validation takes whole styles of text
+/// away: when the one source of issues is held out, issues are unknown. On sources that nobody has seen it was 4 to 20
+/// times too strict, so the rates it shows lie above those promised.
+pub const THRESHOLDS: Thresholds = Thresholds {
+    caution: -1.75,
+    refuse: -0.4,
+    // A name has few words, and each of them may mean anything.
+    name: 1.0,
+    doubling: 0.4,
+};
+
+/// Kinds of harmless text that the thresholds are found with.
+const POOLED: &[&str] =
+    &["agents", "docs", "adr", "commit", "note", "memory", "secdocs", "runbook", "chat", "request", "issue", "docs-ml"];
 
 /// How many parts the families are dealt into.
 const FOLDS: usize = 5;
@@ -24,56 +39,66 @@ pub struct Scored<'s> {
     pub score: f32,
 }
 
-/// Trains on everything allowed and sets the threshold.
-pub fn train(samples: &[Sample], settings: &Settings) -> Weights {
-    let lessons = lessons(&trainable(samples));
-    let mut weights = fit(&lessons.iter().collect::<Vec<_>>(), settings);
-    weights.threshold = threshold(&cross_validate(samples, settings));
-    weights
+/// Everything that weights are trained on.
+#[derive(Debug)]
+pub struct Course {
+    /// Lessons from samples, by family.
+    of_samples: Vec<(String, Lesson)>,
+    /// Lessons that every fold has: pages and our own texts.
+    common: Vec<Lesson>,
 }
 
-/// Scores each sample by weights that saw no sample of its family.
-pub fn cross_validate<'s>(samples: &'s [Sample], settings: &Settings) -> Vec<Scored<'s>> {
-    let folds = deal_families(samples);
-    let allowed = trainable(samples);
-    let learned: Vec<(usize, Lesson)> = allowed.iter().map(|s| (folds[s.family()], lesson(s))).collect();
-    let own = own::lessons();
-    let specimens: Vec<Specimen> = samples.iter().map(|sample| Specimen::of(&sample.text)).collect();
-    let mut scored = Vec::new();
-    for fold in 0..FOLDS {
-        let rest = learned.iter().filter(|(of, _)| *of != fold).map(|(_, lesson)| lesson);
-        let weights = fit(&rest.chain(&own).collect::<Vec<_>>(), settings);
-        let held_out = samples.iter().zip(&specimens).filter(|(sample, _)| folds[sample.family()] == fold);
-        scored.extend(held_out.map(|(sample, specimen)| Scored { sample, score: score(&weights, specimen) }));
+impl Course {
+    /// Makes all lessons.
+    pub fn new(samples: &[Sample], pages: &[Page]) -> Course {
+        let allowed = trainable(samples);
+        let mut common = lessons::of_pages(pages);
+        common.extend(lessons::of_own(&own::texts(), &allowed, pages));
+        Course { of_samples: lessons::of_samples(&allowed), common }
     }
-    scored
+
+    fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Vec<&Lesson> {
+        let kept = self.of_samples.iter().filter(|(family, _)| !is_left_out(family)).map(|(_, lesson)| lesson);
+        kept.chain(&self.common).collect()
+    }
+
+    /// Fits weights to all lessons.
+    pub fn fit(&self, settings: &Settings) -> Weights {
+        Weights { thresholds: THRESHOLDS, ..fit(&self.without(|_| false), settings) }
+    }
+
+    /// Scores each sample by weights that saw no sample of its family.
+    pub fn cross_validate<'s>(&self, samples: &'s [Sample], settings: &Settings) -> Vec<Scored<'s>> {
+        let folds = deal_families(samples);
+        let validate = |fold: usize| -> Vec<Scored<'s>> {
+            let fitted = fit(&self.without(|family| folds.get(family) == Some(&fold)), settings);
+            let weights = Weights { thresholds: THRESHOLDS, ..fitted };
+            let held_out = samples.iter().filter(|sample| folds[sample.family()] == fold);
+            held_out.map(|sample| Scored { sample, score: score(&weights, &Specimen::of(&sample.text)) }).collect()
+        };
+        // Two at a time: each fit holds tables of tens of megabytes. The order of results does not depend on timing.
+        let mut scored = Vec::new();
+        for pair in (0..FOLDS).collect::<Vec<_>>().chunks(2) {
+            let parts: Vec<Vec<Scored<'s>>> = thread::scope(|scope| {
+                let runs: Vec<_> = pair.iter().map(|fold| scope.spawn(|| validate(*fold))).collect();
+                runs.into_iter().map(|run| run.join().unwrap_or_default()).collect()
+            });
+            scored.extend(parts.into_iter().flatten());
+        }
+        scored
+    }
 }
 
-/// The lowest threshold that keeps core benign texts below the rate aimed at.
-pub fn threshold(scored: &[Scored<'_>]) -> f32 {
-    let is_benign = |scored: &&Scored<'_>| !scored.sample.is_malicious() && scored.sample.is_core();
-    let mut scores: Vec<f32> = scored.iter().filter(is_benign).map(|scored| scored.score).collect();
+/// The lowest threshold that this share of pooled harmless texts reaches.
+pub fn threshold(scored: &[Scored<'_>], share: f64) -> f32 {
+    let is_pooled = |one: &&Scored<'_>| !one.sample.is_malicious() && POOLED.contains(&one.sample.kind.as_str());
+    let mut scores: Vec<f32> = scored.iter().filter(is_pooled).map(|one| one.score).collect();
     scores.sort_by(|a, b| b.total_cmp(a));
-    let may_pass = (scores.len() as f64 * FALSE_POSITIVES_AIMED_AT) as usize;
+    let may_pass = (scores.len() as f64 * share) as usize;
     scores.get(may_pass).map_or(0.0, |score| score + 1e-3)
 }
 
-/// Everything that weights are trained on: the given samples and our own.
-fn lessons(samples: &[Sample]) -> Vec<Lesson> {
-    samples.iter().map(lesson).chain(own::lessons()).collect()
-}
-
-fn lesson(sample: &Sample) -> Lesson {
-    // Requests without any mark of an attack can't be told from a user's own words; a little weight keeps their
-    // style from being learned as harmless.
-    let weight = match sample.kind.as_str() {
-        "implicit" | "redteam-request" | "memory-subtle" => 0.1,
-        _ => 1.0,
-    };
-    Lesson { specimen: Specimen::of(&sample.text), is_malicious: sample.is_malicious(), weight }
-}
-
-/// Deals families to folds, largest first to the emptiest, benign and malicious apart.
+/// Deals families to folds, largest first to the emptiest, harmless and malicious apart.
 fn deal_families(samples: &[Sample]) -> BTreeMap<&str, usize> {
     let mut sizes: BTreeMap<(bool, &str), usize> = BTreeMap::new();
     for sample in samples {

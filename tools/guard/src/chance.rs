@@ -31,6 +31,28 @@ impl Chance {
         &items[self.below(items.len())]
     }
 
+    /// A number from 0 up to, but not including, 1.
+    pub fn unit(&mut self) -> f32 {
+        (self.next_u64() >> 40) as f32 / (1_u64 << 24) as f32
+    }
+
+    /// Does something happen that happens with this probability?
+    pub fn happens(&mut self, probability: f32) -> bool {
+        self.unit() < probability
+    }
+
+    /// A quick source of yes and no: no with probability `dropped`.
+    pub fn keeper(&mut self, dropped: f32) -> impl FnMut() -> bool + use<> {
+        let threshold = (f64::from(dropped) * f64::from(u32::MAX)) as u64;
+        let mut state = self.next_u64() | 1;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state >> 32 >= threshold
+        }
+    }
+
     /// Puts `items` in a new order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

@@ -1,10 +1,12 @@
 //! The labelled texts, and which of them may leave a trace in weights that ship.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use flate2::read::GzDecoder;
 use mnemon_guard::training::plain_spelling;
 use serde::Deserialize;
 
@@ -23,6 +25,9 @@ pub struct Sample {
     /// The terms under which the source is published.
     #[serde(default)]
     pub license: String,
+    /// Set where the label is doubtful: a text that its source calls an attack but that breaks no clause of our rule.
+    #[serde(default)]
+    pub doubt: bool,
 }
 
 impl Sample {
@@ -48,19 +53,41 @@ impl Sample {
 }
 
 const CORE_MALICIOUS: &[&str] = &["explicit", "jailbreak", "agentic", "memory", "obf", "embedded"];
-const CORE_BENIGN: &[&str] = &["agents", "docs", "adr", "commit", "note", "memory", "secdocs"];
+const CORE_BENIGN: &[&str] = &["agents", "docs", "adr", "commit", "note", "memory", "secdocs", "runbook"];
 
 /// Sources whose terms do not allow weights made from them to ship under ours: FSL, GPL, no licence, ODC-BY.
 const NOT_SHIPPED: &[&str] = &["getsentry+sentry-mcp", "npryce+adr-tools", "tensortrust", "llmail", "wildguard"];
 
-/// Reads `<name>.jsonl` of the data directory.
+/// Words in a licence that forbid it: non-commercial, share-alike, and what its collector kept for tests.
+const NOT_SHIPPED_TERMS: &[&str] = &["-NC", "-SA", "Sharing", "GPL", "FSL", "test only", "no licence"];
+
+/// The part that weights are trained on.
+pub const DEV: &str = "v2/dev-v2.jsonl.gz";
+/// The part that took no part in training.
+pub const HOLDOUT: &str = "v2/holdout-v2.jsonl.gz";
+/// Texts written by hand.
+pub const CURATED: &str = "curated.jsonl";
+
+/// In so many lines one may be broken; more of them mean that the file is not what it should be.
+const LINES_PER_BROKEN_ONE: usize = 1_000;
+
+/// Reads a file of the data directory, one JSON object per line.
 pub fn load(directory: &Path, name: &str) -> Result<Vec<Sample>> {
-    let path = directory.join(name).with_extension("jsonl");
-    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    text.lines()
-        .enumerate()
-        .map(|(at, line)| serde_json::from_str(line).with_context(|| format!("line {} of {name}", at + 1)))
-        .collect()
+    let path = directory.join(name);
+    let file = File::open(&path).with_context(|| format!("reading {}", path.display()))?;
+    let mut text = String::new();
+    if name.ends_with(".gz") {
+        GzDecoder::new(file).read_to_string(&mut text)
+    } else {
+        { file }.read_to_string(&mut text)
+    }
+    .with_context(|| format!("reading {}", path.display()))?;
+    let lines = text.lines().count();
+    let samples: Vec<Sample> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    // One record of the collection holds raw line breaks.
+    let broken = lines - samples.len();
+    ensure!(broken <= lines / LINES_PER_BROKEN_ONE, "{broken} of {lines} lines of {name} can't be read");
+    Ok(samples)
 }
 
 /// The samples that weights may be trained on.
@@ -80,6 +107,7 @@ pub fn trainable(samples: &[Sample]) -> Vec<Sample> {
 
 fn is_excluded(sample: &Sample) -> bool {
     NOT_SHIPPED.iter().any(|name| sample.source.contains(name))
+        || NOT_SHIPPED_TERMS.iter().any(|term| sample.license.contains(term))
 }
 
 /// Hashes of all runs of six words; of the whole text where it is shorter.

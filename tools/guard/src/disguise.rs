@@ -20,9 +20,79 @@ pub const ALL: &[Disguise] = &[
     base64_told,
 ];
 
+/// The ways that the second version of the guard learned to undo.
+pub const NEW: &[(&str, Disguise)] = &[
+    ("HTML entities", entities),
+    ("HTML entities, hex", hex_entities),
+    ("percent codes", percent_codes),
+    ("dots between letters", dotted_letters),
+    ("hyphens between letters", hyphened_letters),
+    ("run together", run_together),
+    ("camel case", camel_case),
+    ("base64 twice", base64_twice),
+    ("rot13", rot13),
+    ("backwards", backwards),
+];
+
 /// The text in a disguise chosen by chance.
 pub fn any(text: &str, chance: &mut Chance) -> String {
-    chance.pick(ALL)(text)
+    if chance.happens(0.5) { chance.pick(ALL)(text) } else { chance.pick(NEW).1(text) }
+}
+
+fn entities(text: &str) -> String {
+    text.chars().map(|c| if c.is_alphabetic() { format!("&#{};", c as u32) } else { c.to_string() }).collect()
+}
+
+fn hex_entities(text: &str) -> String {
+    text.chars().map(|c| format!("&#x{:x};", c as u32)).collect()
+}
+
+fn percent_codes(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn letters_apart(text: &str, gap: &str) -> String {
+    let apart = |word: &str| word.chars().map(String::from).collect::<Vec<_>>().join(gap);
+    text.split_whitespace().map(apart).collect::<Vec<_>>().join(" ")
+}
+
+fn dotted_letters(text: &str) -> String {
+    letters_apart(text, ".")
+}
+
+fn hyphened_letters(text: &str) -> String {
+    letters_apart(text, "-")
+}
+
+fn run_together(text: &str) -> String {
+    text.to_lowercase().chars().filter(|c| !c.is_whitespace() && !matches!(c, '.' | ',' | '!' | '\'')).collect()
+}
+
+fn camel_case(text: &str) -> String {
+    let hump = |word: &str| {
+        let mut letters = word.chars().filter(|c| c.is_alphanumeric());
+        let first = letters.next().map(|c| c.to_ascii_uppercase());
+        first.into_iter().chain(letters.map(|c| c.to_ascii_lowercase())).collect::<String>()
+    };
+    text.split_whitespace().map(hump).collect()
+}
+
+fn base64_twice(text: &str) -> String {
+    base64(&base64(text))
+}
+
+fn rot13(text: &str) -> String {
+    let rotate = |c: char, first: u8| char::from((c as u8 - first + 13) % 26 + first);
+    let turned = |c: char| match c {
+        'a'..='z' => rotate(c, b'a'),
+        'A'..='Z' => rotate(c, b'A'),
+        _ => c,
+    };
+    text.chars().map(turned).collect()
+}
+
+fn backwards(text: &str) -> String {
+    text.chars().rev().collect()
 }
 
 fn zero_width(text: &str) -> String {

@@ -1,9 +1,10 @@
-//! Logistic regression on the worst unit of each text, by AdaGrad, averaged over the last epochs.
+//! One hidden layer over the guard's features, fitted to the worst unit of each text by AdaGrad.
 //!
-//! The guard rejects by the worst window, so that is what is fitted: after a first pass on whole texts, each step
-//! moves the weights of the window that scores highest at that moment.
+//! The guard judges by the worst unit, so that is what is fitted: after a first pass on whole attacks, each step moves the
+//! weights of the unit that scores highest at that moment. All arithmetic is single-threaded `f32` in a fixed order, so the
+//! same lessons give the same bytes.
 
-use mnemon_guard::training::{Specimen, Unit, Weights};
+use mnemon_guard::training::{LANES, Row, Specimen, Unit, Weights};
 
 use crate::chance::Chance;
 
@@ -12,7 +13,7 @@ use crate::chance::Chance;
 pub struct Lesson {
     /// The text, taken apart.
     pub specimen: Specimen,
-    /// Should it be rejected?
+    /// Should it be refused?
     pub is_malicious: bool,
     /// How much it counts.
     pub weight: f32,
@@ -21,88 +22,127 @@ pub struct Lesson {
 /// How to fit.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where the order of lessons starts from.
+    /// Where chance starts from.
     pub seed: u64,
-    /// How many orders of lessons are averaged.
-    pub rounds: u64,
-    /// How often every lesson is seen in each.
+    /// How often every lesson is seen.
     pub epochs: usize,
+    /// Epochs in which attacks are learned as a whole, before their worst unit is.
+    pub warm_up: usize,
+    /// How many of the last epochs are averaged.
+    pub averaged: usize,
     /// First step size of each weight.
     pub rate: f32,
     /// The share of every weight that is taken away after each epoch, so that rarely seen grams stay small.
     pub shrink: f32,
-    /// How much more a benign text counts than a malicious one.
-    pub benign_weight: f32,
+    /// The share of grams that each update leaves out, so that no single one is relied on.
+    pub dropped: f32,
+    /// How many of the worst units of a harmless text are learned from, and of how many sentences a further one is.
+    pub units_harmless: usize,
+    /// See `units_harmless`.
+    pub sentences_per_unit: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { seed: 20_260_101, rounds: 5, epochs: 16, rate: 1.6, shrink: 0.65, benign_weight: 1.0 }
+        Settings {
+            seed: 1,
+            epochs: 12,
+            warm_up: 2,
+            averaged: 4,
+            rate: 0.15,
+            shrink: 0.1,
+            dropped: 0.3,
+            units_harmless: 2,
+            sentences_per_unit: 16,
+        }
     }
 }
 
-/// Epochs in which whole texts are learned before the worst window is.
-const WARM_UP: usize = 4;
+/// Width of the interval that hidden weights start in.
+const START_WIDTH: f32 = 0.05;
+/// Step size of the voices of hidden units.
+const VOICE_RATE: f32 = 0.05;
+/// Below this error a text has been learned.
+const ERROR_MIN: f32 = 1e-3;
+/// A further unit of a harmless text that scores below this is learned already.
+const HARMLESS_SCORE: f32 = -3.0;
 
-/// Learns weights; the threshold is left at zero, see [`crate::calibrate`].
-///
-/// The order of lessons moves recall by a point either way, so the mean of several orders is taken.
+/// More units of one text than this are not learned from at once.
+const FURTHER_MAX: usize = 6;
+
+/// Learns weights; the thresholds are left at zero, see [`crate::calibrate`].
 pub fn fit(lessons: &[&Lesson], settings: &Settings) -> Weights {
-    let mut mean = Weights::zero();
-    for round in 0..settings.rounds {
-        add(&mut mean, &fit_once(lessons, settings, settings.seed + round));
-    }
-    scale(&mut mean, 1.0 / settings.rounds.max(1) as f32);
-    mean
-}
-
-fn fit_once(lessons: &[&Lesson], settings: &Settings, seed: u64) -> Weights {
-    let mut learner = Learner { weights: Weights::zero(), squares: Weights::zero(), settings: settings.clone() };
-    let mut average = Weights::zero();
-    let mut averaged = 0;
+    let mut learner = Learner::new(settings);
     let mut order: Vec<usize> = (0..lessons.len()).collect();
-    let mut chance = Chance::with_seed(seed);
+    let mut average: Option<Weights> = None;
     for epoch in 0..settings.epochs {
-        chance.shuffle(&mut order);
+        learner.chance.shuffle(&mut order);
         for index in &order {
-            learner.study(lessons[*index], epoch < WARM_UP);
+            learner.study(lessons[*index], epoch < settings.warm_up);
         }
-        scale(&mut learner.weights, 1.0 - settings.shrink);
-        if epoch >= settings.epochs / 2 {
-            averaged += 1;
-            add(&mut average, &learner.weights);
+        if epoch + 1 < settings.epochs {
+            tables(&mut learner.weights).into_iter().flatten().flatten().for_each(|w| *w *= 1.0 - settings.shrink);
+        }
+        if epoch + settings.averaged >= settings.epochs {
+            match &mut average {
+                Some(total) => add(total, &learner.weights),
+                None => average = Some(learner.weights.clone()),
+            }
         }
     }
-    scale(&mut average, 1.0 / averaged.max(1) as f32);
-    average
+    let mut weights = average.unwrap_or(learner.weights);
+    let share = 1.0 / settings.averaged.clamp(1, settings.epochs.max(1)) as f32;
+    tables(&mut weights).into_iter().flatten().flatten().for_each(|w| *w *= share);
+    weights.bias.iter_mut().chain(&mut weights.voices).for_each(|w| *w *= share);
+    weights
 }
 
-/// The score of the worst unit.
+/// The score of the worst unit, with the allowance for the text's length taken off.
 pub fn score(weights: &Weights, specimen: &Specimen) -> f32 {
     if specimen.is_hiding {
         return f32::MAX;
     }
-    worst(weights, specimen).map_or(f32::MIN, |(_, score)| score)
+    let worst = weigh(weights, specimen).into_iter().map(|weighed| weighed.score).fold(f32::MIN, f32::max);
+    worst - weights.thresholds.allowance(specimen.sentences.len())
 }
 
-fn worst<'s>(weights: &Weights, specimen: &'s Specimen) -> Option<(&'s Unit, f32)> {
-    let disguises: f32 = specimen.disguises.iter().map(|slot| weights.disguises[*slot as usize]).sum();
-    let sums: Vec<(f32, f32)> =
-        specimen.sentences.iter().map(|s| (sum(&weights.letters, &s.letters), sum(&weights.words, &s.words))).collect();
-    specimen
-        .units
+/// A unit with its lanes and its score.
+struct Weighed<'s> {
+    unit: &'s Unit,
+    lanes: Row,
+    score: f32,
+}
+
+fn weigh<'s>(weights: &Weights, specimen: &'s Specimen) -> Vec<Weighed<'s>> {
+    let mut base = weights.bias;
+    specimen.disguises.iter().for_each(|slot| add_row(&mut base, &weights.disguises[*slot as usize], 1.0));
+    let sums: Vec<(Row, Row)> = specimen
+        .sentences
         .iter()
-        .map(|unit| {
-            let (letter_value, word_value, rule_value) = specimen.values(unit);
-            let grams = sums[unit.sentences.clone()].iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-            let rules = sum(&weights.rules, &unit.rules) * rule_value;
-            (unit, weights.bias + disguises + grams.0 * letter_value + grams.1 * word_value + rules)
-        })
-        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|sentence| (sum(&weights.letters, &sentence.letters), sum(&weights.words, &sentence.words)))
+        .collect();
+    let weigh_unit = |unit: &'s Unit| {
+        let (letter_value, word_value, rule_value) = specimen.values(unit);
+        let mut lanes = base;
+        for (letters, words) in &sums[unit.sentences.clone()] {
+            add_row(&mut lanes, letters, letter_value);
+            add_row(&mut lanes, words, word_value);
+        }
+        unit.rules.iter().for_each(|slot| add_row(&mut lanes, &weights.rules[*slot as usize], rule_value));
+        let hidden: f32 = (1..LANES).map(|lane| weights.voices[lane] * lanes[lane].max(0.0)).sum();
+        Weighed { unit, lanes, score: lanes[0] + hidden }
+    };
+    specimen.units.iter().map(weigh_unit).collect()
 }
 
-fn sum(weights: &[f32], slots: &[u32]) -> f32 {
-    slots.iter().map(|slot| weights[*slot as usize]).sum()
+fn sum(table: &[Row], slots: &[u32]) -> Row {
+    let mut total = [0.0; LANES];
+    slots.iter().for_each(|slot| add_row(&mut total, &table[*slot as usize], 1.0));
+    total
+}
+
+fn add_row(into: &mut Row, row: &Row, value: f32) {
+    into.iter_mut().zip(row).for_each(|(into, weight)| *into += weight * value);
 }
 
 struct Learner {
@@ -110,66 +150,101 @@ struct Learner {
     /// Sums of squared gradients, by which AdaGrad shortens the steps of often-seen weights.
     squares: Weights,
     settings: Settings,
+    chance: Chance,
 }
 
 impl Learner {
-    fn study(&mut self, lesson: &Lesson, is_warm_up: bool) {
-        let Some((mut unit, mut score)) = worst(&self.weights, &lesson.specimen) else { return };
-        if is_warm_up && lesson.is_malicious {
-            // In the beginning the highest window is a matter of chance; the whole text is a safer guess.
-            if let Some(whole) = lesson.specimen.units.last() {
-                unit = whole;
-                score = score.min(0.0);
-            }
+    fn new(settings: &Settings) -> Learner {
+        let mut chance = Chance::with_seed(settings.seed);
+        let mut weights = Weights::zero();
+        for row in tables(&mut weights).into_iter().flatten() {
+            // The first lane starts at nothing; hidden lanes have to differ from each other to learn different things.
+            row.iter_mut().skip(1).for_each(|weight| *weight = (chance.unit() - 0.5) * START_WIDTH);
         }
-        let target = if lesson.is_malicious { 1.0 } else { 0.0 };
-        let side = if lesson.is_malicious { 1.0 } else { self.settings.benign_weight };
-        let error = (1.0 / (1.0 + (-score).exp()) - target) * lesson.weight * side;
-        if error.abs() > 1e-4 {
-            self.step(&lesson.specimen, unit, error);
+        weights.voices = std::array::from_fn(|lane| if lane % 2 == 0 { 0.5 } else { -0.5 });
+        Learner { weights, squares: Weights::zero(), settings: settings.clone(), chance }
+    }
+
+    fn study(&mut self, lesson: &Lesson, is_warm_up: bool) {
+        let mut weighed = weigh(&self.weights, &lesson.specimen);
+        if lesson.is_malicious && is_warm_up {
+            // In the beginning the highest unit is a matter of chance; the whole text, which comes last, is a safer guess.
+            weighed.drain(..weighed.len().saturating_sub(1));
+        }
+        weighed.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let further = lesson.specimen.sentences.len() / self.settings.sentences_per_unit;
+        weighed.truncate(if lesson.is_malicious { 1 } else { self.settings.units_harmless + further.min(FURTHER_MAX) });
+        for (rank, unit) in weighed.iter().enumerate() {
+            if rank > 0 && unit.score < HARMLESS_SCORE {
+                break;
+            }
+            let share = if rank == 0 { 1.0 } else { 0.5 };
+            let target = if lesson.is_malicious { 1.0 } else { 0.0 };
+            let error = (1.0 / (1.0 + libm::expf(-unit.score)) - target) * lesson.weight * share;
+            if error.abs() >= ERROR_MIN {
+                self.step(&lesson.specimen, unit, error);
+            }
         }
     }
 
-    fn step(&mut self, specimen: &Specimen, unit: &Unit, error: f32) {
-        let (letter_value, word_value, rule_value) = specimen.values(unit);
-        let Learner { weights, squares, settings } = self;
-        for sentence in &specimen.sentences[unit.sentences.clone()] {
-            for slot in &sentence.letters {
-                nudge(&mut weights.letters, &mut squares.letters, *slot, error * letter_value, settings);
+    fn step(&mut self, specimen: &Specimen, weighed: &Weighed<'_>, error: f32) {
+        let gradient = self.step_voices(weighed, error);
+        let (letter_value, word_value, rule_value) = specimen.values(weighed.unit);
+        let Learner { weights, squares, settings, chance } = self;
+        let rate = settings.rate;
+        let mut kept = chance.keeper(settings.dropped);
+        for sentence in &specimen.sentences[weighed.unit.sentences.clone()] {
+            for slot in sentence.letters.iter().filter(|_| kept()) {
+                nudge(&mut weights.letters, &mut squares.letters, *slot, &gradient, letter_value, rate);
             }
-            for slot in &sentence.words {
-                nudge(&mut weights.words, &mut squares.words, *slot, error * word_value, settings);
+            for slot in sentence.words.iter().filter(|_| kept()) {
+                nudge(&mut weights.words, &mut squares.words, *slot, &gradient, word_value, rate);
             }
         }
-        for slot in &unit.rules {
-            nudge(&mut weights.rules, &mut squares.rules, *slot, error * rule_value, settings);
+        for slot in weighed.unit.rules.iter().filter(|_| kept()) {
+            nudge(&mut weights.rules, &mut squares.rules, *slot, &gradient, rule_value, rate);
         }
         for slot in &specimen.disguises {
-            nudge(&mut weights.disguises, &mut squares.disguises, *slot, error, settings);
+            nudge(&mut weights.disguises, &mut squares.disguises, *slot, &gradient, 1.0, rate);
         }
-        squares.bias += error * error;
-        weights.bias -= settings.rate * error / (squares.bias + 1.0).sqrt();
+    }
+
+    /// Moves voices and bias; returns the gradient of each lane.
+    fn step_voices(&mut self, weighed: &Weighed<'_>, error: f32) -> Row {
+        let Learner { weights, squares, settings, .. } = self;
+        let mut gradient = [0.0; LANES];
+        gradient[0] = error;
+        for (lane, value) in weighed.lanes.iter().enumerate().skip(1).filter(|(_, value)| **value > 0.0) {
+            gradient[lane] = error * weights.voices[lane];
+            let of_voice = error * value;
+            squares.voices[lane] += of_voice * of_voice;
+            weights.voices[lane] -= VOICE_RATE * of_voice / (squares.voices[lane] + 1.0).sqrt();
+        }
+        for (lane, step) in gradient.iter().enumerate() {
+            squares.bias[lane] += step * step;
+            weights.bias[lane] -= settings.rate * step / (squares.bias[lane] + 1.0).sqrt();
+        }
+        gradient
     }
 }
 
-fn nudge(weights: &mut [f32], squares: &mut [f32], slot: u32, gradient: f32, settings: &Settings) {
-    let slot = slot as usize;
-    squares[slot] += gradient * gradient;
-    weights[slot] -= settings.rate * gradient / (squares[slot] + 1e-3).sqrt();
+fn nudge(weights: &mut [Row], squares: &mut [Row], slot: u32, gradient: &Row, value: f32, rate: f32) {
+    let (weights, squares) = (&mut weights[slot as usize], &mut squares[slot as usize]);
+    for lane in 0..LANES {
+        let step = gradient[lane] * value;
+        squares[lane] += step * step;
+        weights[lane] -= rate * step / (squares[lane] + 1e-3).sqrt();
+    }
 }
 
 fn add(total: &mut Weights, other: &Weights) {
     for (into, from) in tables(total).into_iter().zip([&other.letters, &other.words, &other.rules, &other.disguises]) {
-        into.iter_mut().zip(from).for_each(|(sum, weight)| *sum += weight);
+        into.iter_mut().zip(from).for_each(|(into, row)| add_row(into, row, 1.0));
     }
-    total.bias += other.bias;
+    add_row(&mut total.bias, &other.bias, 1.0);
+    add_row(&mut total.voices, &other.voices, 1.0);
 }
 
-fn scale(total: &mut Weights, factor: f32) {
-    tables(total).into_iter().flatten().for_each(|weight| *weight *= factor);
-    total.bias *= factor;
-}
-
-fn tables(weights: &mut Weights) -> [&mut Vec<f32>; 4] {
+fn tables(weights: &mut Weights) -> [&mut Vec<Row>; 4] {
     [&mut weights.letters, &mut weights.words, &mut weights.rules, &mut weights.disguises]
 }

@@ -9,4 +9,6 @@ pub mod chance;
 pub mod data;
 pub mod disguise;
 pub mod fit;
+pub mod lessons;
 pub mod own;
+pub mod pages;

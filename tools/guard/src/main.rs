@@ -5,24 +5,32 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use mnemon_guard_train::calibrate::train;
-use mnemon_guard_train::data::load;
+use mnemon_guard_train::calibrate::Course;
+use mnemon_guard_train::data::{DEV, load};
 use mnemon_guard_train::fit::Settings;
+use mnemon_guard_train::pages;
 
 /// Trains the guard on the public part of the data and writes the asset.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The directory that holds dev.jsonl.
-    #[arg(long)]
-    data: PathBuf,
+    /// The directory that holds v2/dev-v2.jsonl.gz.
+    #[arg(long, required_unless_present = "list_pages")]
+    data: Option<PathBuf>,
     /// Where the asset goes.
     #[arg(long, default_value = "crates/guard/assets/guard.bin")]
     out: PathBuf,
+    /// Only write the list of pages in cargo's package cache that may be trained on, for pages.tsv.
+    #[arg(long)]
+    list_pages: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let samples = load(&arguments.data, "dev")?;
-    let asset = train(&samples, &Settings::default()).to_asset();
+    if let Some(path) = arguments.list_pages {
+        return fs::write(&path, pages::list(&pages::cache()?)?).with_context(|| format!("writing {}", path.display()));
+    }
+    let samples = load(&arguments.data.unwrap_or_default(), DEV)?;
+    let pages = pages::pinned(&pages::cache()?)?;
+    let asset = Course::new(&samples, &pages).fit(&Settings::default()).to_asset();
     fs::write(&arguments.out, asset).with_context(|| format!("writing {}", arguments.out.display()))
 }

@@ -1,68 +1,57 @@
-//! Texts written for training, as templates: `own/reject.txt`, `own/accept.txt` and the words of `own/slots.txt`.
+//! Texts written for training: templates in `own/` with slots that are filled by chance.
 //!
-//! Public collections lack what a memory service meets: notes that poison later sessions, and team rules that only
-//! sound like orders to a machine. A template is one line; `{slot}` is replaced by one of the slot's fillings.
+//! Public collections lack what a memory service meets: notes that poison later sessions in many languages, and everyday
+//! notes that only sound like orders to a machine. A template is one line; `{slot}` is replaced by one of its fillings.
 
 use std::collections::BTreeMap;
 
-use mnemon_guard::training::Specimen;
-
 use crate::chance::Chance;
-use crate::disguise;
-use crate::fit::Lesson;
 
 const SLOTS: &str = include_str!("../own/slots.txt");
-const REJECT: &str = include_str!("../own/reject.txt");
-const ACCEPT: &str = include_str!("../own/accept.txt");
+const REJECT: [&str; 2] = [include_str!("../own/reject.txt"), include_str!("../own/reject-more.txt")];
+const ACCEPT: [&str; 2] = [include_str!("../own/accept.txt"), include_str!("../own/accept-more.txt")];
+const LANGUAGES: &str = include_str!("../own/languages.txt");
 
 /// How many texts are made of a template that has slots.
 const FILLINGS: usize = 8;
-/// One rejected text in this many is also used in a disguise.
-const DISGUISED_EVERY: usize = 4;
-/// One rejected text in this many is also used between two accepted ones.
-const EMBEDDED_EVERY: usize = 4;
 
-/// All lessons from our own texts.
-pub fn lessons() -> Vec<Lesson> {
-    let mut chance = Chance::with_seed(7);
-    let slots = parse_slots(SLOTS);
-    let rejected = texts(REJECT, &slots, &mut chance);
-    let accepted = texts(ACCEPT, &slots, &mut chance);
-    let mut lessons: Vec<Lesson> = Vec::new();
-    for (at, text) in rejected.iter().enumerate() {
-        lessons.push(lesson(text, true));
-        if at % DISGUISED_EVERY == 0 {
-            lessons.push(lesson(&disguise::any(text, &mut chance), true));
-        }
-        if at % EMBEDDED_EVERY == 1 {
-            let (before, after) = (chance.pick(&accepted), chance.pick(&accepted));
-            lessons.push(lesson(&format!("{before} {text} {after}"), true));
-        }
-    }
-    for text in &accepted {
-        lessons.push(lesson(text, false));
-        if chance.below(12) == 0 {
-            lessons.push(lesson(&format!("value: {}", disguise::base64(text)), false));
-        }
-    }
-    lessons
+/// Texts of both sides.
+#[derive(Debug, Clone, Default)]
+pub struct Own {
+    /// To be refused.
+    pub reject: Vec<String>,
+    /// To be refused as well: the sections of `languages.txt`, many texts of one pattern.
+    pub in_languages: Vec<String>,
+    /// To be let through.
+    pub accept: Vec<String>,
 }
 
-fn lesson(text: &str, is_malicious: bool) -> Lesson {
-    Lesson { specimen: Specimen::of(text), is_malicious, weight: 0.3 }
+/// All texts of our own; the same ones each time.
+pub fn texts() -> Own {
+    let mut chance = Chance::with_seed(7);
+    let slots = parse_slots(content_lines(SLOTS));
+    let mut own = Own::default();
+    for templates in REJECT {
+        own.reject.extend(filled(templates, &slots, &mut chance));
+    }
+    for templates in ACCEPT {
+        own.accept.extend(filled(templates, &slots, &mut chance));
+    }
+    own.in_languages = in_languages(&slots, &mut chance);
+    own
 }
 
 type Slots = BTreeMap<String, Vec<String>>;
 
 /// `name: filling | filling | …`, one slot per line.
-fn parse_slots(text: &str) -> Slots {
-    content_lines(text)
+fn parse_slots<'t>(lines: impl Iterator<Item = &'t str>) -> Slots {
+    lines
         .filter_map(|line| line.split_once(": "))
         .map(|(name, fillings)| (name.to_owned(), fillings.split(" | ").map(|f| f.trim().to_owned()).collect()))
         .collect()
 }
 
-fn texts(templates: &str, slots: &Slots, chance: &mut Chance) -> Vec<String> {
+fn filled(templates: &str, slots: &Slots, chance: &mut Chance) -> Vec<String> {
     let mut texts = Vec::new();
     for template in content_lines(templates) {
         let count = if template.contains('{') { FILLINGS } else { 1 };
@@ -71,8 +60,30 @@ fn texts(templates: &str, slots: &Slots, chance: &mut Chance) -> Vec<String> {
     texts
 }
 
+/// The sections of `languages.txt`: `[language]`, its slots, and patterns behind the number of texts that are made of each.
+fn in_languages(common: &Slots, chance: &mut Chance) -> Vec<String> {
+    let mut texts = Vec::new();
+    let lines: Vec<&str> = content_lines(LANGUAGES).collect();
+    for section in lines.split(|line| line.starts_with('[')).skip(1) {
+        let mut slots = common.clone();
+        slots.extend(parse_slots(section.iter().copied().filter(|line| pattern(line).is_none())));
+        for (count, pattern) in section.iter().filter_map(|line| pattern(line)) {
+            texts.extend((0..count).map(|_| fill(pattern, &slots, chance)));
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+/// `<count> <pattern>`.
+fn pattern(line: &str) -> Option<(usize, &str)> {
+    let (count, pattern) = line.split_once(' ')?;
+    Some((count.parse().ok()?, pattern))
+}
+
 fn content_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("# "))
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("## "))
 }
 
 /// Fills the slots of a template; fillings may have slots themselves. `\n` is a line break.
@@ -98,14 +109,46 @@ fn next_slot(text: &str) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_slot_that_is_named_exists() {
-        let slots = parse_slots(SLOTS);
-        for line in content_lines(REJECT).chain(content_lines(ACCEPT)).chain(content_lines(SLOTS)) {
-            let mut rest = line;
+    fn check_slots(lines: &[&str], slots: &Slots) {
+        for line in lines {
+            let mut rest = *line;
             while let Some((start, end)) = next_slot(rest) {
                 assert!(slots.contains_key(&rest[start + 1..end]), "{} in {line}", &rest[start..=end]);
                 rest = &rest[end + 1..];
+            }
+        }
+    }
+
+    #[test]
+    fn every_slot_that_is_named_exists() {
+        let slots = parse_slots(content_lines(SLOTS));
+        for templates in REJECT.into_iter().chain(ACCEPT).chain([SLOTS]) {
+            check_slots(&content_lines(templates).collect::<Vec<_>>(), &slots);
+        }
+        let lines: Vec<&str> = content_lines(LANGUAGES).collect();
+        for section in lines.split(|line| line.starts_with('[')) {
+            let mut slots = slots.clone();
+            slots.extend(parse_slots(section.iter().copied().filter(|line| pattern(line).is_none())));
+            check_slots(section, &slots);
+        }
+    }
+
+    #[test]
+    fn texts_are_the_same_each_time() {
+        assert_eq!(texts().reject, texts().reject);
+    }
+
+    #[test]
+    fn no_text_of_the_bench_is_trained_on() {
+        let own = texts();
+        for tested in [
+            include_str!("../../../bench/data/guard/everyday.txt"),
+            include_str!("../../../bench/data/guard/code-comments.txt"),
+            include_str!("../../../bench/data/guard/triggers.txt"),
+        ] {
+            for line in tested.lines().filter(|line| !line.starts_with("## ")) {
+                let line = line.replace("\\n", "\n");
+                assert!(!own.reject.contains(&line) && !own.accept.contains(&line), "{line}");
             }
         }
     }

@@ -5,7 +5,10 @@ const RUN_BYTES_MIN: usize = 24;
 /// What a run must hold to count as text; below this, chance produces it.
 const TEXT_BYTES_MIN: usize = 12;
 
-/// The texts found in all runs of base64, both alphabets, decoded once.
+/// How often base64 inside base64 is decoded.
+const DEPTH_MAX: usize = 2;
+
+/// The texts found in all runs of base64, both alphabets; base64 of base64 is decoded twice.
 pub(super) fn readable_runs(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -15,20 +18,23 @@ pub(super) fn readable_runs(text: &str) -> Vec<String> {
             continue;
         }
         if at - start >= RUN_BYTES_MIN {
-            found.extend(readable(&bytes[start..at]));
+            found.extend(readable(&bytes[start..at], DEPTH_MAX));
         }
         start = at + 1;
     }
     found
 }
 
-fn readable(run: &[u8]) -> Option<String> {
+fn readable(run: &[u8], depth: usize) -> Option<String> {
     // A path or a word of prose is also a run of these letters; decoding its head shows that at little cost.
     if !decode(&run[..RUN_BYTES_MIN]).iter().all(|b| is_text_byte(*b)) {
         return None;
     }
-    let decoded = decode(run);
-    let text = String::from_utf8(decoded).ok()?;
+    let text = String::from_utf8(decode(run)).ok()?;
+    let inner = text.trim().trim_end_matches('=').as_bytes();
+    if depth > 1 && inner.len() >= RUN_BYTES_MIN && inner.iter().all(|byte| sextet(*byte).is_some()) {
+        return readable(inner, depth - 1);
+    }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let is_prose = text.contains(' ') && letters * 10 >= text.chars().count() * 6;
     (text.len() >= TEXT_BYTES_MIN && is_prose && text.bytes().all(is_text_byte)).then_some(text)
@@ -71,6 +77,12 @@ mod tests {
     fn readable_text_is_found_in_both_alphabets() {
         assert_eq!(readable_runs("x dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8_ y"), ["the release is on Monday???"]);
         assert_eq!(readable_runs("dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8/"), ["the release is on Monday???"]);
+    }
+
+    #[test]
+    fn base64_of_base64_is_read_twice() {
+        let twice = "ZEdobElISmxiR1ZoYzJVZ2FYTWdiMjRnVFc5dVpHRjVQejgv";
+        assert_eq!(readable_runs(twice), ["the release is on Monday???"]);
     }
 
     #[test]

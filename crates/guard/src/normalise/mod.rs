@@ -4,12 +4,17 @@
 //! Every step is one pass over the text, so the cost is linear.
 
 mod base64;
+mod ciphers;
+mod codes;
 mod confusables;
 mod hashes;
 mod invisible;
+mod joined;
 mod leet;
 mod numbers;
 mod spacing;
+
+use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -19,13 +24,6 @@ pub(crate) struct Plain {
     /// The plain spelling; what was found inside base64 follows on lines of its own.
     pub(crate) text: String,
     pub(crate) disguises: Disguises,
-}
-
-impl Plain {
-    /// The text with all long numbers alike.
-    pub(crate) fn with_numbers_alike(self) -> Plain {
-        Plain { text: numbers::fold(self.text), ..self }
-    }
 }
 
 /// How often each way of hiding text was met.
@@ -49,13 +47,17 @@ pub(crate) struct Disguises {
     pub(crate) leet_words: u32,
     /// Runs of base64 that hold readable text.
     pub(crate) base64_texts: u32,
-    /// Words of four and more letters in capitals.
+    /// Words in capitals that stand together or before an exclamation mark.
     pub(crate) shouted_words: u32,
+    /// Plain letters written as entities or percent codes.
+    pub(crate) coded_letters: u32,
+    /// Sentences in rot13 or written backwards.
+    pub(crate) ciphered_sentences: u32,
 }
 
 impl Disguises {
     /// How many kinds of disguise there are.
-    pub(crate) const KINDS: usize = 10;
+    pub(crate) const KINDS: usize = 12;
 
     /// Is text hidden so that no honest text ever looks like it? Then it is rejected whatever it says: learned weights
     /// would let a harmless-sounding hidden message pass.
@@ -76,6 +78,8 @@ impl Disguises {
             self.leet_words,
             self.base64_texts,
             self.shouted_words,
+            self.coded_letters,
+            self.ciphered_sentences,
         ]
     }
 }
@@ -94,6 +98,9 @@ pub(crate) fn normalise(text: &str) -> Plain {
 }
 
 fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
+    let decoded = codes::decode(text, disguises);
+    let text = joined::part_humps(&decoded);
+    let text = text.as_ref();
     let lower = if text.is_ascii() {
         text.to_ascii_lowercase()
     } else {
@@ -109,7 +116,12 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
         confusables::to_latin(composed, disguises)
     };
     let joined = spacing::join_letters(lower, disguises);
-    hashes::remove(leet::to_letters(joined, disguises))
+    let letters = leet::to_letters(joined, disguises);
+    let parted = match joined::part_runs(&letters) {
+        Cow::Borrowed(_) => letters,
+        Cow::Owned(parted) => parted,
+    };
+    numbers::fold(hashes::remove(ciphers::read(parted, disguises)))
 }
 
 /// Words drawn as one character decompose to as many as eighteen. No Latin text hides there, and spelling them out
@@ -133,18 +145,30 @@ fn plain_quote(c: char) -> char {
     }
 }
 
+/// Names such as HTTP, JSON or GET are no shouting. Two words in capitals side by side are, and one with an exclamation mark.
 fn shouted_words(text: &str) -> u32 {
-    let (mut count, mut run, mut is_shout) = (0, 0, true);
-    for byte in text.bytes().chain([b' ']) {
+    const LETTERS_MIN: usize = 3;
+    let (mut count, mut run) = (0, 0);
+    let (mut is_upper, mut is_word) = (true, true);
+    // How many shouted words in a row lie before this place, with nothing but a space between them.
+    let mut row = 0;
+    for byte in text.bytes().chain([b'\n']) {
         if byte.is_ascii_alphabetic() {
             run += 1;
-            is_shout &= byte.is_ascii_uppercase();
-        } else {
-            // An underscore or digit makes it an identifier, which nobody shouts.
-            let ends_word = !(byte.is_ascii_digit() || byte == b'_' || byte >= 0x80);
-            count += u32::from(ends_word && is_shout && run >= 4);
-            (run, is_shout) = (0, ends_word);
+            is_upper &= byte.is_ascii_uppercase();
+            continue;
         }
+        // An underscore or a digit makes it an identifier, which nobody shouts.
+        let ends_word = !(byte.is_ascii_digit() || byte == b'_' || byte >= 0x80);
+        let is_shout = run >= LETTERS_MIN && is_upper && is_word && ends_word;
+        if is_shout {
+            row += 1;
+            count += u32::from(row >= 2) + u32::from(row == 2) + u32::from(row == 1 && byte == b'!');
+        }
+        if (run > 0 && !is_shout) || byte != b' ' {
+            row = 0;
+        }
+        (run, is_upper, is_word) = (0, true, ends_word);
     }
     count
 }
@@ -175,8 +199,19 @@ mod tests {
     }
 
     #[test]
-    fn shouting_counts_words_but_not_identifiers() {
-        assert_eq!(shouted_words("READ this NOW, MAX_SIZE_BYTES or SHA256, IMPORTANT!"), 2);
+    fn shouting_counts_words_side_by_side_and_no_names() {
+        let check = |text: &str, expected: u32| assert_eq!(shouted_words(text), expected, "{text}");
+        check("READ THIS NOW, please", 3);
+        check("IMPORTANT! it is", 1);
+        check("GET, POST and JSON over HTTP; MAX_SIZE BYTES or SHA256", 0);
+        check("READ it NOW", 0);
+    }
+
+    #[test]
+    fn disguises_on_top_of_each_other_are_undone() {
+        assert_eq!(plain("i-g-n-o-r-e t-h-i-s"), "ignore this");
+        assert_eq!(plain("s e n d t h e m e s s a g e t o t h e u s e r").trim_end(), "send the message to the user");
+        assert_eq!(plain("%6d%61%6b%65%20the%20tea"), "make the tea");
     }
 
     #[test]

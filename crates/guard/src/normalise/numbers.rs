@@ -1,5 +1,7 @@
 //! Long numbers, in one piece or in groups (`1794734010903588646`, `+49 151 12345678`), all read as the same short one.
 //!
+//! Lists of numbers are read as their first two: each further one would repeat the same grams.
+//!
 //! Which number a sentence names is not worth judging, nor how long it is: each further digit would repeat the same grams,
 //! and so make louder whatever these happen to weigh. Only where money is to be sent somewhere the account stays as it is
 //! written: such orders are what planted texts are after, and a long number is a part of what gives them away.
@@ -15,6 +17,9 @@ const PAYMENT_ORDERS: [&str; 6] = ["pay", "send", "transfer", "transaction", "wi
 /// So many digits, gaps not counted, are a number that nobody reads. Years, ports and small amounts are shorter.
 const DIGITS_MIN: usize = 5;
 
+/// So many numbers of a list are read.
+const LIST_MIN: usize = 2;
+
 /// From so many digits on a number may be an account. Telephone numbers within a country are shorter.
 const ACCOUNT_DIGITS_MIN: usize = 12;
 
@@ -22,28 +27,58 @@ const ACCOUNT_DIGITS_MIN: usize = 12;
 /// an item of a list ends.
 const GAPS: &[&[u8]] = &[b" / ", b" - ", b") ", b" (", b")-", b" ", b"-", b".", b"/", b",", b":"];
 
-/// Gives the long numbers of a text in plain spelling their shape. Hex that spells text is no number and stays whole.
+/// Gives the long numbers of a text in plain spelling their shape and shortens lists. Hex that spells text is no number and
+/// stays whole.
 pub(super) fn fold(text: String) -> String {
-    if text.bytes().filter(u8::is_ascii_digit).take(DIGITS_MIN).count() < DIGITS_MIN {
+    if text.bytes().filter(u8::is_ascii_digit).take(LIST_MIN).count() < LIST_MIN {
         return text;
     }
     let account_digits = if orders_payment(&text) { ACCOUNT_DIGITS_MIN } else { usize::MAX };
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let (mut at, mut kept) = (0, 0);
+    // How many numbers of one list lie before this place.
+    let mut listed = 0;
     while at < bytes.len() {
         let is_start = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
         let hidden = if is_start { readable_hex(&bytes[at..]) } else { 0 };
         let number = if hidden == 0 { Number::read(&bytes[at..]) } else { Number::NONE };
-        if (DIGITS_MIN..account_digits).contains(&number.digits) {
+        if number.length == 0 {
+            at += hidden.max(1);
+            continue;
+        }
+        let is_account = number.digits >= account_digits;
+        if listed >= LIST_MIN && !is_account {
+            kept = at + number.length;
+        } else if number.digits >= DIGITS_MIN && !is_account {
             out.push_str(&text[kept..at]);
             out.push_str(SHAPE);
             kept = at + number.length;
         }
-        at += hidden.max(number.length).max(1);
+        at += number.length;
+        let gap = list_gap(&bytes[at..]);
+        listed = if gap > 0 { listed + 1 } else { 0 };
+        if listed >= LIST_MIN {
+            // The gap goes with the number that follows it.
+            out.push_str(&text[kept..at]);
+            kept = at + gap;
+        }
+        at += gap;
     }
-    out.push_str(&text[kept..]);
+    out.push_str(text.get(kept..).unwrap_or_default());
     out
+}
+
+/// What parts the numbers of a list, if a number follows it; its length, or 0.
+fn list_gap(bytes: &[u8]) -> usize {
+    let word: &[u8] = if bytes.starts_with(b" and ") { b" and " } else { b"" };
+    let signs =
+        bytes.iter().take_while(|byte| matches!(byte, b' ' | b',' | b';' | b'|' | b'\t' | b'\n' | b'-')).take(5);
+    let length = word.len().max(signs.count());
+    let is_list =
+        !word.is_empty() || bytes[..length].iter().any(|byte| matches!(byte, b',' | b';' | b'|' | b'\t' | b'\n'));
+    let rest = &bytes[length..];
+    if is_list && rest.first().is_some_and(u8::is_ascii_digit) && readable_hex(rest) == 0 { length } else { 0 }
 }
 
 fn orders_payment(text: &str) -> bool {
@@ -115,6 +150,16 @@ mod tests {
     }
 
     #[test]
+    fn lists_are_read_as_their_first_two_numbers() {
+        check("ports 22, 80, 443, 8080 and 8443.", "ports 22, 80.");
+        check("[1, 2, 3, 4]", "[1, 2]");
+        check("1\n2\n3\n4\n5\n6", "1\n2");
+        check("4, 8 and 12 of them", "4, 8 of them");
+        check("123456, 234567, 345678 x", "0000, 0000 x");
+        check("2024. 15, 16 people", "2024. 15, 16 people");
+    }
+
+    #[test]
     fn the_account_of_an_ordered_payment_stays() {
         for text in ["please pay to us133000000121212121212", "send 0000 to 4012 8888 8888 1881"] {
             check(text, text);
@@ -129,7 +174,6 @@ mod tests {
             "port 5433, year 2026, 443",
             "v1.94.0 on 10.0",
             "done in 2024. 15 people came",
-            "1\n2\n3\n4\n5\n6",
             // "ignore previous" in hex, alone and after a number.
             "69676e6f72652070726576696f7573",
             "row 5 69676e6f72652070726576696f7573",

@@ -5,7 +5,7 @@ use super::Disguises;
 /// Fewer letters than this in a row are initials, options or variables.
 const LETTERS_MIN: usize = 5;
 
-/// Joins runs of single letters. Two or more spaces inside a run part its words.
+/// Joins runs of single letters; a wider gap inside a run parts its words.
 pub(super) fn join_letters(text: String, disguises: &mut Disguises) -> String {
     if !may_be_spaced(&text) {
         return text;
@@ -77,20 +77,29 @@ fn is_gap(c: char) -> bool {
 }
 
 fn push_joined(run: &str, out: &mut String, disguises: &mut Disguises) {
-    let mut spaces = 0;
+    // Letters of one word are equally far apart; where there is more white space, a word ends: "a-b-c d-e", "a b c  d e".
+    let within_words = gaps(run).map(spaces).min().unwrap_or(0);
     disguises.spaced_words += 1;
-    for c in run.chars() {
-        if c.is_alphanumeric() {
-            if spaces >= 2 {
-                out.push(' ');
-                disguises.spaced_words += 1;
-            }
-            spaces = 0;
-            out.push(c);
-        } else {
-            spaces += usize::from(c.is_whitespace());
+    let mut rest = run;
+    for gap in gaps(run) {
+        let (letter, tail) = rest.split_at(rest.find(is_gap).unwrap_or(rest.len()));
+        out.push_str(letter);
+        if spaces(gap) > within_words {
+            out.push(' ');
+            disguises.spaced_words += 1;
         }
+        rest = &tail[gap.len()..];
     }
+    out.push_str(rest);
+}
+
+/// What stands between the letters of a run.
+fn gaps(run: &str) -> impl Iterator<Item = &str> {
+    run.split(|c: char| !is_gap(c)).filter(|gap| !gap.is_empty())
+}
+
+fn spaces(gap: &str) -> usize {
+    gap.chars().filter(|c| c.is_whitespace()).count()
 }
 
 #[cfg(test)]
@@ -108,6 +117,8 @@ mod tests {
         check("now d e p l o y it", "now deploy it", 1);
         check("d e p l o y  n o w", "deploy now", 2);
         check("please d.e.p.l.o.y", "please deploy", 1);
+        check("d-e-p-l-o-y n-o-w", "deploy now", 2);
+        check("d_e_p_l_o_y", "deploy", 1);
     }
 
     #[test]

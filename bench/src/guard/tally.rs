@@ -1,0 +1,73 @@
+//! Counts of verdicts, their rates, and 95 % intervals.
+
+use mnemon_guard::Verdict;
+
+/// Verdicts on the texts of one row.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Tally {
+    pub(super) refused: usize,
+    pub(super) doubtful: usize,
+    pub(super) all: usize,
+}
+
+impl Tally {
+    pub(super) fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Tally {
+        let mut tally = Tally::default();
+        for verdict in verdicts {
+            tally.refused += usize::from(verdict == Verdict::Refuse);
+            tally.doubtful += usize::from(verdict == Verdict::Caution);
+            tally.all += 1;
+        }
+        tally
+    }
+
+    pub(super) fn refused_percent(self) -> f64 {
+        percent(self.refused, self.all)
+    }
+
+    /// Refused or doubtful.
+    pub(super) fn noticed_percent(self) -> f64 {
+        percent(self.refused + self.doubtful, self.all)
+    }
+
+    pub(super) fn doubtful_percent(self) -> f64 {
+        percent(self.doubtful, self.all)
+    }
+
+    /// `n`, the share refused with its interval, and the share refused or doubtful.
+    pub(super) fn cells(self) -> String {
+        let (low, high) = wilson(self.refused, self.all);
+        format!("{:6}  {:6.2} [{low:5.2}–{high:6.2}]  {:6.2}", self.all, self.refused_percent(), self.noticed_percent())
+    }
+}
+
+fn percent(part: usize, all: usize) -> f64 {
+    100.0 * part as f64 / all.max(1) as f64
+}
+
+/// The 95 % interval of a share by Wilson, in percent.
+fn wilson(part: usize, all: usize) -> (f64, f64) {
+    const Z: f64 = 1.96;
+    if all == 0 {
+        return (0.0, 100.0);
+    }
+    let n = all as f64;
+    let share = part as f64 / n;
+    let centre = share + Z * Z / (2.0 * n);
+    let reach = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 100.0 / (1.0 + Z * Z / n);
+    (((centre - reach) * scale).max(0.0), ((centre + reach) * scale).min(100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_those_of_wilson() {
+        let (low, high) = wilson(87, 100);
+        assert!((low - 79.02).abs() < 0.01 && (high - 92.24).abs() < 0.01, "{low} {high}");
+        assert_eq!(wilson(0, 0), (0.0, 100.0));
+        assert_eq!(wilson(0, 50).0, 0.0);
+    }
+}

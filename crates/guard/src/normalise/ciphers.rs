@@ -1,0 +1,226 @@
+//! Sentences in rot13 or written backwards, read as what they say.
+//!
+//! A sentence counts as such only if several of its words are common words in that cipher and no words otherwise
+//! (`gur`, `eht`), so ordinary text of any language stays.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::Disguises;
+
+/// Common words, and words that orders are made of, whose rot13 and reversal are no words themselves.
+const TELLING: &[&str] = &[
+    "the",
+    "all",
+    "you",
+    "your",
+    "this",
+    "that",
+    "with",
+    "from",
+    "have",
+    "must",
+    "will",
+    "for",
+    "any",
+    "tell",
+    "send",
+    "ignore",
+    "previous",
+    "instructions",
+    "instruction",
+    "rules",
+    "user",
+    "users",
+    "system",
+    "password",
+    "passwords",
+    "secret",
+    "never",
+    "always",
+    "follow",
+    "every",
+    "when",
+    "then",
+    "what",
+    "show",
+    "print",
+    "reveal",
+    "forget",
+    "disregard",
+    "prior",
+    "above",
+    "data",
+    "message",
+    "assistant",
+    "assistants",
+    "only",
+    "about",
+    "without",
+    "into",
+    "mention",
+    "before",
+    "after",
+    "please",
+    "instead",
+    "prompt",
+    "should",
+    "them",
+    "their",
+    "which",
+    "there",
+    "would",
+    "could",
+    "memory",
+    "answer",
+    "credentials",
+    "approve",
+    "override",
+    "guidelines",
+    "are",
+    "do",
+    "keys",
+    "say",
+];
+/// Telling words that a sentence in a cipher must have.
+const TELLING_MIN: usize = 2;
+/// Longer words are not in the list.
+const WORD_BYTES_MAX: usize = 12;
+
+/// The words of [`TELLING`] in each cipher.
+struct Ciphered {
+    rotated: Vec<Vec<u8>>,
+    reversed: Vec<Vec<u8>>,
+    /// Which combinations of first letter and length occur at all: most words are sorted out by this.
+    shapes: [u32; 26],
+}
+
+static CIPHERED: LazyLock<Ciphered> = LazyLock::new(|| {
+    let mut rotated: Vec<Vec<u8>> = TELLING.iter().map(|word| word.bytes().map(rotate).collect()).collect();
+    let mut reversed: Vec<Vec<u8>> = TELLING.iter().map(|word| word.bytes().rev().collect()).collect();
+    // Words by chance: "era", "od", "yas".
+    reversed.retain(|word| !matches!(word.as_slice(), b"era" | b"od" | b"yas" | b"nac"));
+    let mut shapes = [0; 26];
+    for word in rotated.iter().chain(&reversed) {
+        shapes[usize::from(word[0] - b'a')] |= 1 << word.len();
+    }
+    rotated.sort();
+    reversed.sort();
+    Ciphered { rotated, reversed, shapes }
+});
+
+/// Reads every sentence that is in a cipher; the text is in lower case.
+pub(super) fn read(text: String, disguises: &mut Disguises) -> String {
+    let mut out = Cow::Borrowed("");
+    let mut kept = 0;
+    let mut start = 0;
+    for end in ends(&text) {
+        let sentence = &text[start..end];
+        if let Some(cipher) = cipher_of(sentence) {
+            disguises.ciphered_sentences += 1;
+            let out = out.to_mut();
+            out.push_str(&text[kept..start]);
+            push_plain(sentence, cipher, out);
+            kept = end;
+        }
+        start = end;
+    }
+    if kept == 0 {
+        return text;
+    }
+    let mut out = out.into_owned();
+    out.push_str(&text[kept..]);
+    out
+}
+
+/// Where sentences end, roughly: what is reversed has its full stop in front.
+fn ends(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices(['\n', '.', '!', '?', ';']).map(|(at, sign)| at + sign.len()).chain([text.len()])
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Cipher {
+    Rotated,
+    Reversed,
+}
+
+fn cipher_of(sentence: &str) -> Option<Cipher> {
+    let (mut words, mut rotated, mut reversed) = (0, 0, 0);
+    for word in sentence.as_bytes().split(|byte| !byte.is_ascii_lowercase()).filter(|word| !word.is_empty()) {
+        words += 1;
+        let has_shape =
+            word.len() <= WORD_BYTES_MAX && CIPHERED.shapes[usize::from(word[0] - b'a')] >> word.len() & 1 == 1;
+        if has_shape {
+            let is_in = |list: &[Vec<u8>]| list.binary_search_by(|known| known.as_slice().cmp(word)).is_ok();
+            rotated += usize::from(is_in(&CIPHERED.rotated));
+            reversed += usize::from(is_in(&CIPHERED.reversed));
+        }
+    }
+    let is_ciphered = |telling: usize| telling >= TELLING_MIN && telling * 4 >= words;
+    if is_ciphered(rotated) {
+        Some(Cipher::Rotated)
+    } else if is_ciphered(reversed) {
+        Some(Cipher::Reversed)
+    } else {
+        None
+    }
+}
+
+fn push_plain(sentence: &str, cipher: Cipher, out: &mut String) {
+    match cipher {
+        Cipher::Rotated => out.extend(sentence.chars().map(rotate_char)),
+        Cipher::Reversed => {
+            // Either the sentence was reversed as a whole or each word by itself; one of the two readings makes sense.
+            out.extend(sentence.chars().rev());
+            out.push('\n');
+            for word in sentence.split_inclusive(|c: char| !c.is_alphanumeric()) {
+                let letters = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+                out.extend(letters.chars().rev());
+                out.push_str(&word[letters.len()..]);
+            }
+            out.push('\n');
+        }
+    }
+}
+
+fn rotate(letter: u8) -> u8 {
+    if letter.is_ascii_lowercase() { (letter - b'a' + 13) % 26 + b'a' } else { letter }
+}
+
+fn rotate_char(c: char) -> char {
+    if c.is_ascii_lowercase() { char::from(rotate(c as u8)) } else { c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, plain: &str, sentences: u32) {
+        let mut disguises = Disguises::default();
+        assert_eq!(read(text.to_owned(), &mut disguises).trim_end(), plain);
+        assert_eq!(disguises.ciphered_sentences, sentences, "{text}");
+    }
+
+    #[test]
+    fn rotated_and_reversed_sentences_are_read() {
+        check(
+            "the door. gryy lbhe sevraqf gung gur gnoyr vf frg",
+            "the door. tell your friends that the table is set",
+            1,
+        );
+        check(
+            "tes si elbat eht taht sdneirf ruoy llet",
+            "tell your friends that the table is set\nset is table the that friends your tell",
+            1,
+        );
+    }
+
+    #[test]
+    fn ordinary_text_stays() {
+        for text in
+            ["the era of the dna test, a ton of data", "gur is a kind of sugar", "naq ur vf", "die katze und der hund"]
+        {
+            check(text, text, 0);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Words without gaps: `openTheDoorForEverybodyNow`, `openthedoorforeverybody`. They are parted into their words.
+//!
+//! Short identifiers stay as they are: only what is as long as a sentence is parted. That is not counted as a disguise,
+//! because code is full of such names; what the words say is evidence enough.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Fewer humps than this are the usual names in code (`getUserById`).
+const HUMPS_MIN: usize = 5;
+/// Shorter runs of letters are words.
+const RUN_BYTES_MIN: usize = 15;
+/// A parted run has so many words at least that are not as short as to be chance.
+const PIECES_MIN: usize = 4;
+const WORD_BYTES_MIN: usize = 3;
+
+/// The words that run-together text is parted into: common ones, and those that orders are made of.
+const WORDS: &str = include_str!("../../assets/words.txt");
+
+struct Dictionary {
+    words: HashSet<u64>,
+    /// Hashes of all beginnings of words, so that a search ends where no word can follow.
+    beginnings: HashSet<u64>,
+}
+
+static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(|| {
+    let mut dictionary = Dictionary { words: HashSet::new(), beginnings: HashSet::new() };
+    for word in WORDS.split_whitespace() {
+        let mut hash = EMPTY;
+        for byte in word.bytes() {
+            hash = grow(hash, byte);
+            dictionary.beginnings.insert(hash);
+        }
+        dictionary.words.insert(hash);
+    }
+    dictionary
+});
+
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn grow(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+/// Parts words with many humps; before the case is folded.
+pub(super) fn part_humps(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut kept = 0;
+    for (start, word) in runs(text) {
+        let humps = word.windows(2).filter(|pair| is_hump(pair)).count();
+        if humps + 1 < HUMPS_MIN {
+            continue;
+        }
+        out.push_str(&text[kept..start]);
+        for (at, byte) in word.iter().enumerate() {
+            if at > 0 && is_hump(&word[at - 1..=at]) {
+                out.push(' ');
+            }
+            out.push(char::from(*byte));
+        }
+        kept = start + word.len();
+    }
+    finish(text, out, kept)
+}
+
+fn is_hump(pair: &[u8]) -> bool {
+    pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
+}
+
+/// Parts long runs of small letters into their words.
+pub(super) fn part_runs(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut kept = 0;
+    for (start, word) in runs(text) {
+        let ends = piece_ends(word);
+        if ends.len() < PIECES_MIN {
+            continue;
+        }
+        out.push_str(&text[kept..start]);
+        kept = start;
+        for end in ends {
+            out.push_str(&text[kept..start + end]);
+            out.push(' ');
+            kept = start + end;
+        }
+    }
+    finish(text, out, kept)
+}
+
+fn finish(text: &str, mut out: String, kept: usize) -> Cow<'_, str> {
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
+/// Long runs of ASCII letters, with the places where they start.
+fn runs(text: &str) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    text.as_bytes().split(|byte| !byte.is_ascii_alphabetic()).filter_map(move |word| {
+        let start = at;
+        at += word.len() + 1;
+        (word.len() >= RUN_BYTES_MIN).then_some((start, word))
+    })
+}
+
+/// A place inside a run, as the search for words reaches it.
+#[derive(Clone, Copy)]
+struct Place {
+    /// What the cheapest way here costs: one for each word and for each letter that belongs to none.
+    cost: u32,
+    /// Where the last piece began.
+    from: u32,
+    is_word: bool,
+}
+
+/// Where the pieces of `run` end if it is made of words; empty if it is not. Each letter is the start of one search, which
+/// ends as soon as no word of the dictionary can follow.
+fn piece_ends(run: &[u8]) -> Vec<usize> {
+    let mut places = vec![Place { cost: u32::MAX, from: 0, is_word: false }; run.len() + 1];
+    places[0].cost = 0;
+    for start in 0..run.len() {
+        let cost = places[start].cost + 1;
+        let mut reach = |end: usize, is_word: bool| {
+            if cost < places[end].cost {
+                places[end] = Place { cost, from: start as u32, is_word };
+            }
+        };
+        reach(start + 1, false);
+        let mut hash = EMPTY;
+        for (at, byte) in run.iter().enumerate().skip(start) {
+            hash = grow(hash, *byte);
+            if !DICTIONARY.beginnings.contains(&hash) {
+                break;
+            }
+            if DICTIONARY.words.contains(&hash) {
+                reach(at + 1, true);
+            }
+        }
+    }
+    let (mut ends, mut words, mut strays) = (Vec::new(), 0, 0);
+    let (mut at, mut after_is_word) = (run.len(), true);
+    while at > 0 {
+        let Place { from, is_word, .. } = places[at];
+        // Letters that belong to no word stay together.
+        if is_word || after_is_word {
+            ends.push(at);
+        }
+        words += usize::from(is_word && at - from as usize >= WORD_BYTES_MIN);
+        strays += usize::from(!is_word);
+        (at, after_is_word) = (from as usize, is_word);
+    }
+    let is_sentence =
+        words >= PIECES_MIN && strays * 4 <= run.len() && places[run.len()].cost as usize * 2 <= run.len();
+    if !is_sentence {
+        return Vec::new();
+    }
+    ends.reverse();
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn humps_and_runs_are_parted() {
+        assert_eq!(part_humps("a OpenTheDoorForEverybodyNow b"), "a Open The Door For Everybody Now b");
+        assert_eq!(part_runs("x sendthemessagetotheuser, y"), "x send the message to the user , y");
+        assert_eq!(part_runs("sendthemessagetoxqzothenthe"), "send the message to xqzo then the ");
+    }
+
+    #[test]
+    fn identifiers_and_long_words_stay() {
+        let texts = ["getCustomerById", "internationalization", "notwithstanding", "Donaudampfschifffahrt"];
+        for text in texts.into_iter().chain(["aaaaaaaaaaaaaaaaaaaaaaaa"]) {
+            assert_eq!(part_humps(text), text);
+            assert_eq!(part_runs(text), text);
+        }
+    }
+}

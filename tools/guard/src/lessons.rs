@@ -1,0 +1,210 @@
+//! What is learned: the collected texts, pages and our own texts, each as they are and as they are met in the field.
+//!
+//! Attacks are also shown between harmless texts, in transcripts, behind a date or a name, and in disguise; harmless texts
+//! also joined to long ones. Everything is drawn with a fixed seed.
+
+use std::collections::BTreeMap;
+
+use mnemon_guard::training::Specimen;
+
+use crate::chance::Chance;
+use crate::data::Sample;
+use crate::disguise;
+use crate::fit::Lesson;
+use crate::own::Own;
+use crate::pages::Page;
+
+/// How much an attack counts; a harmless text counts 1.
+const ATTACK: f32 = 8.0;
+/// Our own attacks are many of a kind, so each counts less; our own harmless texts are made to stand against them.
+const OWN_ATTACK: f32 = 4.0;
+const IN_LANGUAGES: f32 = 1.25;
+const OWN_HARMLESS: f32 = 3.0;
+const DISGUISED_HARMLESS: f32 = 0.25;
+/// Pages are few, and each has many sentences.
+const PAGE: f32 = 5.0;
+/// Requests without any mark of an attack can't be told from a user's own words.
+const IMPLICIT: f32 = 0.1;
+/// Harmless texts in other languages stand against the many attacks of our own in them.
+const OTHER_LANGUAGES: f32 = 1.5;
+/// Harmless transcripts are few beside single turns.
+const TRANSCRIPTS: f32 = 2.0;
+/// Labels that were doubted.
+const DOUBT: f32 = 0.05;
+/// An attack in other surroundings.
+const AGAIN: f32 = 0.7;
+/// The share of attacks that is shown between harmless texts, and in the forms in which assistants save them.
+const EMBEDDED: f32 = 0.2;
+const WRAPPED: f32 = 0.3;
+/// The share of harmless turns that is shown in these forms, too.
+const WRAPPED_HARMLESS: f32 = 0.1;
+/// The share of attacks that is shown in a new disguise.
+const DISGUISED: f32 = 0.2;
+/// How many long harmless texts are joined from short ones.
+const LONG_TEXTS: usize = 2_500;
+/// One in so many of our own attacks is shown in each further form.
+const OWN_EVERY: usize = 4;
+/// One in so many harmless texts of our own is shown in disguise: hiding alone is no attack.
+const OWN_DISGUISED_EVERY: usize = 10;
+
+/// Lessons from collected texts, with the family that each belongs to.
+pub fn of_samples(samples: &[Sample]) -> Vec<(String, Lesson)> {
+    let mut chance = Chance::with_seed(5);
+    let surroundings = Surroundings::of(samples);
+    let mut lessons = Vec::new();
+    for sample in samples {
+        let weight = weight(sample);
+        let mut add = |text: &str, weight: f32| {
+            lessons.push((sample.family().to_owned(), lesson(text, sample.is_malicious(), weight)));
+        };
+        add(&sample.text, weight);
+        if sample.kind == "chat" && chance.happens(WRAPPED_HARMLESS) {
+            add(&surroundings.wrap(&sample.text, &mut chance), weight);
+        }
+        if !sample.is_malicious() || sample.kind == "implicit" {
+            continue;
+        }
+        if sample.text.len() < 600 && chance.happens(EMBEDDED) {
+            add(&surroundings.embed(&sample.text, &mut chance), AGAIN * weight);
+        }
+        if sample.text.len() < 800 && chance.happens(WRAPPED) {
+            add(&surroundings.wrap(&sample.text, &mut chance), AGAIN * weight);
+        }
+        if sample.text.len() < 800 && sample.kind != "obf" && chance.happens(DISGUISED) {
+            add(&disguise::any(&sample.text, &mut chance), AGAIN * weight);
+        }
+    }
+    lessons.extend(long_texts(samples, &mut chance));
+    lessons
+}
+
+/// Lessons from pages.
+pub fn of_pages(pages: &[Page]) -> Vec<Lesson> {
+    pages.iter().map(|page| lesson(&page.text, false, PAGE)).collect()
+}
+
+/// Lessons from our own texts; `samples` surround some of them.
+pub fn of_own(own: &Own, samples: &[Sample], pages: &[Page]) -> Vec<Lesson> {
+    let mut chance = Chance::with_seed(6);
+    let surroundings = Surroundings::of(samples);
+    let mut lessons = Vec::new();
+    let in_languages = own.in_languages.iter().map(|text| (text, IN_LANGUAGES));
+    let rejected = own.reject.iter().map(|text| (text, OWN_ATTACK)).chain(in_languages);
+    for (at, (text, weight)) in rejected.enumerate() {
+        let mut add = |text: &str| lessons.push(lesson(text, true, weight));
+        add(text);
+        match at % OWN_EVERY {
+            0 => add(&disguise::any(text, &mut chance)),
+            1 => add(&surroundings.embed(text, &mut chance)),
+            2 => add(&surroundings.wrap(text, &mut chance)),
+            _ if at % (5 * OWN_EVERY) == 3 && !pages.is_empty() => add(&inside_page(text, pages, &mut chance)),
+            _ => {}
+        }
+    }
+    for (at, text) in own.accept.iter().enumerate() {
+        lessons.push(lesson(text, false, OWN_HARMLESS));
+        if at % OWN_DISGUISED_EVERY == 0 {
+            lessons.push(lesson(&format!("value: {}", disguise::base64(text)), false, DISGUISED_HARMLESS));
+            lessons.push(lesson(&chance.pick(disguise::NEW).1(text), false, DISGUISED_HARMLESS));
+        }
+    }
+    lessons
+}
+
+fn lesson(text: &str, is_malicious: bool, weight: f32) -> Lesson {
+    Lesson { specimen: Specimen::of(text), is_malicious, weight }
+}
+
+fn weight(sample: &Sample) -> f32 {
+    let kind: f32 = match sample.kind.as_str() {
+        "implicit" | "redteam-request" | "memory-subtle" => IMPLICIT,
+        "docs-ml" => OTHER_LANGUAGES,
+        "chat" if sample.text.contains('\n') => TRANSCRIPTS,
+        _ => 1.0,
+    };
+    let sure = if sample.doubt { kind.min(DOUBT) } else { kind };
+    if sample.is_malicious() { ATTACK * sure } else { sure }
+}
+
+/// Harmless texts to put attacks between.
+struct Surroundings<'s> {
+    texts: Vec<&'s str>,
+    turns: Vec<&'s str>,
+}
+
+const NAMES: &[&str] = &["Anna", "Tim", "Maria", "John", "Wei", "Priya", "Lukas", "Sofia", "Omar", "Yuki"];
+const MONTHS: &[&str] = &["January", "March", "May", "June", "October"];
+
+impl<'s> Surroundings<'s> {
+    fn of(samples: &'s [Sample]) -> Surroundings<'s> {
+        let harmless = samples.iter().filter(|sample| !sample.is_malicious());
+        let is_turn =
+            |sample: &&Sample| sample.kind == "chat" && sample.text.len() < 400 && !sample.text.contains('\n');
+        Surroundings {
+            texts: harmless.clone().filter(|sample| sample.text.len() < 1_500).map(|s| s.text.as_str()).collect(),
+            turns: harmless.filter(is_turn).map(|sample| sample.text.as_str()).collect(),
+        }
+    }
+
+    fn embed(&self, text: &str, chance: &mut Chance) -> String {
+        let (before, after) = (chance.pick(&self.texts), chance.pick(&self.texts));
+        match chance.below(3) {
+            0 => format!("{before}\n{text}\n{after}"),
+            1 => format!("{before} {text}"),
+            _ => format!("{text}\n\n{after}"),
+        }
+    }
+
+    /// The text as assistants save it: with a date, a name, or inside a transcript.
+    fn wrap(&self, text: &str, chance: &mut Chance) -> String {
+        let name = chance.pick(NAMES);
+        let (year, month, day) = (2022 + chance.below(5), chance.pick(MONTHS), 1 + chance.below(28));
+        let (hour, minute) = (1 + chance.below(12), chance.below(60));
+        let (asked, answered) = (chance.pick(&self.turns), chance.pick(&self.turns));
+        match chance.below(6) {
+            0 => format!("[{hour}:{minute:02} pm on {day} {month}, {year}] {name}: {text}"),
+            1 => format!("{name}: {text}"),
+            2 => format!("User: {text}"),
+            3 => format!("User: {asked}\nAssistant: {answered}\nUser: {text}"),
+            4 => format!("User: {asked}\nAssistant: {text}"),
+            _ => format!("[{year}-{:02}-{day:02}] {text}", 1 + chance.below(12)),
+        }
+    }
+}
+
+/// The text as a paragraph of a page.
+fn inside_page(text: &str, pages: &[Page], chance: &mut Chance) -> String {
+    let page = &chance.pick(pages).text;
+    let breaks: Vec<usize> = page.match_indices("\n\n").map(|(at, _)| at).collect();
+    let at = if breaks.is_empty() { page.len() } else { *chance.pick(&breaks) };
+    format!("{}\n\n{text}\n{}", &page[..at], &page[at..])
+}
+
+/// Long harmless texts, each joined from short ones of one source: the worst of many windows must still be harmless.
+fn long_texts(samples: &[Sample], chance: &mut Chance) -> Vec<(String, Lesson)> {
+    let is_joinable = |sample: &&Sample| {
+        let is_odd =
+            matches!(sample.kind.as_str(), "hardneg" | "notinject" | "chat-adv") || sample.kind.ends_with("-persona");
+        !sample.is_malicious() && !is_odd && sample.text.len() < 1_500
+    };
+    let mut by_source: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples.iter().filter(is_joinable) {
+        by_source.entry(&sample.source).or_default().push(sample);
+    }
+    let sources: Vec<Vec<&Sample>> = by_source.into_values().filter(|texts| texts.len() > 100).collect();
+    if sources.is_empty() {
+        return Vec::new();
+    }
+    let joined = |_| {
+        let source = chance.pick(&sources);
+        let length = 1_000 + chance.below(7_000);
+        let gap = *chance.pick(&[" ", "\n", "\n\n"]);
+        let mut text = String::new();
+        while text.len() < length {
+            text.push_str(&chance.pick(source).text);
+            text.push_str(gap);
+        }
+        (source[0].family().to_owned(), lesson(&text, false, 1.0))
+    };
+    (0..LONG_TEXTS).map(joined).collect()
+}
