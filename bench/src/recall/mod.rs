@@ -5,6 +5,7 @@ mod keywords;
 mod metrics;
 mod plot;
 mod rankers;
+mod score;
 
 use std::path::PathBuf;
 
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Only these sets
     #[arg(long)]
     set: Vec<String>,
+    /// Measure what `score` means instead: gold hits against the hits of foreign queries
+    #[arg(long)]
+    score: bool,
 }
 
 /// One line of the table.
@@ -39,6 +43,10 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    if args.score {
+        score::run(&data::load(&args.data)?);
+        return Ok(());
+    }
     let mut rows = Vec::new();
     println!("{:12} {:14} {}", "set", "ranker", Quality::HEADINGS);
     let mut sets = data::load(&args.data)?;

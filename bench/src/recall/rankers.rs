@@ -1,6 +1,6 @@
 //! The rankers that are compared: SQLite's FTS5 as everybody has it, and our ranking in its steps.
 
-use mnemon_recall::{Bounds, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{Bounds, Explanation, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
 use rusqlite::Connection;
 
 use super::data::Project;
@@ -102,6 +102,11 @@ impl Ours {
             index.add(NewDoc { saved_at, ..NewDoc::new(seq, text) });
         }
         Self { index, texts }
+    }
+
+    /// Why the service's ranking answers as it does. A `seq` is the place of a text, where records came in order.
+    pub(crate) fn explain(&self, request: &SearchRequest<'_>) -> Explanation {
+        self.index.explain(request)
     }
 
     pub(crate) fn search(&self, recipe: &Recipe, query: &str, limit: usize) -> Vec<usize> {

@@ -478,6 +478,8 @@ pub struct ExplainedHitJson {
     pub id: String,
     pub content: String,
     pub score: f64,
+    /// How likely it is an answer by itself. The score is the lowest chance down to this hit.
+    pub chance: f64,
     /// What hits are ordered by.
     pub strength: f64,
     /// The query's words that it contains.

@@ -22,6 +22,8 @@ pub struct Recipe {
     pub as_typed: f64,
     /// From which cosine on a record speaks of the same thing as one that no longer holds, and steps before it.
     pub alike: f64,
+    /// How likely a record is an answer.
+    pub chance: Chance,
     /// A record without any word of the query is returned where its centred cosine is above this.
     pub kindred: f64,
     /// What is looked at where looking at everything would take too long.
@@ -45,6 +47,18 @@ pub struct Weights {
     pub ring: f64,
     /// The pairs once more, in deviations.
     pub pairs: f64,
+}
+
+/// The odds that a record is an answer, as a logarithm: a sum of what is known in absolute terms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chance {
+    /// Weight of the share of the query's terms that the record has.
+    pub count: f64,
+    /// Weight of the centred cosine.
+    pub cosine: f64,
+    /// Weight of the same cosine in deviations over the visible records: where many are near, being near says less.
+    pub deviations: f64,
+    pub bias: f64,
 }
 
 /// How much is looked at. A larger number costs time and changes answers little.
@@ -84,6 +98,7 @@ impl Recipe {
         all_words: 4.0,
         as_typed: 4.0,
         alike: 0.45,
+        chance: Chance { count: 12.5, cosine: 21.0, deviations: -1.8, bias: -4.3 },
         kindred: 0.35,
         bounds: Bounds {
             exhaustive_records: 5_000,

@@ -1,6 +1,7 @@
 //! Answering a query: which records, in which order, with which score. Each step has a file in `search/`.
 
 mod all_words;
+mod chance;
 mod cover;
 mod explain;
 mod feedback;
@@ -18,6 +19,7 @@ use crate::recipe::Recipe;
 use crate::records::{AudienceNo, NOBODY, Seen};
 use crate::truth::{Judge, Narrowing};
 
+use chance::to_scores;
 pub use explain::{ExplainedHit, ExplainedWord, Explanation, HeldBack};
 use ranking::Ranking;
 
@@ -74,7 +76,7 @@ impl<'a> SearchRequest<'a> {
 pub struct Hit {
     /// Which record.
     pub seq: u64,
-    /// How good, in (0, 1]; falls from hit to hit.
+    /// How likely it is an answer, in (0, 1] and in two decimals; never rises from hit to hit.
     pub score: f64,
 }
 
@@ -93,9 +95,9 @@ impl WorkspaceIndex {
         }
         let Some(mut ranking) = Ranking::new(self, recipe, request, &seen, &judge) else { return Vec::new() };
         let candidates = ranking.run(request.limit);
-        let hit =
-            |found: &ranking::Candidate| Hit { seq: self.records.seq(found.slot), score: to_score(found.strength) };
-        candidates.iter().map(hit).collect()
+        let scores = to_scores(candidates.iter().map(|found| ranking.chance(found)));
+        let hit = |(found, score): (&ranking::Candidate, f64)| Hit { seq: self.records.seq(found.slot), score };
+        candidates.iter().zip(scores).map(hit).collect()
     }
 
     /// The records that take part.
@@ -123,10 +125,4 @@ impl WorkspaceIndex {
         let slots = self.records.order().slots().iter().rev().copied();
         slots.filter(|&slot| slot != NOBODY && seen.contains(slot)).take(limit).map(|slot| self.records.seq(slot))
     }
-}
-
-/// Any strength becomes a score: 0 is a half, and the order is kept.
-fn to_score(strength: f64) -> f64 {
-    let strength = strength / 2.0;
-    0.5 + 0.5 * strength / (1.0 + strength.abs())
 }

@@ -268,3 +268,16 @@ fn fresh_records_are_found_behind_any_number_of_stale_ones() {
         assert_eq!(seqs(&index, &request), [stale + 7]);
     }
 }
+
+#[test]
+fn the_first_hits_are_the_same_whatever_the_limit() {
+    let mut index = index_of(&["the boiler of the house", "a boiler of the house", "boiler"]);
+    for seq in 10..13 {
+        index.add(NewDoc { fact_key: Some("boiler"), ..NewDoc::new(seq, "house of a boiler") });
+        index.add(NewDoc { valid_until: Some(1), ..NewDoc::new(seq + 10, "house of the old boiler") });
+    }
+    let all = seqs(&index, &SearchRequest { now: 2, ..SearchRequest::new("boiler house", 50) });
+    for limit in 1..all.len() {
+        assert_eq!(seqs(&index, &SearchRequest { now: 2, ..SearchRequest::new("boiler house", limit) }), all[..limit]);
+    }
+}

@@ -105,11 +105,13 @@ fn show_reasons(hit: &Value) -> String {
     let number = |name: &str| hit[name].as_f64().map_or("-".to_owned(), |value| format!("{value:.2}"));
     let matched: Vec<&str> = hit["matched"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     format!(
-        "{}  {}\n      matched: {}\n      words {} + pairs {} (with lent words {}), cosine {}\n      \
+        "{}  {}\n      chance {}, strength {}, matched: {}\n      words {} + pairs {} (with lent words {}), cosine {}\n      \
          shares: words {}, pairs {}, meaning {}, count {}, cover {}, neighbours' terms {}, neighbours' words {}; \
          all words +{}, as typed +{}, truth {}",
         number("score"),
         hit["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default(),
+        number("chance"),
+        number("strength"),
         if matched.is_empty() { "by meaning alone".to_owned() } else { matched.join(", ") },
         number("words"),
         number("pairs"),

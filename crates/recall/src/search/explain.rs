@@ -3,9 +3,10 @@
 use crate::index::WorkspaceIndex;
 use crate::meaning::{self, NO_VECTOR};
 use crate::recipe::Recipe;
+use crate::search::chance::to_scores;
 use crate::search::query::QueryTerm;
 use crate::search::ranking::{Candidate, Ranking};
-use crate::search::{SearchRequest, lexical, to_score};
+use crate::search::{SearchRequest, lexical};
 
 /// How many of the records that were held back are named.
 const HELD_BACK_MAX: usize = 5;
@@ -45,7 +46,9 @@ pub struct ExplainedHit {
     pub seq: u64,
     /// As in the answer.
     pub score: f64,
-    /// What the score was made from: shares plus bonuses.
+    /// How likely it is an answer by itself. The score is the least of the chances down to this record.
+    pub chance: f64,
+    /// What the order was made from: shares plus bonuses.
     pub strength: f64,
     /// The query's stems that stand in it. Empty where meaning alone brought it in.
     pub matched: Vec<String>,
@@ -95,7 +98,11 @@ impl WorkspaceIndex {
     /// The answer of [`WorkspaceIndex::search`], with its reasons. The same visibility holds: nothing in it comes from
     /// a record that the caller does not see.
     pub fn explain(&self, request: &SearchRequest<'_>) -> Explanation {
-        let recipe = Recipe::FULL;
+        self.explain_by(&Recipe::FULL, request)
+    }
+
+    /// As [`WorkspaceIndex::explain`], by another recipe: for measuring.
+    pub fn explain_by(&self, recipe: &Recipe, request: &SearchRequest<'_>) -> Explanation {
         let judge = self.truth.judge(request.knows, request.now);
         let seen = self.seen(request, &judge);
         if request.is_for_everything() {
@@ -105,11 +112,12 @@ impl WorkspaceIndex {
                 ..Explanation::default()
             };
         }
-        let Some(mut ranking) = Ranking::new(self, &recipe, request, &seen, &judge) else {
+        let Some(mut ranking) = Ranking::new(self, recipe, request, &seen, &judge) else {
             return Explanation::default();
         };
         let own_terms = ranking.terms.clone();
         let candidates = ranking.run(request.limit);
+        let scores = to_scores(candidates.iter().map(|found| ranking.chance(found)));
         let word = |weighted: &lexical::Weighted| ExplainedWord {
             stem: self.lexicon.stem_text(weighted.term).to_owned(),
             weight: f64::from(weighted.weight),
@@ -118,9 +126,13 @@ impl WorkspaceIndex {
         Explanation {
             words: ranking.query.terms.iter().map(|known| self.explain_own(known)).collect(),
             lent: ranking.terms[own_terms.len()..].iter().map(word).collect(),
-            hits: candidates.iter().map(|candidate| ranking.explain(candidate, &own_terms)).collect(),
+            hits: candidates
+                .iter()
+                .zip(scores)
+                .map(|(found, score)| ranking.explain(found, score, &own_terms))
+                .collect(),
             held_back: ranking.held_back(),
-            cosine_bar: recipe.kindred,
+            cosine_bar: f64::from(ranking.nearness_bar()) / meaning::ONE,
             locality: ranking.locality,
         }
     }
@@ -135,13 +147,14 @@ impl WorkspaceIndex {
 }
 
 impl Ranking<'_> {
-    fn explain(&self, candidate: &Candidate, own_terms: &[lexical::Weighted]) -> ExplainedHit {
+    fn explain(&self, candidate: &Candidate, score: f64, own_terms: &[lexical::Weighted]) -> ExplainedHit {
         let one = f64::from(lexical::ONE);
         let bonus = |is_given: bool, bonus: f64| if is_given { bonus } else { 0.0 };
         let parts = self.parts(&self.recipe.last, candidate);
         ExplainedHit {
             seq: self.index.records.seq(candidate.slot),
-            score: to_score(candidate.strength),
+            score,
+            chance: self.chance(candidate),
             strength: candidate.strength,
             matched: self.matched_stems(candidate.slot),
             words: f64::from(self.own_score(candidate.slot, own_terms)) / one,
@@ -184,7 +197,7 @@ impl Ranking<'_> {
 
     fn held_back(&self) -> Vec<HeldBack> {
         let Some(near) = &self.near else { return Vec::new() };
-        let bar = self.recipe.kindred * meaning::ONE;
+        let bar = f64::from(self.nearness_bar());
         let mut nearest: Vec<(i32, u64, u32)> = (0..)
             .zip(self.index.vectors.nearness(near))
             .filter(|&(slot, nearness)| nearness != NO_VECTOR && f64::from(nearness) <= bar && self.seen.contains(slot))

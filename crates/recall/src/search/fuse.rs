@@ -41,6 +41,17 @@ impl Spread {
         self.records = self.records.max(records);
     }
 
+    /// How many records, their mean and their variance.
+    pub(crate) fn moments(&self) -> (f64, f64, f64) {
+        let records = i128::from(self.records);
+        if records == 0 {
+            return (0.0, 0.0, 0.0);
+        }
+        let variance = (records * self.squares - self.sum * self.sum).max(0);
+        let count = self.records as f64;
+        (count, self.sum as f64 / count, variance as f64 / (count * count))
+    }
+
     /// From score to standard deviations above the mean.
     pub(crate) fn scale(&self) -> Scale {
         let records = i128::from(self.records);

@@ -11,6 +11,7 @@ use crate::{
     AudienceNo, Bounds, Embedding, Filter, Hit, Model, NewDoc, Recipe, SearchRequest, Weights, WorkspaceIndex,
 };
 
+use super::chance::{Chances, to_scores};
 use super::cover;
 use super::fuse::{Scale, Spread};
 use super::lexical::{Bm25, contribution, factor, root, saturation};
@@ -113,7 +114,8 @@ fn answer(docs: &[Doc], sightings: &[Sighting], recipe: &Recipe, request: &Searc
 impl Oracle<'_> {
     fn answer(&self, query: &str, limit: usize) -> Vec<Hit> {
         let near = self.nearness(query);
-        let near_scale = spread(near.iter().flat_map(|near| self.sample.iter().map(|&page| near[page])));
+        let near_spread = gather(near.iter().flat_map(|near| self.sample.iter().map(|&page| near[page])));
+        let near_scale = near_spread.scale();
         let kindred = near.as_ref().map_or(Vec::new(), |near| self.kindred(query, near));
         let near = near.unwrap_or_else(|| vec![NO_VECTOR; self.pages.len()]);
         let locality = if self.recipe.last.around > 0.0 { self.locality() } else { 0.0 };
@@ -128,8 +130,9 @@ impl Oracle<'_> {
         self.reward(&mut scored);
         self.put_truth_first(&mut scored);
         scored.truncate(limit);
-        let hit = |found: &Scored| Hit { seq: self.pages[found.page].seq, score: super::to_score(found.strength) };
-        scored.iter().map(hit).collect()
+        let chances = Chances::new(self.recipe.chance, &near_spread);
+        let scores = to_scores(scored.iter().map(|found| chances.of(self.covers(found.page).0, near[found.page])));
+        scored.iter().zip(scores).map(|(found, score)| Hit { seq: self.pages[found.page].seq, score }).collect()
     }
 
     fn is_preselecting(&self) -> bool {
@@ -172,7 +175,6 @@ impl Oracle<'_> {
                 scored[at].page = page;
             }
         }
-        self.sort(scored);
         self.let_rivals_pass(scored);
     }
 
@@ -498,10 +500,14 @@ fn like(a: &Embedding, b: &Embedding) -> i64 {
     (f64::from(product) * scale(a) * scale(b) * 1_073_741_824.0).round() as i64
 }
 
-fn spread(scores: impl Iterator<Item = i32>) -> Scale {
+fn gather(scores: impl Iterator<Item = i32>) -> Spread {
     let mut spread = Spread::default();
     scores.filter(|&score| score != NO_VECTOR).for_each(|score| spread.add(i64::from(score)));
-    spread.scale()
+    spread
+}
+
+fn spread(scores: impl Iterator<Item = i32>) -> Scale {
+    gather(scores).scale()
 }
 
 /// The score of the one at place `count` among these pages, best first; 0 where there are not so many.

@@ -9,6 +9,7 @@ use crate::recipe::{Recipe, Weights};
 use crate::records::Seen;
 use crate::search::SearchRequest;
 use crate::search::all_words::{AllWords, AsTyped};
+use crate::search::chance::Chances;
 use crate::search::cover::Cover;
 use crate::search::feedback::{self, Lender};
 use crate::search::fuse::{Scale, Spread};
@@ -58,6 +59,7 @@ pub(crate) struct Ranking<'a> {
     /// How much neighbours count here, from 0 to 1.
     pub(crate) locality: f64,
     pub(crate) scales: Scales,
+    chances: Chances,
     pub(crate) bonuses: Bonuses,
     /// By slot; empty where signs choose whom to compare.
     nearness: Vec<i32>,
@@ -150,6 +152,7 @@ impl<'a> Ranking<'a> {
             near,
             query,
             scales: Scales::default(),
+            chances: Chances::new(recipe.chance, &Spread::default()),
             bonuses: Bonuses::default(),
             nearness: Vec::new(),
             kindred: Vec::new(),
@@ -193,15 +196,14 @@ impl<'a> Ranking<'a> {
     fn measure_nearness(&mut self) {
         let Some(near) = &self.near else { return };
         let vectors = &self.index.vectors;
-        let bar = (self.recipe.kindred * meaning::ONE) as i32;
-        let is_kindred = |&(_, nearness): &(u32, i32)| nearness > bar;
         let mut spread = Spread::default();
         if self.is_preselecting() {
             let sample = vectors.sample(&self.index.records, self.seen, self.recipe.bounds.sampled);
             spread.add_nearness(&vectors.nearness_at(near, &sample));
+            let bar = self.nearness_bar();
             let chosen = vectors.preselect(near, self.seen, self.recipe.bounds.by_signs);
             let nearness = vectors.nearness_at(near, &chosen);
-            self.kindred = chosen.into_iter().zip(nearness).filter(is_kindred).collect();
+            self.kindred = chosen.into_iter().zip(nearness).filter(|(_, nearness)| *nearness > bar).collect();
         } else {
             let mut nearness = vectors.nearness(near);
             if !self.seen.is_everyone {
@@ -209,10 +211,23 @@ impl<'a> Ranking<'a> {
                 unseen.for_each(|(_, nearness)| *nearness = NO_VECTOR);
             }
             spread.add_nearness(&nearness);
-            self.kindred = (0..).zip(nearness.iter().copied()).filter(is_kindred).collect();
+            let bar = self.nearness_bar();
+            self.kindred = (0..).zip(nearness.iter().copied()).filter(|(_, nearness)| *nearness > bar).collect();
             self.nearness = nearness;
         }
         self.scales.near = spread.scale();
+        self.chances = Chances::new(self.recipe.chance, &spread);
+    }
+
+    /// Above which nearness a record needs no word of the query.
+    pub(crate) fn nearness_bar(&self) -> i32 {
+        (self.recipe.kindred * meaning::ONE) as i32
+    }
+
+    /// How likely a candidate is an answer.
+    pub(crate) fn chance(&self, candidate: &Candidate) -> f64 {
+        let share = self.cover.count_share(f64::from(self.cover.count(candidate.marks)));
+        self.chances.of(share, candidate.near)
     }
 
     /// Everything that has a word of the query, or is near enough in meaning, with the score of its words.
@@ -466,16 +481,14 @@ impl<'a> Ranking<'a> {
         keyed.sort_unstable();
         for rivals in keyed.chunk_by(|a, b| a.0 == b.0).filter(|rivals| rivals.len() > 1) {
             // Places come best first; whoever is newest takes the best.
-            let strengths: Vec<f64> = rivals.iter().map(|&(_, at)| candidates[at].strength).collect();
-            let mut newest_first: Vec<usize> = rivals.iter().map(|&(_, at)| at).collect();
-            newest_first.sort_unstable_by_key(|&at| std::cmp::Reverse(self.index.records.seq(candidates[at].slot)));
-            for (at, strength) in newest_first.into_iter().zip(strengths) {
-                candidates[at].traded = strength - candidates[at].strength;
-                candidates[at].strength = strength;
+            let mut newest_first: Vec<Candidate> = rivals.iter().map(|&(_, at)| candidates[at]).collect();
+            newest_first.sort_unstable_by_key(|rival| std::cmp::Reverse(self.index.records.seq(rival.slot)));
+            for (&(_, at), rival) in rivals.iter().zip(newest_first) {
+                let strength = candidates[at].strength;
+                candidates[at] = Candidate { traded: strength - rival.strength, strength, ..rival };
             }
         }
         let front = limit.max(read).min(candidates.len());
-        candidates[..front].sort_unstable_by(|a, b| self.order(a, b));
         let rivals = self.recipe.bounds.rivals.min(front);
         self.let_rivals_pass(&mut candidates[..rivals]);
     }

@@ -230,6 +230,7 @@ fn explained_hit(hit: &ExplainedHit, record: &Record) -> ExplainedHitJson {
         content: record.content.clone(),
         matched: hit.matched.clone(),
         score: hit.score,
+        chance: hit.chance,
         strength: hit.strength,
         words: hit.words,
         words_with_lent: hit.words_with_lent,

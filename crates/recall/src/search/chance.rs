@@ -1,0 +1,79 @@
+//! How likely a record is an answer, by what is known in absolute terms: the share of the query that it has, and its
+//! cosine. Strength orders the records of one workspace; a chance means the same for every query and workspace.
+
+use crate::meaning::{self, NO_VECTOR};
+use crate::recipe::Chance;
+use crate::search::fuse::Spread;
+
+/// What cosines usually deviate by: a small workspace leans on it, a large one has its own.
+const DEVIATION_USUAL: f64 = 0.1;
+/// How many records that counts for.
+const PRIOR_RECORDS: f64 = 20.0;
+/// A smaller deviation says nothing more. Below 0.0858 a larger cosine would even mean a smaller chance.
+const DEVIATION_MIN: f64 = 0.09;
+
+/// Chances of one query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chances {
+    recipe: Chance,
+    /// Mean and deviation of the cosines.
+    mean: f64,
+    deviation: f64,
+}
+
+impl Chances {
+    pub(crate) fn new(recipe: Chance, near: &Spread) -> Self {
+        let (records, mean, variance) = near.moments();
+        let (mean, variance) = (mean / meaning::ONE, variance / (meaning::ONE * meaning::ONE));
+        let lean = |own: f64, usual: f64| (records * own + PRIOR_RECORDS * usual) / (records + PRIOR_RECORDS);
+        let deviation = lean(variance, DEVIATION_USUAL * DEVIATION_USUAL).sqrt().max(DEVIATION_MIN);
+        Self { recipe, mean: lean(mean, 0.0), deviation }
+    }
+
+    /// The chance of a record that has this share of the query's terms.
+    pub(crate) fn of(&self, count_share: f64, near: i32) -> f64 {
+        let by_meaning = if near == NO_VECTOR { 0.0 } else { self.by_meaning(f64::from(near) / meaning::ONE) };
+        let odds = self.recipe.bias + self.recipe.count * count_share + by_meaning;
+        // libm, not the platform's: exponentials differ between systems in the last bit.
+        1.0 / (1.0 + libm::exp(-odds))
+    }
+
+    fn by_meaning(&self, cosine: f64) -> f64 {
+        self.recipe.cosine * cosine + self.recipe.deviations * (cosine - self.mean) / self.deviation
+    }
+}
+
+/// Scores of an answer, best record first: chances in two decimals that never rise. A record that was ranked behind
+/// another is not shown as the better answer.
+pub(crate) fn to_scores(chances: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    chances.scan(1.0, |least: &mut f64, chance| {
+        *least = least.min(((100.0 * chance).round() / 100.0).max(0.01));
+        Some(*least)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recipe;
+
+    #[test]
+    fn a_chance_rises_with_words_and_with_nearness_in_every_workspace() {
+        for spread in [vec![], vec![3_000_i64, 3_000], vec![-200_000, 0, 90_000, 500_000], vec![1_000; 500]] {
+            let mut cosines = Spread::default();
+            spread.into_iter().for_each(|cosine| cosines.add(cosine));
+            let chances = Chances::new(Recipe::FULL.chance, &cosines);
+            for near in [-300_000, 0, 400_000] {
+                assert!(chances.of(0.0, near + 10_000) > chances.of(0.0, near));
+                assert!(chances.of(0.5, near) > chances.of(0.25, near));
+                assert!((0.0..1.0).contains(&chances.of(1.0, near)));
+            }
+        }
+    }
+
+    #[test]
+    fn scores_have_two_decimals_and_never_rise_nor_vanish() {
+        let scores: Vec<f64> = to_scores([0.8149, 0.3, 0.777, 0.0001, 0.0].into_iter()).collect();
+        assert_eq!(scores, [0.81, 0.3, 0.3, 0.01, 0.01]);
+    }
+}
