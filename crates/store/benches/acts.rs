@@ -1,7 +1,7 @@
 //! How long the acts of storage take: `cargo bench -p mnemon-store -- [records] [callers] [projects]`.
 //!
-//! Saves run durably with many callers at once and are told with the processor time of the writing thread; reads run
-//! one after another on what was saved.
+//! Saves run durably with many concurrent callers and are reported with the CPU time of the writing thread; reads run one
+//! after another on what was saved.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -56,10 +56,10 @@ async fn save(houses: &[House], records: usize, callers: usize, round: usize) {
     let done = (records / callers * callers) as f64;
     let (elapsed, cpu) = (started.elapsed(), writer_cpu_us() - cpu);
     let rate = done / elapsed.as_secs_f64();
-    println!("save: {rate:.0}/s, {:.1} µs of the writer's processor time each", cpu / done);
+    println!("save: {rate:.0}/s, {:.1} µs of the writer's CPU time each", cpu / done);
 }
 
-/// A record of ordinary size: some 300 bytes of text and a vector of 260 bytes; every fifth has a source and a key.
+/// A record of ordinary size: about 300 bytes of text and a vector of 260 bytes; every fifth has a source and a key.
 fn text(house: &House, round: usize, caller: usize, n: usize) -> NewRecord {
     let content = format!("fact {round} {caller} {n}: ").repeat(15);
     let mut record = NewRecord { embedding: vec![n as u8; 260], ..house.record(&content) };
@@ -103,10 +103,10 @@ async fn measure(what: &str, times: u64, work: impl AsyncFn(u64)) {
         work(n).await;
     }
     let (elapsed, cpu) = (started.elapsed().as_secs_f64() * 1e6, cpu_us(Path::new("/proc/thread-self")) - cpu);
-    println!("{what}: {:.2} µs, {:.2} of processor time", elapsed / times as f64, cpu / times as f64);
+    println!("{what}: {:.2} µs, {:.2} µs of CPU time", elapsed / times as f64, cpu / times as f64);
 }
 
-/// The processor time of the writing thread so far.
+/// The CPU time of the writing thread so far.
 fn writer_cpu_us() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
     let name = |task: &Path| std::fs::read_to_string(task.join("comm")).unwrap_or_default();

@@ -1,30 +1,30 @@
-//! A checksum in every record, the same in every engine. SQLite does not notice a flipped bit inside of a text, nor does
-//! PostgreSQL as it comes, and a wrong record is worse than an error.
+//! A checksum in every record, the same in every engine. SQLite does not notice a flipped bit inside a text, nor does
+//! PostgreSQL by default, and a wrong record is worse than an error.
 //!
-//! It is two CRC-32 in one number, because readers come for different parts: an answer shows a record without its
-//! embedding, an index takes text and embedding and nothing else. Left out is only when the record was forgotten.
+//! It is two CRC-32 in one number, because readers need different parts: an answer shows a record without its embedding, an
+//! index uses only text and embedding. Only the time of forgetting is not covered.
 
 use crc32fast::Hasher;
 use mnemon_core::{Audience, DepartmentId, NewRecord, ProjectId, Record, Seq, WorkspaceNo};
 
 use crate::encoding::{AudienceBytes, micros, micros_opt};
 
-/// The number that is stored with a record.
+/// The number stored with a record.
 pub(crate) fn join(shown: u32, indexed: u32) -> i64 {
     i64::from_be_bytes(((u64::from(shown) << 32) | u64::from(indexed)).to_be_bytes())
 }
 
-/// The half that guards what answers show.
+/// The half that protects what answers show.
 pub(crate) fn shown_half(checksum: i64) -> u32 {
     (checksum >> 32) as u32
 }
 
-/// The half that guards what indexes are built of.
+/// The half that protects what indexes are built from.
 pub(crate) fn indexed_half(checksum: i64) -> u32 {
     checksum as u32
 }
 
-/// Over a record that is about to be stored.
+/// For a record that is about to be stored.
 pub(crate) fn of_new(record: &NewRecord, seq: Seq, no: WorkspaceNo) -> i64 {
     let mut sum = Sum::new(record.project, seq);
     sum.place(&record.id.to_bytes(), no, record.audience);
@@ -37,7 +37,7 @@ pub(crate) fn of_new(record: &NewRecord, seq: Seq, no: WorkspaceNo) -> i64 {
     join(sum.finish(), of_indexed(record.project, seq, record.audience, &record.content, &record.embedding))
 }
 
-/// Over what an answer shows of a stored record.
+/// For what an answer shows of a stored record.
 pub(crate) fn of_shown(project: ProjectId, record: &Record, department: Option<DepartmentId>) -> u32 {
     let mut sum = Sum::new(project, record.seq);
     sum.place(&record.id.to_bytes(), record.workspace_no, record.audience);
@@ -50,7 +50,7 @@ pub(crate) fn of_shown(project: ProjectId, record: &Record, department: Option<D
     sum.finish()
 }
 
-/// Over what an index is built of.
+/// For what an index is built from.
 pub(crate) fn of_indexed(project: ProjectId, seq: Seq, audience: Audience, content: &str, embedding: &[u8]) -> u32 {
     let mut sum = Sum::new(project, seq);
     sum.bytes(AudienceBytes::of(audience).as_slice());
@@ -59,7 +59,7 @@ pub(crate) fn of_indexed(project: ProjectId, seq: Seq, audience: Audience, conte
     sum.finish()
 }
 
-/// Every part goes in with its length or its presence, so that no two records are the same run of bytes.
+/// Every part is hashed with its length or its presence, so that no two records give the same bytes.
 struct Sum(Hasher);
 
 impl Sum {

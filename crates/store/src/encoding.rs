@@ -1,8 +1,8 @@
-//! How values that SQL has no type for are kept; the same in every engine, so that data can move between them.
+//! How values without an SQL type are stored; the same in every engine, so that data can move between them.
 
 use mnemon_core::{Audience, DepartmentId, MemberId, Timestamp};
 
-/// An audience as storage keeps it: at most a kind and an id, without an allocation.
+/// An audience as stored: at most a kind and an id, without an allocation.
 pub(crate) struct AudienceBytes {
     bytes: [u8; 17],
     len: usize,
@@ -25,7 +25,7 @@ impl AudienceBytes {
     }
 }
 
-/// The audience that storage kept, if the bytes are one.
+/// The stored audience, if the bytes are one.
 pub(crate) fn audience_from_bytes(bytes: &[u8]) -> Option<Audience> {
     let (kind, id) = bytes.split_first()?;
     match (kind, id.len()) {
@@ -36,17 +36,16 @@ pub(crate) fn audience_from_bytes(bytes: &[u8]) -> Option<Audience> {
     }
 }
 
-/// A count as storage holds it. No log grows past 2^63.
+/// A count as stored. No log grows past 2^63.
 pub(crate) fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A moment as storage holds it.
+/// A time as stored.
 pub(crate) fn micros(at: Timestamp) -> i64 {
     at.as_microsecond()
 }
 
-/// A moment that may be absent.
 pub(crate) fn micros_opt(at: Option<Timestamp>) -> Option<i64> {
     at.map(micros)
 }

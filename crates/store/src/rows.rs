@@ -1,5 +1,5 @@
-//! Reading rows, the same for both engines: an engine says how it reads a cell ([`Row`]), everything else is decided once
-//! ([`Cells`]). What can't be read is named by table, column and row, and never guessed.
+//! Reading rows, the same for both engines: an engine says how to read a cell ([`Row`]); everything else is decided once
+//! ([`Cells`]). An unreadable value is reported with its table, column and row, and never guessed.
 
 use mnemon_core::{Audience, ContentHash, Timestamp, WorkspaceName};
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::StoreError;
 use crate::encoding::audience_from_bytes;
 
-/// A cell does not hold what its column promises.
+/// A cell does not contain what its column promises.
 pub(crate) struct Unreadable;
 
 type Cell<T> = Result<Option<T>, Unreadable>;
@@ -22,7 +22,7 @@ pub(crate) trait Row {
     fn blob(&self, at: usize) -> Cell<&[u8]>;
 }
 
-/// One row being read, with its name for the case that something in it makes no sense.
+/// One row being read, with its name for error messages.
 pub(crate) struct Cells<'a, R, K> {
     row: &'a R,
     table: &'static str,
@@ -58,7 +58,7 @@ impl<'a, R: Row, K: Fn() -> String> Cells<'a, R, K> {
         self.some(self.row.integer(at), column)
     }
 
-    /// A number that counts: never below zero.
+    /// A count: never below zero.
     pub(crate) fn count(&self, at: usize, column: &'static str) -> Result<u64, StoreError> {
         u64::try_from(self.integer(at, column)?).map_err(|_| self.broken(column))
     }
@@ -84,12 +84,12 @@ impl<'a, R: Row, K: Fn() -> String> Cells<'a, R, K> {
         Ok(self.any(self.row.text(at), column)?.map(str::to_owned))
     }
 
-    /// A list that is kept as lines.
+    /// A list that is stored as lines.
     pub(crate) fn lines(&self, at: usize, column: &'static str) -> Result<Vec<String>, StoreError> {
         Ok(self.some(self.row.text(at), column)?.lines().map(str::to_owned).collect())
     }
 
-    /// A word out of a fixed set.
+    /// A word from a fixed set.
     pub(crate) fn word<T>(
         &self,
         at: usize,

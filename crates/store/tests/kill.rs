@@ -1,7 +1,7 @@
-//! Kill -9 amid saves and forgets: what was acknowledged is there, what was forgotten stays away.
+//! Kill -9 during saves and forgets: what was acknowledged is there, what was forgotten stays away.
 //!
-//! The test starts itself as a child that saves and tells each acknowledged act on its output. The same child serves to
-//! look at single faults by hand, such as a failing sync:
+//! The test starts itself as a child that saves and prints each acknowledged act. The same child can be used to look at
+//! single faults by hand, such as a failing sync:
 //! `MNEMON_STORE_CHILD=/some/dir strace -f -e inject=fsync,fdatasync:error=EIO:when=40+ <this binary> child`.
 
 use std::io::{BufRead, BufReader, Write};
@@ -19,8 +19,8 @@ const DIRECTORY: &str = "MNEMON_STORE_CHILD";
 const CALLERS: usize = 8;
 const ROUNDS: u64 = 5;
 
-/// Saves for as long as it lives, forgets every fourth, and tells what was acknowledged. Does nothing when it is run as
-/// an ordinary test.
+/// Saves for as long as it lives, forgets every fourth record, and prints what was acknowledged. Does nothing when run as an
+/// ordinary test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child() {
     #[expect(clippy::disallowed_methods, reason = "the way from the test to its own child")]
@@ -63,7 +63,7 @@ fn tell(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// What the child said before it died.
+/// What the child printed before it died.
 #[derive(Default)]
 struct Told {
     project: Option<ProjectId>,
@@ -120,7 +120,7 @@ async fn compare(dir: &Path, told: &Told) {
         let is_forgotten = told.forgotten.contains(seq);
         match found {
             Some(record) => assert!(!is_forgotten && record.content == *text, "{seq}: {text}"),
-            // The child may have been killed after a forget was done and before it could tell.
+            // The child may have been killed after a forget was done and before it could print it.
             None => assert!(is_forgotten || may_be_forgotten(text), "{seq} was acknowledged and is lost"),
         }
     }

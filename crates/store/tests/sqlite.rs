@@ -1,4 +1,4 @@
-//! SQLite runs the stories.
+//! SQLite runs the conformance tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;

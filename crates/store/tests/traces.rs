@@ -20,7 +20,7 @@ impl Ground {
         std::fs::metadata(self.0.join("mnemon.db-wal")).expect("a WAL").len()
     }
 
-    /// How often these bytes occur, file by file, where they do.
+    /// How often these bytes occur, file by file.
     fn find(&self, needle: &str) -> Vec<(String, usize)> {
         let files =
             std::fs::read_dir(&self.0).expect("the directory is there").map(|file| file.expect("a file").path());
@@ -37,7 +37,7 @@ impl Drop for Ground {
     }
 }
 
-/// Texts that occur nowhere else: a short one, and one of 16 KiB that is the same few words over and over.
+/// Texts that occur nowhere else: a short one, and one of 16 KiB that repeats the same few words.
 const SHORT: &str = "canary-Zwitscherling";
 const LONG: &str = "canary-Langschnabel";
 const MOVED: &str = "canary-Zugvogel";
@@ -50,13 +50,13 @@ struct Scene {
 }
 
 impl Scene {
-    /// Saves the canaries among neighbours, so that rows move from page to page before anything is purged, and lets
-    /// everything happen to them that writes a row anew.
+    /// Saves the canaries among neighbours, so that rows move from page to page before anything is purged, and lets everything
+    /// happen to them that rewrites a row.
     async fn build(name: &str) -> Self {
         let ground = Ground::new(name);
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&ground.0).expect("a store"));
         let house = House::build(&store).await;
-        // A second project whose rows lie before the first's: saves in turn then split pages in the middle of the tables.
+        // A second project whose rows come before the first's: alternating saves then split pages in the middle of the tables.
         let other = House { project: house.add_project().await, ..house.clone() };
         let long = format!("{LONG} ").repeat(16 * 1024 / (LONG.len() + 1));
         let mut canaries = vec![SHORT.to_owned(), long];
@@ -96,7 +96,7 @@ async fn save_neighbours(houses: [&House; 2], round: usize) {
     saves.join_all().await;
 }
 
-/// Forgets and restores the record, and brings it up to date: each writes its row anew.
+/// Forgets, restores and refreshes the record: each rewrites its row.
 async fn touch(house: &House, record: &NewRecord, seq: Seq, n: usize) {
     if n.is_multiple_of(2) {
         house.forget(&[seq], 20).await;

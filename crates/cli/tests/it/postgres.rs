@@ -96,7 +96,7 @@ fn a_move_from_or_to_nowhere_says_how_storages_are_named() {
     let place = Place::new();
     let wrong = place.run(&["transfer", "--from", "data", "--to", "postgres://me@127.0.0.1:1/db"]);
     assert_eq!(wrong.code, 1);
-    assert!(wrong.err.contains("--from: a storage is given as sqlite:DIRECTORY"), "{}", wrong.err);
+    assert!(wrong.err.contains("--from: a storage must be sqlite:DIRECTORY"), "{}", wrong.err);
     let absent = place.run(&["transfer", "--from", "sqlite:absent", "--to", "postgres://me@127.0.0.1:1/db"]);
     assert!(absent.err.contains("there is no mnemon.db in absent"), "{}", absent.err);
 }

@@ -1,4 +1,4 @@
-//! Who calls: credentials, API keys without their secrets, and the operator's token. Whether a credential is accepted is decided elsewhere.
+//! Who calls: credentials, API keys without their secrets, and the operator token. Others decide whether a credential is accepted.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::{AuditEntry, CallsElsewhere, Grant};
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// Finding out who calls, and managing keys.
+/// Look-up of callers, and management of keys.
 #[async_trait]
 pub trait Credentials: Send + Sync {
-    /// The credential with this hash, whatever its state. A change to it shows on the next call.
+    /// The credential with this hash, whatever its state. A change to it takes effect on the next call.
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError>;
 
-    /// The credential that the token with this hash stands for, and the connection by which it does, whatever the state of
-    /// both. Calls elsewhere are those of the connection, not of the key.
+    /// The credential that the token with this hash stands for, and its connection, whatever the state of both. Calls on other
+    /// nodes are those of the connection, not of the key.
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
 
     /// Makes the look-ups that memory saved, and finds nothing. Whoever refuses a credential calls this, so that refusing a
@@ -29,16 +29,15 @@ pub trait Credentials: Send + Sync {
     /// The hash of the operator's token, if one was made.
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError>;
 
-    /// Keeps the operator's token, if there is none yet. `false` when there is.
+    /// Stores the operator token if there is none yet. `false` if there is.
     async fn insert_operator_token(&self, hash: CredentialHash, at: Timestamp) -> Result<bool, StoreError>;
 
-    /// Makes a key.
     async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError>;
 
-    /// Revokes a key for good. `false` when there is no such living key.
+    /// Revokes a key. `false` if there is no such live key.
     async fn revoke_key(&self, key: KeyId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// The keys of a project, oldest first, revoked ones included; never the secret.
+    /// The keys of a project, oldest first, including revoked ones; never the secret.
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError>;
 
     /// The keys in a member's name, of every project of its account, oldest first, revoked ones included; never the secret.
@@ -48,47 +47,34 @@ pub trait Credentials: Send + Sync {
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError>;
 }
 
-/// Everything that follows from a credential, but for the judgement whether it is accepted now.
+/// Everything that follows from a credential, except the decision whether it is accepted now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Credential {
-    /// The key.
     pub key: KeyId,
-    /// What it may do.
     pub access: Access,
-    /// From this moment on it is no longer accepted.
+    /// From then on it is refused.
     pub expires_at: Option<Timestamp>,
-    /// Whether it was revoked.
     pub is_revoked: bool,
-    /// The project it opens.
     pub project: ProjectId,
-    /// The account of that project.
     pub account: AccountId,
-    /// The account's subscription.
     pub subscription: Subscription,
-    /// The member it acts for.
     pub member: MemberId,
-    /// That member's name.
     pub member_name: String,
-    /// What the member may administer.
     pub role: Role,
-    /// From this moment on the member's keys are no longer accepted.
+    /// From then on the member's keys are refused.
     pub access_until: Option<Timestamp>,
-    /// The member's department.
     pub department: Option<DepartmentId>,
-    /// That department's name.
     pub department_name: Option<String>,
-    /// The member as a reader.
     pub viewer: Viewer,
 }
 
-/// A credential together with everything else that a call begins with: one round trip for all of it.
+/// A credential together with everything else a call needs to start: one round trip for all of it.
 #[derive(Debug, Clone)]
 pub struct Presented {
-    /// The credential.
     pub credential: Arc<Credential>,
     /// The last seq of the project's log that any reader may already have seen acknowledged.
     pub seq: Seq,
-    /// What other nodes let through lately.
+    /// What other nodes recently admitted.
     pub elsewhere: CallsElsewhere,
     /// Which look-ups were not needed.
     pub saved: SavedLooks,
@@ -103,24 +89,15 @@ pub struct SavedLooks {
     pub credential: bool,
 }
 
-/// A key to be made.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// Its id.
     pub id: KeyId,
-    /// The hash of the secret.
     pub hash: CredentialHash,
-    /// The project it opens.
     pub project: ProjectId,
-    /// The member it acts for.
     pub member: MemberId,
-    /// What it may do.
     pub access: Access,
-    /// What people call it.
     pub label: Option<String>,
-    /// From this moment on it is no longer accepted.
     pub expires_at: Option<Timestamp>,
-    /// When it is made.
     pub created_at: Timestamp,
     /// The member who makes it; nobody where it is the operator or the first start.
     pub created_by: Option<MemberId>,
@@ -129,32 +106,23 @@ pub struct NewKey {
 /// A key without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRow {
-    /// Its id.
     pub id: KeyId,
-    /// The project it opens.
     pub project: ProjectId,
-    /// The account of that project.
     pub account: AccountId,
-    /// The member it acts for.
     pub member: MemberId,
-    /// What it may do.
     pub access: Access,
-    /// What people call it.
     pub label: Option<String>,
-    /// From this moment on it is no longer accepted.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last used, to within a few seconds.
+    /// Accurate to a few seconds.
     pub last_used_at: Option<Timestamp>,
     /// The member who made it; unknown for keys of the operator and of before it was noted.
     pub created_by: Option<MemberId>,
 }
 
-/// Reads the columns of a key, of its project, account, member and department: 17 of them. The departments of the account
-/// are asked for where the member belongs to one.
+/// Reads the 17 columns of a key, its project, account, member and department. The departments of the account are loaded
+/// if the member belongs to one.
 pub(crate) fn read_credential<R: Row>(
     row: &R,
     tree: impl FnOnce(AccountId) -> Result<DepartmentTree, StoreError>,

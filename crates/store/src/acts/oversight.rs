@@ -1,4 +1,4 @@
-//! What an account's admins look at and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
+//! What an account's admins see and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
 use std::borrow::Cow;
 
@@ -8,61 +8,54 @@ use mnemon_core::{AccountId, Audience, AuditId, KeyId, MemberId, ProjectId, Time
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// What admins look at: the audit log, usage, sizes, and what the guard was told.
 #[async_trait]
 pub trait Oversight: Send + Sync {
-    /// Adds a line to the audit log that belongs to no other act.
+    /// Adds an audit row that belongs to no other act.
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// The audit log of an account, newest first.
     async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError>;
 
-    /// Adds to the figures, and notes when the keys were last used.
+    /// Adds to the usage figures, and records when the keys were last used.
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError>;
 
-    /// The figures of a project from one day to another, both included, oldest first, per key.
+    /// The figures of a project between two days, inclusive, oldest first, per key.
     async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError>;
 
-    /// How much a project holds now, by audience.
+    /// How much a project stores now, by audience.
     async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError>;
 
-    /// The mode of the guard for an account; absent means the default.
+    /// An account's guard mode; absent means the default.
     async fn find_guard_mode(&self, account: AccountId) -> Result<Option<String>, StoreError>;
 
-    /// Sets the mode of the guard for an account. `false` when there is no such account.
+    /// Sets an account's guard mode. `false` if there is no such account.
     async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError>;
 
     /// Lets a text with this hash pass the guard in a project from now on, and takes the guard's mark off the records that
     /// hold it. `false` when it may already.
     async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Whether a text with this hash was let pass.
+    /// Whether a text with this hash is released.
     async fn is_released(&self, project: ProjectId, hash: [u8; 32]) -> Result<bool, StoreError>;
 }
 
-/// Who did something that the audit log notes.
+/// Who did something that the audit log records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
     /// A member, through a key.
     Member(MemberId),
-    /// The operator.
     Operator,
-    /// The service itself.
     Service,
 }
 
-/// A line of the audit log: who, what, when. It never holds record text, queries or secrets.
+/// An audit row: who, what, when. It never contains record text, queries or secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Its id.
     pub id: AuditId,
-    /// The account whose log it is.
     pub account: AccountId,
-    /// The project, where one is concerned.
+    /// The project, if one is concerned.
     pub project: Option<ProjectId>,
-    /// When.
     pub at: Timestamp,
-    /// Who.
     pub actor: Actor,
     /// What, as `thing.verb`: `record.forget`, `key.revoke`.
     pub action: Cow<'static, str>,
@@ -77,17 +70,13 @@ pub struct Day(pub i32);
 /// What one key did on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// The project.
     pub project: ProjectId,
-    /// The day.
     pub day: Day,
-    /// The key.
     pub key: KeyId,
-    /// Calls let through.
+    /// Calls admitted.
     pub calls: u64,
-    /// Records saved, duplicates not counted.
+    /// Records saved, without duplicates.
     pub saves: u64,
-    /// Searches answered.
     pub searches: u64,
     /// Texts that the guard rejected.
     pub rejections: u64,
@@ -97,19 +86,16 @@ pub struct Usage {
     pub last_used_at: Timestamp,
 }
 
-/// How much there is for one audience.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Size {
-    /// For whom.
     pub audience: Audience,
-    /// Living records.
+    /// Live records.
     pub records: u64,
-    /// Bytes of their text.
     pub bytes: u64,
 }
 
 impl Actor {
-    /// The word that storage keeps, and the member where it is one.
+    /// The stored word, and the member if it is one.
     pub(crate) fn to_columns(self) -> (&'static str, Option<MemberId>) {
         match self {
             Self::Member(member) => ("member", Some(member)),
@@ -128,7 +114,7 @@ impl Actor {
     }
 }
 
-/// Reads a line of the audit log, and how many things it was about.
+/// Reads an audit row, and how many things it affected.
 pub(crate) fn read_audit<R: Row>(row: &R, account: AccountId) -> Result<(AuditEntry, u64), StoreError> {
     let id: AuditId = Cells::new(row, "audit", || account.to_string()).id(1, "id")?;
     let cells = Cells::new(row, "audit", || format!("{account}/{id}"));

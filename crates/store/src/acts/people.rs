@@ -1,4 +1,4 @@
-//! The people and what they own: accounts, projects, departments and members.
+//! People and what they own: accounts, projects, departments and members.
 
 use async_trait::async_trait;
 use mnemon_core::{
@@ -9,14 +9,13 @@ use super::{AuditEntry, NewKey};
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// Accounts, projects, departments and members.
 #[async_trait]
 pub trait People: Send + Sync {
     /// Whether there is any account yet.
     async fn has_accounts(&self) -> Result<bool, StoreError>;
 
-    /// Makes an account, its first project, its first member and that member's key at once, or nothing. With `only_first`
-    /// it makes them only where there is no account yet, and answers whether it did: of nodes that start together on an
+    /// Creates an account, its first project, its first member and that member's key, all or nothing. With `only_first`, it
+    /// creates them only if there is no account yet, and returns whether it did: of several nodes that start together on an
     /// empty database, one does.
     async fn insert_first(
         &self,
@@ -28,7 +27,6 @@ pub trait People: Send + Sync {
         only_first: bool,
     ) -> Result<bool, StoreError>;
 
-    /// Makes an account.
     async fn insert_account(&self, account: Account, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// Changes an account's subscription.
@@ -39,34 +37,30 @@ pub trait People: Send + Sync {
         audit: AuditEntry,
     ) -> Result<bool, StoreError>;
 
-    /// Accounts by id, those after one.
+    /// Accounts by id, after the given one.
     async fn list_accounts(&self, after: Option<AccountId>, rows_max: usize) -> Result<Vec<Account>, StoreError>;
 
-    /// One account.
     async fn find_account(&self, id: AccountId) -> Result<Option<Account>, StoreError>;
 
-    /// Makes a project.
     async fn insert_project(&self, project: Project, audit: AuditEntry) -> Result<(), StoreError>;
 
-    /// The living projects of an account, oldest first.
+    /// The live projects of an account, oldest first.
     async fn list_projects(&self, account: AccountId) -> Result<Vec<Project>, StoreError>;
 
-    /// One living project.
     async fn find_project(&self, id: ProjectId) -> Result<Option<Project>, StoreError>;
 
-    /// Ends a project: its keys are no longer accepted, its records are gone for every reader. `false` when absent.
+    /// Deletes a project: its keys are refused, and no reader sees its records. `false` if absent.
     async fn delete_project(&self, account: AccountId, id: ProjectId, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Makes a department.
     async fn insert_department(&self, department: Department, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// The departments of an account, by name.
     async fn list_departments(&self, account: AccountId) -> Result<Vec<Department>, StoreError>;
 
-    /// Changes a department's name and parent. `false` when absent. The caller has made sure that it is no cycle.
+    /// Changes a department's name and parent. `false` if absent. The caller has made sure that there is no cycle.
     async fn update_department(&self, department: Department, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Removes a department that nothing refers to: no member, no department below, no record.
+    /// Deletes a department that nothing refers to: no member, no sub-department, no record.
     async fn delete_department(
         &self,
         account: AccountId,
@@ -74,17 +68,16 @@ pub trait People: Send + Sync {
         audit: AuditEntry,
     ) -> Result<DepartmentDeleted, StoreError>;
 
-    /// Makes a member.
     async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// The members of an account, by name.
     async fn list_members(&self, account: AccountId) -> Result<Vec<Member>, StoreError>;
 
-    /// Changes a member's name, role, department and end of access. `false` when absent.
+    /// Changes a member's name, role, department and end of access. `false` if absent.
     async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Removes a member: its keys are revoked, and its records, drafts included, become the heir's. Everything happens
-    /// or nothing. A record whose audience changes takes a seq, so that every index follows.
+    /// Deletes a member: its keys are revoked, and its records, including drafts, go to the heir, all or nothing. A record
+    /// whose audience changes takes a seq, so that every index follows.
     async fn delete_member(
         &self,
         account: AccountId,
@@ -94,12 +87,10 @@ pub trait People: Send + Sync {
     ) -> Result<MemberDeleted, StoreError>;
 }
 
-/// What became of removing a department.
+/// The outcome of deleting a department.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DepartmentDeleted {
-    /// It is gone.
     Done,
-    /// There is none.
     Absent,
     /// Something refers to it. Nothing was changed.
     InUse,

@@ -1,4 +1,4 @@
-//! Calls counted by other nodes: what each node tells the others, and what a caller's node learns with the credential.
+//! Calls counted by other nodes: what each node reports to the others, and what a caller's node learns with the credential.
 
 use async_trait::async_trait;
 use mnemon_core::{ProjectId, Timestamp};
@@ -6,20 +6,19 @@ use uuid::Uuid;
 
 use crate::StoreError;
 
-/// Telling the other nodes how many calls were let through here.
+/// Reports to the other nodes how many calls were admitted here.
 #[async_trait]
 pub trait Rates: Send + Sync {
     /// Whether other nodes use the same storage at all.
     fn is_shared(&self) -> bool;
 
-    /// Replaces what this node told before of these counters. The others learn it with their next look at a credential.
+    /// Replaces what this node reported before for these counters. The others read it with their next credential look-up.
     async fn publish_calls(&self, windows: Vec<CallWindow>, now: Timestamp) -> Result<(), StoreError>;
 }
 
 /// The calls of one counter on one node within the last minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallWindow {
-    /// The project.
     pub project: ProjectId,
     /// What is counted: the id of a key, of an OAuth connection, or of the project itself.
     pub counter: Uuid,
@@ -27,19 +26,18 @@ pub struct CallWindow {
     pub calls: Vec<Calls>,
 }
 
-/// Calls that came in within one second.
+/// Calls within one second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calls {
     /// The second, counted from 1970.
     pub second: i64,
-    /// How many.
     pub count: u32,
 }
 
-/// What other nodes let through lately. A single process has no others.
+/// What other nodes recently admitted. A single process has no others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallsElsewhere {
-    /// By the same connection.
+    /// On the same connection.
     pub connection: Vec<Calls>,
     /// For the same project.
     pub project: Vec<Calls>,

@@ -1,4 +1,4 @@
-//! Removing records for good, and giving their room back.
+//! Permanent deletion of records, and reclaiming their space.
 
 use async_trait::async_trait;
 use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
@@ -7,22 +7,21 @@ use super::AuditEntry;
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// Removing for good.
 #[async_trait]
 pub trait Retention: Send + Sync {
-    /// Removes a record for good: row, snapshot of its workspace, and everything that points to it. What is freed is
-    /// overwritten. `false` when absent.
+    /// Purges a record: its row, its workspace's snapshot, and everything that points to it. Freed space is overwritten.
+    /// `false` if absent.
     async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Removes for good what was forgotten, or whose workspace or project was deleted, before a moment: at most so many
-    /// records at once. Answers how many it were; fewer than `rows_max` means that nothing is left.
+    /// Purges what was forgotten, or whose workspace or project was deleted, before a given time, up to `rows_max` records.
+    /// Returns the number of records removed; fewer than `rows_max` means that nothing is left.
     async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError>;
 
     /// Rewrites storage without its free space.
     async fn compact(&self) -> Result<(), StoreError>;
 }
 
-/// A record that is to be removed for good, and whether it is alive until then.
+/// A record to purge, and whether it is live until then.
 pub(crate) struct Place {
     pub(crate) seq: Seq,
     pub(crate) no: WorkspaceNo,

@@ -1,4 +1,4 @@
-//! Uploaded session histories: the acts, and their values. What the bytes mean is not known here.
+//! Uploaded session histories: the acts and their values. What the bytes mean is not known here.
 
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId, Timestamp};
@@ -7,7 +7,6 @@ use super::AuditEntry;
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// Keeping session histories.
 #[async_trait]
 pub trait Sessions: Send + Sync {
     /// The session of a member with this client and name.
@@ -19,7 +18,7 @@ pub trait Sessions: Send + Sync {
         name: &str,
     ) -> Result<Option<Session>, StoreError>;
 
-    /// The sessions of a project, or of one of its members, by id; those after one.
+    /// The sessions of a project, or of one of its members, by id, after the given one.
     async fn list_sessions(
         &self,
         project: ProjectId,
@@ -28,14 +27,14 @@ pub trait Sessions: Send + Sync {
         rows_max: usize,
     ) -> Result<Vec<Session>, StoreError>;
 
-    /// Adds to the end of a session, which comes into being by its first part. Answers only when it is durable.
+    /// Appends to a session; the first part creates it. Returns only once it is durable.
     ///
-    /// Inside one transaction: the session must stand where the append says it does, else nothing is changed. Then the
-    /// part is put in, and while the project has more than its volume, the oldest parts of the session that was worked on
-    /// longest ago are dropped; what was received stays counted.
+    /// Inside one transaction: the session must be as long as the append says, else nothing is changed. Then the part is
+    /// stored, and while the project exceeds its volume, the oldest parts of the least recently used session are dropped; the
+    /// count of received bytes stays.
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError>;
 
-    /// The kept part of a session that holds this byte, or the first one after it.
+    /// The kept part of a session that contains this byte, or the first one after it.
     async fn find_session_part(
         &self,
         project: ProjectId,
@@ -43,34 +42,30 @@ pub trait Sessions: Send + Sync {
         at: u64,
     ) -> Result<Option<SessionPart>, StoreError>;
 
-    /// Removes a session for good. `false` when there is none.
+    /// Deletes a session. `false` if there is none.
     async fn delete_session(&self, project: ProjectId, id: SessionId, audit: AuditEntry) -> Result<bool, StoreError>;
 }
 
 /// A session, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
-    /// Whose it is.
     pub member: MemberId,
-    /// The program that it comes from.
     pub client: String,
-    /// Its name, unique for member and client.
+    /// Unique per member and client.
     pub name: String,
-    /// How many bytes were received.
     pub bytes: u64,
-    /// How many bytes of text are still kept.
+    /// Bytes of text still kept.
     pub kept_bytes: u64,
-    /// How many secrets were replaced on arrival.
+    /// Secrets redacted on arrival.
     pub redacted: u64,
     /// A hash over everything received.
     pub chain: [u8; 32],
-    /// Where the last append began.
+    /// Where the last append started.
     pub last_start: u64,
     /// The chain before the last append.
     pub last_chain: [u8; 32],
-    /// When it was last worked on, as the member's machine says.
+    /// When it was last written, according to the member's machine.
     pub modified_at: Timestamp,
     /// When its first part arrived.
     pub created_at: Timestamp,
@@ -78,47 +73,39 @@ pub struct Session {
     pub updated_at: Timestamp,
 }
 
-/// More of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionAppend {
-    /// The project.
     pub project: ProjectId,
-    /// Whose it is.
     pub member: MemberId,
-    /// The program that it comes from.
     pub client: String,
-    /// Its name.
     pub name: String,
-    /// The id that it gets if it is new.
+    /// The id if it is new.
     pub id: SessionId,
-    /// Where it must end now, and where this begins.
+    /// Where it must end now, and where this starts.
     pub start: u64,
-    /// The chain that it must have now.
+    /// The chain it must have now.
     pub chain: [u8; 32],
-    /// How many bytes were received this time.
     pub size: u64,
-    /// The chain that it has then.
+    /// The chain it has afterwards.
     pub chain_after: [u8; 32],
-    /// How many secrets were replaced this time.
     pub redacted: u64,
-    /// What to store. One that begins before `start` takes the place of the part that begins there, which it contains.
+    /// What to store. A part that starts before `start` replaces the part that starts there, which it contains.
     pub part: SessionPart,
-    /// When the session was last worked on.
+    /// When the session was last written.
     pub modified_at: Timestamp,
-    /// Now.
     pub at: Timestamp,
     /// How many bytes of text the project may keep.
     pub volume_bytes_max: Option<u64>,
 }
 
 impl SessionAppend {
-    /// Whether the session stands where the append says it does.
+    /// Whether the session is as long as the append says.
     pub(crate) fn fits(&self, found: Option<&Session>) -> bool {
         let stands = found.map_or((0, [0; 32]), |session| (session.bytes, session.chain));
         stands == (self.start, self.chain)
     }
 
-    /// The session after the append, which takes the place of a part with so many bytes of text.
+    /// The session after the append, which replaces a part with this many bytes of text.
     pub(crate) fn grown(&self, before: Option<Session>, replaced_bytes: u64) -> Session {
         let (id, created_at) = before.as_ref().map_or((self.id, self.at), |session| (session.id, session.created_at));
         let kept_before = before.as_ref().map_or(0, |session| session.kept_bytes.saturating_sub(replaced_bytes));
@@ -140,25 +127,22 @@ impl SessionAppend {
     }
 }
 
-/// A piece of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPart {
     /// The first byte, as received.
     pub start: u64,
     /// How many bytes it stands for, as received.
     pub size: u64,
-    /// How many bytes of text are in it.
     pub kept_bytes: u64,
     /// The text, in whatever form the caller keeps it.
     pub body: Vec<u8>,
 }
 
-/// What became of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionAppended {
-    /// It is stored; this is the session now.
+    /// Stored; this is the session now.
     Done(Session),
-    /// The session stands elsewhere, or does not exist though the append goes on in its midst. Nothing was changed.
+    /// The session has another length, or does not exist though the append continues one. Nothing was changed.
     Elsewhere(Option<Session>),
 }
 

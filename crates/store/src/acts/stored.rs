@@ -1,5 +1,5 @@
-//! A record as it lies in storage, and the rules by which it changes there: a duplicate brings it up to date, a member who
-//! leaves hands it over. Both engines read and decide by this; what they write is their own.
+//! A record as stored, and the rules by which it changes there: a duplicate refreshes it, a member who leaves hands it over.
+//! Both engines read and decide with this code; what they write is their own.
 
 use mnemon_core::{
     Audience, DepartmentId, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName,
@@ -9,7 +9,7 @@ use mnemon_core::{
 use crate::rows::{Cells, Row};
 use crate::{StoreError, checksum};
 
-/// A record, alive or not.
+/// A record, live or not.
 pub(crate) struct Stored {
     pub(crate) record: Record,
     pub(crate) department: Option<DepartmentId>,
@@ -20,7 +20,7 @@ pub(crate) struct Stored {
     pub(crate) is_within_reach: bool,
 }
 
-/// What a record's row only refers to.
+/// The names that a record's row only refers to.
 pub(crate) struct Names {
     pub(crate) workspace: WorkspaceName,
     pub(crate) is_within_reach: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Names {
     pub(crate) department: Option<String>,
 }
 
-/// A record after a change, with the checksum that belongs to it.
+/// A record after a change, with its checksum.
 pub(crate) struct Changed {
     pub(crate) record: Record,
     pub(crate) checksum: i64,
@@ -84,7 +84,7 @@ impl Stored {
         Ok(Self { record, department, checksum, forgotten_at, superseded_by, is_within_reach })
     }
 
-    /// The record with the values that an equal save gave. `None` where that save says nothing new.
+    /// The record refreshed with the values of an equal save. `None` if that save says nothing new.
     pub(crate) fn brought_up_to_date(&self, given: &NewRecord) -> Option<Changed> {
         let mut record = self.record.clone();
         replace_if_given(&mut record.source_hash, &given.source_hash);
@@ -99,8 +99,8 @@ impl Stored {
         Some(Changed { record, checksum: checksum::join(shown, checksum::indexed_half(self.checksum)) })
     }
 
-    /// The record with a new owner, whose draft it becomes if it was a draft. Its old checksum has to fit first: a damaged
-    /// record must not come out of this with a checksum that says it is whole.
+    /// The record with a new owner; a draft becomes the owner's draft. Its old checksum must match first: a damaged record must
+    /// not get a new checksum that says it is intact.
     pub(crate) fn handed_over(
         &self,
         project: ProjectId,
@@ -128,7 +128,7 @@ fn replace_if_given<T: Clone>(value: &mut Option<T>, given: &Option<T>) {
     }
 }
 
-/// A record's row that is missing or makes no sense.
+/// A record's row is missing or makes no sense.
 pub(crate) fn broken(project: ProjectId, seq: Seq, column: &'static str) -> StoreError {
     StoreError::Broken { table: "record", column, row: format!("{project}/{seq}") }
 }

@@ -17,7 +17,6 @@ use crate::{Actor, AuditEntry, Idempotency, Insert, Inserted, NewKey, Store};
 
 /// An engine under test. `drop` lets go of whatever it stands on.
 pub struct Engine {
-    /// The store.
     pub store: Arc<dyn Store>,
     /// What has to live as long as the store: a directory, a database.
     pub ground: Box<dyn Send + Sync>,
@@ -68,7 +67,6 @@ pub fn audit(account: AccountId, second: i64, action: &'static str) -> AuditEntr
 pub struct House {
     /// The engine.
     pub store: Arc<dyn Store>,
-    /// The account.
     pub account: AccountId,
     /// Its first project.
     pub project: ProjectId,
@@ -130,7 +128,6 @@ impl House {
         id
     }
 
-    /// A key of a member.
     pub async fn add_key(&self, member: MemberId) -> NewKey {
         let key = new_key(self.project, member);
         self.store.insert_key(key.clone(), audit(self.account, 0, "key.create")).await.expect("a key");

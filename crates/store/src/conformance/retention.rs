@@ -1,4 +1,4 @@
-//! Stories of what is gone for good, and of snapshots, which must not bring it back.
+//! Purging, and snapshots, which must not bring purged records back.
 
 use mnemon_core::{NewRecord, RecordId, Seq, WorkspaceName};
 
@@ -15,7 +15,7 @@ async fn purge_forgotten(house: &House, second: i64, rows_max: usize) -> u64 {
     house.store.purge_forgotten(at(second), rows_max).await.expect("storage works")
 }
 
-/// A purged record is found by nobody, counts no more, can't come back, and leaves its place in the log to tell so.
+/// A purged record can't be found, counted or restored, and its log position says so.
 pub async fn a_purged_record_is_gone(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -43,7 +43,7 @@ pub async fn a_purged_record_is_gone(make: MakeEngine) {
     assert!(matches!(again, Inserted::New { .. }), "the key that led to it is gone too: {again:?}");
 }
 
-/// Only a living record makes room when it is purged.
+/// Only purging a live record makes room.
 pub async fn a_purge_makes_room_once(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -71,7 +71,7 @@ pub async fn a_purge_makes_room_once(make: MakeEngine) {
     assert!(!fits("and more", 1).await);
 }
 
-/// What was forgotten, or ended with its workspace or project, goes when its time is over, in pieces, and nothing else.
+/// What was forgotten, or ended with its workspace or project, is purged when its time is over, in pieces, and nothing else.
 pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -122,7 +122,7 @@ pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     assert!(found.is_some(), "the name is free");
 }
 
-/// Whoever follows the log while records are purged ends with exactly the living ones.
+/// Whoever follows the log while records are purged ends with exactly the live ones.
 pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -161,7 +161,7 @@ pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
     assert_eq!((known, anew), (expected.clone(), expected));
 }
 
-/// A newer snapshot stays, an equal or older one is replaced, each workspace has its own, and it ends with it.
+/// A newer snapshot stays, an equal or older one is replaced; each workspace has its own, which ends with it.
 pub async fn the_newest_snapshot_stays(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -185,7 +185,7 @@ pub async fn the_newest_snapshot_stays(make: MakeEngine) {
     assert_eq!(find().await, None);
 }
 
-/// A purge takes the snapshot of its workspace with it, and one from before the purge is not taken in after it.
+/// A purge removes the snapshot of its workspace, and one from before the purge is not accepted after it.
 pub async fn a_snapshot_does_not_bring_back_what_was_purged(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -213,7 +213,7 @@ pub async fn a_snapshot_does_not_bring_back_what_was_purged(make: MakeEngine) {
     assert_eq!(save(no, after).await, None);
 }
 
-/// Rewriting storage changes nothing that anybody sees, while others read and write.
+/// Compaction changes nothing visible, while others read and write.
 pub async fn compacting_changes_nothing_to_be_seen(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

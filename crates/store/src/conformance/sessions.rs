@@ -1,4 +1,4 @@
-//! Stories of uploaded session histories.
+//! Uploaded session histories.
 
 use mnemon_core::{MemberId, ProjectId, Role, SessionId};
 
@@ -57,7 +57,7 @@ impl House {
     }
 }
 
-/// A session grows at its end alone; whoever says another place or another past is told where it stands.
+/// A session only grows at its end; whoever gives another position or another past is told where it ends.
 pub async fn a_session_grows_at_its_end(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -89,7 +89,7 @@ pub async fn a_session_grows_at_its_end(make: MakeEngine) {
     assert_eq!(house.starts(second.id).await, [0, 10]);
 }
 
-/// A short last part is taken up by the next one, and nothing is counted twice.
+/// The next part absorbs a short last one, and nothing is counted twice.
 pub async fn a_short_part_is_taken_up_by_the_next(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -104,7 +104,7 @@ pub async fn a_short_part_is_taken_up_by_the_next(make: MakeEngine) {
     assert_eq!(house.store.find_session_part(house.project, session.id, 22).await, Ok(None));
 }
 
-/// Many who append at the same place: one does, the others are told.
+/// Many append at the same position: one succeeds, the others are told.
 pub async fn one_of_many_appends_at_a_place(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -122,7 +122,7 @@ pub async fn one_of_many_appends_at_a_place(make: MakeEngine) {
     assert_eq!(house.starts(house.session("a").await.expect("there").id).await, [0, 10]);
 }
 
-/// Over the volume the oldest parts of what was worked on longest ago go; what was received stays counted.
+/// Over the volume, the oldest parts of the least recently used sessions are dropped; received bytes stay counted.
 pub async fn over_the_volume_the_oldest_parts_go(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -155,7 +155,7 @@ pub async fn over_the_volume_the_oldest_parts_go(make: MakeEngine) {
     assert_eq!(elsewhere.session("other").await.map(|session| session.kept_bytes), Some(1_000));
 }
 
-/// Sessions are apart by project, member, client and name, and listed by id.
+/// Sessions are separated by project, member, client and name, and listed by id.
 pub async fn sessions_are_apart_and_listed(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -185,7 +185,7 @@ pub async fn sessions_are_apart_and_listed(make: MakeEngine) {
     assert_eq!(house.store.find_session_part(second, base.id, 0).await, Ok(None), "a project's own parts alone");
 }
 
-/// A deleted session is gone, once, and can begin anew.
+/// A deleted session is gone, once, and can start again.
 pub async fn a_deleted_session_is_gone(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -208,7 +208,7 @@ pub async fn a_deleted_session_is_gone(make: MakeEngine) {
     assert_ne!(anew.id, session.id);
 }
 
-/// Who leaves takes their sessions along, in every project; a late part saves nothing.
+/// A member who leaves takes their sessions along, in every project; a late part saves nothing.
 pub async fn sessions_leave_with_their_member(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

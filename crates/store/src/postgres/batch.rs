@@ -1,5 +1,5 @@
-//! Storing saves that wait together, in one transaction and two flights: one that locks the projects and asks what the
-//! saves would meet, one that writes and commits.
+//! Stores waiting saves together, in one transaction and two round trips: one locks the projects and asks what the saves
+//! would conflict with, one writes and commits.
 //!
 //! No two saves of a batch could meet each other (`writer.rs` sees to it), so what each meets can be asked before any is
 //! written. The few that meet an earlier record or key, or supersede others, go the long way (`insert.rs`), in the
@@ -29,7 +29,7 @@ pub(super) struct Save {
 
 type Outcome = Result<Inserted, StoreError>;
 
-/// Stores all of the saves, or none and says why. The outcomes come in the order of the saves.
+/// Stores all of the saves, or none and says why. The outcomes are in the order of the saves.
 pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save]) -> Result<Vec<Outcome>, Fault> {
     let mut groups = group(saves);
     let Some(first) = groups.first() else { return Ok(Vec::new()) };
@@ -54,7 +54,7 @@ pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save]) -> Result<Vec<Outco
     Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(lost)).collect())
 }
 
-/// The saves by project, in the order of the projects' ids: other nodes lock the same projects in the same order.
+/// The saves by project, in the order of project ids: other nodes lock the same projects in the same order.
 fn group<'a>(saves: &[&'a Save]) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<ProjectId, Group<'a>> = BTreeMap::new();
     for (nth, save) in saves.iter().enumerate() {
@@ -64,12 +64,12 @@ fn group<'a>(saves: &[&'a Save]) -> Vec<Group<'a>> {
     groups.into_values().collect()
 }
 
-/// The saves into one project, and what is known of it.
+/// The saves into one project, and what is known about it.
 struct Group<'a> {
     id: ProjectId,
     tenant: Tenant,
     saves: Vec<(usize, &'a Save)>,
-    /// None when there is no such project.
+    /// `None` if there is no such project.
     locked: Option<Locked>,
     authors: HashSet<Uuid>,
     workspaces: HashMap<String, WorkspaceNo>,
@@ -79,7 +79,7 @@ struct Group<'a> {
     meeting: Vec<(usize, &'a Save)>,
 }
 
-/// What is asked of one project, as arrays: one value for each save, but for the keys.
+/// The questions about one project, as arrays: one value per save, except for the keys.
 struct Question<'a> {
     id: Uuid,
     authors: Vec<Uuid>,
@@ -106,8 +106,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The lock comes first: what is asked after it sees everything that was written under it. `LATERAL` with a limit looks
-    /// each value up by itself; joined any other way, the server may come to read the project's records once for each.
+    /// The lock comes first: what is read after it sees everything that was written under it. `LATERAL` with a limit looks up
+    /// each value on its own; with any other join, the server may read all of the project's records once per value.
     fn asks(&self) -> Vec<Ask<'_>> {
         const AUTHORS: &str = "
             SELECT m.id
@@ -148,10 +148,10 @@ impl<'a> Question<'a> {
     }
 }
 
-/// How many answers each project's questions have, turning to it included.
+/// How many answers each project's questions have, including the one that selects the project.
 const ANSWERS: usize = 7;
 
-/// Locks the projects and learns everything that decides about the saves, in one flight.
+/// Locks the projects and reads everything that decides about the saves, in one round trip.
 async fn look(tx: &Tx, groups: &mut [Group<'_>]) -> Result<(), Fault> {
     let questions: Vec<Question<'_>> = groups.iter().map(Question::of).collect();
     let tenants: Vec<Tenant> = groups.iter().map(|group| group.tenant.clone()).collect();
@@ -175,7 +175,7 @@ async fn look(tx: &Tx, groups: &mut [Group<'_>]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Places in an array, which SQL counts from one.
+/// Positions in an array, which SQL counts from one.
 fn numbers(rows: &[Row]) -> impl Iterator<Item = usize> {
     rows.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0) - 1).ok())
 }
@@ -195,7 +195,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Decides about every save that meets nothing, and puts the others aside.
+    /// Decides about every save that meets nothing, and sets the others aside.
     fn decide(&mut self, outcomes: &mut [Option<Outcome>]) {
         for (at, (nth, save)) in std::mem::take(&mut self.saves).into_iter().enumerate() {
             let Some(locked) = &mut self.locked else {
@@ -205,7 +205,7 @@ impl<'a> Group<'a> {
             let Save { insert, content_hash } = save;
             let author = insert.record.author;
             if !self.authors.contains(&author.uuid()) {
-                outcomes[nth] = Some(Err(StoreError::Failed(format!("there is no member {author}"))));
+                outcomes[nth] = Some(Err(StoreError::Failed(format!("no member {author}"))));
                 continue;
             }
             if self.meets.contains(&at) || insert.supersede.is_some() {
@@ -225,7 +225,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes what is new, and then lets those in that meet an earlier record or key.
+    /// Writes what is new, then handles the saves that meet an earlier record or key.
     async fn store_one_by_one(&mut self, tx: &Tx, outcomes: &mut [Option<Outcome>]) -> Result<(), Fault> {
         let rows = std::mem::replace(&mut self.rows, NewRows::of(self.id));
         let mut asks = vec![self.tenant.turn(), open_people()];
@@ -238,7 +238,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// What goes out with the commit.
+    /// What is sent together with the commit.
     fn last_asks(&mut self) -> Vec<Ask<'_>> {
         let Some(locked) = &mut self.locked else { return Vec::new() };
         let mut asks = vec![self.tenant.turn()];

@@ -1,4 +1,4 @@
-//! Reading whole records, with the names of the people and places in them.
+//! Reads whole records, with the names of the people and places in them.
 
 use mnemon_core::{ProjectId, RecordId, Seq, WorkspaceName};
 use tokio_postgres::Row;
@@ -9,7 +9,7 @@ use super::transaction::Tx;
 use crate::StoreError;
 use crate::acts::stored::{Names, Stored};
 
-/// The records at some places of the log, whatever became of them. Needs the people of the project's account opened.
+/// The records at some log positions, live or not. The people of the project's account must be opened.
 pub(super) const BY_SEQ: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.forgotten_at, r.fact_key, r.source, r.source_id, r.source_hash,
@@ -22,7 +22,7 @@ pub(super) const BY_SEQ: &str = "
     LEFT JOIN department d ON d.account_id = p.account_id AND d.id = r.department_id
     WHERE r.project_id = $1 AND r.seq = ANY($2)";
 
-/// The record with an id, whatever became of it.
+/// The record with an id, live or not.
 pub(super) const BY_ID: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.forgotten_at, r.fact_key, r.source, r.source_id, r.source_hash,
@@ -48,13 +48,13 @@ pub(super) fn read_stored(row: &Row, project: ProjectId) -> Result<Stored, Store
     })
 }
 
-/// The record at a place of the log, whatever became of it.
+/// The record at a log position, live or not.
 pub(super) async fn find(tx: &Tx, project: ProjectId, seq: Seq) -> Result<Option<Stored>, Fault> {
     let row = tx.row(BY_SEQ, &[&project.uuid(), &vec![integer(seq.0)]]).await?;
     Ok(row.map(|row| read_stored(&row, project)).transpose()?)
 }
 
-/// The record with an id, whatever became of it.
+/// The record with an id, live or not.
 pub(super) async fn find_by_id(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<Stored>, Fault> {
     let row = tx.row(BY_ID, &[&project.uuid(), &id.uuid()]).await?;
     Ok(row.map(|row| read_stored(&row, project)).transpose()?)

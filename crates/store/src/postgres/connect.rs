@@ -1,4 +1,4 @@
-//! The way to the server: its address, TLS, and the pool of connections.
+//! The connection to the server: its URL, TLS, and the pool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,38 +13,38 @@ use super::error::{Fault, closed, describe};
 use super::tls;
 use crate::StoreError;
 
-/// How the service meets its PostgreSQL.
+/// How the service connects to PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct PostgresConfig {
-    /// The address, as `postgres://user:password@host:port/database?sslmode=verify-full`.
+    /// The URL, as `postgres://user:password@host:port/database?sslmode=verify-full`.
     pub url: String,
-    /// The role that the service works as. It owns nothing; the user of the address owns the tables.
+    /// The role the service works as. It owns nothing; the user in the URL owns the tables.
     pub role: String,
-    /// How many connections this node may hold.
+    /// Maximum number of connections of this node.
     pub connections_max: usize,
-    /// How many saves are stored together; 1 stores each by itself.
+    /// Maximum number of saves stored together; 1 stores each separately.
     pub batch_max: usize,
     /// How long a caller waits for a free connection, and a statement for somebody else's lock.
     pub patience: Duration,
 }
 
 impl PostgresConfig {
-    /// The usual way to a database.
+    /// The defaults for a database.
     pub fn new(url: &str) -> Self {
         let role = "mnemon_app".to_owned();
         Self { url: url.to_owned(), role, connections_max: 16, batch_max: 512, patience: PATIENCE }
     }
 }
 
-/// A caller waits once for a connection and once for a lock, which together stays below two seconds: it is told that storage
-/// is away rather than left to wait.
+/// A caller waits once for a connection and once for a lock. Together that stays below two seconds: the caller is told that
+/// storage is unavailable rather than left waiting.
 const PATIENCE: Duration = Duration::from_millis(750);
-/// How long a connection may take to be made.
+/// How long connecting may take.
 const CONNECT_MAX: Duration = Duration::from_millis(900);
 /// How long a statement may run.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What every transaction is told when it begins, as `set_config` takes it.
+/// Settings of every transaction, as `set_config` takes them.
 pub(super) struct Limits {
     pub(super) role: String,
     pub(super) statement_timeout_ms: String,
@@ -70,7 +70,7 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .post_create(note_epoch(&epoch))
             .build()
-            .map_err(|error| StoreError::Failed(format!("the pool of connections can't be made: {error}")))?;
+            .map_err(|error| StoreError::Failed(format!("can't create the connection pool: {error}")))?;
         let limits = Limits {
             role: config.role.clone(),
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
@@ -83,7 +83,7 @@ impl Pool {
         &self.limits
     }
 
-    /// Which past the database tells: its timeline, which changes when a standby takes over or a backup is restored.
+    /// The database's history: its timeline, which changes when a standby takes over or a backup is restored.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
@@ -92,10 +92,10 @@ impl Pool {
         if self.inner.is_closed() {
             return Err(closed().into());
         }
-        // Over all it takes: the pool's own limits would let a caller wait for its turn and then again for a new connection.
+        // One limit over everything: the pool's own limits would let a caller wait for its turn and then for a new connection.
         match tokio::time::timeout(self.patience, self.inner.get()).await {
             Ok(connection) => Ok(connection?),
-            Err(_) => Err(Fault::away("every connection to PostgreSQL is in use, or none could be made in time")),
+            Err(_) => Err(Fault::away("all connections to PostgreSQL are in use, or connecting took too long")),
         }
     }
 
@@ -104,8 +104,8 @@ impl Pool {
     }
 }
 
-/// Asks for the timeline on every new connection: whatever changes it ends all connections first. A server that does not
-/// tell is taken to have one past only.
+/// Reads the timeline on every new connection: whatever changes it ends all connections first. A server that does not
+/// report it is assumed to have only one.
 fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
     const SELECT: &str = "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
     let epoch = Arc::clone(epoch);
@@ -122,11 +122,11 @@ fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
     })
 }
 
-/// A connection outside of the pool, as the user of the address: for migrations and upkeep of the tables themselves.
+/// A connection outside the pool, as the user in the URL: for migrations and maintenance of the tables themselves.
 pub(super) async fn connect_as_owner(config: &PostgresConfig) -> Result<tokio_postgres::Client, StoreError> {
     let (server, tls) = parse(&config.url)?;
     let away = |error: tokio_postgres::Error| match (error.as_db_error(), tls::explain(&error)) {
-        // A wrong password, database or certificate does not mend itself.
+        // A wrong password, database or certificate does not fix itself.
         (Some(refusal), _) => StoreError::Failed(format!("PostgreSQL refuses the connection: {}", refusal.message())),
         (None, Some(advice)) => StoreError::Failed(format!("can't connect to PostgreSQL: {advice}")),
         (None, None) => StoreError::Away(format!("can't connect to PostgreSQL ({})", describe(&error))),
@@ -140,12 +140,12 @@ pub(super) async fn connect_as_owner(config: &PostgresConfig) -> Result<tokio_po
     Ok(client)
 }
 
-/// Reads an address. TLS is asked for as libpq does it: `disable`, `prefer` (the default) and `require` encrypt without
-/// looking at the certificate, `verify-full` checks it, against `sslrootcert` or the public authorities.
+/// Parses a URL. TLS follows libpq: `disable`, `prefer` (the default) and `require` encrypt without checking the
+/// certificate; `verify-full` checks it, against `sslrootcert` or the public authorities.
 fn parse(url: &str) -> Result<(Config, tls::Connector), StoreError> {
-    let wrong = |why: String| StoreError::Failed(format!("the database's address is wrong: {why}"));
+    let wrong = |why: String| StoreError::Failed(format!("the database URL is invalid: {why}"));
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        return Err(wrong("it must begin with postgres://".to_owned()));
+        return Err(wrong("it must start with postgres://".to_owned()));
     }
     let (plain, mode, roots) = split_tls(url);
     let mut config: Config = plain.parse().map_err(|error: tokio_postgres::Error| wrong(describe(&error)))?;
@@ -158,7 +158,7 @@ fn parse(url: &str) -> Result<(Config, tls::Connector), StoreError> {
             return Err(wrong(format!("sslmode must be disable, prefer, require or verify-full, not '{other}'")));
         }
     };
-    // What stays on this machine, in a socket with permissions of its own, needs no certificate.
+    // A socket on this machine has its own permissions and needs no certificate.
     let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
     config.ssl_mode(if is_local { SslMode::Disable } else { ssl_mode });
     if config.get_application_name().is_none() {
@@ -170,7 +170,7 @@ fn parse(url: &str) -> Result<(Config, tls::Connector), StoreError> {
     Ok((config, tls::Connector::new(tls)))
 }
 
-/// Takes `sslmode` and `sslrootcert` out of an address: the library below knows less of them than people expect.
+/// Takes `sslmode` and `sslrootcert` out of a URL: the library below supports less of them than people expect.
 fn split_tls(url: &str) -> (String, Option<String>, Option<String>) {
     let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
     let (mut mode, mut roots, mut rest) = (None, None, Vec::new());
@@ -185,12 +185,12 @@ fn split_tls(url: &str) -> (String, Option<String>, Option<String>) {
     (plain, mode, roots)
 }
 
-/// A role's name stands in migrations as it is, so it may hold nothing that would need quoting.
+/// A role's name appears in migrations as it is, so it may contain nothing that would need quoting.
 fn check_role(role: &str) -> Result<(), StoreError> {
     let is_plain = role.len() <= 63
         && role.bytes().next().is_some_and(|first| first.is_ascii_lowercase() || first == b'_')
         && role.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    let wrong = || format!("the database role must be 1 to 63 small letters, digits and underscores, not '{role}'");
+    let wrong = || format!("the database role must be 1 to 63 lowercase letters, digits and underscores, not '{role}'");
     if is_plain { Ok(()) } else { Err(StoreError::Failed(wrong())) }
 }
 
@@ -215,16 +215,13 @@ mod tests {
         check("?sslmode=maybe", Err("sslmode must be disable, prefer, require or verify-full, not 'maybe'"));
         check("?sslmode=verify-full&sslrootcert=%2Fnowhere.pem", Err("can't read /nowhere.pem"));
         check("?sslmode=verify-full&sslrootcert=/no%20where/caf%C3%A9.pem", Err("can't read /no where/café.pem"));
-        check("?nonsense=1", Err("the database's address is wrong"));
+        check("?nonsense=1", Err("the database URL is invalid"));
     }
 
     #[test]
     fn an_address_of_something_else_is_refused() {
         let error = parse("mysql://me@host/db").err().unwrap();
-        assert_eq!(
-            error.to_string(),
-            "storage failed: the database's address is wrong: it must begin with postgres://"
-        );
+        assert_eq!(error.to_string(), "storage failed: the database URL is invalid: it must start with postgres://");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who calls: credentials, keys and the operator's token. Nothing is kept between two calls: another node may have changed
+//! Who calls: credentials, keys and the operator token. Nothing is cached between two calls: another node may have changed
 //! it.
 
 use std::sync::Arc;
@@ -152,8 +152,7 @@ macro_rules! select_credential {
 const AFTER_CREDENTIAL: usize = 19;
 
 impl PostgresStore {
-    /// The credential with how far its project's log has come, as of one moment, and the calls of other nodes: by one way
-    /// to the server and back.
+    /// The credential, the end of its project's log at the same moment, and the calls of other nodes, in one round trip.
     ///
     /// Whoever has the secret may see its key's row; that row opens its project and its account, and those the rest.
     async fn load(&self, hash: &CredentialHash) -> Result<Option<Presented>, Fault> {
@@ -178,8 +177,8 @@ impl PostgresStore {
         Ok(Some(present(credential, seq, counter, calls)?))
     }
 
-    /// The same by a token: whoever has it may see its connection, that opens the row of its key, and from there on it is
-    /// as with the key's own secret.
+    /// The same by a token: whoever has it may see its connection, which opens the row of its key. From there on it works as
+    /// with the key's own secret.
     async fn load_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, Fault> {
         const OPEN: &str = "
             SELECT set_config('mnemon.project', k.project_id::text, true),
@@ -192,7 +191,7 @@ impl PostgresStore {
             "connection c JOIN api_key k ON k.id = c.key_id",
             "c.hash = $1"
         );
-        // The token is counted, and not the key that it stands for.
+        // The token is counted, not the key it stands for.
         const CALLS: &str = "
             SELECT w.counter_id, w.calls
             FROM connection c
@@ -240,6 +239,6 @@ pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
     let values: [&(dyn ToSql + Sync); 9] =
         [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label, &created_by];
     let inserted = tx.count(INSERT, &values).await?;
-    let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
+    let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent().into()) }
 }

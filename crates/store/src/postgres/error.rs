@@ -1,4 +1,4 @@
-//! What PostgreSQL's codes mean to a caller, and to whoever may try again.
+//! What PostgreSQL's error codes mean to a caller, and whether an act may be retried.
 
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::{DbError, SqlState};
@@ -6,19 +6,19 @@ use tokio_postgres::error::{DbError, SqlState};
 use super::tls;
 use crate::StoreError;
 
-/// A failure inside of an act, before it is told to anybody.
+/// A failure inside an act, before it is reported.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: StoreError,
     pub(super) again: Again,
 }
 
-/// Whether the act may be done again at once.
+/// Whether the act may be retried at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
     /// It would fail again, or it is unknown whether it was stored.
     No,
-    /// The server rolled it back for the sake of another.
+    /// The server rolled it back in favour of another.
     RolledBack,
     /// The connection was lost: nothing was stored, unless it was lost while committing.
     Lost,
@@ -29,12 +29,12 @@ impl Fault {
         Self { error: StoreError::Away(why.to_owned()), again: Again::No }
     }
 
-    /// The same failure where a lost connection leaves it unknown whether the act was stored: nobody may do it again but
-    /// the caller, who is known by an idempotency key.
+    /// The same failure if a lost connection leaves it unknown whether the act was stored: only the caller may repeat it, with
+    /// an idempotency key.
     pub(super) fn while_committing(self) -> Self {
         match (self.again, self.error) {
             (Again::RolledBack, error) => Self { error, again: Again::RolledBack },
-            (_, StoreError::Away(why)) => Self::away(&format!("{why}; the last write may be stored or not")),
+            (_, StoreError::Away(why)) => Self::away(&format!("{why}; the last write may or may not be stored")),
             (_, error) => Self { error, again: Again::No },
         }
     }
@@ -50,12 +50,12 @@ impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refusal) => from_server(refusal),
-            // What does not come from the server comes from the way to it, but for values that don't fit a statement.
+            // Errors that don't come from the server come from the connection, except for values that don't fit a statement.
             None if error.is_closed()
                 || std::error::Error::source(&error).is_some_and(|cause| cause.is::<std::io::Error>()) =>
             {
                 Self {
-                    error: StoreError::Away(format!("the connection to PostgreSQL is lost ({error})")),
+                    error: StoreError::Away(format!("the connection to PostgreSQL was lost ({error})")),
                     again: Again::Lost,
                 }
             }
@@ -77,7 +77,7 @@ impl From<PoolError> for Fault {
     }
 }
 
-/// By the server's code. Its details stay behind: they may quote rows.
+/// By the server's code. Its details are dropped: they may quote rows.
 fn from_server(refusal: &DbError) -> Fault {
     let words = format!("{} (PostgreSQL {})", refusal.message(), refusal.code().code());
     let code = refusal.code();
@@ -91,14 +91,14 @@ fn from_server(refusal: &DbError) -> Fault {
         return Fault { error: StoreError::Away(words), again: Again::Lost };
     }
     if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::QUERY_CANCELED {
-        return Fault::away(&format!("PostgreSQL did not get to it in time: {words}"));
+        return Fault::away(&format!("PostgreSQL timed out: {words}"));
     }
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        return Fault::away(&format!("PostgreSQL takes no writes, is it a standby? {words}"));
+        return Fault::away(&format!("PostgreSQL accepts no writes; is it a standby? {words}"));
     }
     let class = code.code().get(..2).unwrap_or_default();
     match class {
-        // Connection, resources, operator, system: nothing of this is about the act itself.
+        // Connection, resources, operator, system: none of these concern the act itself.
         "08" | "53" | "57" | "58" => Fault::away(&words),
         "XX" if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED => {
             StoreError::Failed(format!("the database is damaged: {words}; stop the service and restore a backup"))
@@ -108,8 +108,7 @@ fn from_server(refusal: &DbError) -> Fault {
     }
 }
 
-/// The error with its causes, which tell a wrong host name from a refused connection; or what to do about it, where that is
-/// known.
+/// The error with its causes, which distinguish a wrong host name from a refused connection; or advice, if there is any.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(advice) = tls::explain(error) {
         return advice;
@@ -126,12 +125,12 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     words
 }
 
-/// The answer to every call after the end.
+/// The answer to every call after closing.
 pub(super) fn closed() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
 }
 
-/// The answer when a call names a project that was never made.
+/// The answer if a call names a project that does not exist.
 pub(super) fn no_such_project(project: mnemon_core::ProjectId) -> StoreError {
-    StoreError::Failed(format!("there is no project {project}"))
+    StoreError::Failed(format!("no project {project}"))
 }

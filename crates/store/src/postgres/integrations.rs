@@ -197,7 +197,7 @@ impl PostgresStore {
         commit_if_changed(tx, changed, audit).await
     }
 
-    /// The integration's row is the lock: of two looks that end together one is the first.
+    /// The integration's row is the lock: of two listings that end together, one is the first.
     async fn note_tools(&self, look: &Look<'_>, tools: &[SeenTool]) -> Result<bool, Fault> {
         const SELECT: &str = "
             SELECT seen_at FROM integration WHERE project_id = $1 AND name = $2 AND revision = $3 FOR UPDATE";
@@ -229,7 +229,7 @@ impl PostgresStore {
     }
 }
 
-/// With a project go its integrations: nobody needs their credentials any more.
+/// A project's integrations are deleted with it: nobody needs their credentials any more.
 pub(super) async fn delete_all(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
     const DELETE: &str = "DELETE FROM integration WHERE project_id = $1";
     const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = $1";

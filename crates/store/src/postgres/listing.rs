@@ -77,7 +77,7 @@ fn read_counts(rows: &[Row], project: ProjectId) -> Result<HashMap<WorkspaceNo, 
     Ok(counts)
 }
 
-/// The places of the records, newest first, by the index that leads to them straight.
+/// The positions of the records, newest first, by the index that leads to them directly.
 async fn list_places(
     tx: &Tx,
     project: ProjectId,

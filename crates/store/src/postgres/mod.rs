@@ -1,13 +1,14 @@
-//! PostgreSQL behind the traits: many nodes, one database, nothing kept in memory that another node could change.
+//! PostgreSQL behind the traits: many nodes, one database, nothing cached that another node could change.
 //!
-//! A project's row is its lock: whoever writes into a project holds it first, so commit order equals seq order, and the
-//! memory limit, duplicates and idempotency keys are decided by one at a time. Where several projects are written to at
-//! once they are locked in the order of their ids. Saves that wait together are stored together (`writer.rs`, `batch.rs`).
+//! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
+//! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once, they
+//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `batch.rs`).
 //!
-//! Two walls keep tenants apart. Every statement names its project or account; and every transaction works as a role that
-//! owns nothing and says whose rows it is about, so that row-level security shows it no others (`transaction.rs`).
+//! Tenants are separated twice. Every statement names its project or account; and every transaction runs as a role that
+//! owns nothing and declares whose rows it uses, so that row-level security shows it no others (`transaction.rs`).
 //!
-//! No extension, no NOTIFY, no advisory lock and no GIN index: the same schema can be spread by project over many servers.
+//! No extension, no NOTIFY, no advisory lock and no GIN index: the same schema can be distributed by project over many
+//! servers.
 //!
 //! To write the twin of a SQLite table and its acts:
 //! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`, texts
@@ -67,9 +68,9 @@ pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
 use crate::{Store, StoreError};
 
-/// How often an act is done again that the server rolled back for the sake of another.
+/// How often an act is retried that the server rolled back in favour of another.
 const ATTEMPTS_MAX: u32 = 8;
-/// How long [`Store::check`] waits before it says that storage does not work.
+/// How long [`Store::check`] waits before it reports that storage does not work.
 const CHECK_MAX: Duration = Duration::from_secs(2);
 
 /// A database that many nodes share.
@@ -77,12 +78,12 @@ pub struct PostgresStore {
     pool: Arc<Pool>,
     writer: Writer,
     config: PostgresConfig,
-    /// Tells what this node wrote from what others did.
+    /// Distinguishes what this node wrote from what others did.
     node: Uuid,
 }
 
 impl PostgresStore {
-    /// Connects, brings the schema up to date and makes sure that the walls stand.
+    /// Connects, brings the schema up to date and checks that row-level security is in force.
     pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
         migrate::migrate(&config).await?;
         transfer::check_finished(&config).await?;
@@ -94,13 +95,13 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// A number that changes with the schema: a test's prepared database carries it in its name.
+    /// A number that changes with the schema; the name of a test's prepared database contains it.
     pub fn schema_fingerprint() -> u32 {
         migrate::fingerprint()
     }
 
-    /// An answer means that a record is durable: a server that forgets what it acknowledged is refused.
-    /// Answers with a name for this node, drawn by the server: the store has no chance of its own.
+    /// An answer means that a record is durable: a server that forgets what it acknowledged is refused. Returns a name for
+    /// this node, drawn by the server: the store has no randomness of its own.
     async fn introduce(&self) -> Result<Uuid, StoreError> {
         const SELECT: &str =
             "SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid()";
@@ -113,12 +114,12 @@ impl PostgresStore {
             ));
         }
         if row.get::<_, &str>(1) == "off" {
-            tracing::warn!("PostgreSQL has fsync = off: a power loss may destroy everything");
+            tracing::warn!("PostgreSQL has fsync = off; a power loss may destroy all data");
         }
         Ok(row.get(2))
     }
 
-    /// One statement that reads: one way to the server and back.
+    /// One statement that reads, in one round trip.
     async fn ask(
         &self,
         tenant: Tenant,
@@ -129,7 +130,7 @@ impl PostgresStore {
             let tx = Tx::read(&self.pool, tenant.clone()).await?;
             Ok(tx.finish(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
         };
-        // Reading twice changes nothing, so a connection that was lost on the way costs a caller nothing either.
+        // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
         match read().await {
             Err(Fault { again: Again::Lost, .. }) => read().await,
             rows => rows,
@@ -137,8 +138,8 @@ impl PostgresStore {
         .map_err(|fault: Fault| fault.error)
     }
 
-    /// Does an act, and does it again where the server rolled it back for the sake of another, or where the connection
-    /// was lost before anything could be stored.
+    /// Runs an act, and retries it if the server rolled it back in favour of another, or if the connection was lost before
+    /// anything could be stored.
     async fn attempt<T, F>(&self, act: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, Fault>>,
@@ -168,7 +169,7 @@ where
         if !may_go_on {
             return Err(fault.error);
         }
-        tracing::debug!("an act is done again: {}", fault.error);
+        tracing::debug!("retrying an act: {}", fault.error);
     }
 }
 
@@ -176,7 +177,7 @@ where
 impl Store for PostgresStore {
     async fn check(&self) -> Result<(), StoreError> {
         let beat = tokio::time::timeout(CHECK_MAX, self.beat()).await;
-        beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL did no write within {CHECK_MAX:?}"))))
+        beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL completed no write within {CHECK_MAX:?}"))))
     }
 
     async fn close(&self) {
@@ -186,7 +187,7 @@ impl Store for PostgresStore {
 }
 
 impl PostgresStore {
-    /// A write that changes nothing anybody sees: only writing shows whether writing works.
+    /// A write that changes nothing visible: only writing shows whether writing works.
     async fn beat(&self) -> Result<(), StoreError> {
         const UPSERT: &str = "
             INSERT INTO heartbeat (id, beats) VALUES (1, 1)

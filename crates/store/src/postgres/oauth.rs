@@ -34,7 +34,7 @@ impl Oauth for PostgresStore {
 
     async fn find_client(&self, id: &str) -> Result<Option<OauthClient>, StoreError> {
         const SELECT: &str = "SELECT kind, known_at, name, redirect_uris FROM oauth_client WHERE id = $1";
-        // PostgreSQL keeps no NUL, so no client has one in its id.
+        // PostgreSQL stores no NUL, so no client has one in its id.
         if id.contains('\0') {
             return Ok(None);
         }
@@ -108,7 +108,7 @@ impl Oauth for PostgresStore {
     }
 
     async fn note_connections(&self, uses: Vec<(ConnectionId, Timestamp)>) -> Result<(), StoreError> {
-        // In the order of ids: nodes note at the same time, and none may wait for one that waits for it.
+        // In the order of ids: nodes write at the same time, and none may wait for one that waits for it.
         const UPDATE: &str = "
             UPDATE connection c
             SET last_used_at = g.at
@@ -128,7 +128,7 @@ impl Oauth for PostgresStore {
         .await
     }
 
-    /// A client counts as used while a connection of it is kept.
+    /// A client counts as used while one of its connections is kept.
     async fn purge_oauth(&self, ended_before: Timestamp, unused_since: Timestamp) -> Result<u64, StoreError> {
         const CONNECTIONS: &str = "DELETE FROM connection WHERE expires_at < $1 OR revoked_at < $1 RETURNING 1";
         const CODES: &str = "DELETE FROM oauth_code WHERE created_at < $1 RETURNING 1";
@@ -182,13 +182,13 @@ impl PostgresStore {
     }
 }
 
-/// Whoever has the token may see its connection; that opens the row of its key.
+/// Whoever has the token may see its connection, which opens the row of its key.
 pub(super) const OPEN_KEY: &str = "
     SELECT set_config('mnemon.key', c.key_id::text, true)
     FROM connection c
     WHERE c.hash = $1";
 
-/// The code, locked: of several uses at the same moment one is the first.
+/// The code, locked: of several simultaneous uses, one is the first.
 async fn find_code(tx: &Tx, hash: &CredentialHash) -> Result<Option<Code>, Fault> {
     const OPEN: &str = "SELECT set_config('mnemon.key', c.key_id::text, true) FROM oauth_code c WHERE c.hash = $1";
     const SELECT: &str = "
@@ -204,7 +204,7 @@ async fn find_code(tx: &Tx, hash: &CredentialHash) -> Result<Option<Code>, Fault
     Ok(row.map(Code::read).transpose()?)
 }
 
-/// A used code came again: somebody else has it. What it gave ends.
+/// A used code came again, so somebody else has it. The connection it created is ended.
 async fn end_replayed(tx: Tx, code: &Code, redemption: &Redemption) -> Result<Redeemed, Fault> {
     let Some(connection) = code.connection else { return Ok(Redeemed::Refused) };
     let changed = revoke(&tx, code.account, connection, redemption.now).await?;

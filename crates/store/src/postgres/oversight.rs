@@ -1,4 +1,4 @@
-//! What admins look at and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
+//! What admins see and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ impl Oversight for PostgresStore {
         rows.iter().map(|row| read_usage(row, project)).collect()
     }
 
-    /// Looks through the whole project, but detoasts no text: its length stands before it.
+    /// Scans the whole project, but detoasts no text: the length is stored in front of it.
     async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError> {
         const SELECT: &str = "
             SELECT r.audience, COUNT(*), SUM(octet_length(r.content))::bigint
@@ -127,7 +127,7 @@ impl Oversight for PostgresStore {
     }
 }
 
-/// Adds a line to the audit log, with how many things it was about.
+/// Adds an audit row, with how many things it affected.
 pub(super) async fn insert_audit(tx: &Tx, audit: &AuditEntry, affected: u64) -> Result<(), Fault> {
     const INSERT: &str = "
         INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject)
@@ -141,7 +141,7 @@ pub(super) async fn insert_audit(tx: &Tx, audit: &AuditEntry, affected: u64) -> 
     Ok(())
 }
 
-/// Ends an act on an account: with its audit line where something changed, without a trace where nothing did.
+/// Ends an act on an account: with its audit row if something changed, without a trace if nothing did.
 pub(super) async fn commit_if_changed(tx: Tx, changed: u64, audit: &AuditEntry) -> Result<bool, Fault> {
     if changed > 0 {
         insert_audit(&tx, audit, 1).await?;
@@ -160,7 +160,7 @@ async fn add_usage(tx: &Tx, row: &Usage) -> Result<(), Fault> {
         SET calls = usage.calls + excluded.calls, saves = usage.saves + excluded.saves,
             searches = usage.searches + excluded.searches, rejections = usage.rejections + excluded.rejections,
             bytes = usage.bytes + excluded.bytes, last_used_at = GREATEST(usage.last_used_at, excluded.last_used_at)";
-    // A row that comes late does not set the last use back.
+    // A late row does not move the last use back.
     const NOTE_USE: &str = "
         UPDATE api_key
         SET last_used_at = $3

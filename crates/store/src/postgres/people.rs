@@ -233,7 +233,7 @@ impl People for PostgresStore {
     }
 }
 
-/// Whether there is no account yet. The lock lets one node after the other look, until each has made what it wants.
+/// Whether there is no account yet. The lock lets the nodes look one after the other, until each has created what it wants.
 async fn is_first(tx: &Tx) -> Result<bool, Fault> {
     const LOCK: &str = "LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE";
     const SELECT: &str = "SELECT 1 FROM account LIMIT 1";
@@ -276,8 +276,8 @@ async fn is_people_in(tx: &Tx, account: AccountId, id: DepartmentId) -> Result<b
     Ok(tx.row(SELECT, &[&account.uuid(), &id.uuid()]).await?.is_some())
 }
 
-/// Whether a record that may still be read, or restored, names this department. Locks and looks through all of the
-/// account's projects: an index for it would cost every save, and departments end rarely.
+/// Whether a record that may still be read, or restored, names this department. Locks and scans all of the account's
+/// projects: an index for it would cost every save, and departments are deleted rarely.
 async fn is_memory_of(tx: &Tx, account: AccountId, id: DepartmentId) -> Result<bool, Fault> {
     for project in list_in_lock_order(tx, account).await? {
         if is_memory_in(tx, account, project, id).await? {

@@ -1,4 +1,4 @@
-//! Projects, and the end of one.
+//! Projects, and their deletion.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub(super) async fn insert_project(tx: &Tx, project: &Project) -> Result<(), Fau
     Ok(())
 }
 
-/// Ends a project and every workspace in it. Readers look at the workspace of a record anyway: with those ended, each
-/// of them finds nothing, and none has to ask for the project.
+/// Deletes a project and every workspace in it. Readers check the workspace of a record anyway: with the workspaces gone,
+/// they find nothing, and none has to check the project.
 pub(super) async fn delete_project(
     pool: &Arc<Pool>,
     account: AccountId,
@@ -69,7 +69,7 @@ async fn list_active(tx: &Tx, project: ProjectId) -> Result<Vec<WorkspaceNo>, Fa
     rows.iter().map(read).collect()
 }
 
-/// The living projects of an account, in the order in which they are locked.
+/// The live projects of an account, in locking order.
 pub(super) async fn list_in_lock_order(tx: &Tx, account: AccountId) -> Result<Vec<ProjectId>, Fault> {
     let rows = tx.rows(LIST, &[&account.uuid()]).await?;
     let mut ids = rows.iter().map(|row| Ok(read_project(row)?.id)).collect::<Result<Vec<_>, StoreError>>()?;

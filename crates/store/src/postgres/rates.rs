@@ -1,7 +1,7 @@
 //! Calls counted by this node and by the others.
 //!
 //! Each node keeps one row per counter with the calls of its last minute, second by second, and replaces it as a whole. The
-//! rows are worth nothing after that minute, so the table is not logged: a database that crashes forgets a minute of calls.
+//! rows are worthless after that minute, so the table is not logged: a database that crashes forgets a minute of calls.
 
 use async_trait::async_trait;
 use mnemon_core::Timestamp;
@@ -13,7 +13,7 @@ use super::rows::{Cells, micros};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{CallWindow, Calls, Rates, StoreError};
 
-/// Rows that were not written for so long say nothing any more.
+/// Rows that were not written for this long mean nothing any more.
 const OUTDATED_AFTER_MICROS: i64 = 120_000_000;
 /// A second and a count.
 const ENTRY_BYTES: usize = 12;
@@ -46,7 +46,7 @@ impl Rates for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Removes what nodes left behind that are no more: an hour before the newest row is long ago, whatever the clocks say.
+    /// Removes the rows of nodes that are gone: an hour before the newest row is long ago, whatever the clocks say.
     pub(super) async fn drop_calls_of_the_gone(&self) -> Result<(), StoreError> {
         const DELETE: &str = "
             DELETE FROM call_window
@@ -59,7 +59,7 @@ impl PostgresStore {
     }
 }
 
-/// The calls of other nodes that rows of counter and bytes tell of.
+/// The calls of other nodes, from rows of counter and bytes.
 pub(super) fn read_calls(rows: &[Row], counter: Uuid) -> Result<Vec<Calls>, StoreError> {
     let mut calls = Vec::new();
     for row in rows {

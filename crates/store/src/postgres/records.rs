@@ -59,7 +59,7 @@ impl Records for PostgresStore {
                 found.insert(stored.record.seq, stored.record);
             }
         }
-        // A place that is asked for twice is answered twice.
+        // A position that is requested twice is answered twice.
         Ok(seqs.iter().filter_map(|seq| found.get(seq).cloned()).collect())
     }
 
@@ -160,7 +160,7 @@ impl PostgresStore {
             RETURNING r.seq, r.id, r.workspace_no";
         let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
         let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        // Nothing is alive in a project that is gone.
+        // Nothing is live in a deleted project.
         let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(Vec::new()) };
         let rows = tx.rows(UPDATE, &[&project.uuid(), &places(seqs), &micros(audit.at)]).await?;
         let mut forgotten = rows.iter().map(|row| read_place(row, project)).collect::<Result<Vec<_>, _>>()?;
@@ -233,7 +233,7 @@ impl PostgresStore {
         let count = counted.transpose()?.unwrap_or(0);
         locked.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
         locked.live_records = locked.live_records.saturating_sub(count);
-        // One workspace was affected. How many records it had may count drafts that the reader of the log can't see.
+        // One workspace was affected. The number of its records may include drafts that the reader of the log can't see.
         insert_audit(&tx, audit, 1).await?;
         tx.finish(vec![locked.flush()]).await?;
         Ok(Some(count))

@@ -1,7 +1,7 @@
-//! Removing records for good.
+//! Permanent deletion of records.
 //!
-//! PostgreSQL keeps the bytes of a removed row until vacuum lets its room be written again, and in its log until that is
-//! recycled; rewriting the tables takes the former away at once.
+//! PostgreSQL keeps the bytes of a deleted row until vacuum frees their space, and in its log until that is recycled;
+//! rewriting the tables removes the former at once.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use crate::acts::retention::Place;
 use crate::encoding::AudienceBytes;
 use crate::{AuditEntry, Retention, StoreError};
 
-/// How many projects are looked at in one flight.
+/// How many projects are checked in one round trip.
 const PROJECTS_AT_ONCE: usize = 64;
-/// How long a rewrite waits for transactions that could still see what was deleted, and how often it looks.
+/// How long a rewrite waits for transactions that could still see deleted rows, and how often it checks.
 const OLDER_VIEWS_MAX: Duration = Duration::from_secs(30);
 const OLDER_VIEWS_PAUSE: Duration = Duration::from_millis(20);
 
@@ -34,8 +34,8 @@ impl Retention for PostgresStore {
         self.attempt(|| self.purge_once(project, id, &audit)).await
     }
 
-    /// Project by project. Upkeep is the one act that belongs to no tenant: it sees which projects there are, and turns to
-    /// each.
+    /// Project by project. Maintenance is the only act that belongs to no tenant: it sees which projects exist, and selects each
+    /// in turn.
     async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
         const PROJECTS: &str = "SELECT id FROM project ORDER BY id";
         let rows = self.ask(Tenant::for_upkeep(), PROJECTS, &[]).await?;
@@ -56,7 +56,7 @@ impl Retention for PostgresStore {
         Ok(purged)
     }
 
-    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile is told that storage is away.
+    /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile gets `storage is unavailable`.
     async fn compact(&self) -> Result<(), StoreError> {
         let client = connect_as_owner(&self.config).await?;
         let failed = |error: tokio_postgres::Error| Fault::from(error).error;
@@ -80,7 +80,7 @@ impl Retention for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Removes one record, alive or not.
+    /// Removes one record, live or not.
     async fn purge_once(&self, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, Fault> {
         const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
         const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
@@ -102,7 +102,7 @@ impl PostgresStore {
         Ok(true)
     }
 
-    /// Those of the projects that have something to be removed.
+    /// The projects that have something to remove.
     async fn list_doomed(&self, projects: &[ProjectId], before: Timestamp) -> Result<Vec<ProjectId>, Fault> {
         const SELECT: &str = "
             SELECT 1
@@ -130,7 +130,7 @@ impl PostgresStore {
     }
 
     async fn purge_project(&self, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
-        // Ended projects too: nobody else writes into those.
+        // Deleted projects too: nobody else writes into those.
         const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
         let tx = Tx::write(&self.pool, Tenant::project(id)).await?;
         let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
@@ -155,8 +155,8 @@ impl PostgresStore {
     }
 }
 
-/// Waits until nobody looks at this database as it was before now, and nobody who writes anywhere on the server since then
-/// could make a newcomer do so. Rewriting a table keeps what was deleted from it for as long as it might still be seen.
+/// Waits until nobody sees this database as it was before now, and no writer on the server could make a newcomer do so.
+/// Rewriting a table keeps deleted rows for as long as they might still be seen.
 async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), StoreError> {
     const NOW: &str = "SELECT pg_current_xact_id()::text, pg_current_xact_id()::xid::text";
     const ARE_OLDER: &str = "
@@ -171,7 +171,8 @@ async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), Stor
     let until = tokio::time::Instant::now() + OLDER_VIEWS_MAX;
     while client.query_one(ARE_OLDER, &[&now, &now_of_sessions]).await.map_err(failed)?.get(0) {
         if tokio::time::Instant::now() >= until {
-            let why = "a transaction on the database server stays open for too long; end it, or compact again later";
+            let why =
+                "a transaction on the database server stays open for too long; end it, or run compact again later";
             return Err(StoreError::Away(why.to_owned()));
         }
         tokio::time::sleep(OLDER_VIEWS_PAUSE).await;
@@ -189,7 +190,7 @@ async fn find_place(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<
     Ok(row.map(|row| Place::read(&row, project, id)).transpose()?)
 }
 
-/// Removes at most so many of the records that ended, and tells of which workspaces they were.
+/// Removes at most this many of the ended records, and returns their workspaces.
 async fn remove_records(
     tx: &Tx,
     project: ProjectId,
@@ -214,9 +215,9 @@ async fn remove_records(
     Ok((rows.len() as u64, rows.iter().map(read).collect::<Result<_, StoreError>>()?))
 }
 
-/// Drops the snapshot of a workspace and notes that one taken earlier must not come in later. The records themselves need
-/// no place in the log: every index learned that they are gone when they were forgotten. No clock comes in here, so the
-/// line carries the bound instead of the moment.
+/// Drops the snapshot of a workspace and records that one taken earlier must not be stored later. The records themselves
+/// need no log position: every index learned that they are gone when they were forgotten. There is no clock here, so the
+/// row contains the bound instead of the time.
 async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
     const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
     let (id, number) = (project.id.uuid(), integer(no.0));
@@ -227,7 +228,7 @@ async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Time
     Ok(())
 }
 
-/// Removes idempotency keys that led to a record which is gone. They were used before their record was forgotten.
+/// Removes idempotency keys that led to a purged record. They were used before their record was forgotten.
 async fn remove_keys(tx: &Tx, project: ProjectId, before: Timestamp) -> Result<(), Fault> {
     const DELETE: &str = "
         DELETE FROM idempotency i
@@ -286,7 +287,7 @@ async fn remove_workspaces(tx: &Tx, project: ProjectId, before: Timestamp) -> Re
     Ok(())
 }
 
-/// Removes what an ended project knew beside records. Its figures and its audit log stay.
+/// Removes what a deleted project had besides records. Its figures and its audit log stay.
 async fn remove_leftovers(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
     const DELETES: [&str; 5] = [
         "DELETE FROM source WHERE project_id = $1",

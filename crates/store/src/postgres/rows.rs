@@ -1,4 +1,4 @@
-//! How PostgreSQL's cells are read. What is made of them is decided in `crate::rows`, for both engines.
+//! How PostgreSQL's cells are read. `crate::rows` decides what is made of them, for both engines.
 
 use mnemon_core::{Audience, DepartmentId, DepartmentTree, ProjectId, Seq, WorkspaceNo};
 use tokio_postgres::types::{FromSql, Type};
@@ -41,7 +41,7 @@ fn get<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, at: usize) -> Result<Op
     row.try_get(at).map_err(|_| Unreadable)
 }
 
-/// The departments of an account, out of an array of ids and one of parents.
+/// The departments of an account, from an array of ids and one of parents.
 pub(super) fn read_tree(
     row: &tokio_postgres::Row,
     ids: usize,
@@ -68,7 +68,7 @@ pub(super) fn read_audiences(
     audiences.into_iter().map(|bytes| audience_from_bytes(bytes).ok_or_else(broken)).collect()
 }
 
-/// The places of a log as one value.
+/// Log positions as one value.
 pub(super) fn places(seqs: &[Seq]) -> Vec<i64> {
     seqs.iter().map(|seq| integer(seq.0)).collect()
 }

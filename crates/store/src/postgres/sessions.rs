@@ -1,5 +1,5 @@
-//! Uploaded session histories: a row that counts, and parts that hold the text. Who appends holds the project's lock, so
-//! that of many at one place one does, and the volume is kept.
+//! Uploaded session histories: a row with counts, and parts with the text. An append holds the project's lock, so that of
+//! several at one position only one succeeds, and the volume is kept.
 
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId};
@@ -100,7 +100,7 @@ impl PostgresStore {
         project::lock(&tx, append.project).await?;
         let (project, member) = (append.project, append.member);
         if tx.row(IS_MEMBER, &[&project.uuid(), &member.uuid()]).await?.is_none() {
-            return Err(StoreError::Failed(format!("there is no project {project} with a member {member}")).into());
+            return Err(StoreError::Failed(format!("no project {project} with a member {member}")).into());
         }
         let found = find_session(&tx, append).await?;
         if !append.fits(found.as_ref()) {
@@ -165,7 +165,7 @@ async fn store(tx: &Tx, project: ProjectId, session: &Session, part: &SessionPar
     Ok(())
 }
 
-/// Removes the part that another is to replace, and answers how much text was in it.
+/// Removes the part that another replaces, and returns how much text was in it.
 async fn take_part(tx: &Tx, project: ProjectId, session: SessionId, start: u64) -> Result<u64, Fault> {
     const DELETE: &str = "
         DELETE FROM session_part
@@ -176,7 +176,7 @@ async fn take_part(tx: &Tx, project: ProjectId, session: SessionId, start: u64) 
     Ok(row.map_or(Ok(0), |row| Cells::new(&row, "session_part", key).count(0, "kept_bytes"))?)
 }
 
-/// Drops the oldest parts of the sessions that were worked on longest ago, until the rest fits.
+/// Drops the oldest parts of the least recently used sessions until the rest fits.
 async fn shrink(tx: &Tx, project: ProjectId, volume_bytes_max: u64) -> Result<(), Fault> {
     const KEPT: &str = "SELECT COALESCE(SUM(kept_bytes), 0)::bigint FROM session WHERE project_id = $1";
     const OLDEST: &str = "

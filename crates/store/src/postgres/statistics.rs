@@ -1,8 +1,8 @@
-//! Telling the server early how large its tables have become.
+//! Tells the server early how large its tables have become.
 //!
-//! The server plans a statement by what it counted last, and keeps the plan. It counts by itself, but only about once a
-//! minute: a plan made for an empty table would read a whole project for each save until then, while a first import brings
-//! in thousands of records. So a node has it count anew while the tables may still be young.
+//! The server plans a statement with its last statistics, and keeps the plan. It updates them only about once a minute: a
+//! plan made for an empty table would read a whole project for each save until then, while a first import brings in
+//! thousands of records. So a node updates the statistics while the tables may still be young.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::connect::{PostgresConfig, connect_as_owner};
 use super::error::describe;
 
-/// After how many saves of this node the tables are counted. Later the server's own rhythm is enough.
+/// After how many saves of this node the statistics are updated. Later the server's own rhythm is enough.
 const MILESTONES: [u64; 6] = [64, 256, 1_024, 4_096, 16_384, 65_536];
 const ANALYZE: &str = "ANALYZE record, workspace, workspace_audience, change, source, idempotency";
 
@@ -24,7 +24,7 @@ impl Statistics {
         Arc::new(Self { config: config.clone(), saves: AtomicU64::new(0) })
     }
 
-    /// Counts what a batch stored; at a milestone the server counts too, while nobody waits for it.
+    /// Counts what a batch stored; at a milestone the server updates its statistics, while nobody waits for it.
     pub(super) fn note_saves(self: &Arc<Self>, count: usize) {
         let before = self.saves.fetch_add(count as u64, Ordering::Relaxed);
         if !crosses_milestone(before, before + count as u64) {
@@ -33,7 +33,7 @@ impl Statistics {
         let this = Arc::clone(self);
         tokio::spawn(async move {
             if let Err(why) = this.refresh().await {
-                tracing::debug!("PostgreSQL's statistics stay as they are: {why}");
+                tracing::debug!("could not update PostgreSQL's statistics: {why}");
             }
         });
     }

@@ -1,4 +1,4 @@
-//! TLS towards the server.
+//! TLS to the server.
 
 use std::error::Error;
 use std::io;
@@ -13,7 +13,7 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Makes TLS connections. A socket of this machine has no host name, and never uses what is made for it.
+/// Makes TLS connections. A socket on this machine has no host name, and never uses it.
 #[derive(Clone)]
 pub(super) struct Connector(MakeRustlsConnect);
 
@@ -34,12 +34,12 @@ impl MakeTlsConnect<Socket> for Connector {
     }
 }
 
-/// How to greet the server; with its certificate checked or not.
+/// The TLS configuration, with or without checking the certificate.
 pub(super) fn client_config(check: bool, roots: Option<&str>) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| format!("TLS can't be set up: {error}"))?;
+        .map_err(|error| format!("can't set up TLS: {error}"))?;
     let config = if check {
         builder.with_root_certificates(authorities(roots)?).with_no_client_auth()
     } else {
@@ -59,15 +59,15 @@ fn authorities(file: Option<&str>) -> Result<RootCertStore, String> {
     for certificate in CertificateDer::pem_file_iter(file).map_err(|error| read(&error))? {
         store.add(certificate.map_err(|error| read(&error))?).map_err(|error| read(&error))?;
     }
-    if store.is_empty() { Err(format!("can't read {file}: it holds no certificate")) } else { Ok(store) }
+    if store.is_empty() { Err(format!("can't read {file}: it contains no certificate")) } else { Ok(store) }
 }
 
-/// What to do about a handshake that failed; `None` where it was something else that failed.
+/// What to do about a failed handshake; `None` if something else failed.
 pub(super) fn explain(error: &tokio_postgres::Error) -> Option<String> {
     let cause = error.source()?;
-    // The library below has no other way to say this than these words.
+    // The library below has no other way to report this than this text.
     if cause.to_string() == "server does not support TLS" {
-        return Some("the server offers no TLS, which sslmode asks for; set ssl = on there".to_owned());
+        return Some("the server offers no TLS, which sslmode requires; set ssl = on there".to_owned());
     }
     let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
     let rustls::Error::InvalidCertificate(refusal) = inner.downcast_ref()? else { return None };
@@ -77,27 +77,27 @@ pub(super) fn explain(error: &tokio_postgres::Error) -> Option<String> {
 fn explain_certificate(refusal: &CertificateError) -> String {
     match refusal {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "the server's certificate is not for the host of the database's address; connect by a name that stands in it, \
-             or give the server one for this name"
+            "the server's certificate is not valid for the host in the database URL; connect with a name from the certificate, \
+             or give the server a certificate for this name"
         }
-        // An authority that was made anew under its old name signs differently.
+        // An authority that was recreated under its old name signs differently.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "the server's certificate comes from an authority that is not trusted here; name the file of that authority's \
-             certificate with sslrootcert in the database's address"
+            "the server's certificate is signed by an untrusted authority; set sslrootcert in the database URL to the file with \
+             that authority's certificate"
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "the server's certificate has expired; give the server a new one"
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "the server's certificate is not valid yet; compare the clocks of both machines"
+            "the server's certificate is not valid yet; check the clocks of both machines"
         }
-        other => return format!("the server's certificate is refused: {other}; give the server another one"),
+        other => return format!("the server's certificate was rejected: {other}; give the server another one"),
     }
     .to_owned()
 }
 
-/// Takes any certificate, as `sslmode=prefer` and `require` say: whoever listens in learns nothing, but nobody is sure
-/// whom one talks to.
+/// Accepts any certificate, as `sslmode=prefer` and `require` say: an eavesdropper learns nothing, but nobody knows for sure
+/// who is at the other end.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

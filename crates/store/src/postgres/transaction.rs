@@ -1,12 +1,11 @@
-//! One transaction, and whose rows it is about.
+//! One transaction, and whose rows it uses.
 //!
-//! Nothing is sent by itself: beginning, saying whose rows are meant, and the first statements go out together, and so do
-//! the last statements and the commit. Asking a handful of things then costs one way to the server and back, however far
-//! away it is.
+//! Nothing is sent on its own: the beginning, the tenant and the first statements go out together, and so do the last
+//! statements and the commit. A handful of questions then costs one round trip, however far away the server is.
 //!
-//! Every transaction works as the service's own role, which owns nothing, and says whose rows it is about; row-level
-//! security shows it no others. Both end with the transaction, so a connection carries nothing from one caller to the
-//! next, and a pooler may hand it to anybody in between.
+//! Every transaction runs as the service's own role, which owns nothing, and declares whose rows it uses; row-level
+//! security shows it no others. Both end with the transaction, so a connection carries nothing from one caller to the next,
+//! and a pooler may hand it to anybody in between.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,11 +22,11 @@ use tokio_postgres::{Row, Statement};
 use super::connect::Pool;
 use super::error::Fault;
 
-/// How long one flight of statements may take, network included, before its connection is given up. The server's own
-/// limits (`connect.rs`) are shorter: this is for a server that no longer answers at all.
+/// How long one round trip may take, including the network, before its connection is given up. The server's own limits
+/// (`connect.rs`) are shorter: this is for a server that no longer answers at all.
 const FLIGHT_MAX: Duration = Duration::from_secs(40);
 
-/// Whose rows a transaction may touch. Nobody's, unless said otherwise.
+/// Whose rows a transaction may touch. Nobody's by default.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tenant {
     project: String,
@@ -55,12 +54,12 @@ impl Tenant {
         Self { account: id.to_string(), ..Self::default() }
     }
 
-    /// An account that may be the first: whether there are others is seen too.
+    /// An account that may be the first: it also sees whether there are others.
     pub(super) fn new_account(id: AccountId) -> Self {
         Self { pass: "upkeep", ..Self::account(id) }
     }
 
-    /// One project's memory, by an act that the account's audit log notes.
+    /// One project's memory, for an act that the account's audit log records.
     pub(super) fn project_of(project: ProjectId, account: AccountId) -> Self {
         Self { project: project.to_string(), account: account.to_string(), ..Self::default() }
     }
@@ -81,17 +80,17 @@ impl Tenant {
         Self { key: id.to_string(), ..Self::default() }
     }
 
-    /// What belongs to no tenant: the operator's token, the heartbeat.
+    /// What belongs to no tenant: the operator token, the heartbeat.
     pub(super) fn nobody() -> Self {
         Self::default()
     }
 
-    /// The lists of all accounts and projects, for upkeep and for the operator. It opens no memory.
+    /// The lists of all accounts and projects, for maintenance and the operator. It opens no memory.
     pub(super) fn for_upkeep() -> Self {
         Self { pass: "upkeep", ..Self::default() }
     }
 
-    /// Turns a transaction to another tenant.
+    /// Switches a transaction to another tenant.
     pub(super) fn turn(&self) -> Ask<'_> {
         const TURN: &str = "
             SELECT set_config('mnemon.project', $1, true), set_config('mnemon.account', $2, true)";
@@ -111,17 +110,16 @@ pub(super) struct Ask<'a> {
     values: Vec<&'a (dyn ToSql + Sync)>,
 }
 
-/// A statement with its values.
 pub(super) fn ask<'a>(sql: &'static str, values: &[&'a (dyn ToSql + Sync)]) -> Ask<'a> {
     Ask { sql, values: values.to_vec() }
 }
 
-/// Opens the account of the project that the transaction was turned to.
+/// Opens the account of the project that the transaction was switched to.
 pub(super) fn open_people() -> Ask<'static> {
     ask(OPEN_PEOPLE, &[])
 }
 
-/// A transaction. Left without [`Tx::commit`] or [`Tx::finish`] it is rolled back, out of the caller's way.
+/// A transaction. Without [`Tx::commit`] or [`Tx::finish`] it is rolled back in the background.
 pub(super) struct Tx {
     client: Option<Object>,
     pool: Arc<Pool>,
@@ -135,17 +133,17 @@ pub(super) struct Tx {
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
 impl Tx {
-    /// To read one consistent view, however many statements it takes.
+    /// Reads one consistent view, however many statements it takes.
     pub(super) async fn read(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", false).await
     }
 
-    /// To read what is newest, statement by statement, where one decides what the next may see.
+    /// Reads what is newest, statement by statement, where one decides what the next may see.
     pub(super) async fn read_latest(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", false).await
     }
 
-    /// To write. Every statement sees what was committed before it began; whoever needs more locks the project's row first.
+    /// Writes. Every statement sees what was committed before it began; whoever needs more locks the project's row first.
     pub(super) async fn write(pool: &Arc<Pool>, tenant: Tenant) -> Result<Self, Fault> {
         Self::new(pool, tenant, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", true).await
     }
@@ -166,22 +164,21 @@ impl Tx {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
-    /// How many rows a statement with `RETURNING` touched.
+    /// How many rows a statement with `RETURNING` affected.
     pub(super) async fn count(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<u64, Fault> {
         Ok(self.rows(sql, values).await?.len() as u64)
     }
 
-    /// Many statements, sent at once and done one after the other. The first failure is the answer.
+    /// Many statements, sent together and run one after the other. The first failure is the answer.
     pub(super) async fn flight(&self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
         self.send(asks, None).await
     }
 
-    /// Commits.
     pub(super) async fn commit(self) -> Result<(), Fault> {
         self.finish(Vec::new()).await.map(|_| ())
     }
 
-    /// The last statements and the commit, sent at once. When one of them fails nothing is stored.
+    /// The last statements and the commit, sent together. If one of them fails, nothing is stored.
     pub(super) async fn finish(mut self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
         let is_nothing = asks.is_empty() && !self.is_begun.load(Ordering::Acquire);
         if is_nothing {
@@ -210,7 +207,7 @@ impl Tx {
         if own > 0 {
             asks.insert(0, open_people());
         }
-        // It looks at no table, so preparing it waits for nobody's lock.
+        // It reads no table, so preparing it waits for nobody's lock.
         let enter = if is_first { Some(client.prepare_cached(ENTER).await?) } else { None };
         let begin = async {
             match &enter {
@@ -218,14 +215,14 @@ impl Tx {
                 None => Ok(()),
             }
         };
-        // In this order: what is prepared for the first time waits for locks, within the limits that beginning sets.
+        // In this order: a statement prepared for the first time waits for locks, within the limits set at the beginning.
         let (begun, answers) = tokio::join!(biased; begin, send_asks(client, &asks, last));
         begun?;
         let answers = answers?;
         Ok(answers.into_iter().skip(own).take(asks.len() - own).collect())
     }
 
-    /// Begins, takes the service's role on, and says whose rows are meant. Sends all of it before it waits for anything.
+    /// Begins, takes on the service's role, and declares whose rows are used. Sends all of it before waiting for anything.
     async fn begin(&self, client: &Object, enter: &Statement) -> Result<(), Fault> {
         let (limits, tenant) = (self.pool.limits(), &self.tenant);
         let values: [&(dyn ToSql + Sync); 8] = [
@@ -245,8 +242,8 @@ impl Tx {
     }
 }
 
-/// Every statement means few rows of one tenant among many others': by indexes, row by row. A young table would tempt the
-/// server to read all of it, with a plan that it keeps when the table has grown. Compiling such a statement never pays.
+/// Every statement touches few rows of one tenant among many others': use indexes, row by row. A young table would tempt the
+/// server to read all of it, with a plan that it keeps when the table has grown. Compiling (JIT) such a statement never pays.
 const ENTER: &str = "
     SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
         set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
@@ -255,7 +252,7 @@ const ENTER: &str = "
         set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
         set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)";
 
-/// Sends statements, and what ends the transaction where it ends, in this order and without waiting in between.
+/// Sends statements, and whatever ends the transaction, in this order and without waiting in between.
 async fn send_asks(client: &Object, asks: &[Ask<'_>], last: Option<&str>) -> Result<Vec<Vec<Row>>, Fault> {
     #[cfg(feature = "testing")]
     crate::statements::count_statements(asks.len());
@@ -288,7 +285,7 @@ impl Drop for Tx {
             drop(Object::take(client));
             return;
         };
-        // The connection goes back to the pool only when the server has let go of the transaction.
+        // The connection goes back to the pool only when the server has finished the transaction.
         runtime.spawn(async move {
             let rolled_back = tokio::time::timeout(FLIGHT_MAX, client.batch_execute("ROLLBACK")).await;
             if !matches!(rolled_back, Ok(Ok(()))) {
@@ -298,8 +295,8 @@ impl Drop for Tx {
     }
 }
 
-/// All of the futures, polled in their order: each sends its message when it is first polled, and the messages have to
-/// leave in this order.
+/// All of the futures, polled in order: each sends its message when it is first polled, and the messages must leave in this
+/// order.
 struct InOrder<'a> {
     waiting: Vec<Option<Answer<'a>>>,
     done: Vec<Option<Result<Vec<Row>, tokio_postgres::Error>>>,

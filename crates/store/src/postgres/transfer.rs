@@ -1,7 +1,7 @@
 //! A PostgreSQL database as one end of a transfer.
 //!
-//! It works as the owner of the tables, who is held to row-level security as everybody is: each tenant's rows are read and
-//! written under that tenant's setting, so that a transfer can't mix them either.
+//! It works as the owner of the tables, who is bound by row-level security like everybody else: each tenant's rows are read
+//! and written under that tenant's setting, so that a transfer can't mix them either.
 
 use async_trait::async_trait;
 use tokio_postgres::Client;
@@ -16,7 +16,7 @@ use crate::transfer::{Cell, Dialect, LEFT_BEHIND, NOTES_TABLE, Note, Order, Row,
 
 const DIALECT: Dialect = Dialect('$');
 
-/// How many values one statement takes.
+/// Maximum number of values in one statement.
 const VALUES_MAX: usize = 60_000;
 
 /// A connection, and the tenant that it may see.
@@ -33,7 +33,7 @@ impl PostgresSide {
         Ok(Self { client: connect_as_owner(config).await?, tenant: None, types: Vec::new() })
     }
 
-    /// Shows this connection one tenant's rows and nobody else's.
+    /// Shows this connection only one tenant's rows.
     async fn enter(&mut self, tenant: Tenant) -> Result<(), Fault> {
         const ENTER: &str = "
             SELECT set_config('mnemon.account', $1, false), set_config('mnemon.project', $2, false),
@@ -43,7 +43,7 @@ impl PostgresSide {
         }
         let text = |id: [u8; 16]| Uuid::from_bytes(id).to_string();
         let (account, project, pass) = match tenant {
-            // The service's own rows belong to nobody; the lists of accounts and projects are opened for upkeep.
+            // The service's own rows belong to nobody; the lists of accounts and projects are opened for maintenance.
             Tenant::Service => (String::new(), String::new(), "upkeep"),
             Tenant::Account(id) => (text(id), String::new(), ""),
             Tenant::Project(id) => (String::new(), text(id), ""),
@@ -59,7 +59,7 @@ impl PostgresSide {
         Ok(&known.ok_or_else(missing)?.1)
     }
 
-    /// Rows of a tenant by the order of the key.
+    /// Rows of a tenant in key order.
     async fn select(
         &mut self,
         table: &Table,
@@ -186,7 +186,7 @@ impl Side for PostgresSide {
         self.select(table, tenant, after, Order::First, rows_max).await.map_err(told)
     }
 
-    /// Row-level security lets nobody count everybody's rows.
+    /// Under row-level security nobody can count everybody's rows.
     async fn count(&mut self, _table: &Table) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
@@ -235,13 +235,13 @@ impl Side for PostgresSide {
     }
 }
 
-/// Refuses a database that a transfer has not filled yet.
+/// Refuses a database that a transfer has not filled completely.
 pub(super) async fn check_finished(config: &PostgresConfig) -> Result<(), StoreError> {
     let client = connect_as_owner(config).await?;
     if is_unfinished(&client).await.map_err(|fault| fault.error)? { Err(unfinished()) } else { Ok(()) }
 }
 
-/// Whether a transfer into this database was begun and not finished.
+/// Whether a transfer into this database was started and not finished.
 async fn is_unfinished(client: &Client) -> Result<bool, Fault> {
     Ok(client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&NOTES_TABLE]).await?.get(0))
 }
@@ -281,7 +281,7 @@ fn parameter(cell: &Cell, kind: &Type) -> Result<Parameter, StoreError> {
     })
 }
 
-/// What kind of value it is; never the value, which may be somebody's memory.
+/// The kind of a value; never the value, which may be somebody's memory.
 fn describe(cell: &Cell) -> &'static str {
     match cell {
         Cell::Null => "nothing",

@@ -1,7 +1,7 @@
-//! Where saves wait for each other: what comes in while a batch is being stored becomes the next one.
+//! Where saves wait for each other: those that arrive while a batch is being stored become the next one.
 //!
-//! A save for itself costs two ways to the server and a sync of its log; so do five hundred of them together. There are a
-//! few lanes, and a project always takes the same: a project that somebody else keeps locked holds up its lane alone.
+//! A single save costs two round trips and a sync of the log; so do five hundred of them together. There are a few lanes, and
+//! a project always uses the same one: a project that somebody keeps locked only delays its own lane.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,7 +21,7 @@ use crate::{Insert, Inserted, StoreError};
 
 /// How many batches a node stores at the same time.
 const LANES: usize = 4;
-/// How many saves may wait in a lane. More callers than that wait for a place, holding nothing but themselves.
+/// How many saves may wait in a lane. More callers than that wait for a place and hold nothing.
 const QUEUE_MAX: usize = 1_024;
 
 type Reply = oneshot::Sender<Result<Inserted, StoreError>>;
@@ -31,7 +31,7 @@ struct Job {
     reply: Reply,
 }
 
-/// The ways to the lanes. None after the end.
+/// The handles of the lanes. Empty after closing.
 pub(super) struct Writer {
     lanes: Mutex<Option<Vec<mpsc::Sender<Job>>>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -50,7 +50,7 @@ impl Writer {
         Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks) }
     }
 
-    /// Has a record saved and waits until it is durable.
+    /// Saves a record and waits until it is durable.
     pub(super) async fn insert(&self, insert: Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
         let lane = lane_of(insert.record.project);
         let lane = self.lanes.lock().as_ref().map(|lanes| lanes[lane].clone()).ok_or_else(closed)?;
@@ -60,7 +60,7 @@ impl Writer {
         answer.await.map_err(|_| closed())?
     }
 
-    /// Stores what is still waiting and lets no more in.
+    /// Stores what is still waiting and accepts no more.
     pub(super) async fn close(&self) {
         drop(self.lanes.lock().take());
         let tasks = std::mem::take(&mut *self.tasks.lock());
@@ -76,7 +76,7 @@ fn lane_of(project: ProjectId) -> usize {
     (hasher.finish() % LANES as u64) as usize
 }
 
-/// What the saves of a lane go through, one batch after the other.
+/// Stores the saves of a lane, batch after batch.
 struct Lane {
     pool: Arc<Pool>,
     statistics: Arc<Statistics>,
@@ -107,7 +107,7 @@ impl Lane {
     }
 }
 
-/// Two saves with the same of these could meet each other: they don't go into one batch.
+/// Two saves that share one of these could conflict: they don't go into one batch.
 #[derive(PartialEq, Eq, Hash)]
 enum Meeting {
     Content(ProjectId, String, ContentHash),
@@ -121,7 +121,7 @@ fn meetings(insert: &Insert, content_hash: ContentHash) -> impl Iterator<Item = 
     std::iter::once(content).chain(key)
 }
 
-/// Takes the saves that can be stored together, the first in any case. What would meet one of them stays for the next batch.
+/// Takes the saves that can be stored together, in any case the first. What would conflict with one stays for the next batch.
 fn take_batch(held: &mut VecDeque<Job>, batch_max: usize) -> Vec<Job> {
     let (mut jobs, mut left, mut taken) = (Vec::new(), VecDeque::new(), HashSet::new());
     while let Some(job) = held.pop_front() {
@@ -131,14 +131,14 @@ fn take_batch(held: &mut VecDeque<Job>, batch_max: usize) -> Vec<Job> {
         } else {
             left.push_back(job);
         }
-        // Those that stay keep their turn too: a later one must not overtake an earlier one that it would meet.
+        // Those that stay keep their turn too: a later one must not overtake an earlier one that it would conflict with.
         taken.extend(own);
     }
     *held = left;
     jobs
 }
 
-/// Stores the jobs together if that works, and otherwise one by one, so that a bad one fails alone.
+/// Stores the jobs together if that works, otherwise one by one, so that a bad one fails alone.
 async fn store(pool: &Arc<Pool>, jobs: Vec<Job>) {
     let saves: Vec<&Save> = jobs.iter().map(|job| &job.save).collect();
     let outcomes = match attempt(|| batch::store(pool, &saves)).await {
@@ -156,7 +156,7 @@ async fn store(pool: &Arc<Pool>, jobs: Vec<Job>) {
         }
     };
     for (job, outcome) in jobs.into_iter().zip(outcomes) {
-        // Who stopped waiting needs no answer; the save stands all the same.
+        // Whoever stopped waiting needs no answer; the save is done anyway.
         let _ = job.reply.send(outcome);
     }
 }

@@ -1,7 +1,7 @@
 //! What an act sees while it runs inside the writer: the open transaction, and the projects of this and earlier batches.
 //!
-//! A project's seq and count change in memory and are written once per batch. That is sound because the writer is the
-//! only one that ever changes them, and because a rollback throws all of this away.
+//! A project's seq and count change in memory and are written once per batch. That is sound because only the writer ever
+//! changes them, and because a rollback discards all of this.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::StoreError;
 /// How many projects, workspaces and audiences are kept between batches.
 const ENTRIES_MAX: usize = 100_000;
 
-/// One act's view of the batch it belongs to.
+/// One act's view of its batch.
 pub(super) struct Tx<'a> {
     pub(super) conn: &'a Connection,
     pub(super) projects: &'a mut Projects,
@@ -30,14 +30,14 @@ pub(super) struct Projects {
     changed: Vec<ProjectId>,
     has_new_people: bool,
     has_purged: bool,
-    /// What the act that runs now has said of the records it changes.
+    /// What the running act has said about the records it changes.
     touched: Option<Touched>,
     /// What all acts of the batch may have changed.
     touched_records: Vec<Touched>,
     entries: usize,
 }
 
-/// One project, with those of its workspaces that were touched.
+/// One project, with the workspaces that were touched.
 pub(super) struct ProjectState {
     pub(super) seq: u64,
     pub(super) live_records: u64,
@@ -60,7 +60,7 @@ impl Tx<'_> {
         known.ok_or_else(|| no_such_project(id))
     }
 
-    /// Takes the next place of the project's log.
+    /// Takes the next position of the project's log.
     pub(super) fn take_seq(&mut self, id: ProjectId) -> Result<Seq, StoreError> {
         let project = self.project(id)?;
         project.seq += 1;
@@ -88,7 +88,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Brings a workspace into being under the number of the save that does it.
+    /// Creates a workspace under the number of the save that creates it.
     pub(super) fn insert_workspace(
         &mut self,
         project: ProjectId,
@@ -104,13 +104,13 @@ impl Tx<'_> {
         self.know_workspace(project, name, no)
     }
 
-    /// Forgets a workspace whose life ended.
+    /// Drops a workspace that was deleted.
     pub(super) fn drop_workspace(&mut self, project: ProjectId, name: &WorkspaceName) -> Result<(), StoreError> {
         self.project(project)?.workspaces.remove(name);
         Ok(())
     }
 
-    /// Makes sure that an author is still there: a call that was let in before its member left must save nothing after.
+    /// Makes sure that an author still exists: a call admitted before its member left must save nothing afterwards.
     pub(super) fn check_author(&mut self, project: ProjectId, author: MemberId) -> Result<(), StoreError> {
         const SELECT: &str = "
             SELECT 1
@@ -122,20 +122,20 @@ impl Tx<'_> {
         }
         let values = (project.to_bytes(), author.to_bytes());
         let found = self.conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?;
-        found.ok_or_else(|| StoreError::Failed(format!("there is no member {author}")))?;
+        found.ok_or_else(|| StoreError::Failed(format!("no member {author}")))?;
         self.project(project)?.authors.insert(author);
         self.projects.entries += 1;
         Ok(())
     }
 
-    /// Forgets an author who left.
+    /// Drops an author who left.
     pub(super) fn drop_author(&mut self, author: MemberId) {
         for project in self.projects.known.values_mut() {
             project.authors.remove(&author);
         }
     }
 
-    /// Notes that something was saved for this audience in the workspace.
+    /// Records that something was saved for this audience in the workspace.
     pub(super) fn note_audience(
         &mut self,
         project: ProjectId,
@@ -156,7 +156,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets an audience that nothing is saved for any more.
+    /// Drops an audience for which nothing is saved any more.
     pub(super) fn drop_audience(
         &mut self,
         project: ProjectId,
@@ -171,25 +171,25 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Ends a project: the acts that come after find none. Answers how many living records it had.
+    /// Deletes a project: later acts find none. Returns how many live records it had.
     pub(super) fn end_project(&mut self, id: ProjectId) -> Result<u64, StoreError> {
         let project = self.project(id)?;
         project.is_deleted = true;
         Ok(std::mem::take(&mut project.live_records))
     }
 
-    /// Says that this act removed something for good, so that the WAL must not keep it either.
+    /// Says that this act purged something, so that the WAL must not keep it either.
     pub(super) fn touch_purged(&mut self) {
         self.projects.has_purged = true;
     }
 
-    /// Says which records this act may have changed. An act that says nothing is taken to have changed all of them: not
-    /// only a record's own row shows in it, but also its author's name and its workspace's end.
+    /// Says which records this act may have changed. An act that says nothing is assumed to have changed all of them: a record
+    /// shows not only its own row, but also its author's name and its workspace's end.
     pub(super) fn touch_records(&mut self, touched: Touched) {
         self.projects.touched = Some(touched);
     }
 
-    /// Says that this act changed what credentials follow from.
+    /// Says that this act changed what credentials depend on.
     pub(super) fn touch_people(&mut self) {
         self.projects.has_new_people = true;
     }
@@ -202,7 +202,7 @@ impl Tx<'_> {
 }
 
 impl Projects {
-    /// Writes what changed, as the last step before the commit.
+    /// Writes the changes, as the last step before the commit.
     pub(super) fn flush(&self, conn: &Connection) -> Result<(), StoreError> {
         const UPDATE: &str = "UPDATE project SET seq = ?2, live_records = ?3 WHERE id = ?1";
         for id in &self.changed {
@@ -214,12 +214,12 @@ impl Projects {
         Ok(())
     }
 
-    /// Whether something was removed for good since this was last asked.
+    /// Whether something was purged since the last call.
     pub(super) fn take_purged(&mut self) -> bool {
         std::mem::take(&mut self.has_purged)
     }
 
-    /// Takes down what the act that just ran may have changed.
+    /// Records what the act that just ran may have changed.
     pub(super) fn end_act(&mut self) {
         let touched = self.touched.take().unwrap_or(Touched::Everything);
         if touched != Touched::Nothing && !self.touched_records.contains(&touched) {
@@ -264,7 +264,7 @@ fn load_project(conn: &Connection, id: ProjectId) -> Result<Option<ProjectState>
     }))
 }
 
-/// Whether there is such a project, and it was not deleted.
+/// Whether the project exists and was not deleted.
 pub(super) fn is_living(conn: &Connection, project: ProjectId) -> Result<bool, StoreError> {
     const SELECT: &str = "SELECT 1 FROM project WHERE id = ?1 AND deleted_at IS NULL";
     Ok(conn.prepare_cached(SELECT)?.query_row([project.to_bytes()], |_| Ok(())).optional()?.is_some())

@@ -1,4 +1,4 @@
-//! Reading whole records, with the names of the people and places in them.
+//! Reads whole records, with the names of the people and places in them.
 
 use mnemon_core::{AccountId, DepartmentId, MemberId, ProjectId, Record, RecordId, Seq, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension};
@@ -7,8 +7,8 @@ use super::rows::{Cells, integer};
 use crate::StoreError;
 use crate::acts::stored::{Names, Stored};
 
-/// Reads records of one project. A name is looked up once, however many of the records carry it: most of an answer comes
-/// from one workspace and few authors, and a join would look all of them up for each row.
+/// Reads records of one project. A name is looked up once, however many of the records use it: most of an answer comes from
+/// one workspace and few authors, and a join would look up all of them for each row.
 pub(super) struct Bodies<'c> {
     conn: &'c Connection,
     project: ProjectId,
@@ -23,7 +23,7 @@ impl<'c> Bodies<'c> {
         Self { conn, project, account: None, workspaces: Vec::new(), members: Vec::new(), departments: Vec::new() }
     }
 
-    /// The record at a place of the log, whatever became of it.
+    /// The record at a log position, live or not.
     pub(super) fn find(&mut self, seq: Seq) -> Result<Option<Stored>, StoreError> {
         const SELECT: &str = "
             SELECT seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
@@ -37,7 +37,7 @@ impl<'c> Bodies<'c> {
         Stored::read(row, self.project, |record, department| self.names(record, department)).map(Some)
     }
 
-    /// The living record at a place of the log.
+    /// The live record at a log position.
     pub(super) fn find_living(&mut self, seq: Seq) -> Result<Option<Record>, StoreError> {
         Ok(self.find(seq)?.filter(Stored::is_alive).map(|stored| stored.record))
     }
@@ -49,7 +49,7 @@ impl<'c> Bodies<'c> {
         Ok(Names { workspace, is_within_reach, author, department })
     }
 
-    /// The workspace's name, and whether this life of it goes on.
+    /// The workspace's name, and whether it still exists.
     fn workspace(&mut self, no: WorkspaceNo) -> Result<(WorkspaceName, bool), StoreError> {
         const SELECT: &str = "SELECT name, deleted_at IS NULL FROM workspace WHERE project_id = ?1 AND no = ?2";
         if let Some((_, name, is_active)) = self.workspaces.iter().find(|known| known.0 == no) {
@@ -103,7 +103,7 @@ impl<'c> Bodies<'c> {
     }
 }
 
-/// The place of the record with this id in the log.
+/// The log position of the record with this id.
 pub(super) fn find_seq(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Seq>, StoreError> {
     const SELECT: &str = "SELECT seq FROM record WHERE project_id = ?1 AND id = ?2";
     let mut statement = conn.prepare_cached(SELECT)?;

@@ -1,19 +1,19 @@
-//! Waiting a moment for company before a commit.
+//! Waits a moment for more acts before a commit.
 //!
-//! A commit costs about the same however many acts it holds: the pages that all of them change, and one sync. When many
-//! callers save at once, those that were answered together are on their way back, and a commit that begins with the first
-//! of them leaves the others for the next. A handful of callers is never kept waiting: there the wait costs more than it saves.
+//! A commit costs about the same however many acts it contains: the pages that all of them change, and one sync. When many
+//! callers save at once, those that were answered together are about to call again, and a commit that starts with the first
+//! of them leaves the others for the next. A handful of callers never waits: there the wait costs more than it saves.
 
 use std::time::{Duration, Instant};
 
-/// So many acts at once are worth waiting for. With 8 callers waiting cost a sixth of the saves; with 64 it gave an eighth.
+/// From this many concurrent acts on, waiting pays. With 8 callers it cost a sixth of the saves; with 64 it gained an eighth.
 const ACTS_MIN: usize = 12;
 /// Never longer than this, however long commits take.
 const WAIT_MAX: Duration = Duration::from_millis(2);
-/// How often is looked who has come.
+/// How often to check who has arrived.
 const LOOK_EVERY: Duration = Duration::from_micros(100);
 
-/// Who came last time, and how long that took.
+/// How many came last time, and how long that took.
 #[derive(Default)]
 pub(super) struct Company {
     acts: usize,
@@ -21,7 +21,7 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// Waits for as many acts as were committed last, at most as long as that took. `waiting` tells how many are there.
+    /// Waits for as many acts as were committed last, at most as long as that took. `waiting` says how many are there.
     pub(super) fn wait(&self, waiting: impl Fn() -> usize) {
         self.wait_by(waiting, || {
             let began = Instant::now();
@@ -30,7 +30,7 @@ impl Company {
         });
     }
 
-    /// The same, with a pause that tells how long it was.
+    /// The same, with a pause function that returns how long it paused.
     fn wait_by(&self, waiting: impl Fn() -> usize, pause: impl Fn() -> Duration) {
         if self.acts < ACTS_MIN {
             return;
@@ -41,7 +41,7 @@ impl Company {
         }
     }
 
-    /// Remembers a commit.
+    /// Records a commit.
     pub(super) fn note(&mut self, acts: usize, took: Duration) {
         (self.acts, self.took) = (acts, took);
     }
@@ -59,7 +59,7 @@ mod tests {
         company
     }
 
-    /// How often was looked, with so many more acts there at each look, and the same time between two looks.
+    /// How often it checked, with this many more acts at each check, and the same time between two checks.
     fn looks(company: &Company, more_each: usize) -> usize {
         let looks = Cell::new(0);
         let look = || {

@@ -1,4 +1,4 @@
-//! Who calls: credentials, keys and the operator's token.
+//! Who calls: credentials, keys and the operator token.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Credentials for SqliteStore {
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
         let is_remembered = self.memory.credentials.has_grant(hash);
         let grant = self.find_grant(hash).await?;
-        // Without a grant the look for a key is made in vain, so that every refusal costs the same.
+        // Without a grant, a key is looked up in vain, so that every refusal costs the same.
         let key_hash = grant.as_ref().map_or(*hash, |grant| grant.key_hash);
         let mut presented = self.find_credential(&key_hash).await?;
         if let Some(presented) = &mut presented {
@@ -100,7 +100,7 @@ impl Credentials for SqliteStore {
     }
 }
 
-/// The credential and how far its project's log has come, as of one moment.
+/// The credential and the end of its project's log, at the same moment.
 fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(Credential, Seq)>, StoreError> {
     const SELECT: &str = "
         SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
@@ -166,7 +166,7 @@ pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreErr
         key.label,
         key.created_by.map(|member| member.to_bytes()),
     ])?;
-    let absent = || StoreError::Failed(format!("there is no project {} with a member {}", key.project, key.member));
+    let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent()) }
 }
 

@@ -1,4 +1,4 @@
-//! What SQLite's codes mean to a caller.
+//! What SQLite's error codes mean to a caller.
 
 use rusqlite::ffi::ErrorCode;
 
@@ -20,7 +20,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// SQLite's words and its extended code, which tells a failed sync from a failed read.
+/// SQLite's message and its extended code, which distinguishes a failed sync from a failed read.
 fn describe(error: &rusqlite::Error) -> String {
     match error.sqlite_error() {
         Some(code) => format!("{error}, SQLite code {}", code.extended_code),
@@ -28,17 +28,17 @@ fn describe(error: &rusqlite::Error) -> String {
     }
 }
 
-/// The answer when the file makes no sense as a whole.
+/// The answer if the file as a whole is damaged.
 pub(super) fn damaged(how: &str) -> StoreError {
     StoreError::Failed(format!("the database file is damaged ({how}); stop the service and restore a backup"))
 }
 
-/// The answer to every call after the end.
+/// The answer to every call after closing.
 pub(super) fn closed() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
 }
 
-/// The answer when a call names a project that was never made.
+/// The answer if a call names a project that does not exist.
 pub(super) fn no_such_project(project: mnemon_core::ProjectId) -> StoreError {
-    StoreError::Failed(format!("there is no project {project}"))
+    StoreError::Failed(format!("no project {project}"))
 }

@@ -1,4 +1,4 @@
-//! What the store does when its ground gives way: tests that need to reach behind the traits.
+//! What the store does when its storage fails: tests that must reach behind the traits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -245,7 +245,7 @@ async fn flipped_bytes_never_show_another_record() {
     let (mut errors, mut missing) = (0, 0);
     for n in 0..200_usize {
         let mut bytes = whole.clone();
-        // Spread over the file by a prime, so that every run looks at the same places.
+        // Spread over the file by a prime, so that every run tests the same positions.
         let at = (n * 104_729 + 17) % bytes.len();
         bytes[at] ^= 1 << (n % 8);
         std::fs::write(&file, bytes).unwrap();

@@ -11,22 +11,22 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::damaged;
 use crate::StoreError;
 
-/// How long a connection waits for a lock. Only a checkpoint and a visitor with a SQLite shell ever hold one.
+/// How long a connection waits for a lock. Only a checkpoint or somebody with a SQLite shell ever holds one.
 pub(super) const BUSY_TIMEOUT_MS: u32 = 5_000;
-/// More than all the statements there are, so none is ever compiled twice by one connection.
+/// More than the number of statements, so that no connection compiles one twice.
 const STATEMENTS_MAX: usize = 128;
 
-/// The largest database that is walked through at a start, in pages, 64 MB: 80 MB took 0.8 s on a busy machine.
+/// The largest database that is checked completely at startup, in pages (64 MB): 80 MB took 0.8 s on a busy machine.
 const CHECKED_PAGES_MAX: i64 = 16_384;
 
-/// Where the database of a data directory lies.
+/// The path of the database in a data directory.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     database: PathBuf,
 }
 
 impl Files {
-    /// Makes the directory if it is missing, and takes it for this process until the lock is dropped.
+    /// Creates the directory if missing, and locks it for this process until the lock is dropped.
     pub(super) fn take(dir: &Path) -> Result<(Self, File), StoreError> {
         let failed = |what: &str, error: io::Error| StoreError::Failed(format!("{what} {}: {error}", dir.display()));
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| failed("can't make", e))?;
@@ -48,9 +48,9 @@ impl Files {
 
     /// The connection that writes.
     ///
-    /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL a power loss took acknowledged rows.
-    /// `secure_delete` overwrites what is freed: forgetting a record writes its row anew, and the old copy must not
-    /// outlive a later purge. Saves free next to nothing.
+    /// `synchronous=FULL` syncs the WAL at every commit: with NORMAL, a power loss lost acknowledged rows. `secure_delete`
+    /// overwrites freed space: forgetting a record rewrites its row, and the old copy must not outlive a later purge. Saves
+    /// free hardly anything.
     pub(super) fn open_writer(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.database, flags)?;
@@ -70,9 +70,9 @@ impl Files {
 
     /// A connection that reads.
     ///
-    /// No memory mapping, and that has its price: ten records picked from 120,000, too many for the page cache, took 98
-    /// to 112 µs of processor time without it and 53 to 56 µs with it. But a page that the disk fails to give would then
-    /// end the whole process by a signal, and not one call by an error.
+    /// It uses no memory mapping, which has a price: ten records picked from 120,000, too many for the page cache, took 98 to
+    /// 112 µs of CPU time without it and 53 to 56 µs with it. But a page that the disk fails to deliver would then end the
+    /// whole process with a signal, and not one call with an error.
     pub(super) fn open_reader(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&self.database, flags)?;
@@ -86,8 +86,8 @@ impl Files {
     }
 }
 
-/// Walks through the whole file, if that takes no longer than a start may: a flipped bit in a key makes a row vanish
-/// without a word, and only the indexes tell, which `quick_check` does not ask. Larger files open unchecked, and say so.
+/// Checks the whole file, if that takes no longer than a start may: a flipped bit in a key makes a row vanish silently, and
+/// only the indexes reveal it, which `quick_check` does not read. Larger files open unchecked, and the log says so.
 pub(super) fn check_whole(conn: &Connection) -> Result<(), StoreError> {
     let pages: i64 = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
     if pages > CHECKED_PAGES_MAX {
@@ -102,8 +102,8 @@ fn prepare(conn: Connection) -> Result<Connection, StoreError> {
     #[cfg(feature = "testing")]
     let conn = counted(conn)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // Otherwise the planner looks at the bound values and compiles a statement again whenever they change: that was a
-    // quarter of the writer's time. Our statements name their index where it matters.
+    // Otherwise the planner looks at the bound values and recompiles a statement whenever they change: that was a quarter of
+    // the writer's time. Our statements name their index where it matters.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(conn)
 }

@@ -1,9 +1,9 @@
-//! The living records that were read lately. Reading ten from the file takes about 100 µs of processor time, most of a
-//! search that is not ranking; from here it takes a few.
+//! Recently read live records. Reading ten from the file takes about 100 µs of CPU time, most of a search that is not
+//! ranking; from here it takes a few.
 //!
-//! A record is here as it is, or not at all. Every act forgets all of them after its commit, unless it has said which
-//! project's it may have changed, or that it changed none ([`super::batch::Tx::touch_records`]): an act that says nothing
-//! costs time and is never wrong.
+//! A record is here as it is, or not at all. Every act drops all of them after its commit, unless it has said which project's
+//! it may have changed, or that it changed none ([`super::batch::Tx::touch_records`]): an act that says nothing costs time
+//! and is never wrong.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 
 /// How many bytes of records are kept.
 const BYTES_MAX: usize = 32 << 20;
-/// What a record takes beside its texts.
+/// What a record takes besides its texts.
 const RECORD_BYTES: usize = size_of::<Record>() + 128;
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(super) struct KnownRecords {
 
 #[derive(Default)]
 struct Known {
-    /// Counts the changes. Who read storage before a change must not put what it read here after it.
+    /// Counts the changes. Whoever read storage before a change must not put the result here after it.
     generation: u64,
     projects: HashMap<ProjectId, HashMap<Seq, Arc<Record>>>,
     bytes: usize,
@@ -38,7 +38,7 @@ pub(super) enum Touched {
 }
 
 impl KnownRecords {
-    /// The known ones of these records, each at its place, and the generation to hand to [`Self::keep`].
+    /// The known ones of these records, each at its position, and the generation to pass to [`Self::keep`].
     pub(super) fn find(&self, project: ProjectId, seqs: &[Seq]) -> (Vec<Option<Arc<Record>>>, u64) {
         let known = self.inner.read();
         let records = known.projects.get(&project);
@@ -46,14 +46,14 @@ impl KnownRecords {
         (found, known.generation)
     }
 
-    /// Keeps living records that were read from storage since the generation was told.
+    /// Keeps live records that were read from storage since that generation.
     pub(super) fn keep(&self, project: ProjectId, records: &[Arc<Record>], generation: u64) {
         let mut known = self.inner.write();
         if known.generation != generation {
             return;
         }
         let bytes: usize = records.iter().map(|record| size_bytes(record)).sum();
-        // Dropping all at the bound is crude and never wrong: each comes back by one read.
+        // Dropping all at the limit is crude and never wrong: each comes back with one read.
         if known.bytes + bytes > BYTES_MAX {
             known.projects.clear();
             known.bytes = 0;
@@ -67,7 +67,7 @@ impl KnownRecords {
         known.bytes = known.bytes + bytes - before;
     }
 
-    /// Forgets what may no longer be so.
+    /// Drops what may no longer be true.
     pub(super) fn forget(&self, touched: Touched) {
         if touched == Touched::Nothing {
             return;

@@ -75,7 +75,7 @@ pub(super) fn list_records(
     found.filter_map(Result::transpose).collect()
 }
 
-/// The places of the records, newest first, by the index that leads to them straight.
+/// The positions of the records, newest first, by the index that leads to them directly.
 fn list_places(
     conn: &Connection,
     project: ProjectId,

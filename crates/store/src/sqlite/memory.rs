@@ -1,6 +1,6 @@
-//! What is kept in memory because this process alone writes the file: how far each log has come, who calls, and the
-//! records that were read lately (`known_records.rs`). All are changed after a commit and before its acts are answered, so
-//! nobody can know more than they say.
+//! What is kept in memory because only this process writes the file: the end of each log, who calls, and recently read
+//! records (`known_records.rs`). All are updated after a commit and before its acts are answered, so nobody can know more
+//! than they say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use super::known_records::KnownRecords;
 use crate::{CallsElsewhere, Credential, Grant, Presented, SavedLooks};
 
-/// How many credentials are kept. At about half a kilobyte each this is 16 MB.
+/// How many credentials are kept. At about half a kilobyte each, this is 16 MB.
 const CREDENTIALS_MAX: usize = 32_768;
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(super) struct Memory {
     pub(super) records: KnownRecords,
 }
 
-/// The last acknowledged seq of every project that was asked for or written to: some 60 bytes each, never dropped.
+/// The last acknowledged seq of every project that was read or written: about 60 bytes each, never dropped.
 #[derive(Default)]
 pub(super) struct LastSeqs {
     cells: RwLock<HashMap<ProjectId, Arc<AtomicU64>>>,
@@ -33,7 +33,7 @@ impl LastSeqs {
         self.cells.read().get(&project).map(|cell| Seq(cell.load(Ordering::Acquire)))
     }
 
-    /// Notes a seq that was read from storage or committed. A reader that comes late with an old number changes nothing.
+    /// Records a seq that was read from storage or committed. A late reader with an old number changes nothing.
     pub(super) fn raise(&self, project: ProjectId, seq: Seq) -> Arc<AtomicU64> {
         let known = self.cells.read().get(&project).cloned();
         let cell = known.unwrap_or_else(|| Arc::clone(self.cells.write().entry(project).or_default()));
@@ -41,13 +41,13 @@ impl LastSeqs {
         cell
     }
 
-    /// Everything that was acknowledged, to be compared with what storage holds.
+    /// Everything that was acknowledged, to be compared with what is stored.
     pub(super) fn all(&self) -> Vec<(ProjectId, Seq)> {
         self.cells.read().iter().map(|(project, cell)| (*project, Seq(cell.load(Ordering::Acquire)))).collect()
     }
 }
 
-/// The credentials that were presented since the last change to anything they follow from.
+/// The credentials that were presented since the last change to anything they depend on.
 #[derive(Default)]
 pub(super) struct KnownCredentials {
     inner: RwLock<Known>,
@@ -55,15 +55,15 @@ pub(super) struct KnownCredentials {
 
 #[derive(Default)]
 struct Known {
-    /// Counts the changes. Who read storage before a change must not put what it read here after it.
+    /// Counts the changes. Whoever read storage before a change must not put the result here after it.
     generation: u64,
     entries: HashMap<CredentialHash, (Arc<Credential>, Arc<AtomicU64>)>,
-    /// The connections by OAuth, each of which leads to one of the above.
+    /// The OAuth connections, each of which leads to one of the above.
     grants: HashMap<CredentialHash, Grant>,
 }
 
 impl KnownCredentials {
-    /// The credential, or the generation to hand to [`Self::keep`] after reading it from storage.
+    /// The credential, or the generation to pass to [`Self::keep`] after reading it from storage.
     pub(super) fn find(&self, hash: &CredentialHash) -> Result<Presented, u64> {
         let known = self.inner.read();
         match known.entries.get(hash) {
@@ -81,7 +81,7 @@ impl KnownCredentials {
         if known.generation != generation {
             return;
         }
-        // Dropping all at the bound is crude and never wrong: each comes back by one read.
+        // Dropping all at the limit is crude and never wrong: each comes back with one read.
         if known.entries.len() >= CREDENTIALS_MAX {
             known.entries.clear();
         }

@@ -1,12 +1,12 @@
 //! SQLite behind the traits: one file, one process, one writing thread, many readers.
 //!
-//! What is written is answered after its commit was synced (`writer.rs`). What is read sees every answered write: short
-//! reads run where they are asked for, long ones on their own threads (`readers.rs`). What only this process can change is
-//! kept in memory (`memory.rs`). No statement stands without its tenant but for finding a credential.
+//! A write is answered after its commit was synced (`writer.rs`). A read sees every answered write: short reads run on the
+//! caller's thread, long ones on their own (`readers.rs`). What only this process can change is kept in memory
+//! (`memory.rs`). Every statement names its tenant, except for finding a credential.
 //!
-//! `INDEXED BY` and `CROSS JOIN` stand where the planner would otherwise guess: without statistics it takes an order that
-//! is free over a better index, which made each save read its whole project. A statement whose index is gone then fails
-//! instead of crawling.
+//! `INDEXED BY` and `CROSS JOIN` are used where the planner would otherwise guess: without statistics it prefers an order
+//! that is free over a better index, which made each save read its whole project. A statement whose index is missing then
+//! fails instead of crawling.
 
 mod batch;
 mod bodies;
@@ -55,10 +55,10 @@ pub(crate) use self::transfer::SqliteSide;
 use self::writer::Writer;
 use crate::{Store, StoreError};
 
-/// How long [`Store::check`] waits for the writer before it says that writing does not work.
+/// How long [`Store::check`] waits for the writer before it reports that writing does not work.
 const HEARTBEAT_MAX: Duration = Duration::from_secs(2);
 
-/// A data directory, taken by this process.
+/// A data directory, locked by this process.
 pub struct SqliteStore {
     memory: Arc<Memory>,
     readers: Arc<Readers>,
@@ -66,8 +66,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database `mnemon.db` in a directory, both made if they are missing, and brings its schema up to date.
-    /// Blocks for as long as that takes.
+    /// Opens the database `mnemon.db` in a directory, creating both if missing, and brings its schema up to date. Blocks for as
+    /// long as that takes.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let (files, lock) = Files::take(dir)?;
         let memory = Arc::new(Memory::default());
@@ -82,7 +82,7 @@ impl Store for SqliteStore {
         const READ: &str = "SELECT COUNT(*) FROM migration";
         self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))?;
         let beat = tokio::time::timeout(HEARTBEAT_MAX, self.writer.write(beat)).await;
-        beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write was done within {HEARTBEAT_MAX:?}"))))
+        beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write completed within {HEARTBEAT_MAX:?}"))))
     }
 
     async fn close(&self) {
@@ -91,7 +91,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// A write that changes nothing anybody sees: only writing shows whether writing works.
+/// A write that changes nothing visible: only writing shows whether writing works.
 fn beat(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO heartbeat (id, beats) VALUES (1, 1)

@@ -135,7 +135,7 @@ fn find_code(conn: &Connection, hash: &CredentialHash) -> Result<Option<Code>, S
     rows.next()?.map(Code::read).transpose()
 }
 
-/// A used code came again: somebody else has it. What it gave ends.
+/// A used code came again, so somebody else has it. The connection it created is ended.
 fn end_replayed(tx: &mut Tx<'_>, code: &Code, redemption: &Redemption) -> Result<Redeemed, StoreError> {
     let Some(connection) = code.connection else { return Ok(Redeemed::Refused) };
     let changed = revoke(tx.conn, connection, redemption.now)?;
@@ -216,7 +216,7 @@ fn note_connections(conn: &Connection, uses: &[(ConnectionId, Timestamp)]) -> Re
     Ok(())
 }
 
-/// A client counts as used while a connection of it is kept.
+/// A client counts as used while one of its connections is kept.
 fn purge_oauth(tx: &mut Tx<'_>, ended_before: Timestamp, unused_since: Timestamp) -> Result<u64, StoreError> {
     const CONNECTIONS: &str = "DELETE FROM connection WHERE expires_at < ?1 OR revoked_at < ?1";
     const CODES: &str = "DELETE FROM oauth_code WHERE created_at < ?1";

@@ -1,4 +1,4 @@
-//! What admins look at and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
+//! What admins see and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
 use async_trait::async_trait;
 use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
@@ -51,7 +51,7 @@ impl Oversight for SqliteStore {
     }
 }
 
-/// Adds a line to the audit log, with how many things it was about.
+/// Adds an audit row, with how many things it affected.
 pub(super) fn insert_audit(conn: &Connection, audit: &AuditEntry, affected: u64) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject)
@@ -124,7 +124,7 @@ fn add_usage(tx: &mut Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A row that comes late does not set the last use back.
+/// A late row does not move the last use back.
 fn note_use(tx: &Tx<'_>, row: &Usage) -> Result<(), StoreError> {
     const UPDATE: &str = "
         UPDATE api_key
@@ -150,7 +150,7 @@ fn list_usage(conn: &Connection, project: ProjectId, from: Day, to: Day) -> Resu
     Ok(figures)
 }
 
-/// Looks through the whole project, but through no text: the length of a text stands before it.
+/// Scans the whole project, but no text: the length of a text is stored in front of it.
 fn list_sizes(conn: &Connection, project: ProjectId) -> Result<Vec<Size>, StoreError> {
     const SELECT: &str = "
         SELECT r.audience, COUNT(*), SUM(OCTET_LENGTH(r.content))

@@ -138,7 +138,7 @@ impl People for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Does one change to the people together with its audit row.
+    /// Makes one change to the people together with its audit row.
     async fn change_people(
         &self,
         audit: AuditEntry,
@@ -180,7 +180,7 @@ fn list_accounts(conn: &Connection, after: Option<AccountId>, rows_max: usize) -
         WHERE id > ?1
         ORDER BY id
         LIMIT ?2";
-    // No bytes at all come before the bytes of every id.
+    // An empty byte string comes before the bytes of every id.
     let after = after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((after, integer(rows_max as u64)))?;
@@ -266,8 +266,8 @@ fn is_people_in(conn: &Connection, account: AccountId, id: DepartmentId) -> Resu
     Ok(conn.prepare_cached(SELECT)?.query_row(values, |row| row.get(0))?)
 }
 
-/// Whether a record that may still be read, or restored, names this department. Looks through all of the account's
-/// records: an index for it would cost every save, and departments end rarely.
+/// Whether a record that may still be read, or restored, names this department. Scans all of the account's records: an
+/// index for it would cost every save, and departments are deleted rarely.
 fn is_memory_of(conn: &Connection, account: AccountId, id: DepartmentId) -> Result<bool, StoreError> {
     const SELECT: &str = "
         SELECT EXISTS (

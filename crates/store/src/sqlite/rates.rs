@@ -1,4 +1,4 @@
-//! One process owns the file, so there is nobody to tell.
+//! One process owns the file, so there are no other nodes to report to.
 
 use async_trait::async_trait;
 use mnemon_core::Timestamp;

@@ -1,4 +1,4 @@
-//! The connections that read. Each read borrows one; there are as many as reads ever ran at once.
+//! The reading connections. Each read borrows one; there are as many as reads ever ran at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use super::error::closed;
 use super::files::Files;
 use crate::StoreError;
 
-/// How many connections are kept for the next read. Short reads run on the callers' own threads, so more than this are
-/// only in use at once on machines with more cores.
+/// How many connections are kept for the next read. Short reads run on the callers' own threads, so more than this are in
+/// use at once only on machines with more cores.
 const IDLE_MAX: usize = 16;
-/// How many long reads run at once; the others wait, so that they neither eat all memory nor all threads.
+/// How many long reads run at once; the others wait, so that they exhaust neither memory nor threads.
 const LONG_MAX: usize = 4;
 
 pub(super) struct Readers {
@@ -29,12 +29,12 @@ impl Readers {
         Self { files, idle: Mutex::default(), is_closed: AtomicBool::new(false), long: Semaphore::new(LONG_MAX) }
     }
 
-    /// Runs a short read on the thread of the caller, even inside an async task.
+    /// Runs a short read on the caller's thread, even inside an async task.
     ///
-    /// A hop to another thread and back takes 6 to 13 µs. A workspace, a source, an unknown credential or an unchanged
-    /// log take 3 to 8 µs of processor time, so for them the hop would be the larger part. One record takes 10 to 20 µs
-    /// and ten take about 100: those cost more than a hop, and stay here because they hold a thread for less than a
-    /// millisecond and answer sooner so.
+    /// A hop to another thread and back takes 6 to 13 µs. A workspace, a source, an unknown credential or an unchanged log take
+    /// 3 to 8 µs of CPU time, so for them the hop would be the larger part. One record takes 10 to 20 µs and ten take about
+    /// 100: those cost more than a hop, and stay here because they hold a thread for less than a millisecond and answer sooner
+    /// this way.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let conn = self.borrow()?;
         let answer = work(&conn);
@@ -45,7 +45,7 @@ impl Readers {
         answer
     }
 
-    /// Runs a read of several statements that must see one moment.
+    /// Runs a read of several statements that must see the same moment.
     pub(super) fn read_at_once<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
@@ -58,7 +58,7 @@ impl Readers {
         })
     }
 
-    /// Runs a read that may take long on a thread of its own.
+    /// Runs a read that may take long, on its own thread.
     pub(super) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -69,7 +69,7 @@ impl Readers {
         answer.map_err(|error| StoreError::Failed(format!("a read ended early: {error}")))?
     }
 
-    /// Refuses every later read and closes what is idle.
+    /// Refuses every later read and closes idle connections.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         self.long.close();

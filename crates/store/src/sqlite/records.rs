@@ -22,7 +22,7 @@ use super::rows::{Cells, integer, micros};
 use crate::acts::records::read_seq_and_audience;
 use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
 
-/// As many records are read where they are asked for; see [`super::readers::Readers::read`].
+/// Up to this many records are read on the caller's thread; see [`super::readers::Readers::read`].
 const SHORT_READ_MAX: usize = 64;
 
 #[async_trait]
@@ -162,7 +162,7 @@ impl Records for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Takes what is known from memory and the rest from the file.
+    /// Takes known records from memory and the rest from the file.
     fn load_known(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
         let (known, generation) = self.memory.records.find(project, seqs);
         let missing: Vec<Seq> =
@@ -207,7 +207,7 @@ fn forget(tx: &mut Tx<'_>, project: ProjectId, seqs: &[Seq], audit: &AuditEntry)
     Ok(forgotten)
 }
 
-/// The id and the workspace of the living record at a place of the log.
+/// The id and the workspace of the live record at a log position.
 fn find_living_place(
     conn: &Connection,
     project: ProjectId,
@@ -248,7 +248,7 @@ fn restore(
     Bodies::new(tx.conn, project).find_living(seq)
 }
 
-/// The place of a record that was forgotten at or after a moment, in a workspace whose life goes on.
+/// The position of a record that was forgotten at or after a time, in a workspace that still exists.
 fn find_forgotten_place(
     conn: &Connection,
     project: ProjectId,
@@ -282,7 +282,7 @@ fn delete_workspace(
     insert_change(tx, project, no, "workspace.delete", None, audit.at)?;
     let state = tx.project(project)?;
     state.live_records = state.live_records.saturating_sub(count);
-    // One workspace was affected. How many records it had may count drafts that the reader of the log can't see.
+    // One workspace was affected. The number of its records may include drafts that the reader of the log can't see.
     insert_audit(tx.conn, audit, 1)?;
     Ok(Some(count))
 }

@@ -1,4 +1,4 @@
-//! How SQLite's cells are read. What is made of them is decided in `crate::rows`, for both engines.
+//! How SQLite's cells are read. `crate::rows` decides what is made of them, for both engines.
 
 use rusqlite::types::ValueRef;
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! Uploaded session histories: a row that counts, and parts that hold the text.
+//! Uploaded session histories: a row with counts, and parts with the text.
 
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId};
@@ -96,7 +96,7 @@ fn list_sessions(
 fn append_session(tx: &mut Tx<'_>, append: &SessionAppend) -> Result<SessionAppended, StoreError> {
     if !belongs(tx.conn, append.project, append.member)? {
         let (project, member) = (append.project, append.member);
-        return Err(StoreError::Failed(format!("there is no project {project} with a member {member}")));
+        return Err(StoreError::Failed(format!("no project {project} with a member {member}")));
     }
     let found = find_session(tx.conn, append.project, append.member, &append.client, &append.name)?;
     if !append.fits(found.as_ref()) {
@@ -155,7 +155,7 @@ fn upsert_session(conn: &Connection, project: ProjectId, session: &Session) -> R
     Ok(())
 }
 
-/// Removes the part that another is to replace, and answers how much text was in it.
+/// Removes the part that another replaces, and returns how much text was in it.
 fn take_part(conn: &Connection, project: ProjectId, session: SessionId, start: u64) -> Result<u64, StoreError> {
     const DELETE: &str = "
         DELETE FROM session_part
@@ -190,7 +190,7 @@ fn insert_part(
     Ok(())
 }
 
-/// Drops the oldest parts of the sessions that were worked on longest ago, until the rest fits.
+/// Drops the oldest parts of the least recently used sessions until the rest fits.
 fn shrink(conn: &Connection, project: ProjectId, volume_bytes_max: u64) -> Result<(), StoreError> {
     const KEPT: &str = "SELECT COALESCE(SUM(kept_bytes), 0) FROM session WHERE project_id = ?1";
     const OLDEST: &str = "

@@ -1,4 +1,4 @@
-//! A data directory as one end of a transfer. It is taken for the time of it: no service runs on it meanwhile.
+//! A data directory as one end of a transfer. It is locked meanwhile: no service runs on it.
 
 use std::fs::File;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) struct SqliteSide {
 }
 
 impl SqliteSide {
-    /// Takes a data directory that has to be there.
+    /// Opens an existing data directory.
     pub(crate) fn open_source(dir: &Path) -> Result<Self, StoreError> {
         if !dir.join("mnemon.db").is_file() {
             return Err(StoreError::Failed(format!("there is no mnemon.db in {}", dir.display())));
@@ -32,7 +32,7 @@ impl SqliteSide {
         Self::open_target(dir)
     }
 
-    /// Takes a data directory, made if it is missing, and brings its schema up to date.
+    /// Opens a data directory, created if missing, and brings its schema up to date.
     pub(crate) fn open_target(dir: &Path) -> Result<Self, StoreError> {
         let (files, lock) = Files::take(dir)?;
         let mut conn = files.open_writer()?;
@@ -52,7 +52,7 @@ impl SqliteSide {
         Ok(names.collect::<Result<_, _>>()?)
     }
 
-    /// Rows of a tenant by the order of the key.
+    /// Rows of a tenant in key order.
     fn select(
         &self,
         table: &Table,
@@ -169,12 +169,12 @@ impl Side for SqliteSide {
     }
 }
 
-/// Refuses a file that a transfer has not filled yet.
+/// Refuses a file that a transfer has not filled completely.
 pub(super) fn check_finished(conn: &Connection) -> Result<(), StoreError> {
     if is_unfinished(conn)? { Err(unfinished()) } else { Ok(()) }
 }
 
-/// Whether a transfer into this file was begun and not finished.
+/// Whether a transfer into this file was started and not finished.
 fn is_unfinished(conn: &Connection) -> Result<bool, StoreError> {
     const SELECT: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
     Ok(conn.query_row(SELECT, [NOTES_TABLE], |_| Ok(())).optional()?.is_some())
@@ -196,7 +196,7 @@ fn cell(table: &Table, value: ValueRef<'_>) -> Result<Cell, StoreError> {
         ValueRef::Integer(number) => Cell::Integer(number),
         ValueRef::Real(number) => Cell::Real(number),
         ValueRef::Text(text) => Cell::Text(String::from_utf8(text.to_vec()).map_err(|_| {
-            StoreError::Failed(format!("table {} holds a text that is no UTF-8: restore a backup first", table.name))
+            StoreError::Failed(format!("table {} contains text that is not UTF-8; restore a backup first", table.name))
         })?),
         ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
     })

@@ -1,8 +1,8 @@
-//! The one thread that writes. Acts queue up; those that wait together are committed together, and each is answered
-//! after the commit that holds it.
+//! The only thread that writes. Acts queue up; those that wait together are committed together, and each is answered after
+//! its commit.
 //!
 //! SQLite allows a single writer anyway; waiting in this queue is fair while retrying a busy file is not, and one sync of
-//! the disk serves all who wait.
+//! the disk serves everybody who waits.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,21 +27,21 @@ use super::transfer::check_finished;
 use super::wal::{checkpoint_all, empty_wal, rewrite};
 use crate::StoreError;
 
-/// How many acts may wait. More callers than that wait for a place, holding nothing but themselves.
+/// How many acts may wait. More callers than that wait for a place and hold nothing.
 const QUEUE_MAX: usize = 4_096;
 /// How many acts are committed together: enough to make the sync cheap, few enough to keep the first one's wait short.
 const BATCH_MAX: usize = 512;
-/// How long the WAL may grow before it is carried into the database: 32 MB. Pages that change often are then written once
-/// for many commits; a start after a kill reads at most this much.
+/// How large the WAL may grow before it is checkpointed: 32 MB. Pages that change often are then written once for many
+/// commits; a start after a kill reads at most this much.
 const WAL_PAGES_MAX: i32 = 8_192;
 /// How long a purge waits for readers that hold the WAL, and everybody else with it.
 const PURGE_WAIT_MAX: Duration = Duration::from_secs(1);
-/// How long rewriting the file waits for them in the end.
+/// How long rewriting the file waits for them at the end.
 const COMPACT_WAIT_MAX: Duration = Duration::from_secs(5);
-/// How long a lost connection is left alone before it is tried again.
+/// How long to wait before a lost connection is tried again.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// The way to the writing thread.
+/// The handle to the writing thread.
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -78,7 +78,7 @@ where
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
         let Self { answer, reply, .. } = *self;
         let answer = outcome.and_then(|()| answer.ok_or_else(|| lost("the act left no answer")));
-        // Who stopped waiting needs no answer; the act stands all the same.
+        // Whoever stopped waiting needs no answer; the act is done anyway.
         let _ = reply.send(answer);
     }
 }
@@ -88,7 +88,7 @@ fn lost(why: &str) -> StoreError {
 }
 
 impl Writer {
-    /// Opens the database, brings its schema up to date and starts the thread, which holds the lock to its end.
+    /// Opens the database, brings its schema up to date and starts the thread, which holds the lock until it ends.
     pub(super) fn start(files: Files, lock: File, memory: Arc<Memory>) -> Result<Self, StoreError> {
         let mut desk = Desk {
             files,
@@ -114,8 +114,8 @@ impl Writer {
         Ok(Self { queue, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Has an act done and waits until it is durable. The act decides before it writes: an answer that means "no" has
-    /// written nothing. It may run twice, the first time in vain.
+    /// Runs an act and waits until it is durable. The act decides before it writes: an answer that means "no" has written
+    /// nothing. It may run twice, the first time in vain.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -126,7 +126,7 @@ impl Writer {
         answer.await.map_err(|_| closed())?
     }
 
-    /// As [`Self::write`], for an act that has nothing to do with records: those that were read lately stay known.
+    /// Like [`Self::write`], for an act that does not concern records: recently read ones stay cached.
     pub(super) async fn write_beside_records<T: Send + 'static>(
         &self,
         act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -138,14 +138,14 @@ impl Writer {
         self.write(act).await
     }
 
-    /// Rewrites the file without its free space, after what waits already.
+    /// Rewrites the file without its free space, after what is already waiting.
     pub(super) async fn compact(&self) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.queue.send(Message::Compact(reply)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
 
-    /// Does what is still waiting, carries the WAL into the database and ends the thread.
+    /// Finishes what is still waiting, checkpoints the WAL and ends the thread.
     pub(super) async fn close(&self) {
         let (done, is_done) = oneshot::channel();
         if self.queue.send(Message::Close(done)).await.is_ok() {
@@ -168,15 +168,15 @@ impl Drop for Writer {
     }
 }
 
-/// Where the writing is done: everything that only the thread touches.
+/// The state that only the thread touches.
 struct Desk {
     files: Files,
     memory: Arc<Memory>,
     projects: Projects,
-    /// None after it was lost, until it was opened and checked again.
+    /// `None` after it was lost, until it is reopened and checked.
     conn: Option<Connection>,
     wal_pages: Arc<AtomicI32>,
-    /// Whether the WAL may still hold what was removed for good.
+    /// Whether the WAL may still contain purged data.
     has_purged_wal: bool,
     lost_at: Option<Instant>,
 }
@@ -205,7 +205,7 @@ impl Desk {
         self.finish();
     }
 
-    /// Does the acts that still came in, and lets no more in.
+    /// Runs the acts that still came in, and accepts no more.
     fn drain(&mut self, waiting: &mut mpsc::Receiver<Message>) {
         waiting.close();
         while let Some(message) = waiting.blocking_recv() {
@@ -215,7 +215,7 @@ impl Desk {
         }
     }
 
-    /// Does the jobs together if that works, and otherwise one by one, so that a bad one fails alone.
+    /// Runs the jobs together if that works, otherwise one by one, so that a bad one fails alone.
     fn work(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         if jobs.is_empty() {
             return;
@@ -234,8 +234,8 @@ impl Desk {
         }
     }
 
-    /// One transaction for all of the jobs. When this fails nothing of them is stored, and nothing of them is in memory;
-    /// after a failing disk it is unknown which, and no job runs again until the file was reopened and checked.
+    /// One transaction for all jobs. If it fails, none of them is stored or in memory. After a disk failure it is unknown which
+    /// were stored, and no job runs again until the file is reopened and checked.
     fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         if self.conn.is_none() {
             self.reopen()?;
@@ -253,7 +253,7 @@ impl Desk {
             Err(error) => {
                 self.projects = Projects::default();
                 if *error == StoreError::Full {
-                    // Carrying the WAL over lets its own room be written again.
+                    // Checkpointing lets the WAL's space be reused.
                     self.wal_pages.store(WAL_PAGES_MAX, Ordering::Relaxed);
                 }
                 let is_rolled_back = conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok();
@@ -276,7 +276,7 @@ impl Desk {
     }
 
     fn lose(&mut self, error: StoreError) {
-        tracing::error!("the database failed, and nothing is written until it was reopened and checked: {error}");
+        tracing::error!("the database failed; nothing is written until it is reopened and checked: {error}");
         self.conn = None;
         self.projects = Projects::default();
         // Whether the last batch was written is unknown.
@@ -284,12 +284,11 @@ impl Desk {
         self.lost_at = Some(Instant::now());
     }
 
-    /// Opens the file anew after it failed, and makes sure that it holds everything that was ever acknowledged.
+    /// Reopens the file after a failure, and makes sure that it contains everything that was ever acknowledged.
     ///
-    /// Not `quick_check`: it reads the whole file, and reads it from the very page cache whose contents a failed sync has
-    /// put in doubt. What can be in doubt is only what was not yet carried from the WAL into the database by a sync that
-    /// worked: so all of it is written and synced again, and then every project's log must have come as far as this
-    /// process has told anybody.
+    /// Not `quick_check`: it reads the whole file, and from the very page cache whose contents a failed sync has put in doubt.
+    /// Only data that was not yet checkpointed by a successful sync can be in doubt. So all of it is written and synced again,
+    /// and then every project's log must reach as far as this process has told anybody.
     fn reopen(&mut self) -> Result<(), StoreError> {
         if self.lost_at.is_some_and(|at| at.elapsed() < RETRY_AFTER) {
             return Err(lost("the database failed a moment ago"));
@@ -298,13 +297,13 @@ impl Desk {
         let conn = self.open()?;
         checkpoint_all(&conn)?;
         check_logs(&conn, &self.memory)?;
-        tracing::warn!("the database was reopened and holds everything that was acknowledged");
+        tracing::warn!("the database was reopened and contains everything that was acknowledged");
         self.conn = Some(conn);
         self.lost_at = None;
         Ok(())
     }
 
-    /// Carries the WAL into the database once it is long. Comes after the answers, so nobody waits for it twice.
+    /// Checkpoints the WAL once it is large. Comes after the answers, so nobody waits for it twice.
     fn checkpoint_if_due(&mut self) {
         if self.has_purged_wal {
             self.wipe_wal(Duration::ZERO);
@@ -315,14 +314,14 @@ impl Desk {
         let Some(conn) = &self.conn else { return };
         match conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(StoreError::from) {
             Ok(()) => self.wal_pages.store(0, Ordering::Relaxed),
-            // No room to carry it: the WAL still has what it has, and the next try comes with the next batch.
-            Err(StoreError::Full) => tracing::warn!("the disk is full: the WAL can't be carried into the database"),
+            // No space for a checkpoint: the WAL keeps what it has, and the next attempt comes with the next batch.
+            Err(StoreError::Full) => tracing::warn!("the disk is full; the WAL can't be checkpointed"),
             Err(error) => self.lose(error),
         }
     }
 
-    /// Takes what was purged out of the WAL too. Where readers stay too long it is tried again after every later batch:
-    /// the purge itself is done, and must not fail for them.
+    /// Removes purged data from the WAL too. If readers take too long, it is tried again after every later batch: the purge
+    /// itself is done, and must not fail because of them.
     fn wipe_wal(&mut self, wait_max: Duration) {
         self.has_purged_wal = true;
         let Some(conn) = &self.conn else { return };
@@ -331,8 +330,8 @@ impl Desk {
                 self.has_purged_wal = false;
                 self.wal_pages.store(0, Ordering::Relaxed);
             }
-            Ok(false) => tracing::warn!("readers hold the WAL: what was purged stays in it for a little longer"),
-            Err(StoreError::Full) => tracing::warn!("the disk is full: what was purged stays in the WAL"),
+            Ok(false) => tracing::warn!("readers are using the WAL; purged data stays in it a little longer"),
+            Err(StoreError::Full) => tracing::warn!("the disk is full; purged data stays in the WAL"),
             Err(error) => self.lose(error),
         }
     }
@@ -348,7 +347,7 @@ impl Desk {
                 self.wal_pages.store(0, Ordering::Relaxed);
                 Ok(())
             }
-            Ok(false) => Err(lost("readers hold the WAL; the file itself is rewritten")),
+            Ok(false) => Err(lost("readers are using the WAL; the file itself was rewritten")),
             Err(StoreError::Full) => Err(StoreError::Full),
             Err(error) => {
                 self.lose(error.clone());
@@ -360,7 +359,7 @@ impl Desk {
     fn finish(&mut self) {
         let Some(conn) = self.conn.take() else { return };
         if let Err(error) = checkpoint_all(&conn) {
-            tracing::warn!("the WAL stays beside the database until the next start: {error}");
+            tracing::warn!("the WAL stays next to the database until the next start: {error}");
         }
         if let Err((_, error)) = conn.close() {
             tracing::warn!("the database did not close: {error}");
@@ -368,7 +367,7 @@ impl Desk {
     }
 }
 
-/// Takes the acts that are waiting, up to a bound or to something else than an act.
+/// Takes the waiting acts, up to a limit or to something that is not an act.
 fn collect(first: Message, waiting: &mut mpsc::Receiver<Message>) -> (Vec<Box<dyn Job>>, Option<Message>) {
     let mut jobs = Vec::new();
     let mut next = Some(first);
@@ -386,7 +385,7 @@ fn run(conn: &Connection, projects: &mut Projects, jobs: &mut [Box<dyn Job>]) ->
     conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     for job in jobs {
         let mut tx = Tx { conn, projects };
-        // An act that panics is a bug of ours, and still no reason to leave everybody else without storage.
+        // A panic in an act is our bug, and still no reason to leave everybody else without storage.
         catch_unwind(AssertUnwindSafe(|| job.run(&mut tx)))
             .unwrap_or_else(|_| Err(StoreError::Failed("an act panicked".to_owned())))?;
         projects.end_act();
@@ -410,7 +409,7 @@ fn check_logs(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
             continue;
         }
         return Err(StoreError::Failed(format!(
-            "the log of project {project} ends at {stored}, and {acknowledged} was acknowledged: acknowledged records are \
+            "the log of project {project} ends at {stored}, but {acknowledged} was acknowledged: acknowledged records are \
              lost; stop the service and restore a backup"
         )));
     }

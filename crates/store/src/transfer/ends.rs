@@ -7,17 +7,15 @@ use crate::StoreError;
 use crate::postgres::{PostgresConfig, PostgresSide};
 use crate::sqlite::SqliteSide;
 
-/// A storage that data can be moved out of or into.
+/// A storage to move data out of or into.
 #[derive(Debug, Clone)]
 pub enum StorageEnd {
-    /// A data directory.
     Sqlite(PathBuf),
-    /// A PostgreSQL database.
     Postgres(Box<PostgresConfig>),
 }
 
 impl StorageEnd {
-    /// Reads `sqlite:DIRECTORY` or `postgres://…`.
+    /// Parses `sqlite:DIRECTORY` or `postgres://…`.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(directory) = text.strip_prefix("sqlite:").filter(|directory| !directory.is_empty()) {
             return Ok(Self::Sqlite(PathBuf::from(directory)));
@@ -25,13 +23,12 @@ impl StorageEnd {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Ok(Self::Postgres(Box::new(PostgresConfig::new(text))));
         }
-        Err("a storage is given as sqlite:DIRECTORY (its data directory) or as postgres://user@host/database"
-            .to_owned())
+        Err("a storage must be sqlite:DIRECTORY (its data directory) or postgres://user@host/database".to_owned())
     }
 }
 
-/// Moves everything from one storage to another kind of storage, and compares both in the end. `tell` hears of the
-/// progress. What was interrupted goes on where it was when it is asked for again.
+/// Moves all data from one storage to another kind of storage, and compares both at the end. `tell` receives progress. An
+/// interrupted run continues where it stopped.
 pub async fn move_everything(
     from: &StorageEnd,
     to: &StorageEnd,
@@ -45,8 +42,8 @@ pub async fn move_everything(
             (Box::new(PostgresSide::open(config).await?), Box::new(SqliteSide::open_target(dir)?))
         }
         _ => {
-            let text = "everything is moved between a sqlite: and a postgres: storage; to copy one to its own kind, use \
-                        its own backup";
+            let text = "data can be moved only between a sqlite: and a postgres: storage; to copy to the same kind, use \
+                        its backup";
             return Err(StoreError::Failed(text.to_owned()));
         }
     };

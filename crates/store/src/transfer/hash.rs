@@ -1,10 +1,10 @@
-//! A hash over rows that is the same wherever they lie.
+//! A hash over rows that is the same in every storage.
 
 use sha2::{Digest, Sha256};
 
 use super::{Cell, Row, Table};
 
-/// A hash that is still growing. Every value is told with its kind and length, so that no two rows look alike.
+/// A growing hash. Every value is hashed with its kind and length, so that no two rows look alike.
 #[derive(Default)]
 pub(crate) struct Fingerprint(Sha256);
 

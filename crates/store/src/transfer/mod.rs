@@ -1,11 +1,11 @@
-//! Moving everything from one engine to another, in either direction: tenant by tenant, table by table, a piece at a time.
+//! Moves all data from one engine to another, in either direction: tenant by tenant, table by table, piece by piece.
 //!
-//! Each piece is stored in one transaction together with the note how far the copy has come, so that a transfer that was
-//! stopped at any moment goes on where it was. In the end every table of every tenant is read again on both sides and
-//! compared by count and hash; only then the target may be served from.
+//! Each piece is stored in one transaction together with a note of how far the copy is, so that a transfer stopped at any
+//! moment continues where it was. At the end every table of every tenant is read again on both sides and compared by count
+//! and hash; only then can the target be used.
 //!
-//! The tables are found in the schema and not listed here: a table that a later migration adds is moved as well. What is
-//! derived or lives for a minute stays behind ([`LEFT_BEHIND`]).
+//! The tables are found in the schema, not listed here: a table added by a later migration is moved too. Derived and
+//! short-lived data stays behind ([`LEFT_BEHIND`]).
 
 mod ends;
 mod hash;
@@ -23,25 +23,22 @@ pub(crate) use table::{Cell, Row, Scope, Table, in_order_of_references};
 
 use crate::StoreError;
 
-/// How many rows are moved at once.
+/// How many rows are moved at a time.
 const PIECE_ROWS: usize = 1_000;
 
-/// Tables that say nothing about anybody's memory: the schema's own, what is derived, what ends within a minute, and this
-/// transfer's notes.
+/// Tables without anybody's memory: the schema's own, derived data, data that expires within a minute, and this transfer's
+/// notes.
 pub(crate) const LEFT_BEHIND: &[&str] =
     &["migration", "heartbeat", "snapshot", "oauth_code", "call_window", NOTES_TABLE];
 
-/// Where the target notes how far the copy has come. Its presence means: not finished, do not serve.
+/// Where the target notes how far the copy is. Its presence means: not finished, do not use.
 pub(crate) const NOTES_TABLE: &str = "transfer";
 
 /// Whose rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tenant {
-    /// Nobody's.
     Service,
-    /// One account's.
     Account([u8; 16]),
-    /// One project's.
     Project([u8; 16]),
 }
 
@@ -56,7 +53,7 @@ impl Tenant {
         )
     }
 
-    /// The tenant as the notes name it.
+    /// The tenant's name in the notes.
     pub(crate) fn name(self) -> String {
         let hex = |id: [u8; 16]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         match self {
@@ -67,7 +64,7 @@ impl Tenant {
     }
 }
 
-/// How far the copy of one table of one tenant has come.
+/// How far the copy of one table of one tenant is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) rows: u64,
@@ -83,10 +80,10 @@ pub(crate) trait Side: Send {
     /// All accounts, by id.
     async fn accounts(&mut self) -> Result<Vec<[u8; 16]>, StoreError>;
 
-    /// All projects of an account, deleted ones included, by id.
+    /// All projects of an account by id, including deleted ones.
     async fn projects(&mut self, account: [u8; 16]) -> Result<Vec<[u8; 16]>, StoreError>;
 
-    /// Rows of a tenant in the order of the table's key, those after a row.
+    /// Rows of a tenant in key order, after the given row.
     async fn read(
         &mut self,
         table: &Table,
@@ -95,74 +92,66 @@ pub(crate) trait Side: Send {
         rows_max: usize,
     ) -> Result<Vec<Row>, StoreError>;
 
-    /// How many rows a table has, of whoever they are; `None` where no one may know that.
+    /// How many rows a table has in total; `None` if nobody may know that.
     async fn count(&mut self, table: &Table) -> Result<Option<u64>, StoreError>;
 
-    /// Whose data a transfer into this end was begun with, if one was begun and not finished.
+    /// The data of a transfer into this end that was started and not finished, if any.
     async fn begun(&mut self) -> Result<Option<String>, StoreError>;
 
-    /// Begins to note down a transfer of this data.
+    /// Starts the notes for a transfer of this data.
     async fn begin(&mut self, source: &str) -> Result<(), StoreError>;
 
-    /// How far the copy of a table has come, and its last row.
+    /// How far the copy of a table is, and its last row.
     async fn note(&mut self, table: &Table, tenant: Tenant) -> Result<Note, StoreError>;
 
-    /// Stores rows together with the note. Everything or nothing.
+    /// Stores rows together with the note, all or nothing.
     async fn write(&mut self, table: &Table, tenant: Tenant, rows: &[Row], note: Note) -> Result<(), StoreError>;
 
-    /// The last row of a tenant in the order of the table's key.
+    /// The last row of a tenant in key order.
     async fn last(&mut self, table: &Table, tenant: Tenant) -> Result<Option<Row>, StoreError>;
 
-    /// Takes the notes away: the target may be served from now on.
+    /// Removes the notes: the target can be used from now on.
     async fn finish(&mut self) -> Result<(), StoreError>;
 }
 
-/// What is told while a transfer runs.
+/// Progress of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done with the table.
     pub step: Step,
-    /// The table.
     pub table: String,
     /// Rows of all tables so far, in this step.
     pub rows: u64,
-    /// Tenants that are done, in this step.
+    /// Tenants finished in this step.
     pub tenants: usize,
-    /// All tenants.
     pub tenants_all: usize,
 }
 
-/// What a transfer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Rows are copied.
     Copy,
     /// Both sides are read again and compared.
     Verify,
 }
 
-/// What was moved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Moved {
-    /// How many rows of each table, by name; all of them were compared.
+    /// Rows per table, by name; all of them were compared.
     pub tables: Vec<(String, u64)>,
-    /// How many accounts.
     pub accounts: usize,
-    /// How many projects.
     pub projects: usize,
-    /// How many rows an earlier, interrupted transfer had already brought.
+    /// Rows that an earlier, interrupted transfer had already copied.
     pub rows_before: u64,
 }
 
-/// What a service is told that is started on a target before everything has arrived.
+/// The error of a service that is started on an incomplete target.
 pub(crate) fn unfinished() -> StoreError {
     StoreError::Failed(
-        "a move into this storage was begun and is not finished: run the same `mnemon migrate` again, or empty it"
+        "a transfer into this storage is not finished: run the same `mnemon transfer` again, or empty the storage"
             .to_owned(),
     )
 }
 
-/// Moves everything and compares it. `tell` hears of the progress.
+/// Moves everything and compares it. `tell` receives progress.
 pub(crate) async fn transfer(
     from: &mut dyn Side,
     to: &mut dyn Side,
@@ -200,16 +189,19 @@ async fn matching_tables(from: &mut dyn Side, to: &mut dyn Side) -> Result<Vec<T
         tables.iter().map(|table| (table.name.clone(), table.columns.clone(), table.key.clone())).collect()
     };
     if let Some((ours, theirs)) = shape(&ours).iter().zip(&shape(&theirs)).find(|(a, b)| a != b) {
-        let text = format!("the two databases differ: {ours:?} here, {theirs:?} there; bring both to the same version");
+        let text =
+            format!("the two databases differ: {ours:?} here, {theirs:?} there; upgrade both to the same version");
         return Err(StoreError::Failed(text));
     }
     if ours.len() != theirs.len() {
-        return Err(StoreError::Failed("the two databases have different tables; bring both to one version".into()));
+        return Err(StoreError::Failed(
+            "the two databases have different tables; upgrade both to the same version".into(),
+        ));
     }
     Ok(in_order_of_references(ours))
 }
 
-/// Everybody, owners before what they own.
+/// All tenants, owners before what they own.
 async fn tenants_of(from: &mut dyn Side) -> Result<Vec<Tenant>, StoreError> {
     let mut tenants = vec![Tenant::Service];
     for account in from.accounts().await? {
@@ -225,22 +217,23 @@ fn fingerprint_of(tenants: &[Tenant]) -> String {
     fingerprint.finish()
 }
 
-/// The target must be empty, or hold an unfinished transfer of the same data.
+/// The target must be empty, or contain an unfinished transfer of the same data.
 async fn check_target(to: &mut dyn Side, source: &str) -> Result<(), StoreError> {
     match to.begun().await? {
         Some(begun) if begun == source => Ok(()),
         Some(_) => Err(StoreError::Failed(
-            "the target holds an unfinished transfer of other data; finish that one, or give an empty target"
+            "the target contains an unfinished transfer of other data; finish that one, or use an empty target"
                 .to_owned(),
         )),
         None if to.accounts().await?.is_empty() => to.begin(source).await,
         None => Err(StoreError::Failed(
-            "the target holds accounts already; give an empty one, nothing is ever mixed or overwritten".to_owned(),
+            "the target already contains accounts; use an empty target, because nothing is merged or overwritten"
+                .to_owned(),
         )),
     }
 }
 
-/// Copies what is missing of one table of one tenant. Answers how many rows were there already.
+/// Copies what is missing of one table of one tenant. Returns how many rows were already there.
 async fn copy(
     from: &mut dyn Side,
     to: &mut dyn Side,
@@ -255,7 +248,7 @@ async fn copy(
     let mut last = if note.rows > 0 && !note.is_done { to.last(table, tenant).await? } else { None };
     while !note.is_done {
         tell(progress);
-        // Rows that refer to their own table need all of it at once, to be brought into order; such tables are small.
+        // Rows that refer to their own table must be sorted, which needs all of them at once; such tables are small.
         let rows_max = if table.refers_to_itself() { usize::MAX } else { PIECE_ROWS };
         let rows = from.read(table, tenant, last.as_ref(), rows_max).await?;
         note = Note { rows: note.rows + rows.len() as u64, is_done: rows.len() < rows_max };
@@ -286,8 +279,8 @@ async fn verify(
             let (ours, theirs) = (digest(from, table, *tenant).await?, digest(to, table, *tenant).await?);
             if ours != theirs {
                 return Err(StoreError::Failed(format!(
-                    "table {} of {} differs after the copy: {} rows here, {} there, or other contents. Somebody wrote \
-                     meanwhile: stop every service on both, give an empty target, and run the transfer again",
+                    "table {} of {} differs after the copy: {} rows here, {} there, or different contents. Somebody wrote to it \
+                     meanwhile: stop every service on both, use an empty target, and run the transfer again",
                     table.name,
                     tenant.name(),
                     ours.0,
@@ -311,7 +304,7 @@ async fn verify(
     Ok(())
 }
 
-/// The number of a tenant's rows in a table, and a hash over them in the order of the key.
+/// The number of a tenant's rows in a table, and a hash over them in key order.
 async fn digest(side: &mut dyn Side, table: &Table, tenant: Tenant) -> Result<(u64, String), StoreError> {
     let mut fingerprint = Fingerprint::default();
     let (mut count, mut last): (u64, Option<Row>) = (0, None);

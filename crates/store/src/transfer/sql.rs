@@ -1,8 +1,8 @@
-//! The statements that both ends of a transfer run. They differ in how a value is marked alone: `?1` or `$1`.
+//! The statements that both ends of a transfer run. They differ only in how a value is marked: `?1` or `$1`.
 
 use super::{Table, Tenant};
 
-/// From which end of a table's key rows are read.
+/// From which end of the key rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     First,
@@ -14,8 +14,8 @@ pub(crate) enum Order {
 pub(crate) struct Dialect(pub(crate) char);
 
 impl Dialect {
-    /// Reads rows of a tenant in the order of the key. The values are the tenant's id, where the table has owners, and the
-    /// key of the row before, where there is one.
+    /// Reads rows of a tenant in key order. The values are the tenant's id, if the table has owners, and the key of the
+    /// previous row, if there is one.
     pub(crate) fn select(self, table: &Table, tenant: Tenant, is_after: bool, order: Order, rows_max: usize) -> String {
         let key: Vec<String> = table.key_columns().into_iter().map(quoted).collect();
         let mut conditions = Vec::new();
@@ -37,7 +37,7 @@ impl Dialect {
         )
     }
 
-    /// Stores so many rows at once, their cells one after the other.
+    /// Stores this many rows at once, their cells one after the other.
     pub(crate) fn insert(self, table: &Table, rows: usize) -> String {
         let width = table.columns.len();
         let rows: Vec<String> = (0..rows).map(|row| format!("({})", self.marks(row * width + 1, width))).collect();
@@ -55,7 +55,7 @@ fn columns(table: &Table) -> String {
     columns.join(", ")
 }
 
-/// Names come from the schema itself; some are words of SQL.
+/// Names come from the schema itself; some are SQL keywords.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }

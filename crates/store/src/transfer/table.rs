@@ -1,8 +1,8 @@
-//! What a table looks like, whichever engine it lies in.
+//! What a table looks like, in either engine.
 
 use std::collections::HashSet;
 
-/// A value as both engines can hold it. Ids are bytes, flags are 0 and 1.
+/// A value that both engines can store. Ids are bytes, flags are 0 and 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     Null,
@@ -15,14 +15,11 @@ pub(crate) enum Cell {
 /// The cells of a row, in the order of the table's columns.
 pub(crate) type Row = Vec<Cell>;
 
-/// To whom rows belong, and by which column.
+/// Whom rows belong to, and by which column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// To the service.
     Service,
-    /// To an account.
     Account(usize),
-    /// To a project.
     Project(usize),
 }
 
@@ -30,9 +27,9 @@ pub(crate) enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Table {
     pub(crate) name: String,
-    /// In an order that is the same in both engines: by name.
+    /// In the same order in both engines: by name.
     pub(crate) columns: Vec<String>,
-    /// The columns of the primary key, in its order.
+    /// The columns of the primary key, in order.
     pub(crate) key: Vec<usize>,
     /// The tables that rows refer to.
     pub(crate) refers_to: Vec<String>,
@@ -40,7 +37,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Makes a table of what a schema tells: its columns in any order, the columns of its key in theirs.
+    /// Builds a table from a schema: its columns in any order, the columns of its key in theirs.
     pub(crate) fn new(name: &str, mut columns: Vec<String>, key: &[String], refers_to: Vec<String>) -> Self {
         columns.sort();
         let place = |wanted: &str| columns.iter().position(|column| column == wanted);
@@ -59,7 +56,7 @@ impl Table {
         self.refers_to.contains(&self.name)
     }
 
-    /// The column that says to whom a row belongs.
+    /// The column that says whom a row belongs to.
     pub(crate) fn scope_column(&self) -> Option<&str> {
         match self.scope {
             Scope::Service => None,
@@ -72,12 +69,11 @@ impl Table {
         self.key.iter().map(|&at| self.columns[at].as_str()).collect()
     }
 
-    /// The cells of the key.
     pub(crate) fn key_of<'r>(&self, row: &'r Row) -> Vec<&'r Cell> {
         self.key.iter().map(|&at| &row[at]).collect()
     }
 
-    /// Rows that refer to rows of the same table, in an order in which those come first: departments under departments.
+    /// Rows that refer to rows of the same table, sorted so that those come first: departments under departments.
     pub(crate) fn owners_first(&self, rows: Vec<Row>) -> Vec<Row> {
         let (Some(id), Some(parent)) = (self.place("id"), self.place("parent_id")) else { return rows };
         if !self.refers_to_itself() {
@@ -88,7 +84,7 @@ impl Table {
         while !waiting.is_empty() {
             let (ready, rest): (Vec<Row>, Vec<Row>) = waiting.into_iter().partition(|row| known.contains(&row[parent]));
             if ready.is_empty() {
-                // A parent that is not there: the target will say so.
+                // A missing parent: the target will report it.
                 ordered.extend(rest);
                 break;
             }

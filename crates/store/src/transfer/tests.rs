@@ -233,7 +233,7 @@ async fn an_interrupted_move_goes_on_where_it_was() {
         }
         failures += 1;
         let refused = PostgresStore::open(ends.config()).await.err().expect("it is not finished").to_string();
-        assert!(refused.contains("is not finished: run the same `mnemon migrate` again"), "{refused}");
+        assert!(refused.contains("is not finished: run the same `mnemon transfer` again"), "{refused}");
     }
     assert!(failures > 3, "{failures} interruptions");
     move_everything(&ends.postgres(), &sqlite(&ends.second), &mut |_| {}).await.expect("it moves back");
@@ -255,7 +255,7 @@ async fn nothing_is_moved_into_the_wrong_place() {
     running.close().await;
     drop(running);
     move_everything(&sqlite(&ends.first), &ends.postgres(), &mut |_| {}).await.expect("it moves");
-    assert!(refused(&sqlite(&ends.first), &ends.postgres()).await.contains("the target holds accounts already"));
+    assert!(refused(&sqlite(&ends.first), &ends.postgres()).await.contains("the target already contains accounts"));
 }
 
 #[tokio::test]

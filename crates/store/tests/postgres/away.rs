@@ -1,4 +1,4 @@
-//! A server that is slow, locked, killed or gone: what is told, how soon, and that it ends.
+//! A server that is slow, locked, killed or gone: which error comes, how soon, and that it ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use mnemon_store::{Insert, Store, StoreError};
 
 use crate::database;
 
-/// A node with the patience of a service: how soon it gives up is what these tests are about.
+/// A node with a service's timeouts: how soon it gives up is what these tests are about.
 async fn node(url: &str) -> PostgresStore {
     PostgresStore::open(PostgresConfig::new(url)).await.expect("the database opens")
 }
@@ -32,7 +32,7 @@ async fn a_killed_server_is_away_until_it_is_back() {
             rustix::process::Signal::KILL,
         )
         .unwrap();
-        // The server's children serve on until each has noticed that its parent is gone.
+        // The server's children keep serving until each has noticed that its parent is gone.
         let mut count = 0;
         while let Ok(()) = save(&house, &format!("meanwhile {round}.{count}")).await {
             count += 1;

@@ -1,5 +1,5 @@
-//! PostgreSQL: the stories, the walls, the schema, many nodes, what a purge leaves, a server that goes away, TLS, and how often a
-//! call goes there and back.
+//! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, what a purge leaves, a server that goes
+//! away, TLS, and the number of round trips.
 
 mod away;
 mod nodes;
@@ -13,7 +13,7 @@ mod walls;
 use mnemon_scratch_postgres::Database;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 
-/// A copy of a database that has the schema already.
+/// A copy of a database that already has the schema.
 fn database() -> Database {
     let name = format!("schema_{:08x}", PostgresStore::schema_fingerprint());
     let migrate = |url: &str| {
@@ -24,7 +24,7 @@ fn database() -> Database {
     Database::prepared(&name, migrate).expect("PostgreSQL is installed")
 }
 
-/// One more node on a database. A machine that runs many tests at once may keep it waiting for longer than a service would.
+/// One more node on a database. A machine that runs many tests at once may keep it waiting longer than a real service would.
 async fn node(url: &str) -> PostgresStore {
     let patience = std::time::Duration::from_secs(20);
     PostgresStore::open(PostgresConfig { patience, ..PostgresConfig::new(url) }).await.expect("the database opens")

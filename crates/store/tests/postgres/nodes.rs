@@ -1,4 +1,4 @@
-//! Many nodes on one database: each sees what the others did, and none can slip past a decision of another.
+//! Many nodes on one database: each sees what the others did, and none can get past another's decision.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ async fn a_key_used_on_all_nodes_at_once_stores_one_record() {
     }
 }
 
-/// Plans are kept, and those of a young table must not read a project's records once for each save when it has grown.
+/// Plans are cached, and those of a young table must not read a project's records once per save when it has grown.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
     const SAVES: usize = 2_000;
@@ -120,7 +120,7 @@ async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
             save.await.unwrap();
         }
     }
-    // Connections tell what they read when they end, and the server adds it up a moment later.
+    // Connections report what they read when they end, and the server adds it up a moment later.
     store.close().await;
     const LOOKS: &str = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname = 'record'";
     const READ: &str = "

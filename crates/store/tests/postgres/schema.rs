@@ -9,7 +9,7 @@ use crate::{database, node};
 
 const SCHEMA: &str = include_str!("../../schema/postgres.sql");
 
-/// What `pg_dump` tells, without comments, settings and the notes of migrations.
+/// What `pg_dump` prints, without comments, settings and the notes of migrations.
 fn definitions(database: &Database) -> BTreeSet<String> {
     let dump = database.schema().expect("pg_dump is installed");
     let lines = dump.lines().filter(|line| !line.starts_with("--") && !line.starts_with('\\'));
@@ -38,7 +38,7 @@ async fn both_engines_have_the_same_tables_and_columns() {
         "SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'";
     let mut statement = sqlite.prepare(select).unwrap();
     let of_sqlite: BTreeSet<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    // Only nodes that share a database have to tell each other of calls.
+    // Only nodes that share a database must report calls to each other.
     let select = "SELECT table_name || '.' || column_name FROM information_schema.columns
         WHERE table_schema = 'public' AND table_name <> 'call_window'";
     let of_postgres: BTreeSet<String> = database().sql(select).unwrap().lines().map(str::to_owned).collect();

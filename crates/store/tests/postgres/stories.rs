@@ -1,4 +1,4 @@
-//! PostgreSQL runs the stories.
+//! PostgreSQL runs the conformance tests.
 
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
-//! TLS, by real handshakes with a real server: whom `verify-full` accepts, whom it refuses and in which words, and that
+//! TLS with real handshakes and a real server: whom `verify-full` accepts, whom it refuses with which message, and that
 //! `require` encrypts whoever answers.
 
 use mnemon_scratch_postgres::{Cluster, ClusterOptions, ServerCertificate};
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 
-/// The name that the server is called by.
+/// The server's name.
 const HOST: &str = "db.example";
 
-/// Somebody who signs certificates, with the file in which others find the own one.
+/// A certificate authority, with the file that contains its own certificate.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     file: tempfile::NamedTempFile,
@@ -77,8 +77,8 @@ async fn verify_full_accepts_the_certificate_of_a_trusted_authority_and_no_other
     assert_eq!(encryption(&cluster), ["true TLSv1.3"]);
     drop(store);
     let unknown = format!(
-        "{FAILED}'s certificate comes from an authority that is not trusted here; name the file of that authority's \
-         certificate with sslrootcert in the database's address"
+        "{FAILED}'s certificate is signed by an untrusted authority; set sslrootcert in the database URL to the file \
+         with that authority's certificate"
     );
     for name in ["theirs", "ours"] {
         assert_eq!(refusal(&cluster, &Authority::found(name).full()).await, unknown, "another that is called {name}");
@@ -91,8 +91,8 @@ async fn verify_full_refuses_a_certificate_for_another_name_and_require_encrypts
     let authority = Authority::found("ours");
     let cluster = server(Some(authority.certify("elsewhere.example", 2_999)));
     let other_name = format!(
-        "{FAILED}'s certificate is not for the host of the database's address; connect by a name that stands in it, or \
-         give the server one for this name"
+        "{FAILED}'s certificate is not valid for the host in the database URL; connect with a name from the \
+         certificate, or give the server a certificate for this name"
     );
     assert_eq!(refusal(&cluster, &authority.full()).await, other_name);
     assert_eq!(encryption(&cluster), Vec::<String>::new(), "nobody is connected");
@@ -116,7 +116,7 @@ async fn verify_full_refuses_an_expired_certificate() {
 async fn a_server_without_tls_is_refused_by_whoever_asks_for_it() {
     let authority = Authority::found("ours");
     let cluster = server(None);
-    let no_tls = format!("{FAILED} offers no TLS, which sslmode asks for; set ssl = on there");
+    let no_tls = format!("{FAILED} offers no TLS, which sslmode requires; set ssl = on there");
     for mode in [authority.full().as_str(), "verify-full", "require"] {
         assert_eq!(refusal(&cluster, mode).await, no_tls, "{mode}");
     }

@@ -11,7 +11,7 @@ use crate::{database, node};
 
 const CANARY: &[u8] = b"canary-Zwitscherling";
 
-/// The files of the database that hold the canary.
+/// The files of the database that contain the canary.
 fn files_with_canary(database: &Database) -> Vec<String> {
     let files = std::fs::read_dir(database.files().expect("it writes its files")).expect("its folder");
     let files = files.map(|file| file.expect("a file").path());
@@ -22,7 +22,7 @@ fn files_with_canary(database: &Database) -> Vec<String> {
     files.filter(has).map(|path| path.display().to_string()).collect()
 }
 
-/// Deleted rows stay for whoever began before they were deleted: compacting waits for those.
+/// Deleted rows stay visible to transactions that began before: compacting waits for those.
 #[tokio::test(flavor = "multi_thread")]
 async fn compacting_leaves_nothing_of_a_purged_record_though_somebody_was_still_looking() {
     let database = database();

@@ -1,4 +1,4 @@
-//! How often a call goes to the server and back before it begins, seen through a line on which every way takes long.
+//! How many round trips a call makes before it starts, measured over a slow line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::{database, node};
 
-/// How long bytes are on their way, in one direction. A call that went twice would need four of it.
+/// How long bytes travel in one direction. A call with two round trips would need four of it.
 const ONE_WAY: Duration = Duration::from_millis(50);
 
 /// A long line to a database.
@@ -43,7 +43,7 @@ impl LongLine {
     }
 }
 
-/// Carries bytes from one end to the other, late, and without making those wait that come meanwhile.
+/// Carries bytes from one end to the other, delayed, without making later ones wait.
 async fn carry(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Send + Unpin + 'static) {
     let (sent, mut arriving) = tokio::sync::mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     tokio::spawn(async move {
@@ -70,7 +70,7 @@ async fn a_call_begins_with_one_way_there_and_back_by_key_and_by_token() {
     let far = node(&line.url).await;
     let token = CredentialHash::of("token");
     let (mut by_key, mut by_token) = (Duration::MAX, Duration::MAX);
-    // The first of each prepares its statements; of the others the fastest tells, whatever else the machine does.
+    // The first of each prepares its statements; of the others the fastest counts, whatever else the machine does.
     for _ in 0..8 {
         let begun = Instant::now();
         assert!(far.find_credential(&house.key_hash).await.unwrap().is_some());
