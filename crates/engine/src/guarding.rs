@@ -78,7 +78,7 @@ impl Engine {
         Ok(is_cautioned)
     }
 
-    /// Whether a text that the guard found passes all the same: released for the project, or the account's mode does not
+    /// Whether a text that the guard found passes anyway: it is released for the project, or the account's mode does not
     /// reject.
     pub(crate) async fn is_let_through(
         &self,

@@ -156,7 +156,7 @@ impl Audiences {
     }
 }
 
-/// A vector as it is stored beside its record: with the model that it belongs to.
+/// A vector as stored with its record: it names the model that made it.
 pub(crate) fn to_stored(model: &Model, embedding: &Embedding) -> Vec<u8> {
     [embedding.to_bytes().as_slice(), &model.fingerprint().to_le_bytes()].concat()
 }
@@ -250,7 +250,7 @@ impl Indexes {
             Offered::Parked => {}
             Offered::Refused => {
                 if let Err(error) = self.follow(&key, &slot, saved.seq).await {
-                    tracing::warn!(%error, "an index could not follow the log after a save; the next search tries again");
+                    tracing::warn!(%error, "could not update an index after a save; the next search tries again");
                 }
             }
         }
@@ -483,7 +483,7 @@ impl State {
     }
 
     fn add_present(&mut self, present: &Present) {
-        // A vector that does not read back, or that another model made, is computed anew: it is derived from the text.
+        // A vector that does not read back, or that another model made, is computed again: it is derived from the text.
         let embedding = from_stored(self.index.model(), &present.embedding);
         self.add(&Entry::of_present(present, embedding.as_ref()));
     }

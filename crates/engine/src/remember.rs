@@ -115,7 +115,7 @@ impl Engine {
         let judged = match self.judge_record(ctx, &record).await {
             Ok(judged) => judged,
             Err(error) => {
-                tracing::warn!(%error, "a saved record could not be held against others; its answer names no conflict");
+                tracing::warn!(%error, "could not compare a saved record with others; its answer names no conflicts");
                 let judged = judged_alone(ctx, &record);
                 return Ok(Remembered { record, judged, is_duplicate, redacted, superseded });
             }
@@ -125,7 +125,7 @@ impl Engine {
             let kept = KeptAnswer::of(&answer).to_json();
             let saved = self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await;
             if let Err(error) = saved {
-                tracing::warn!(%error, "an answer could not be kept; a repeated call works it out from the record");
+                tracing::warn!(%error, "could not keep an answer; a repeated call computes it from the record");
             }
         }
         Ok(answer)

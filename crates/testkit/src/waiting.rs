@@ -1,4 +1,4 @@
-//! Waiting for something to become true, and never without an end.
+//! Waits for a condition, never without a limit.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Looks until it holds. Panics with `what` when it does not come true.
+/// Checks until it holds. Panics with `what` if it does not become true.
 pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds().await {

@@ -1,5 +1,5 @@
-//! The tables of the doors beside the admin API: the agent's, where everybody has what is their own, and OAuth's, which are
-//! open to all and must not care who knocks.
+//! The tables of the routes besides the admin API: the agent's, where everybody has their own data, and OAuth's, which are
+//! open to all and must not depend on the caller.
 
 use mnemon_testkit::{Answer, Caller};
 
