@@ -5,11 +5,14 @@
 
 mod agent;
 mod faults;
+mod filters;
 mod freshness;
+mod gate;
 mod gateway;
 mod guard;
 mod load;
 mod postgres;
+mod ranker;
 mod real_texts;
 mod recall;
 mod recall_speed;
@@ -34,8 +37,12 @@ enum Bench {
     Agent(agent::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
+    /// What it costs to leave stale records out of a search
+    Filters(filters::Args),
     /// Whether what holds comes first: facts that changed, in every way a fact can
     Freshness(freshness::Args),
+    /// What the gate by meaning keeps out, and what it costs, as a curve over its bar
+    Gate(gate::Args),
     /// What a call to another system costs, and how a misbehaving one affects others
     Gateway(gateway::Args),
     #[command(hide = true)]
@@ -60,7 +67,9 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
         Bench::Agent(args) => agent::run(&args),
         Bench::Faults(args) => faults::run(&args),
+        Bench::Filters(args) => filters::run(&args),
         Bench::Freshness(args) => freshness::run(&args),
+        Bench::Gate(args) => gate::run(&args),
         Bench::Gateway(args) => gateway::run(&args),
         Bench::GatewayUpstream(args) => gateway::run_upstream(&args),
         Bench::Guard(args) => guard::run(&args),

@@ -23,8 +23,7 @@ use crate::real_texts::RealTexts;
 pub(crate) use drive::{Calls, Kind, Phase, Until, phase};
 use report::{Report, Row};
 pub(crate) use server::{ServerArgs, Started, run as run_server};
-use texts::Source;
-pub(crate) use texts::{Chance, Texts};
+pub(crate) use texts::{Chance, Source, Texts};
 
 const SEED: u64 = 20_270_115;
 /// The workspace that is searched, and the one that grows while saves are measured.

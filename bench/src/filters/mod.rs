@@ -1,0 +1,179 @@
+//! `filters`: what leaving stale records out costs. A workspace half of whose records are stale is searched over HTTP with
+//! `exclude_stale` and without, in turns; the server's processor time per call counts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result, bail, ensure};
+use mnemon_testkit::process::cpu_time;
+use mnemon_testkit::wire::{CallFailed, Wire};
+use serde_json::{Value, json};
+
+use crate::load::{Chance, Source, Started, Texts, progress};
+use crate::real_texts::RealTexts;
+
+const SEED: u64 = 20_270_116;
+const WORKSPACE: &str = "filtered";
+/// Records share sources as facts of files do; every second source has changed.
+const SOURCES: u64 = 200;
+const FILLERS: usize = 32;
+const ROUNDS: usize = 3;
+/// How much dearer a search may get.
+const RATIO_MAX: f64 = 1.2;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many records
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000])]
+    records: Vec<u64>,
+    /// How many searches of each kind are measured at once
+    #[arg(long, default_value_t = 1_500)]
+    calls: u64,
+    /// Real texts and queries: a folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`
+    #[arg(long, value_name = "DIR")]
+    texts: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let source = match &args.texts {
+        None => Source::from(Texts::new(SEED)),
+        Some(folder) => Source::Real(Arc::new(RealTexts::load(folder)?)),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut is_met = true;
+    println!("half of the records are stale; CPU per search over HTTP, lowest of {ROUNDS} x {} calls\n", args.calls);
+    println!("   records   without µs   exclude_stale µs   ratio   hits   with exclude_stale");
+    for &records in &args.records {
+        let row = runtime.block_on(measure(&source, records, args.calls))?;
+        let ratio = row.filtered.cpu_us / row.plain.cpu_us;
+        println!(
+            "{records:>10}{:>13.1}{:>19.1}{ratio:>8.2}{:>7.1}{:>21.1}",
+            row.plain.cpu_us, row.filtered.cpu_us, row.plain.hits, row.filtered.hits
+        );
+        is_met &= ratio <= RATIO_MAX;
+    }
+    println!("\n{} exclude_stale costs at most {RATIO_MAX} x", if is_met { "PASS" } else { "FAIL" });
+    if !is_met {
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+struct Row {
+    plain: Cost,
+    filtered: Cost,
+}
+
+#[derive(Clone, Copy)]
+struct Cost {
+    cpu_us: f64,
+    hits: f64,
+}
+
+async fn measure(source: &Source, records: u64, calls: u64) -> Result<Row> {
+    let data = tempfile::tempdir()?;
+    let server = Started::service(data.path())?;
+    progress(&format!("storing {records} records"));
+    fill(&server, source, records).await?;
+    let mut searches =
+        Searches { wire: Wire::connect(server.address, &server.key).await?, server: &server, source, records };
+    progress("making half of them stale");
+    searches.make_stale().await?;
+    searches.ask(200, false).await?;
+    searches.ask(200, true).await?;
+    let (mut plain, mut filtered) = (Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        progress(&format!("{records} records, round {round} of {ROUNDS}"));
+        plain.push(searches.ask(calls, false).await?);
+        filtered.push(searches.ask(calls, true).await?);
+    }
+    progress("");
+    Ok(Row { plain: lowest(&plain)?, filtered: lowest(&filtered)? })
+}
+
+fn lowest(costs: &[Cost]) -> Result<Cost> {
+    costs.iter().copied().min_by(|one, other| one.cpu_us.total_cmp(&other.cpu_us)).context("nothing was measured")
+}
+
+/// Saves from several connections, so that saves share a commit.
+async fn fill(server: &Started, source: &Source, records: u64) -> Result<()> {
+    let next = Arc::new(AtomicU64::new(0));
+    let mut running = Vec::new();
+    for _ in 0..FILLERS {
+        let mut wire = Wire::connect(server.address, &server.key).await?;
+        let (next, source) = (Arc::clone(&next), source.clone());
+        running.push(tokio::spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= records {
+                    return anyhow::Ok(());
+                }
+                save(&mut wire, &source.text(number), number % SOURCES).await?;
+            }
+        }));
+    }
+    for filler in running {
+        filler.await.context("a client panicked")??;
+    }
+    Ok(())
+}
+
+async fn save(wire: &mut Wire, text: &str, source: u64) -> Result<()> {
+    let call = json!({
+        "content": text, "workspace": WORKSPACE, "source_id": source_id(source), "source_hash": "sha256:0001",
+    });
+    match wire.call("remember", &call).await {
+        Ok(_) => Ok(()),
+        // The guard refuses a text now and then; one record less changes nothing here.
+        Err(CallFailed::Refused { text, .. }) if text.contains("Memory rejected by") => Ok(()),
+        Err(failed) => bail!("a save failed: {failed:?}"),
+    }
+}
+
+fn source_id(number: u64) -> String {
+    format!("notes/{number}.md")
+}
+
+struct Searches<'s> {
+    wire: Wire,
+    server: &'s Started,
+    source: &'s Source,
+    records: u64,
+}
+
+impl Searches<'_> {
+    async fn make_stale(&mut self) -> Result<()> {
+        let mut stale = 0;
+        for source in (0..SOURCES).step_by(2) {
+            let call = json!({"source_id": source_id(source), "current_source_hash": "sha256:0002"});
+            stale += self.call("validate_memory", &call).await?["stale_count"].as_u64().unwrap_or(0);
+        }
+        ensure!(stale.abs_diff(self.records / 2) * 50 <= self.records, "{stale} of {} records are stale", self.records);
+        Ok(())
+    }
+
+    /// The same queries each time.
+    async fn ask(&mut self, calls: u64, exclude_stale: bool) -> Result<Cost> {
+        let mut chance = Chance::new(SEED);
+        let before = cpu_time(self.server.pid())?;
+        let mut hits = 0;
+        for _ in 0..calls {
+            let query = self.source.query(chance.below(self.records as usize) as u64, &mut chance);
+            let call = json!({"query": query, "workspace": WORKSPACE, "exclude_stale": exclude_stale});
+            let answer = self.call("search", &call).await?;
+            let found = answer["result"].as_array().context("a list")?;
+            hits += found.len();
+            ensure!(
+                !exclude_stale || found.iter().all(|record| record["status"] != "stale"),
+                "a stale record came through"
+            );
+        }
+        let cpu = cpu_time(self.server.pid())?.saturating_sub(before);
+        Ok(Cost { cpu_us: cpu.as_secs_f64() * 1e6 / calls as f64, hits: hits as f64 / calls as f64 })
+    }
+
+    async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
+        self.wire.call(tool, arguments).await.map_err(|failed| anyhow::anyhow!("{tool} failed: {failed:?}"))
+    }
+}

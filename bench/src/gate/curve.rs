@@ -1,0 +1,124 @@
+//! The two sides of the gate beside each other, with intervals; and a curve of another build to compare with.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::foreign::PAIRS;
+use crate::load::Chance;
+
+const RESAMPLES: usize = 2_000;
+
+/// What was found at one bar.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Point {
+    pub(crate) bar: f64,
+    /// Whether it is the bar of the service.
+    pub(crate) is_service: bool,
+    /// For each pair, the share of foreign queries that let in a record by meaning alone.
+    pub(crate) foreign: Vec<f64>,
+    /// For each paraphrased question, the share of its gold within the first ten.
+    pub(crate) paraphrases: Vec<f32>,
+    /// The same for the questions as they were asked.
+    pub(crate) originals: Vec<f32>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Curve {
+    /// Of the set of paraphrases.
+    pub(crate) checksum: String,
+    pub(crate) points: Vec<Point>,
+}
+
+impl Point {
+    fn foreign_mean(&self) -> f64 {
+        self.foreign.iter().sum::<f64>() / self.foreign.len().max(1) as f64
+    }
+}
+
+impl Curve {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    pub(crate) fn print(&self) {
+        println!("foreign queries that let in a record by meaning alone, %; R@10 of questions, %");
+        let names: Vec<String> = PAIRS.iter().map(|(asked, searched)| format!("{asked} in {searched}")).collect();
+        println!("pairs: {}\n", names.join("; "));
+        println!("   bar     pair 1  pair 2  pair 3  pair 4  pair 5    mean |  paraphrased  95 % interval | as asked");
+        for point in &self.points {
+            let rates: String = point.foreign.iter().map(|rate| format!("{:>8.1}", 100.0 * rate)).collect();
+            let (low, high) = interval(&point.paraphrases);
+            let mark = if point.is_service { "*" } else { " " };
+            println!(
+                "{mark}{:>6.3} {rates}{:>8.1} |{:>13.1}  [{low:>5.1}, {high:>5.1}] |{:>9.1}",
+                point.bar,
+                100.0 * point.foreign_mean(),
+                100.0 * mean(&point.paraphrases),
+                100.0 * mean(&point.originals),
+            );
+        }
+        println!("* the bar of the service");
+    }
+
+    /// Compares with the service's bar of another build: the point here that lets in no more foreign queries and finds most.
+    pub(crate) fn print_against(&self, other: &Self) -> Result<bool> {
+        ensure!(self.checksum == other.checksum, "the other curve was measured on other paraphrases");
+        let theirs =
+            other.points.iter().find(|point| point.is_service).context("the other curve has no service bar")?;
+        let own = self.points.iter().filter(|point| point.foreign_mean() <= theirs.foreign_mean());
+        let ours = own.max_by(|one, two| mean(&one.paraphrases).total_cmp(&mean(&two.paraphrases)));
+        let ours = ours.context("every bar lets in more foreign queries than the other build")?;
+        println!("\nat no more than the other build's foreign rate ({:.1} %):", 100.0 * theirs.foreign_mean());
+        let is_better = difference("paraphrased", &ours.paraphrases, &theirs.paraphrases).0 > 0.0;
+        let is_kept = difference("as asked", &ours.originals, &theirs.originals).1 >= 0.0;
+        println!("  (their bar {}, ours {}, which lets in {:.1} %)", theirs.bar, ours.bar, 100.0 * ours.foreign_mean());
+        Ok(is_better && is_kept)
+    }
+}
+
+/// Prints how much more is found, question by question; gives the ends of the interval.
+fn difference(name: &str, ours: &[f32], theirs: &[f32]) -> (f64, f64) {
+    let gains: Vec<f32> = ours.iter().zip(theirs).map(|(one, other)| one - other).collect();
+    let (low, high) = interval(&gains);
+    println!(
+        "  {name:12} R@10 {:.1} against {:.1}: {:+.1} [{low:+.1}, {high:+.1}]",
+        100.0 * mean(ours),
+        100.0 * mean(theirs),
+        100.0 * mean(&gains)
+    );
+    (low, high)
+}
+
+fn mean(values: &[f32]) -> f64 {
+    values.iter().map(|&value| f64::from(value)).sum::<f64>() / values.len().max(1) as f64
+}
+
+/// In percent: where 95 % of the means of samples drawn with replacement lie.
+fn interval(values: &[f32]) -> (f64, f64) {
+    let mut chance = Chance::new(1);
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            let sum: f64 = values.iter().map(|_| f64::from(values[chance.below(values.len())])).sum();
+            100.0 * sum / values.len().max(1) as f64
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    (means[RESAMPLES / 40], means[RESAMPLES - 1 - RESAMPLES / 40])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_holds_its_mean_and_narrows_with_more_values() {
+        let coins = |count: usize| -> Vec<f32> { (0..count).map(|at| (at % 2) as f32).collect() };
+        let (few, many) = (interval(&coins(20)), interval(&coins(2_000)));
+        assert!(few.0 < 50.0 && 50.0 < few.1, "{few:?}");
+        assert!(many.0 < 50.0 && 50.0 < many.1 && many.1 - many.0 < (few.1 - few.0) / 5.0, "{many:?}");
+        assert_eq!(interval(&[1.0; 5]), (100.0, 100.0));
+    }
+}

@@ -1,0 +1,53 @@
+//! Queries that have nothing to do with a workspace: each set's queries, asked in the workspaces of another set.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result};
+
+use super::stems::stems;
+use crate::ranker::{CLOSED, Workspace};
+use crate::recall::data::Set;
+
+/// Queries of the first set, asked in workspaces of the second.
+pub(crate) const PAIRS: [(&str, &str); 5] = [
+    ("beam100k", "locomo_obs"),
+    ("beam500k", "locomo"),
+    ("locomo", "beam100k"),
+    ("locomo_obs", "beam500k"),
+    ("cranfield", "locomo_obs"),
+];
+/// So many queries of a set are asked, evenly spread.
+const QUERIES_MAX: usize = 300;
+/// No workspace of the sets is larger: every record that passes the gate is seen.
+const EVERYTHING: usize = 1_000_000;
+
+/// For one pair and each bar: in how many of the queries a record without any word of the query was let in.
+pub(crate) struct Foreign {
+    pub(crate) queries: usize,
+    pub(crate) let_in: Vec<usize>,
+}
+
+pub(crate) fn measure(sets: &[Set], (asked, searched): (&str, &str), bars: &[f64]) -> Result<Foreign> {
+    let set = |name: &str| {
+        sets.iter().find(|set| set.name == name).with_context(|| format!("the folder has no set called {name}"))
+    };
+    let projects = &set(searched)?.projects;
+    let workspaces: Vec<Workspace> =
+        projects.iter().map(|project| Workspace::new(project.texts.iter().map(String::as_str))).collect();
+    let queries: Vec<&str> =
+        set(asked)?.projects.iter().flat_map(|project| &project.queries).map(|query| query.text.as_str()).collect();
+    let step = queries.len().div_ceil(QUERIES_MAX).max(1);
+    let mut found = Foreign { queries: 0, let_in: vec![0; bars.len()] };
+    for (number, query) in queries.iter().step_by(step).enumerate() {
+        let place = number % projects.len();
+        let own = stems(query);
+        // What passes a bar that nothing passes came by words, whatever the stems here say.
+        let by_words: HashSet<usize> = workspaces[place].search(query, EVERYTHING, CLOSED).into_iter().collect();
+        let is_kindred = |hit: &usize| !by_words.contains(hit) && stems(&projects[place].texts[*hit]).is_disjoint(&own);
+        found.queries += 1;
+        for (count, &bar) in found.let_in.iter_mut().zip(bars) {
+            *count += usize::from(workspaces[place].search(query, EVERYTHING, bar).iter().any(is_kindred));
+        }
+    }
+    Ok(found)
+}

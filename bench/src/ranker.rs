@@ -1,0 +1,32 @@
+//! The ranker as benches of quality use it: texts in, places of texts out, with the bar of the gate as a parameter. The one
+//! file of `gate` that knows how the ranker is called.
+
+use mnemon_recall::{Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
+
+/// The bars that are tried, each letting in less than the one before.
+pub(crate) const BARS: [f64; 14] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.275, 0.3, 0.325, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7];
+/// A bar that nothing passes.
+pub(crate) const CLOSED: f64 = 2.0;
+/// The bar of the service.
+pub(crate) const SERVICE_BAR: f64 = Recipe::FULL.kindred;
+
+/// A workspace that can be asked.
+pub(crate) struct Workspace(WorkspaceIndex);
+
+impl Workspace {
+    /// Texts are known by their place.
+    pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let mut index = WorkspaceIndex::new(Model::shipped());
+        for (seq, text) in (0..).zip(texts) {
+            index.add(NewDoc::new(seq, text));
+        }
+        Self(index)
+    }
+
+    /// The places of the best texts, with the gate's bar at this height.
+    pub(crate) fn search(&self, query: &str, limit: usize, bar: f64) -> Vec<usize> {
+        let recipe = Recipe { kindred: bar, ..Recipe::FULL };
+        let hits = self.0.search_by(&recipe, &SearchRequest { query, limit, visible: &|_| true });
+        hits.into_iter().map(|hit| hit.seq as usize).collect()
+    }
+}
