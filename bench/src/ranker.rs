@@ -26,7 +26,7 @@ impl Workspace {
     /// The places of the best texts, with the gate's bar at this height.
     pub(crate) fn search(&self, query: &str, limit: usize, bar: f64) -> Vec<usize> {
         let recipe = Recipe { kindred: bar, ..Recipe::FULL };
-        let hits = self.0.search_by(&recipe, &SearchRequest { query, limit, visible: &|_| true });
+        let hits = self.0.search_by(&recipe, &SearchRequest::new(query, limit));
         hits.into_iter().map(|hit| hit.seq as usize).collect()
     }
 }
