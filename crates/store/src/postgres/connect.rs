@@ -14,7 +14,7 @@ use super::tls;
 use crate::StoreError;
 
 /// How the service connects to PostgreSQL.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PostgresConfig {
     /// The URL, as `postgres://user:password@host:port/database?sslmode=verify-full`.
     pub url: String,
@@ -26,6 +26,19 @@ pub struct PostgresConfig {
     pub batch_max: usize,
     /// How long a caller waits for a free connection, and a statement for somebody else's lock.
     pub patience: Duration,
+}
+
+/// Without the address: it may hold a password.
+impl std::fmt::Debug for PostgresConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { url: _, role, connections_max, batch_max, patience } = self;
+        f.debug_struct("PostgresConfig")
+            .field("role", role)
+            .field("connections_max", connections_max)
+            .field("batch_max", batch_max)
+            .field("patience", patience)
+            .finish_non_exhaustive()
+    }
 }
 
 impl PostgresConfig {
@@ -216,6 +229,13 @@ mod tests {
         check("?sslmode=verify-full&sslrootcert=%2Fnowhere.pem", Err("can't read /nowhere.pem"));
         check("?sslmode=verify-full&sslrootcert=/no%20where/caf%C3%A9.pem", Err("can't read /no where/café.pem"));
         check("?nonsense=1", Err("the database URL is invalid"));
+    }
+
+    #[test]
+    fn a_password_is_not_printed() {
+        let config = PostgresConfig::new("postgres://me:hunter2@host/db");
+        let printed = format!("{config:?}");
+        assert!(!printed.contains("hunter2") && printed.contains("mnemon_app"), "{printed}");
     }
 
     #[test]
