@@ -196,3 +196,27 @@ async fn scope_filters_and_unknown_arguments_are_named() {
     let members: Vec<&String> = answer.structured().as_object().expect("an object").keys().collect();
     assert_eq!(members, ["result", "ignored_arguments", "api_version", "tenant_id", "project_id"]);
 }
+
+#[tokio::test]
+async fn a_call_that_names_no_workspace_means_the_one_of_the_header() {
+    let (_server, caller) = server_and_caller().await;
+    let call = async |tool: &str, arguments: Value, header: Option<&str>| {
+        let headers: Vec<(&str, &str)> = header.map(|name| ("mnemon-workspace", name)).into_iter().collect();
+        caller.call_with(tool, arguments, &headers).await
+    };
+    let saved = call("remember", json!({"content": "the harbour is deep"}), Some(" plans ")).await;
+    assert_eq!(saved.structured()["workspace"], "plans");
+    let named = json!({"content": "the harbour is wide", "workspace": "notes"});
+    assert_eq!(call("remember", named, Some("plans")).await.structured()["workspace"], "notes", "the argument wins");
+    assert_eq!(call("remember", json!({"content": "calm"}), None).await.structured()["workspace"], "default");
+    let query = json!({"query": "harbour"});
+    let found = call("search", query.clone(), Some("plans")).await;
+    assert_eq!(found.structured()["result"].as_array().map(Vec::len), Some(1));
+    assert_eq!(found.structured()["result"][0]["content"], "the harbour is deep");
+    assert_eq!(call("search", query.clone(), None).await.structured()["result"], json!([]));
+    let nowhere = call("search", query.clone(), Some("nowhere")).await;
+    assert_eq!(reason("search", &nowhere), "workspace 'nowhere' is not active");
+    let wrong = json!({"query": "harbour", "workspace": "x".repeat(65)});
+    let refusal = reason("search", &caller.call("search", wrong).await);
+    assert_eq!(reason("search", &call("search", query, Some(&"x".repeat(65))).await), refusal);
+}

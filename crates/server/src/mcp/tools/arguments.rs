@@ -2,9 +2,12 @@
 //!
 //! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` means absent.
 
+use http::HeaderMap;
 use mnemon_core::{WorkspaceName, check_hash_text, check_source_text};
 use mnemon_engine::CallError;
 use serde_json::{Map, Value};
+
+const WORKSPACE_HEADER: &str = "mnemon-workspace";
 
 /// The arguments that are not taken yet.
 #[derive(Debug)]
@@ -73,6 +76,15 @@ impl Arguments {
     pub(crate) fn workspace(&mut self) -> Result<Option<WorkspaceName>, CallError> {
         let name = self.text("workspace")?;
         Ok(name.map(|name| WorkspaceName::parse(&name)).transpose()?)
+    }
+
+    /// The workspace that a call means: the argument's, else that of the header, else `default`.
+    pub(crate) fn workspace_or_default(&mut self, headers: &HeaderMap) -> Result<WorkspaceName, CallError> {
+        if let Some(name) = self.workspace()? {
+            return Ok(name);
+        }
+        let Some(value) = headers.get(WORKSPACE_HEADER) else { return Ok(WorkspaceName::default()) };
+        Ok(WorkspaceName::parse(&String::from_utf8_lossy(value.as_bytes()))?)
     }
 
     /// An integer. A value out of range becomes the nearest integer, so that the limit check refuses it.

@@ -54,7 +54,7 @@ fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, Cal
     let fact_key = arguments.filled_text("fact_key")?;
     Ok(Remember {
         content,
-        workspace: arguments.workspace()?.unwrap_or_default(),
+        workspace: arguments.workspace_or_default(headers)?,
         scope: scope(arguments)?.unwrap_or(Scope::Shared),
         fact_key: fact_key.map(|key| FactKey::given(&key)).transpose()?,
         source: arguments.source_text("source")?,

@@ -1,5 +1,6 @@
 //! `search`: takes a query, returns records.
 
+use http::HeaderMap;
 use mnemon_core::{QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, Timestamp};
 use mnemon_engine::{Admission, CallError, Search};
 use mnemon_protocol::memory::SearchJson;
@@ -16,14 +17,14 @@ pub(super) async fn run(
     admission: Admission<Search>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, CallError> {
-    let search = parse(&mut arguments)?;
+    let search = parse(&mut arguments, call.headers)?;
     let ignored = arguments.into_ignored();
     let found = call.app.engine.search(call.ctx, admission, search).await?;
     let result = found.iter().map(|found| record_json(&found.record, found.status, Some(found.score))).collect();
     Ok(memory_result(call, &ignored, SearchJson { result }))
 }
 
-fn parse(arguments: &mut Arguments) -> Result<Search, CallError> {
+fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Search, CallError> {
     let query = arguments.text("query")?.unwrap_or_default();
     if query.trim().is_empty() {
         return Err(CallError::Argument("query must not be empty".to_owned()));
@@ -35,7 +36,7 @@ fn parse(arguments: &mut Arguments) -> Result<Search, CallError> {
     Ok(Search {
         query,
         limit: limit(arguments)?,
-        workspace: arguments.workspace()?.unwrap_or_default(),
+        workspace: arguments.workspace_or_default(headers)?,
         scope: scope(arguments)?,
         exclude_stale: arguments.boolean("exclude_stale")?.unwrap_or(false),
         fact_key: arguments.filled_text("fact_key")?,
