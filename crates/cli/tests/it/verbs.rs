@@ -28,8 +28,10 @@ fn a_person_saves_finds_and_forgets() {
     assert_eq!(again.out, format!("Already saved: {id}  (deploy.day, unverified)\n"));
     let rival = run(&place, &service, &["remember", "We deploy on Fridays", "--fact-key", "deploy.day"]);
     let rival_id = saved_id(&rival);
-    let expected =
-        format!("Saved: {rival_id}  (deploy.day, conflict)\nConflicts with other records under the same key: {id}\n");
+    let expected = format!(
+        "Saved: {rival_id}  (deploy.day, conflict)\nConflicts with other records under the same key: {id}\n\
+         To replace them, save it again with --replace.\n"
+    );
     assert_eq!(rival.out, expected);
     assert_eq!(run(&place, &service, &["forget", &rival_id]).out, "Forgot 1 record(s).\n");
     let found = run(&place, &service, &["search", "deploy", "--limit", "1"]);
