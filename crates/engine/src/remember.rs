@@ -230,6 +230,9 @@ fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
         (Field::Source, call.source_id.as_deref()),
         (Field::Hash, call.source_hash.as_deref()),
         (Field::Hash, call.source_revision.as_deref()),
+        // The alphabet of hashes has dashes and dots, which can stand between words: read as a name, these are parted.
+        (Field::Name, call.source_hash.as_deref()),
+        (Field::Name, call.source_revision.as_deref()),
     ];
     texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
 }

@@ -49,7 +49,8 @@ impl Engine {
         let workspace = validate.workspace.map(cleaned_workspace).transpose()?;
         if let Some(hash) = &given {
             // Whoever asks about the source next reads both.
-            let texts = [(Field::Source, source_id.as_str()), (Field::Hash, hash.as_str())];
+            let texts =
+                [(Field::Source, source_id.as_str()), (Field::Hash, hash.as_str()), (Field::Name, hash.as_str())];
             self.check_texts(ctx, texts.into_iter()).await?;
         }
         if let Some(hash) = given.as_ref().filter(|_| may_note(ctx)) {
