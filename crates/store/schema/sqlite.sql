@@ -71,7 +71,8 @@ CREATE TABLE api_key (
     created_at INTEGER NOT NULL,
     revoked_at INTEGER,
     last_used_at INTEGER,
-    label TEXT, created_by BLOB
+    label TEXT,
+    created_by BLOB
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);

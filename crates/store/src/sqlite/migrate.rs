@@ -79,7 +79,9 @@ mod tests {
         let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
         let strip = |line: &str| line.split("--").next().unwrap_or_default().to_owned();
         let plain = |text: String| text.lines().map(strip).collect::<Vec<_>>().join(" ");
-        texts.map(|text| plain(text.unwrap()).split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        // SQLite puts a column that was added later behind the layout of the last one.
+        let tight = |text: String| text.replace(" ,", ",").replace(" )", ")");
+        texts.map(|text| tight(plain(text.unwrap()).split_whitespace().collect::<Vec<_>>().join(" "))).collect()
     }
 
     #[test]
