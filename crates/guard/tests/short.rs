@@ -46,3 +46,13 @@ fn short_orders_are_rejected_all_the_same() {
         assert_eq!(Guard::shipped().judge(Field::Content, order), Verdict::Refuse, "{order}");
     }
 }
+
+#[test]
+fn repetition_adds_nothing() {
+    for piece in ["é", "w", "=", "ha", "中", "lol "] {
+        for count in [300, 2_000, 4_096] {
+            let text = piece.repeat(count);
+            assert_eq!(Guard::shipped().judge(Field::Content, &text), Verdict::Pass, "{piece:?} {count} times");
+        }
+    }
+}

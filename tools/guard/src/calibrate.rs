@@ -1,4 +1,4 @@
-//! The thresholds, and cross-validation over families of sources, by which they were chosen.
+//! The thresholds, which were chosen by the rates on held-out sources, and cross-validation over families of sources.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -12,6 +12,7 @@ mod invisible;
 mod joined;
 mod leet;
 mod numbers;
+mod runs;
 mod spacing;
 
 use std::borrow::Cow;
@@ -121,7 +122,7 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
         Cow::Borrowed(_) => letters,
         Cow::Owned(parted) => parted,
     };
-    numbers::fold(hashes::remove(ciphers::read(parted, disguises)))
+    runs::shorten(numbers::fold(hashes::remove(ciphers::read(parted, disguises))))
 }
 
 /// Words drawn as one character decompose to as many as eighteen. No Latin text hides there, and spelling them out
