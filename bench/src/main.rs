@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
 mod agent;
+mod chance;
 mod faults;
 mod filters;
 mod freshness;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::load::Chance;
+use crate::chance::Chance;
 use crate::recall::data;
 
 /// The sets that are memories; others in the folder are there for comparison.

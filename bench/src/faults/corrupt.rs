@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Setup;
 use super::outcome::Outcome;
-use crate::load::Chance;
+use crate::chance::Chance;
 
 const RECORDS: usize = 300;
 const FORGET_ONE_OF: usize = 5;

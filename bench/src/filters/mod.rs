@@ -10,7 +10,8 @@ use mnemon_testkit::process::cpu_time;
 use mnemon_testkit::wire::{CallFailed, Wire};
 use serde_json::{Value, json};
 
-use crate::load::{Chance, Source, Started, Texts, progress};
+use crate::chance::Chance;
+use crate::load::{Source, Started, Texts, progress};
 use crate::real_texts::RealTexts;
 
 const SEED: u64 = 20_270_116;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::foreign::PAIRS;
-use crate::load::Chance;
+use crate::chance::Chance;
 
 const RESAMPLES: usize = 2_000;
 

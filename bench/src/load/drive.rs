@@ -9,7 +9,8 @@ use mnemon_testkit::process::cpu_time;
 use mnemon_testkit::wire::Wire;
 
 use super::server::Started;
-use super::texts::{Chance, Source};
+use super::texts::Source;
+use crate::chance::Chance;
 
 /// How much longer than asked a phase may take before the server counts as hung.
 const GRACE: Duration = Duration::from_secs(60);

@@ -18,12 +18,13 @@ use anyhow::{Result, bail};
 use mnemon_testkit::process::resident_bytes;
 use mnemon_testkit::wire::Wire;
 
+use crate::chance::Chance;
 use crate::real_texts::RealTexts;
 
 pub(crate) use drive::{Calls, Kind, Phase, Until, phase};
 use report::{Report, Row};
 pub(crate) use server::{ServerArgs, Started, run as run_server};
-pub(crate) use texts::{Chance, Source, Texts};
+pub(crate) use texts::{Source, Texts};
 
 const SEED: u64 = 20_270_115;
 /// The workspace that is searched, and the one that grows while saves are measured.

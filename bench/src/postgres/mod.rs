@@ -15,7 +15,8 @@ use anyhow::Result;
 use mnemon_scratch_postgres::{Cluster, ClusterOptions};
 use mnemon_testkit::wire::Wire;
 
-use crate::load::{Calls, Chance, Kind, Phase, Started, Texts, Until, phase, progress};
+use crate::chance::Chance;
+use crate::load::{Calls, Kind, Phase, Started, Texts, Until, phase, progress};
 
 const SEED: u64 = 20_270_116;
 /// How many clients fill the searched workspace.
