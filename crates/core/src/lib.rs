@@ -5,6 +5,7 @@
 //! say what to do. Messages for people live in the error types, so every endpoint says the same.
 
 mod account;
+mod audience_bytes;
 mod clock;
 mod credential;
 mod fact_key;
@@ -20,6 +21,7 @@ mod visibility;
 mod workspace;
 
 pub use account::{Access, Account, Department, Member, Project, Role};
+pub use audience_bytes::AudienceBytes;
 pub use clock::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
 pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, make_token};
 pub use fact_key::{FactKey, made_fact_key};

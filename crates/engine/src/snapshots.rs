@@ -1,14 +1,13 @@
 //! Indexes as bytes, so that a start need not read a whole workspace again. Derived and disposable: bytes that do not
 //! decode, or that are ahead of the log, are ignored and the index is built from the log.
 
-use mnemon_core::{Audience, DepartmentId, MemberId, Seq};
+use mnemon_core::{Audience, AudienceBytes, Seq};
 use mnemon_recall::{Model, WorkspaceIndex};
 
 /// Below this many records, building an index from the log is about as fast as reading it.
 pub(crate) const RECORDS_MIN: usize = 2_000;
 
-const MAGIC: &[u8; 4] = b"MNS1";
-const AUDIENCE_BYTES: usize = 17;
+const MAGIC: &[u8; 4] = b"MNS2";
 
 /// How many changes justify a new snapshot: half of the workspace, so that writing stays a small part of the work and a
 /// start reads at most half of a workspace from the log.
@@ -22,13 +21,9 @@ pub(crate) fn encode(audiences: &[Audience], index: &WorkspaceIndex) -> Vec<u8> 
     let mut bytes = MAGIC.to_vec();
     bytes.extend((audiences.len() as u32).to_le_bytes());
     for audience in audiences {
-        let (kind, id) = match audience {
-            Audience::Shared => (0, [0; 16]),
-            Audience::Department(id) => (1, id.to_bytes()),
-            Audience::Author(id) => (2, id.to_bytes()),
-        };
-        bytes.push(kind);
-        bytes.extend(id);
+        let audience = AudienceBytes::of(*audience);
+        bytes.push(audience.as_slice().len() as u8);
+        bytes.extend(audience.as_slice());
     }
     bytes.extend(index.to_snapshot());
     bytes
@@ -37,28 +32,22 @@ pub(crate) fn encode(audiences: &[Audience], index: &WorkspaceIndex) -> Vec<u8> 
 /// Decodes what [`encode`] wrote. `None` if anything is wrong.
 pub(crate) fn decode(bytes: &[u8], model: &'static Model) -> Option<(Vec<Audience>, WorkspaceIndex)> {
     let rest = bytes.strip_prefix(MAGIC)?;
-    let (count, rest) = rest.split_first_chunk::<4>()?;
-    let count = u32::from_le_bytes(*count) as usize;
-    let (audiences, index) = rest.split_at_checked(count.checked_mul(AUDIENCE_BYTES)?)?;
-    let audiences = audiences.chunks_exact(AUDIENCE_BYTES).map(audience).collect::<Option<Vec<_>>>()?;
-    let index = WorkspaceIndex::from_snapshot(model, index).ok()?;
-    Some((audiences, index))
-}
-
-fn audience(bytes: &[u8]) -> Option<Audience> {
-    let (kind, id) = bytes.split_first()?;
-    let id: [u8; 16] = id.try_into().ok()?;
-    match kind {
-        0 => Some(Audience::Shared),
-        1 => Some(Audience::Department(DepartmentId::from_bytes(id))),
-        2 => Some(Audience::Author(MemberId::from_bytes(id))),
-        _ => None,
+    let (count, mut rest) = rest.split_first_chunk::<4>()?;
+    let mut audiences = Vec::new();
+    for _ in 0..u32::from_le_bytes(*count) {
+        let (len, behind) = rest.split_first()?;
+        let (audience, behind) = behind.split_at_checked(usize::from(*len))?;
+        audiences.push(Audience::from_bytes(audience)?);
+        rest = behind;
     }
+    let index = WorkspaceIndex::from_snapshot(model, rest).ok()?;
+    Some((audiences, index))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mnemon_core::MemberId;
     use mnemon_recall::{AudienceNo, NewDoc};
 
     #[test]

@@ -25,4 +25,4 @@ pub use acts::*;
 pub use error::StoreError;
 #[cfg(feature = "testing")]
 pub use statements::statements_sent;
-pub use transfer::{Moved, Progress, Step, StorageEnd, move_everything};
+pub use transfer::{Progress, Step, StorageEnd, Transferred, transfer_everything};

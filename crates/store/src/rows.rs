@@ -5,7 +5,6 @@ use mnemon_core::{Audience, ContentHash, Timestamp, WorkspaceName};
 use uuid::Uuid;
 
 use crate::StoreError;
-use crate::encoding::audience_from_bytes;
 
 /// A cell does not contain what its column promises.
 pub(crate) struct Unreadable;
@@ -140,7 +139,7 @@ impl<'a, R: Row, K: Fn() -> String> Cells<'a, R, K> {
     }
 
     pub(crate) fn audience(&self, at: usize, column: &'static str) -> Result<Audience, StoreError> {
-        audience_from_bytes(self.blob(at, column)?).ok_or_else(|| self.broken(column))
+        Audience::from_bytes(self.blob(at, column)?).ok_or_else(|| self.broken(column))
     }
 
     pub(crate) fn content_hash(&self, at: usize, column: &'static str) -> Result<ContentHash, StoreError> {

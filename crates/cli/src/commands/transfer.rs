@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use mnemon_store::{Moved, Progress, Step, StorageEnd, move_everything};
+use mnemon_store::{Progress, Step, StorageEnd, Transferred, transfer_everything};
 use serde_json::{Value, json};
 
 use crate::arguments::Transfer;
@@ -19,16 +19,16 @@ pub fn run(transfer: &Transfer, printer: &Printer) -> anyhow::Result<ExitCode> {
     let to = StorageEnd::parse(&transfer.to).map_err(anyhow::Error::msg).context("--to")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut line = Line::new();
-    let moved = runtime.block_on(move_everything(&from, &to, &mut |progress| line.tell(progress)));
+    let moved = runtime.block_on(transfer_everything(&from, &to, &mut |progress| line.tell(progress)));
     line.clear();
     show(printer, &moved.context("nothing is lost; the source is unchanged")?);
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(printer: &Printer, moved: &Moved) {
+fn show(printer: &Printer, moved: &Transferred) {
     let rows: Vec<Value> = moved.tables.iter().map(|(table, rows)| json!({"table": table, "rows": rows})).collect();
     if printer.is_json() {
-        let Moved { accounts, projects, rows_before, .. } = moved;
+        let Transferred { accounts, projects, rows_before, .. } = moved;
         return printer.value(
             &json!({"accounts": accounts, "projects": projects, "rows_already_there": rows_before, "tables": rows}),
         );

@@ -5,7 +5,6 @@ use tokio_postgres::types::{FromSql, Type};
 use uuid::Uuid;
 
 use crate::StoreError;
-use crate::encoding::audience_from_bytes;
 pub(super) use crate::encoding::{AudienceBytes, integer, micros, micros_opt};
 pub(super) use crate::rows::Cells;
 use crate::rows::{Row, Unreadable};
@@ -65,7 +64,7 @@ pub(super) fn read_audiences(
     let broken =
         || StoreError::Broken { table: "workspace_audience", column: "audience", row: format!("{project}/{}", no.0) };
     let audiences: Vec<&[u8]> = row.try_get(at).map_err(|_| broken())?;
-    audiences.into_iter().map(|bytes| audience_from_bytes(bytes).ok_or_else(broken)).collect()
+    audiences.into_iter().map(|bytes| Audience::from_bytes(bytes).ok_or_else(broken)).collect()
 }
 
 /// Log positions as one value.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Moved, Progress, Side, transfer};
+use super::{Progress, Side, Transferred, transfer};
 use crate::StoreError;
 use crate::postgres::{PostgresConfig, PostgresSide};
 use crate::sqlite::SqliteSide;
@@ -29,11 +29,11 @@ impl StorageEnd {
 
 /// Moves all data from one storage to another kind of storage, and compares both at the end. `tell` receives progress. An
 /// interrupted run continues where it stopped.
-pub async fn move_everything(
+pub async fn transfer_everything(
     from: &StorageEnd,
     to: &StorageEnd,
     tell: &mut (dyn FnMut(&Progress) + Send),
-) -> Result<Moved, StoreError> {
+) -> Result<Transferred, StoreError> {
     let (mut from, mut to): (Box<dyn Side>, Box<dyn Side>) = match (from, to) {
         (StorageEnd::Sqlite(dir), StorageEnd::Postgres(config)) => {
             (Box::new(SqliteSide::open_source(dir)?), Box::new(PostgresSide::open(config).await?))

@@ -16,7 +16,7 @@ mod tests;
 
 use async_trait::async_trait;
 
-pub use ends::{StorageEnd, move_everything};
+pub use ends::{StorageEnd, transfer_everything};
 pub(crate) use hash::Fingerprint;
 pub(crate) use sql::{Dialect, Order, quoted};
 pub(crate) use table::{Cell, Row, Scope, Table, in_order_of_references};
@@ -134,7 +134,7 @@ pub enum Step {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Moved {
+pub struct Transferred {
     /// Rows per table, by name; all of them were compared.
     pub tables: Vec<(String, u64)>,
     pub accounts: usize,
@@ -156,15 +156,15 @@ pub(crate) async fn transfer(
     from: &mut dyn Side,
     to: &mut dyn Side,
     tell: &mut (dyn FnMut(&Progress) + Send),
-) -> Result<Moved, StoreError> {
+) -> Result<Transferred, StoreError> {
     let tables = matching_tables(from, to).await?;
     let tenants = tenants_of(from).await?;
     let source = fingerprint_of(&tenants);
     check_target(to, &source).await?;
-    let mut moved = Moved {
+    let mut moved = Transferred {
         accounts: tenants.iter().filter(|tenant| matches!(tenant, Tenant::Account(_))).count(),
         projects: tenants.iter().filter(|tenant| matches!(tenant, Tenant::Project(_))).count(),
-        ..Moved::default()
+        ..Transferred::default()
     };
     let mut progress =
         Progress { step: Step::Copy, table: String::new(), rows: 0, tenants: 0, tenants_all: tenants.len() };
@@ -266,7 +266,7 @@ async fn verify(
     to: &mut dyn Side,
     tables: &[Table],
     tenants: &[Tenant],
-    moved: &mut Moved,
+    moved: &mut Transferred,
     tell: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<(), StoreError> {
     let mut progress =

@@ -9,7 +9,7 @@ use mnemon_scratch_postgres::Database;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, move_everything, transfer};
+use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, transfer_everything};
 use crate::conformance::{House, at, audit, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
@@ -135,7 +135,7 @@ async fn everything_moves_to_postgresql_and_back() {
     let houses = fill(ends.first.path()).await;
     let mut told = Vec::new();
     let tell = &mut |progress: &super::Progress| told.push((progress.step, progress.rows));
-    let there = move_everything(&sqlite(&ends.first), &ends.postgres(), tell).await.expect("it moves");
+    let there = transfer_everything(&sqlite(&ends.first), &ends.postgres(), tell).await.expect("it moves");
     assert_eq!((there.accounts, there.projects, there.rows_before), (2, 4, 0));
     assert!(told.iter().any(|(step, _)| *step == super::Step::Verify) && told.len() > 20);
 
@@ -152,7 +152,7 @@ async fn everything_moves_to_postgresql_and_back() {
     assert!(living.iter().any(|listed| listed.record.content.ends_with("\u{10ffff} 'quoted'")));
     store.close().await;
 
-    let back = move_everything(&ends.postgres(), &sqlite(&ends.second), &mut |_| {}).await.expect("it moves back");
+    let back = transfer_everything(&ends.postgres(), &sqlite(&ends.second), &mut |_| {}).await.expect("it moves back");
     assert_eq!(back.tables, there.tables);
     assert_eq!(dump(ends.second.path()), dump(ends.first.path()), "what came back is what was there, to the byte");
 }
@@ -236,7 +236,7 @@ async fn an_interrupted_move_goes_on_where_it_was() {
         assert!(refused.contains("is not finished: run the same `mnemon transfer` again"), "{refused}");
     }
     assert!(failures > 3, "{failures} interruptions");
-    move_everything(&ends.postgres(), &sqlite(&ends.second), &mut |_| {}).await.expect("it moves back");
+    transfer_everything(&ends.postgres(), &sqlite(&ends.second), &mut |_| {}).await.expect("it moves back");
     assert_eq!(dump(ends.second.path()), dump(ends.first.path()));
 }
 
@@ -245,7 +245,7 @@ async fn nothing_is_moved_into_the_wrong_place() {
     let ends = Ends::new();
     fill(ends.first.path()).await;
     let refused = async |from: &StorageEnd, to: &StorageEnd| {
-        move_everything(from, to, &mut |_| {}).await.expect_err("it is refused").to_string()
+        transfer_everything(from, to, &mut |_| {}).await.expect_err("it is refused").to_string()
     };
     let nowhere = StorageEnd::Sqlite(ends.first.path().join("nowhere"));
     assert!(refused(&nowhere, &ends.postgres()).await.contains("there is no mnemon.db in"));
@@ -254,7 +254,7 @@ async fn nothing_is_moved_into_the_wrong_place() {
     assert!(refused(&sqlite(&ends.first), &ends.postgres()).await.contains("another mnemon is using"));
     running.close().await;
     drop(running);
-    move_everything(&sqlite(&ends.first), &ends.postgres(), &mut |_| {}).await.expect("it moves");
+    transfer_everything(&sqlite(&ends.first), &ends.postgres(), &mut |_| {}).await.expect("it moves");
     assert!(refused(&sqlite(&ends.first), &ends.postgres()).await.contains("the target already contains accounts"));
 }
 
@@ -262,7 +262,7 @@ async fn nothing_is_moved_into_the_wrong_place() {
 async fn a_source_that_changes_meanwhile_is_noticed() {
     let ends = Ends::new();
     fill(ends.first.path()).await;
-    move_everything(&sqlite(&ends.first), &ends.postgres(), &mut |_| {}).await.expect("it moves");
+    transfer_everything(&sqlite(&ends.first), &ends.postgres(), &mut |_| {}).await.expect("it moves");
     // On the way back somebody writes after the copy: the first word of comparing is told after the last row is copied.
     let url = &ends.database;
     let mut is_changed = false;
@@ -272,7 +272,7 @@ async fn a_source_that_changes_meanwhile_is_noticed() {
             url.sql("UPDATE record SET content = content || '!' WHERE seq = 1").expect("a superuser may");
         }
     };
-    let error = move_everything(&ends.postgres(), &sqlite(&ends.second), &mut tell).await.expect_err("it differs");
+    let error = transfer_everything(&ends.postgres(), &sqlite(&ends.second), &mut tell).await.expect_err("it differs");
     assert!(error.to_string().contains("table record of project"), "{error}");
     assert!(error.to_string().contains("differs after the copy"), "{error}");
     let opened = SqliteStore::open(ends.second.path()).err().expect("it is not finished").to_string();
