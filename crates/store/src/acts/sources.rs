@@ -13,7 +13,7 @@ pub trait Sources: Send + Sync {
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
 
     /// Notes that a source was seen with this hash: for everybody the newest known one, and confirmed. Takes a seq, and
-    /// returns it, where this changes what somebody knows ([`is_news`]).
+    /// returns it, where this changes what somebody knows (`is_news`).
     async fn observe_source(
         &self,
         project: ProjectId,
