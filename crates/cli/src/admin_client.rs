@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::AdminConnection;
+use crate::http_client::{Answer, HttpClient};
 use crate::mcp_client::McpClient;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -15,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub struct AdminClient {
     url: String,
     credential: String,
-    agent: ureq::Agent,
+    http: HttpClient,
 }
 
 impl AdminClient {
@@ -24,56 +26,38 @@ impl AdminClient {
         let credential = given.into_iter().find(|credential| !credential.is_empty()).cloned().context(
             "no credential; pass --operator-token (MNEMON_OPERATOR_TOKEN) or an admin's --key (MNEMON_API_KEY)",
         )?;
-        let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
         let url = connection.url.trim_end_matches('/').to_owned();
-        Ok(Self { url, credential, agent: config.build().new_agent() })
+        Ok(Self { url, credential, http: HttpClient::new(TIMEOUT)? })
     }
 
     pub fn get(&self, path: &str) -> anyhow::Result<Value> {
-        self.send("GET", path, None)
+        self.send(Method::GET, path, None)
     }
 
     pub fn post(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
-        self.send("POST", path, Some(serde_json::to_string(&body)?))
+        self.send(Method::POST, path, Some(serde_json::to_string(&body)?))
     }
 
     pub fn put(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
-        self.send("PUT", path, Some(serde_json::to_string(&body)?))
+        self.send(Method::PUT, path, Some(serde_json::to_string(&body)?))
     }
 
     pub fn patch(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
-        self.send("PATCH", path, Some(serde_json::to_string(&body)?))
+        self.send(Method::PATCH, path, Some(serde_json::to_string(&body)?))
     }
 
     pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
-        self.send("DELETE", path, None)
+        self.send(Method::DELETE, path, None)
     }
 
     pub fn delete_with(&self, path: &str, body: impl Serialize) -> anyhow::Result<Value> {
-        self.send("DELETE", path, Some(serde_json::to_string(&body)?))
+        self.send(Method::DELETE, path, Some(serde_json::to_string(&body)?))
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<String>) -> anyhow::Result<Value> {
-        let url = format!("{}/admin/v1{path}", self.url);
+    fn send(&self, method: Method, path: &str, body: Option<String>) -> anyhow::Result<Value> {
         let bearer = format!("Bearer {}", self.credential);
-        let agent = &self.agent;
-        let with_body = |request: ureq::RequestBuilder<ureq::typestate::WithBody>| {
-            let request = request.header("Authorization", &bearer).header("Content-Type", "application/json");
-            request.send(body.as_deref().unwrap_or_default())
-        };
-        let sent = match (method, &body) {
-            ("POST", _) => with_body(agent.post(&url)),
-            ("PUT", _) => with_body(agent.put(&url)),
-            ("PATCH", _) => with_body(agent.patch(&url)),
-            ("DELETE", Some(_)) => with_body(agent.delete(&url).force_send_body()),
-            ("DELETE", None) => agent.delete(&url).header("Authorization", &bearer).call(),
-            _ => agent.get(&url).header("Authorization", &bearer).call(),
-        };
-        let mut response = sent.with_context(|| {
-            format!("no answer from {}; is the service running? Start it with `mnemon serve`", self.url)
-        })?;
-        let status = response.status();
-        let text = response.body_mut().read_to_string().context("can't read the answer")?;
+        let headers = [("Authorization", bearer.as_str())];
+        let Answer { status, text } = self.http.send(method, &self.url, &format!("/admin/v1{path}"), &headers, body)?;
         let answer: Value = serde_json::from_str(&text)
             .with_context(|| format!("{} answered {status} with something that is not JSON", self.url))?;
         if status.is_success() {
@@ -100,7 +84,7 @@ impl AdminClient {
         if !self.credential.starts_with("mnm_") {
             bail!("{flag} is required with the operator token");
         }
-        let client = McpClient::with_key(&self.url, &self.credential);
+        let client = McpClient::with_key(&self.url, &self.credential)?;
         let arguments = Map::from_iter([("source_id".to_owned(), json!("mnemon:whose-key-is-this"))]);
         let answer = client.call("validate_memory", arguments, None)?;
         answer.structured[field].as_str().map(str::to_owned).with_context(|| format!("pass {flag}"))
@@ -109,6 +93,10 @@ impl AdminClient {
 
 /// A path segment or query value. What was typed must not lead anywhere else: `..` and `?purge=true` are not ids.
 pub fn encode(part: &str) -> String {
+    // A URL has no way to say that a segment of dots is only a name, encoded or not; this one names nothing.
+    if matches!(part, "." | "..") {
+        return "%252E".repeat(part.len());
+    }
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     part.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

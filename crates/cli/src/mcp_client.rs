@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Connection;
+use crate::http_client::{Answer, HttpClient};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -13,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub struct McpClient {
     url: String,
     key: String,
-    agent: ureq::Agent,
+    http: HttpClient,
 }
 
 /// What a tool answered.
@@ -31,13 +33,12 @@ impl McpClient {
             .key
             .clone()
             .context("no API key; pass --key or set MNEMON_API_KEY. `mnemon serve` prints a key on its first start")?;
-        Ok(Self::with_key(&connection.url, &key))
+        Self::with_key(&connection.url, &key)
     }
 
-    pub fn with_key(url: &str, key: &str) -> Self {
-        let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
+    pub fn with_key(url: &str, key: &str) -> anyhow::Result<Self> {
         let url = url.trim_end_matches('/').to_owned();
-        Self { url, key: key.to_owned(), agent: config.build().new_agent() }
+        Ok(Self { url, key: key.to_owned(), http: HttpClient::new(TIMEOUT)? })
     }
 
     /// Calls a tool. If the tool fails, its own message becomes the error.
@@ -60,20 +61,10 @@ impl McpClient {
     /// Sends one request and returns its result.
     pub fn request(&self, method: &str, params: Value, idempotency_key: Option<&str>) -> anyhow::Result<Value> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        let mut request = self
-            .agent
-            .post(format!("{}/mcp", self.url))
-            .header("Authorization", format!("Bearer {}", self.key))
-            .header("Content-Type", "application/json")
-            .header("Accept", "application/json, text/event-stream");
-        if let Some(key) = idempotency_key {
-            request = request.header("X-Idempotency-Key", key);
-        }
-        let mut response = request.send(body).with_context(|| {
-            format!("no answer from {}; is the service running? Start it with `mnemon serve`", self.url)
-        })?;
-        let status = response.status();
-        let text = response.body_mut().read_to_string().context("can't read the answer")?;
+        let bearer = format!("Bearer {}", self.key);
+        let mut headers = vec![("Authorization", bearer.as_str()), ("Accept", "application/json, text/event-stream")];
+        headers.extend(idempotency_key.map(|key| ("X-Idempotency-Key", key)));
+        let Answer { status, text } = self.http.send(Method::POST, &self.url, "/mcp", &headers, Some(body))?;
         if status == 401 {
             bail!(
                 "{} rejected the API key; check that you copied all of it and that it has not been revoked",
@@ -93,8 +84,7 @@ impl McpClient {
 
     /// The status of a health route.
     pub fn health(&self, path: &str) -> anyhow::Result<u16> {
-        let response = self.agent.get(format!("{}{path}", self.url)).call()?;
-        Ok(response.status().as_u16())
+        Ok(self.http.send(Method::GET, &self.url, path, &[], None)?.status.as_u16())
     }
 }
 
