@@ -99,7 +99,7 @@ await story('an unknown client gets an error here, and nobody is redirected', as
   expect(page.url().startsWith(settings.url), 'somebody was sent away');
 }, { refusesOn: 400 });
 
-await story('the page can't be framed', async ({ page, ask }) => {
+await story("the page can't be framed", async ({ page, ask }) => {
   site.put(`/frame-${ask.state}`, `<iframe id="f" src="${ask.url.replaceAll('&', '&amp;')}"></iframe>`);
   await page.goto(`${site.url}/frame-${ask.state}`);
   await page.waitForLoadState('networkidle');
