@@ -3,8 +3,8 @@
 //! pinned by this recipe and by a checksum.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 
+use mnemon_core::to_hex;
 use sha2::{Digest, Sha256};
 
 use super::stems::{is_content, stem, stems, words};
@@ -107,8 +107,5 @@ pub(crate) fn checksum(workspaces: &[SmallWorkspace]) -> String {
             hasher.update(format!("{number}\t{}\t{original}\t{paraphrase}\t{gold:?}\n", workspace.texts.len()));
         }
     }
-    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    to_hex(hasher.finalize())
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use mnemon_core::to_hex;
 
 /// What stands in place of a credential.
 const MARK: &str = "[redacted:credential]";
@@ -161,7 +162,7 @@ fn forms(secret: &str) -> Vec<String> {
     let escaped = escape(secret);
     forms.push(escape(&escaped));
     forms.push(escaped);
-    forms.push(secret.bytes().map(|byte| format!("{byte:02x}")).collect());
+    forms.push(to_hex(secret));
     forms.extend([STANDARD_NO_PAD.encode(secret), URL_SAFE_NO_PAD.encode(secret), STANDARD.encode(secret)]);
     for before in 0..3 {
         forms.extend(inside_base64(secret, before));

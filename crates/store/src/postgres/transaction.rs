@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, ProjectId};
+use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, ProjectId, to_hex};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -66,8 +66,7 @@ impl Tenant {
 
     /// One key, for whoever has its secret.
     pub(super) fn credential(hash: &CredentialHash) -> Self {
-        let credential = hash.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { credential, ..Self::default() }
+        Self { credential: to_hex(hash.as_bytes()), ..Self::default() }
     }
 
     /// One key, for whoever knows its id.

@@ -1,5 +1,6 @@
 //! A hash over rows that is the same in every storage.
 
+use mnemon_core::to_hex;
 use sha2::{Digest, Sha256};
 
 use super::{Cell, Row, Table};
@@ -27,7 +28,7 @@ impl Fingerprint {
     }
 
     pub(crate) fn finish(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        to_hex(self.0.finalize())
     }
 
     fn add(&mut self, kind: u8, bytes: &[u8]) {

@@ -15,6 +15,7 @@ mod table;
 mod tests;
 
 use async_trait::async_trait;
+use mnemon_core::to_hex;
 
 pub use ends::{StorageEnd, transfer_everything};
 pub(crate) use hash::Fingerprint;
@@ -55,11 +56,10 @@ impl Tenant {
 
     /// The tenant's name in the notes.
     pub(crate) fn name(self) -> String {
-        let hex = |id: [u8; 16]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         match self {
             Self::Service => "service".to_owned(),
-            Self::Account(id) => format!("account {}", hex(id)),
-            Self::Project(id) => format!("project {}", hex(id)),
+            Self::Account(id) => format!("account {}", to_hex(id)),
+            Self::Project(id) => format!("project {}", to_hex(id)),
         }
     }
 }
