@@ -28,6 +28,11 @@ impl FactKey {
     pub fn made(content: &str, id: RecordId) -> Self {
         Self { text: made_fact_key(content, id), is_given: false }
     }
+
+    /// The key, if the caller chose it.
+    pub fn chosen(&self) -> Option<&str> {
+        self.is_given.then_some(self.text.as_str())
+    }
 }
 
 /// How many words a generated key uses.

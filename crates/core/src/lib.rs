@@ -35,7 +35,7 @@ pub use limits::{
     SOURCE_CHARS_MAX, SUPERSEDES_MAX, check_content, check_hash_text, check_source_text,
 };
 pub use plan::{PlanLimits, PlanName, PlanTable};
-pub use record::{CONTENT_HASH_BYTES, ContentHash, NewRecord, Record};
+pub use record::{CONTENT_HASH_BYTES, ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;
 pub use status::{SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};

@@ -33,19 +33,11 @@ impl ContentHash {
     }
 }
 
-/// A record on its way into storage: checked, but without a position in the log yet.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewRecord {
-    pub id: RecordId,
-    pub project: ProjectId,
-    /// The workspace; this save may create it.
-    pub workspace: WorkspaceName,
-    pub audience: Audience,
-    pub author: MemberId,
-    /// The author's department at the time of saving.
-    pub department: Option<DepartmentId>,
+/// What a caller tells: the text, where it comes from, and how long it holds. A call, a record on its way into storage and a
+/// stored one all carry it, and a record's checksum covers it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Fact {
     pub content: String,
-    pub fact_key: FactKey,
     /// A human-readable source.
     pub source: Option<String>,
     /// Freshness is tracked per id.
@@ -58,6 +50,33 @@ pub struct NewRecord {
     pub confidence: Option<f64>,
     /// From then on the record is stale.
     pub valid_until: Option<Timestamp>,
+}
+
+impl Fact {
+    /// A text, and nothing else about it.
+    pub fn new(content: impl Into<String>) -> Self {
+        Self { content: content.into(), ..Self::default() }
+    }
+
+    /// The source and the hash it had, if both are known: then this fact is a sighting of the source.
+    pub fn sighting(&self) -> Option<(&str, &str)> {
+        self.source_id.as_deref().zip(self.source_hash.as_deref())
+    }
+}
+
+/// A record on its way into storage: checked, but without a position in the log yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRecord {
+    pub id: RecordId,
+    pub project: ProjectId,
+    /// The workspace; this save may create it.
+    pub workspace: WorkspaceName,
+    pub audience: Audience,
+    pub author: MemberId,
+    /// The author's department at the time of saving.
+    pub department: Option<DepartmentId>,
+    pub fact_key: FactKey,
+    pub fact: Fact,
     /// Whether the guard was unsure about one of its texts.
     pub is_cautioned: bool,
     pub created_at: Timestamp,
@@ -79,19 +98,8 @@ pub struct Record {
     pub author_name: Option<String>,
     /// The name of the author's department at the time of saving.
     pub department_name: Option<String>,
-    pub content: String,
     pub fact_key: FactKey,
-    /// A human-readable source.
-    pub source: Option<String>,
-    pub source_id: Option<String>,
-    /// The source's hash when the fact was taken from it.
-    pub source_hash: Option<String>,
-    /// The source's revision, for people.
-    pub source_revision: Option<String>,
-    /// How certain the caller is, from 0 to 1.
-    pub confidence: Option<f64>,
-    /// From then on the record is stale.
-    pub valid_until: Option<Timestamp>,
+    pub fact: Fact,
     /// Whether the guard was unsure about one of its texts.
     pub is_cautioned: bool,
     pub created_at: Timestamp,

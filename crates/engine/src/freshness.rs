@@ -31,16 +31,16 @@ pub(crate) struct Claim<'a> {
 
 impl<'a> Claim<'a> {
     pub(crate) fn of_record(record: &'a Record) -> Self {
-        let given_key = record.fact_key.is_given.then_some(record.fact_key.text.as_str());
+        let (given_key, fact) = (record.fact_key.chosen(), &record.fact);
         Self {
             seq: record.seq,
             workspace_no: record.workspace_no,
             given_key,
             // Only records with a caller-given key are compared, so the others are not hashed.
-            content_hash: given_key.map_or(ContentHash::from_bytes([0; 16]), |_| ContentHash::of(&record.content)),
-            source_id: record.source_id.as_deref(),
-            source_hash: record.source_hash.as_deref(),
-            valid_until: record.valid_until,
+            content_hash: given_key.map_or(ContentHash::from_bytes([0; 16]), |_| ContentHash::of(&fact.content)),
+            source_id: fact.source_id.as_deref(),
+            source_hash: fact.source_hash.as_deref(),
+            valid_until: fact.valid_until,
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
 use mnemon_core::{
-    Audience, NewRecord, ProjectId, RecordId, Scope, Seq, Timestamp, Viewer, WorkspaceName, WorkspaceNo,
+    Audience, Fact, FactKey, NewRecord, ProjectId, RecordId, Scope, Seq, Timestamp, Viewer, WorkspaceName, WorkspaceNo,
 };
 use mnemon_recall::{AudienceNo, Embedding, Explanation, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
 use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
@@ -78,47 +78,22 @@ struct Entry<'a> {
     seq: Seq,
     id: RecordId,
     audience: Audience,
-    content: &'a str,
+    fact_key: &'a FactKey,
+    fact: &'a Fact,
     embedding: Option<&'a Embedding>,
-    given_fact_key: Option<&'a str>,
-    source: Option<&'a str>,
-    source_id: Option<&'a str>,
-    source_hash: Option<&'a str>,
-    valid_until: Option<Timestamp>,
     updated_at: Timestamp,
 }
 
 impl<'a> Entry<'a> {
     fn of_new(seq: Seq, new: &'a NewRecord, embedding: &'a Embedding) -> Self {
-        Self {
-            seq,
-            id: new.id,
-            audience: new.audience,
-            content: &new.content,
-            embedding: Some(embedding),
-            given_fact_key: new.fact_key.is_given.then_some(new.fact_key.text.as_str()),
-            source: new.source.as_deref(),
-            source_id: new.source_id.as_deref(),
-            source_hash: new.source_hash.as_deref(),
-            valid_until: new.valid_until,
-            updated_at: new.created_at,
-        }
+        let NewRecord { id, audience, fact_key, fact, created_at, .. } = new;
+        let (id, audience, embedding) = (*id, *audience, Some(embedding));
+        Self { seq, id, audience, fact_key, fact, embedding, updated_at: *created_at }
     }
 
     fn of_present(present: &'a Present, embedding: Option<&'a Embedding>) -> Self {
-        Self {
-            seq: present.seq,
-            id: present.id,
-            audience: present.audience,
-            content: &present.content,
-            embedding,
-            given_fact_key: present.given_fact_key.as_deref(),
-            source: present.source.as_deref(),
-            source_id: present.source_id.as_deref(),
-            source_hash: present.source_hash.as_deref(),
-            valid_until: present.valid_until,
-            updated_at: present.updated_at,
-        }
+        let Present { seq, id, audience, fact_key, fact, embedding: _, updated_at } = present;
+        Self { seq: *seq, id: *id, audience: *audience, fact_key, fact, embedding, updated_at: *updated_at }
     }
 
     /// When the record was saved: its id tells, whatever happened to it since.
@@ -491,7 +466,7 @@ impl State {
     /// A save is a sighting of its source too.
     fn add_saved(&mut self, seq: Seq, record: &NewRecord, embedding: &Embedding) {
         self.add(&Entry::of_new(seq, record, embedding));
-        if let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) {
+        if let Some((source_id, hash)) = record.fact.sighting() {
             self.sight(source_id, record.audience, hash, seq);
         }
     }
@@ -502,7 +477,7 @@ impl State {
     }
 
     fn add(&mut self, entry: &Entry<'_>) {
-        let audience = entry.audience;
+        let (audience, fact) = (entry.audience, entry.fact);
         // Who has a number was met before, and so is in the list already; but a sighting may have been all there was.
         if !self.ever.contains(&audience) {
             self.ever.push(audience);
@@ -513,12 +488,12 @@ impl State {
             embedding: entry.embedding,
             saved_at: entry.saved_at(),
             updated_at: entry.updated_at.as_second(),
-            valid_until: entry.valid_until.map(Timestamp::as_microsecond),
-            source: entry.source,
-            source_id: entry.source_id,
-            source_hash: entry.source_hash,
-            fact_key: entry.given_fact_key,
-            ..NewDoc::new(entry.seq.0, entry.content)
+            valid_until: fact.valid_until.map(Timestamp::as_microsecond),
+            source: fact.source.as_deref(),
+            source_id: fact.source_id.as_deref(),
+            source_hash: fact.source_hash.as_deref(),
+            fact_key: entry.fact_key.chosen(),
+            ..NewDoc::new(entry.seq.0, &fact.content)
         });
     }
 }

@@ -4,7 +4,7 @@ mod idempotency;
 
 use jiff::SignedDuration;
 use mnemon_core::{
-    Audience, FactKey, NewRecord, Record, RecordId, SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp,
+    Audience, Fact, FactKey, NewRecord, Record, RecordId, SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp,
     WorkspaceName, WorkspaceNo,
 };
 use mnemon_guard::Field;
@@ -23,20 +23,11 @@ const IDEMPOTENCY_HOURS: i64 = 24;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remember {
-    pub content: String,
+    pub fact: Fact,
     pub workspace: WorkspaceName,
     pub scope: Scope,
     /// The fact key, if the caller gave one.
     pub fact_key: Option<FactKey>,
-    /// A human-readable source.
-    pub source: Option<String>,
-    pub source_id: Option<String>,
-    pub source_hash: Option<String>,
-    pub source_revision: Option<String>,
-    /// From 0 to 1.
-    pub confidence: Option<f64>,
-    /// From then on the record is stale.
-    pub valid_until: Option<Timestamp>,
     /// Records that this one takes the place of, by the ids that the caller sent.
     pub supersedes: Vec<String>,
     /// Whether it also takes the place of every record that the caller sees under the same fact key in that workspace.
@@ -70,7 +61,7 @@ impl Engine {
         _admission: Admission<Remember>,
         call: Remember,
     ) -> Result<Remembered, CallError> {
-        if call.source_hash.is_some() && call.source_id.is_none() {
+        if call.fact.source_hash.is_some() && call.fact.source_id.is_none() {
             return Err(CallError::Argument("source_id is required when source_hash is provided".to_owned()));
         }
         let superseded = superseded(&call)?;
@@ -102,7 +93,7 @@ impl Engine {
             Inserted::New { seq, workspace_no, superseded } => {
                 let saved = Saved { seq, workspace_no, record: &new, embedding };
                 self.indexes.add_saved(ctx.project(), &new.workspace, saved).await;
-                self.usage.count(ctx, Counted::Save { bytes: new.content.len() });
+                self.usage.count(ctx, Counted::Save { bytes: new.fact.content.len() });
                 (stored(ctx, new, seq, workspace_no), false, superseded)
             }
             Inserted::Duplicate { record, superseded } => (*record, true, superseded),
@@ -167,8 +158,8 @@ impl Engine {
             let text = "scope department requires a member who belongs to a department; use shared or draft";
             CallError::Argument(text.to_owned())
         })?;
-        let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.content, id));
-        let embedding = self.model.encode(&call.content);
+        let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.fact.content, id));
+        let embedding = self.model.encode(&call.fact.content);
         let record = NewRecord {
             id,
             project: ctx.project(),
@@ -176,14 +167,8 @@ impl Engine {
             audience,
             author: credential.member,
             department: credential.department,
-            content: call.content,
             fact_key,
-            source: call.source,
-            source_id: call.source_id,
-            source_hash: call.source_hash,
-            source_revision: call.source_revision,
-            confidence: call.confidence,
-            valid_until: call.valid_until,
+            fact: call.fact,
             is_cautioned,
             created_at: ctx.now,
             embedding: to_stored(self.model, &embedding),
@@ -194,7 +179,7 @@ impl Engine {
 
 /// What can be said of a record without reading anything else.
 fn judged_alone(ctx: &CallContext, record: &Record) -> Judged {
-    let is_stale = Status::is_stale(ctx.now, record.valid_until, None, &SourceState::default());
+    let is_stale = Status::is_stale(ctx.now, record.fact.valid_until, None, &SourceState::default());
     let status = if is_stale { Status::Stale } else { Status::Unverified };
     Judged { status, rivals: Vec::new() }
 }
@@ -222,17 +207,18 @@ fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>
 /// Every text of a call that somebody reads later, and what it is.
 fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     let fact_key = call.fact_key.as_ref().map(|key| key.text.as_str());
+    let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } = &call.fact;
     let texts = [
-        (Field::Content, Some(call.content.as_str())),
+        (Field::Content, Some(content.as_str())),
         (Field::Workspace, Some(call.workspace.as_str())),
         (Field::FactKey, fact_key),
-        (Field::Source, call.source.as_deref()),
-        (Field::Source, call.source_id.as_deref()),
-        (Field::Hash, call.source_hash.as_deref()),
-        (Field::Hash, call.source_revision.as_deref()),
+        (Field::Source, source.as_deref()),
+        (Field::Source, source_id.as_deref()),
+        (Field::Hash, source_hash.as_deref()),
+        (Field::Hash, source_revision.as_deref()),
         // The alphabet of hashes has dashes and dots, which can stand between words: read as a name, these are parted.
-        (Field::Name, call.source_hash.as_deref()),
-        (Field::Name, call.source_revision.as_deref()),
+        (Field::Name, source_hash.as_deref()),
+        (Field::Name, source_revision.as_deref()),
     ];
     texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
 }
@@ -240,12 +226,14 @@ fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
 /// Replaces secrets in every text field, and counts them.
 fn without_secrets(mut call: Remember) -> Result<(Remember, usize), CallError> {
     let mut cleaner = Cleaner::default();
-    cleaner.text(&mut call.content);
+    let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } =
+        &mut call.fact;
+    cleaner.text(content);
     cleaner.workspace(&mut call.workspace)?;
     if let Some(key) = &mut call.fact_key {
         cleaner.text(&mut key.text);
     }
-    let texts = [&mut call.source, &mut call.source_id, &mut call.source_hash, &mut call.source_revision];
+    let texts = [source, source_id, source_hash, source_revision];
     texts.into_iter().flatten().for_each(|text| cleaner.text(text));
     Ok((call, cleaner.count))
 }
@@ -261,14 +249,8 @@ fn stored(ctx: &CallContext, new: NewRecord, seq: Seq, workspace_no: WorkspaceNo
         author: new.author,
         author_name: Some(ctx.credential.member_name.clone()),
         department_name: ctx.credential.department_name.clone(),
-        content: new.content,
         fact_key: new.fact_key,
-        source: new.source,
-        source_id: new.source_id,
-        source_hash: new.source_hash,
-        source_revision: new.source_revision,
-        confidence: new.confidence,
-        valid_until: new.valid_until,
+        fact: new.fact,
         is_cautioned: new.is_cautioned,
         created_at: new.created_at,
         updated_at: new.created_at,

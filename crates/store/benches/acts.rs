@@ -65,8 +65,8 @@ fn text(house: &House, round: usize, caller: usize, n: usize) -> NewRecord {
     let mut record = NewRecord { embedding: vec![n as u8; 260], ..house.record(&content) };
     record.id = mnemon_core::RecordId::new(house.record("").id.uuid());
     if n.is_multiple_of(5) {
-        record.source_id = Some(format!("file-{}.md", n % 100));
-        record.source_hash = Some(format!("{n:064}"));
+        record.fact.source_id = Some(format!("file-{}.md", n % 100));
+        record.fact.source_hash = Some(format!("{n:064}"));
         record.fact_key = FactKey { text: format!("key-{caller}-{n}"), is_given: true };
     }
     record

@@ -119,7 +119,7 @@ async fn compare(dir: &Path, told: &Told) {
         let found = store.load(project, &[*seq]).await.expect("storage works").pop();
         let is_forgotten = told.forgotten.contains(seq);
         match found {
-            Some(record) => assert!(!is_forgotten && record.content == *text, "{seq}: {text}"),
+            Some(record) => assert!(!is_forgotten && record.fact.content == *text, "{seq}: {text}"),
             // The child may have been killed after a forget was done and before it could print it.
             None => assert!(is_forgotten || may_be_forgotten(text), "{seq} was acknowledged and is lost"),
         }

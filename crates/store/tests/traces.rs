@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mnemon_core::{NewRecord, RecordId, Seq};
-use mnemon_store::conformance::{House, at, audit, workspace};
+use mnemon_store::conformance::{House, at, audit, with_fact, workspace};
 use mnemon_store::sqlite::SqliteStore;
 use mnemon_store::{Snapshot, Store};
 
@@ -102,7 +102,10 @@ async fn touch(house: &House, record: &NewRecord, seq: Seq, n: usize) {
         house.forget(&[seq], 20).await;
         house.restore(record.id, 0, 21).await.expect("it comes back");
     }
-    let again = NewRecord { source_hash: Some(format!("hash {n}")), confidence: Some(0.5), ..record.clone() };
+    let again = with_fact(record.clone(), |fact| {
+        fact.source_hash = Some(format!("hash {n}"));
+        fact.confidence = Some(0.5);
+    });
     house.insert(again).await;
 }
 
@@ -132,7 +135,7 @@ async fn nothing_of_what_ended_long_ago_is_left_after_compacting() {
     let seqs: Vec<Seq> = (1..=house.last_seq().await.0).map(Seq).collect();
     let records = store.load(house.project, &seqs).await.unwrap();
     let canaries: Vec<Seq> =
-        records.iter().filter(|record| record.content.starts_with("canary-")).map(|record| record.seq).collect();
+        records.iter().filter(|record| record.fact.content.starts_with("canary-")).map(|record| record.seq).collect();
     house.forget(&canaries, 30).await;
     house.save(NewRecord { workspace: workspace("over"), ..house.record(ENDED) }).await;
     house.delete_workspace("over", 30).await;

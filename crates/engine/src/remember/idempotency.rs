@@ -1,6 +1,6 @@
 //! Repeating a save without saving twice: what is kept of the first answer, and how arguments are compared.
 
-use mnemon_core::{IDEMPOTENCY_KEY_CHARS_MAX, RecordId, Status, Timestamp};
+use mnemon_core::{Fact, IDEMPOTENCY_KEY_CHARS_MAX, RecordId, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -24,15 +24,16 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
         hasher.update(length.to_be_bytes());
         hasher.update(text.unwrap_or_default());
     };
-    part(Some(&call.content));
+    let Fact { content, source, source_id, source_hash, source_revision, confidence, valid_until } = &call.fact;
+    part(Some(content));
     part(Some(call.workspace.as_str()));
     part(Some(call.scope.as_str()));
     part(call.fact_key.as_ref().map(|key| key.text.as_str()));
-    for text in [&call.source, &call.source_id, &call.source_hash, &call.source_revision] {
+    for text in [source, source_id, source_hash, source_revision] {
         part(text.as_deref());
     }
-    part(call.confidence.map(|value| value.to_string()).as_deref());
-    part(call.valid_until.map(|moment| moment.to_string()).as_deref());
+    part(confidence.map(|value| value.to_string()).as_deref());
+    part(valid_until.map(|moment| moment.to_string()).as_deref());
     // Only where they were given: without them the fingerprint is the one that earlier versions made.
     if call.replace || !call.supersedes.is_empty() {
         part(Some(if call.replace { "replace" } else { "supersede" }));
@@ -58,18 +59,20 @@ pub(super) struct KeptAnswer {
 
 impl KeptAnswer {
     pub(super) fn of(answer: &Remembered) -> Self {
-        let record = &answer.record;
+        // A later save of the same text can change the rest of the record; the text, its source and its key stay.
+        let Fact { content: _, source: _, source_id: _, source_hash, source_revision, confidence, valid_until } =
+            &answer.record.fact;
         let ids = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect();
         Self {
             status: answer.judged.status.as_str().to_owned(),
             conflicts_with: ids(&answer.judged.rivals),
             superseded: ids(&answer.superseded),
             redacted: answer.redacted,
-            source_hash: record.source_hash.clone(),
-            source_revision: record.source_revision.clone(),
-            confidence: record.confidence,
-            valid_until_micros: record.valid_until.map(Timestamp::as_microsecond),
-            updated_at_micros: record.updated_at.as_microsecond(),
+            source_hash: source_hash.clone(),
+            source_revision: source_revision.clone(),
+            confidence: *confidence,
+            valid_until_micros: valid_until.map(Timestamp::as_microsecond),
+            updated_at_micros: answer.record.updated_at.as_microsecond(),
         }
     }
 
@@ -84,10 +87,11 @@ impl KeptAnswer {
         answer.judged = Judged { status: Status::parse(&kept.status)?, rivals: ids(&kept.conflicts_with)? };
         answer.superseded = ids(&kept.superseded)?;
         answer.redacted = kept.redacted;
-        answer.record.source_hash = kept.source_hash;
-        answer.record.source_revision = kept.source_revision;
-        answer.record.confidence = kept.confidence;
-        answer.record.valid_until = kept.valid_until_micros.and_then(|at| Timestamp::from_microsecond(at).ok());
+        let fact = &mut answer.record.fact;
+        fact.source_hash = kept.source_hash;
+        fact.source_revision = kept.source_revision;
+        fact.confidence = kept.confidence;
+        fact.valid_until = kept.valid_until_micros.and_then(|at| Timestamp::from_microsecond(at).ok());
         answer.record.updated_at = Timestamp::from_microsecond(kept.updated_at_micros).ok()?;
         Some(())
     }

@@ -205,7 +205,7 @@ pub(crate) fn explained(explained: &Explained) -> ExplainedJson {
         let record = explained.records.get(&held.seq)?;
         Some(HeldBackJson {
             id: record.id.to_string(),
-            content: record.content.clone(),
+            content: record.fact.content.clone(),
             cosine: held.cosine,
             why: "it contains none of the query's words, and its cosine is below the threshold".to_owned(),
         })
@@ -227,7 +227,7 @@ fn explained_word(word: &ExplainedWord) -> ExplainedWordJson {
 fn explained_hit(hit: &ExplainedHit, record: &Record) -> ExplainedHitJson {
     ExplainedHitJson {
         id: record.id.to_string(),
-        content: record.content.clone(),
+        content: record.fact.content.clone(),
         matched: hit.matched.clone(),
         score: hit.score,
         chance: hit.chance,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{Access, Clock, Scope, Timestamp, WorkspaceName};
+use mnemon_core::{Access, Clock, Fact, Scope, Timestamp, WorkspaceName};
 use mnemon_engine::Remember;
 use mnemon_testkit::{Answer, Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};
@@ -40,16 +40,10 @@ async fn fill(server: &Arc<TestServer>, caller: &Caller, count: usize) {
 
 fn plain(content: String) -> Remember {
     Remember {
-        content,
+        fact: Fact::new(content),
         workspace: WorkspaceName::default(),
         scope: Scope::Shared,
         fact_key: None,
-        source: None,
-        source_id: None,
-        source_hash: None,
-        source_revision: None,
-        confidence: None,
-        valid_until: None,
         supersedes: Vec::new(),
         replace: false,
         idempotency_key: None,

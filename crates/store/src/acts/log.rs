@@ -1,10 +1,12 @@
 //! A project's change log, and the snapshots of what was derived from it. What a snapshot's bytes mean is not known here.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, Fact, FactKey, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 
+use super::stored::Nameless;
+use crate::StoreError;
+use crate::checksum::Covered;
 use crate::rows::{Cells, Row};
-use crate::{StoreError, checksum};
 
 /// Reading a project's change log, and keeping indexes that were derived from it.
 #[async_trait]
@@ -90,27 +92,14 @@ pub struct Sighting {
 /// A living record, with what an index needs of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Present {
-    /// Its place in the log.
     pub seq: Seq,
-    /// The record's id.
     pub id: RecordId,
-    /// Who may see it.
     pub audience: Audience,
-    /// Its text.
-    pub content: String,
+    pub fact_key: FactKey,
+    pub fact: Fact,
     /// What the ranking derived from the text when it was saved.
     pub embedding: Vec<u8>,
-    /// Its fact key, only if the caller chose it.
-    pub given_fact_key: Option<String>,
-    /// A human-readable source.
-    pub source: Option<String>,
-    /// The source's id.
-    pub source_id: Option<String>,
-    /// The hash of the source when the fact was taken from it.
-    pub source_hash: Option<String>,
-    /// From this moment on the record is stale.
-    pub valid_until: Option<Timestamp>,
-    /// When it was last brought up to date.
+    /// When a duplicate save last refreshed it.
     pub updated_at: Timestamp,
 }
 
@@ -133,31 +122,17 @@ impl Tail {
     }
 }
 
-/// Reads a living record from column `first` on: audience, content, embedding, checksum, id, is_key_given, fact_key,
-/// source, source_id, source_hash, valid_until and updated_at. The checksum guards the first three, which are what is
-/// ranked; what an answer shows is read with the whole record and guarded there.
-pub(crate) fn read_present<R: Row>(row: &R, first: usize, project: ProjectId, seq: Seq) -> Result<Present, StoreError> {
-    let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    let is_key_given = cells.flag(first + 5, "is_key_given")?;
-    let present = Present {
-        seq,
-        id: cells.id(first + 4, "id")?,
-        audience: cells.audience(first, "audience")?,
-        content: cells.text(first + 1, "content")?,
-        embedding: cells.blob(first + 2, "embedding")?.to_vec(),
-        given_fact_key: if is_key_given { Some(cells.text(first + 6, "fact_key")?) } else { None },
-        source: cells.text_opt(first + 7, "source")?,
-        source_id: cells.text_opt(first + 8, "source_id")?,
-        source_hash: cells.text_opt(first + 9, "source_hash")?,
-        valid_until: cells.time_opt(first + 10, "valid_until")?,
-        updated_at: cells.time(first + 11, "updated_at")?,
-    };
-    let sum = checksum::of_indexed(project, seq, present.audience, &present.content, &present.embedding);
-    if sum == checksum::indexed_half(cells.integer(first + 3, "checksum")?) {
-        Ok(present)
-    } else {
-        Err(cells.broken("checksum"))
+/// Reads a living record: the columns of [`Nameless::read`] from column `first` on, and its embedding. Both halves of its
+/// checksum must match, because an index answers from all of it.
+pub(crate) fn read_present<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Present, StoreError> {
+    let Nameless { record, department, checksum } = Nameless::read(row, first, project)?;
+    let cells = Cells::new(row, "record", || format!("{project}/{}", record.seq));
+    let embedding = cells.blob(first + 19, "embedding")?.to_vec();
+    if !Covered::of_stored(project, &record, department).is_indexed_by(checksum, &embedding) {
+        return Err(cells.broken("checksum"));
     }
+    let Record { seq, id, audience, fact_key, fact, updated_at, .. } = record;
+    Ok(Present { seq, id, audience, fact_key, fact, embedding, updated_at })
 }
 
 /// Reads source_id, audience, known_seq and known_hash, from column `first` on.

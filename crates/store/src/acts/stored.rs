@@ -2,12 +2,13 @@
 //! Both engines read and decide with this code; what they write is their own.
 
 use mnemon_core::{
-    Audience, DepartmentId, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName,
-    WorkspaceNo,
+    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp,
+    WorkspaceName, WorkspaceNo,
 };
 
+use crate::StoreError;
+use crate::checksum::Covered;
 use crate::rows::{Cells, Row};
-use crate::{StoreError, checksum};
 
 /// A record, live or not.
 pub(crate) struct Stored {
@@ -39,44 +40,17 @@ impl Stored {
         self.is_within_reach && self.forgotten_at.is_none()
     }
 
-    /// Reads a row that begins with seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
-    /// valid_until, created_at, updated_at, forgotten_at, fact_key, source, source_id, source_hash, source_revision,
-    /// content, checksum, superseded_by and is_cautioned. The names are asked for after the row has proved whole.
+    /// Reads a row with the columns of [`Nameless::read`], forgotten_at and superseded_by. The names are asked for after the
+    /// row has proved whole.
     pub(crate) fn read<R: Row>(
         row: &R,
         project: ProjectId,
         names: impl FnOnce(&Record, Option<DepartmentId>) -> Result<Names, StoreError>,
     ) -> Result<Self, StoreError> {
-        let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
-        let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-        let department = cells.id_opt(5, "department_id")?;
-        let mut record = Record {
-            id: cells.id(1, "id")?,
-            seq,
-            workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
-            workspace: WorkspaceName::default(),
-            audience: cells.audience(3, "audience")?,
-            author: cells.id(4, "author_id")?,
-            author_name: None,
-            department_name: None,
-            fact_key: FactKey { text: cells.text(12, "fact_key")?, is_given: cells.flag(6, "is_key_given")? },
-            confidence: cells.real_opt(7, "confidence")?,
-            valid_until: cells.time_opt(8, "valid_until")?,
-            created_at: cells.time(9, "created_at")?,
-            updated_at: cells.time(10, "updated_at")?,
-            source: cells.text_opt(13, "source")?,
-            source_id: cells.text_opt(14, "source_id")?,
-            source_hash: cells.text_opt(15, "source_hash")?,
-            source_revision: cells.text_opt(16, "source_revision")?,
-            content: cells.text(17, "content")?,
-            is_cautioned: cells.flag(20, "is_cautioned")?,
-        };
-        let checksum = cells.integer(18, "checksum")?;
-        if checksum::of_shown(project, &record, department) != checksum::shown_half(checksum) {
-            return Err(cells.broken("checksum"));
-        }
-        let forgotten_at = cells.time_opt(11, "forgotten_at")?;
-        let superseded_by = cells.id_opt(19, "superseded_by")?;
+        let Nameless { mut record, department, checksum } = Nameless::read(row, 0, project)?;
+        let cells = Cells::new(row, "record", || format!("{project}/{}", record.seq));
+        let forgotten_at = cells.time_opt(19, "forgotten_at")?;
+        let superseded_by = cells.id_opt(20, "superseded_by")?;
         let names = names(&record, department)?;
         (record.workspace, record.author_name, record.department_name) =
             (names.workspace, names.author, names.department);
@@ -87,16 +61,19 @@ impl Stored {
     /// The record refreshed with the values of an equal save. `None` if that save says nothing new.
     pub(crate) fn brought_up_to_date(&self, given: &NewRecord) -> Option<Changed> {
         let mut record = self.record.clone();
-        replace_if_given(&mut record.source_hash, &given.source_hash);
-        replace_if_given(&mut record.source_revision, &given.source_revision);
-        replace_if_given(&mut record.confidence, &given.confidence);
-        replace_if_given(&mut record.valid_until, &given.valid_until);
+        // An equal save has the same text and the same source; what it can bring is the rest.
+        let Fact { content: _, source: _, source_id: _, source_hash, source_revision, confidence, valid_until } =
+            &given.fact;
+        replace_if_given(&mut record.fact.source_hash, source_hash);
+        replace_if_given(&mut record.fact.source_revision, source_revision);
+        replace_if_given(&mut record.fact.confidence, confidence);
+        replace_if_given(&mut record.fact.valid_until, valid_until);
         if record == self.record {
             return None;
         }
         record.updated_at = given.created_at;
-        let shown = checksum::of_shown(given.project, &record, self.department);
-        Some(Changed { record, checksum: checksum::join(shown, checksum::indexed_half(self.checksum)) })
+        let checksum = Covered::of_stored(given.project, &record, self.department).checksum_after(self.checksum);
+        Some(Changed { record, checksum })
     }
 
     /// The record with a new owner; a draft becomes the owner's draft. Its old checksum must match first: a damaged record must
@@ -108,17 +85,66 @@ impl Stored {
         to: MemberId,
         embedding: &[u8],
     ) -> Result<Changed, StoreError> {
+        let before = Covered::of_stored(project, &self.record, self.department);
+        if !before.is_indexed_by(self.checksum, embedding) {
+            return Err(broken(project, self.record.seq, "checksum"));
+        }
         let mut record = self.record.clone();
         record.author = to;
         if record.audience == Audience::Author(from) {
             record.audience = Audience::Author(to);
         }
-        let sum = |audience| checksum::of_indexed(project, record.seq, audience, &record.content, embedding);
-        if sum(self.record.audience) != checksum::indexed_half(self.checksum) {
-            return Err(broken(project, record.seq, "checksum"));
-        }
-        let checksum = checksum::join(checksum::of_shown(project, &record, self.department), sum(record.audience));
+        let checksum = Covered::of_stored(project, &record, self.department).checksum(embedding);
         Ok(Changed { record, checksum })
+    }
+}
+
+/// A record as its own row tells it, proved by its checksum. Its names are still empty.
+pub(crate) struct Nameless {
+    pub(crate) record: Record,
+    pub(crate) department: Option<DepartmentId>,
+    pub(crate) checksum: i64,
+}
+
+impl Nameless {
+    /// Reads seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until, created_at,
+    /// updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum and is_cautioned, from
+    /// column `first` on.
+    pub(crate) fn read<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Self, StoreError> {
+        let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
+        let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
+        let department = cells.id_opt(first + 5, "department_id")?;
+        let record = Record {
+            id: cells.id(first + 1, "id")?,
+            seq,
+            workspace_no: WorkspaceNo(cells.count(first + 2, "workspace_no")?),
+            workspace: WorkspaceName::default(),
+            audience: cells.audience(first + 3, "audience")?,
+            author: cells.id(first + 4, "author_id")?,
+            author_name: None,
+            department_name: None,
+            fact_key: FactKey {
+                text: cells.text(first + 11, "fact_key")?,
+                is_given: cells.flag(first + 6, "is_key_given")?,
+            },
+            fact: Fact {
+                content: cells.text(first + 16, "content")?,
+                source: cells.text_opt(first + 12, "source")?,
+                source_id: cells.text_opt(first + 13, "source_id")?,
+                source_hash: cells.text_opt(first + 14, "source_hash")?,
+                source_revision: cells.text_opt(first + 15, "source_revision")?,
+                confidence: cells.real_opt(first + 7, "confidence")?,
+                valid_until: cells.time_opt(first + 8, "valid_until")?,
+            },
+            is_cautioned: cells.flag(first + 18, "is_cautioned")?,
+            created_at: cells.time(first + 9, "created_at")?,
+            updated_at: cells.time(first + 10, "updated_at")?,
+        };
+        let checksum = cells.integer(first + 17, "checksum")?;
+        if !Covered::of_stored(project, &record, department).is_shown_by(checksum) {
+            return Err(cells.broken("checksum"));
+        }
+        Ok(Self { record, department, checksum })
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::SignedDuration;
 use mnemon_core::{
-    Access, Account, AccountId, Audience, AuditId, CredentialHash, Department, DepartmentId, FactKey, KeyId, Member,
-    MemberId, NewRecord, PlanName, Project, ProjectId, Record, RecordId, Role, Seq, Subscription, Timestamp,
+    Access, Account, AccountId, Audience, AuditId, CredentialHash, Department, DepartmentId, Fact, FactKey, KeyId,
+    Member, MemberId, NewRecord, PlanName, Project, ProjectId, Record, RecordId, Role, Seq, Subscription, Timestamp,
     WorkspaceName, WorkspaceNo,
 };
 use uuid::Uuid;
@@ -31,6 +31,12 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 pub(super) fn fresh_uuid() -> Uuid {
     let n = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     Uuid::from_u128((0x0190_0000_0000_7000_8000_0000_0000_0000 & !0xffff_ffff_ffff) | u128::from(n))
+}
+
+/// The record with another fact in it.
+pub fn with_fact(mut record: NewRecord, change: impl FnOnce(&mut Fact)) -> NewRecord {
+    change(&mut record.fact);
+    record
 }
 
 /// A moment, in seconds after the stories begin.
@@ -144,14 +150,8 @@ impl House {
             audience: Audience::Shared,
             author: self.ana,
             department: None,
-            content: content.to_owned(),
             fact_key: FactKey::made(content, id),
-            source: None,
-            source_id: None,
-            source_hash: None,
-            source_revision: None,
-            confidence: None,
-            valid_until: None,
+            fact: Fact::new(content),
             is_cautioned: false,
             created_at: at(10),
             embedding: Vec::new(),
@@ -160,7 +160,10 @@ impl House {
 
     /// A record of a source as it was with a hash.
     pub fn sourced(&self, content: &str, source_id: &str, hash: &str) -> NewRecord {
-        NewRecord { source_id: Some(source_id.to_owned()), source_hash: Some(hash.to_owned()), ..self.record(content) }
+        with_fact(self.record(content), |fact| {
+            fact.source_id = Some(source_id.to_owned());
+            fact.source_hash = Some(hash.to_owned());
+        })
     }
 
     /// Saves, whatever comes of it.

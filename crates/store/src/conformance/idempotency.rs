@@ -35,7 +35,11 @@ pub async fn a_repeated_key_answers_as_the_first_call(make: MakeEngine) {
     assert_eq!(house.last_seq().await, seq);
     house.forget(&[seq], 20).await;
     let after = replay(save(1).await);
-    assert_eq!(after.record.map(|record| record.content).as_deref(), Some("a fact"), "even after it was forgotten");
+    assert_eq!(
+        after.record.map(|record| record.fact.content).as_deref(),
+        Some("a fact"),
+        "even after it was forgotten"
+    );
 }
 
 /// A key used by one member says nothing to another, nor in another project.

@@ -145,7 +145,7 @@ pub async fn an_index_follows_a_hand_over(make: MakeEngine) {
     assert!(tail.is_active && tail.is_end);
     let present = tail.changes.iter().filter_map(|change| match change {
         Change::Present(present) => {
-            Some((present.seq, present.audience, present.content.as_str(), &present.embedding[..]))
+            Some((present.seq, present.audience, present.fact.content.as_str(), &present.embedding[..]))
         }
         Change::Absent(_) => None,
     });

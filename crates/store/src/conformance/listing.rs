@@ -2,7 +2,7 @@
 
 use mnemon_core::{Audience, NewRecord, Role, Seq};
 
-use super::{House, MakeEngine, at, workspace};
+use super::{House, MakeEngine, at, with_fact, workspace};
 use crate::{Listed, RecordFilter, Size};
 
 async fn list(house: &House, filter: &RecordFilter, rows_max: usize) -> Vec<Listed> {
@@ -26,8 +26,9 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
     for n in 0..40_usize {
         let given = NewRecord {
             workspace: workspace(["default", "team", "over"][n % 3]),
-            source_id: (n % 4 == 0).then(|| format!("page {}", n % 8)),
-            ..house.record(&format!("fact {n}"))
+            ..with_fact(house.record(&format!("fact {n}")), |fact| {
+                fact.source_id = (n % 4 == 0).then(|| format!("page {}", n % 8));
+            })
         };
         let seq = house.save(given.clone()).await;
         kept.push((given, seq, n % 5 == 0));
@@ -44,7 +45,7 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
                     given.workspace.as_str() != "over"
                         && *is_kept_forgotten == is_forgotten
                         && name.is_none_or(|name| given.workspace.as_str() == name)
-                        && source.is_none_or(|source| given.source_id.as_deref() == Some(source))
+                        && source.is_none_or(|source| given.fact.source_id.as_deref() == Some(source))
                 };
                 let expected: Vec<Seq> = kept.iter().rev().filter(fits).map(|kept| kept.1).collect();
                 for rows_max in [1, 3, 100] {

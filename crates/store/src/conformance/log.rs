@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mnemon_core::{Audience, FactKey, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
 
-use super::{House, MakeEngine, at, workspace};
+use super::{House, MakeEngine, at, with_fact, workspace};
 use crate::{Change, Inserted, Sighting, Store, Tail};
 
 /// What a reader of the log holds: the living records by their places.
@@ -19,7 +19,7 @@ pub(super) type Known = BTreeMap<(String, Audience), (String, Seq)>;
 pub(super) fn apply(followed: &mut Followed, tail: &Tail) {
     for change in &tail.changes {
         match change {
-            Change::Present(present) => drop(followed.insert(present.seq, present.content.clone())),
+            Change::Present(present) => drop(followed.insert(present.seq, present.fact.content.clone())),
             Change::Absent(seq) => drop(followed.remove(seq)),
         }
     }
@@ -94,7 +94,7 @@ pub async fn following_the_log_leads_to_the_living_records(make: MakeEngine) {
         }
         if n % 6 == 0 {
             let back = house.restore(ids[n / 2], 0, 30).await;
-            expected.extend(back.map(|record| (record.seq, record.content)));
+            expected.extend(back.map(|record| (record.seq, record.fact.content)));
         }
     }
     let no = no.expect("something was saved");
@@ -150,7 +150,7 @@ pub async fn following_while_others_write_converges(make: MakeEngine) {
     is_over.store(true, Ordering::SeqCst);
     let all: Vec<Seq> = (1..=house.last_seq().await.0).map(Seq).collect();
     let living = house.store.load(house.project, &all).await.expect("storage works");
-    let expected: Followed = living.into_iter().map(|record| (record.seq, record.content)).collect();
+    let expected: Followed = living.into_iter().map(|record| (record.seq, record.fact.content)).collect();
     assert_eq!(expected.len(), 1 + 4 * (40 - 20 + 10));
     for reader in readers {
         assert_eq!(reader.await.expect("a reader"), expected);
@@ -194,9 +194,10 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     let key = FactKey { text: "port".to_owned(), is_given: true };
     let given = NewRecord {
         fact_key: key,
-        source: Some("a page".to_owned()),
-        valid_until: Some(at(900)),
-        ..house.sourced("a fact", "page", "h1")
+        ..with_fact(house.sourced("a fact", "page", "h1"), |fact| {
+            fact.source = Some("a page".to_owned());
+            fact.valid_until = Some(at(900));
+        })
     };
     let (seq, no) = house.save_numbered(given.clone()).await;
     let tail = async |after: Seq| house.store.tail(house.project, no, after, 100).await.expect("storage works");
@@ -206,28 +207,27 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     };
     let before = only(&tail(Seq(0)).await);
     assert_eq!((before.id, before.updated_at), (given.id, at(10)));
-    assert_eq!((before.given_fact_key.as_deref(), before.source.as_deref()), (Some("port"), Some("a page")));
-    assert_eq!((before.source_id.as_deref(), before.source_hash.as_deref()), (Some("page"), Some("h1")));
-    assert_eq!(before.valid_until, Some(at(900)));
+    assert_eq!((&before.fact_key, &before.fact), (&given.fact_key, &given.fact));
     assert!(matches!(house.insert(given.clone()).await, Inserted::Duplicate { .. }));
     assert_eq!(house.last_seq().await, seq, "nothing new, no place");
-    let later = NewRecord { created_at: at(20), valid_until: Some(at(950)), source_hash: None, ..given.clone() };
+    let later = with_fact(given.clone(), |fact| (fact.valid_until, fact.source_hash) = (Some(at(950)), None));
+    let later = NewRecord { created_at: at(20), ..later };
     assert!(matches!(house.insert(later.clone()).await, Inserted::Duplicate { .. }));
     let after = only(&tail(seq).await);
-    assert_eq!((after.seq, after.valid_until, after.updated_at), (seq, Some(at(950)), at(20)));
-    assert_eq!(after.source_hash.as_deref(), Some("h1"));
+    assert_eq!((after.seq, after.fact.valid_until, after.updated_at), (seq, Some(at(950)), at(20)));
+    assert_eq!(after.fact.source_hash.as_deref(), Some("h1"));
     assert_eq!(house.last_seq().await, Seq(2));
-    let seen = NewRecord { source_hash: Some("h2".to_owned()), created_at: at(30), ..later };
+    let seen = NewRecord { created_at: at(30), ..with_fact(later, |fact| fact.source_hash = Some("h2".to_owned())) };
     assert!(matches!(house.insert(seen).await, Inserted::Duplicate { .. }));
     assert_eq!(house.last_seq().await, Seq(3), "the update and the sighting share a place");
     let third = tail(Seq(2)).await;
-    assert_eq!(only(&third).source_hash.as_deref(), Some("h2"));
+    assert_eq!(only(&third).fact.source_hash.as_deref(), Some("h2"));
     let sighting =
         Sighting { source_id: "page".to_owned(), audience: Audience::Shared, hash: "h2".to_owned(), seq: Seq(3) };
     assert_eq!(third.sightings, [sighting]);
     let made = house.save(house.record("with a made key")).await;
     assert_eq!(only(&tail(Seq(3)).await).seq, made);
-    assert_eq!(only(&tail(Seq(3)).await).given_fact_key, None);
+    assert_eq!(only(&tail(Seq(3)).await).fact_key.chosen(), None);
 }
 
 /// Whoever follows one workspace learns what is known of the sources that its records name, wherever it was seen, and of no
@@ -257,7 +257,7 @@ pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
     assert_eq!(told(tail(Seq(3)).await), [seen("page", Audience::Shared, "h3", 4)], "observed");
     house.save(NewRecord { audience: draft, ..other("four", "page", "h4") }).await;
     assert_eq!(told(tail(Seq(4)).await), [seen("page", draft, "h4", 5)], "known to its author alone");
-    let late = NewRecord { source_hash: None, ..house.sourced("five", "stranger", "") };
+    let late = with_fact(house.sourced("five", "stranger", ""), |fact| fact.source_hash = None);
     let id = late.id;
     let (place, _) = house.save_numbered(late).await;
     let stranger = seen("stranger", Audience::Shared, "x", 3);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mnemon_core::{
-    Audience, DepartmentTree, FactKey, MemberId, NewRecord, RecordId, Role, Seq, SourceState, Viewer, WorkspaceNo,
+    Audience, DepartmentTree, Fact, FactKey, MemberId, NewRecord, RecordId, Role, Seq, SourceState, Viewer, WorkspaceNo,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -111,12 +111,12 @@ impl Model {
     }
 
     fn note_hash(&mut self, given: &NewRecord, seq: impl FnOnce(&mut Self) -> Seq) {
-        if let (Some(source), Some(hash)) = (&given.source_id, &given.source_hash)
+        if let Some((source, hash)) = given.fact.sighting()
             && self.is_news(source, given.audience, hash)
         {
             let seq = seq(self);
-            let state = self.sources.entry((source.clone(), given.audience)).or_default();
-            state.known_hash = Some(hash.clone());
+            let state = self.sources.entry((source.to_owned(), given.audience)).or_default();
+            state.known_hash = Some(hash.to_owned());
             state.known_seq = seq;
         }
     }
@@ -139,16 +139,16 @@ impl Model {
         let Some(superseded) = self.superseded(no, given, supersede) else { return Saved::NotFound };
         let is_equal = |kept: &Kept| {
             Some(kept.no) == no
-                && kept.given.content == given.content
+                && kept.given.fact.content == given.fact.content
                 && kept.given.audience == given.audience
-                && kept.given.source_id == given.source_id
+                && kept.given.fact.source_id == given.fact.source_id
         };
         let duplicate = self.living().find(|(_, kept)| is_equal(kept)).map(|(seq, _)| *seq);
         if let Some(seq) = duplicate {
-            let is_update = given.source_hash.is_some() && self.records[&seq].hash != given.source_hash;
+            let is_update = given.fact.source_hash.is_some() && self.records[&seq].hash != given.fact.source_hash;
             let updated = is_update.then(|| self.next());
             self.note_hash(given, |model| updated.unwrap_or_else(|| model.next()));
-            if let (Some(kept), Some(hash)) = (self.records.get_mut(&seq), &given.source_hash) {
+            if let (Some(kept), Some(hash)) = (self.records.get_mut(&seq), &given.fact.source_hash) {
                 kept.hash = Some(hash.clone());
             }
             let superseded = self.supersede(superseded.into_iter().filter(|old| *old != seq));
@@ -161,7 +161,7 @@ impl Model {
         let seq = self.next();
         let (no, audiences) = self.workspaces.entry(nth).or_insert((WorkspaceNo(seq.0), BTreeSet::new()));
         audiences.insert(given.audience);
-        let kept = Kept { given: given.clone(), no: *no, hash: given.source_hash.clone(), forgotten: None };
+        let kept = Kept { given: given.clone(), no: *no, hash: given.fact.source_hash.clone(), forgotten: None };
         self.records.insert(seq, kept);
         self.note_hash(given, |_| seq);
         let superseded = self.supersede(superseded.into_iter());
@@ -240,8 +240,11 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
             let given = NewRecord {
                 workspace: workspace(WORKSPACES[*nth]),
                 audience: if *is_draft { Audience::Author(house.ana) } else { Audience::Shared },
-                source_id: source.map(|n| format!("source {n}")),
-                source_hash: hash.map(|n| format!("hash {n}")),
+                fact: Fact {
+                    source_id: source.map(|n| format!("source {n}")),
+                    source_hash: hash.map(|n| format!("hash {n}")),
+                    ..Fact::new(format!("fact {content}"))
+                },
                 ..house.record(&format!("fact {content}"))
             };
             let own_key = fact.map(|(n, _)| FactKey { text: format!("key {n}"), is_given: true });
@@ -351,9 +354,9 @@ async fn compare_records(house: &House, model: &Model) -> Result<(), TestCaseErr
         (seq, no, audience, content.to_owned(), hash.clone())
     };
     let told: Vec<_> =
-        stored.iter().map(|r| tell(r.seq, r.workspace_no, r.audience, &r.content, &r.source_hash)).collect();
+        stored.iter().map(|r| tell(r.seq, r.workspace_no, r.audience, &r.fact.content, &r.fact.source_hash)).collect();
     let expected: Vec<_> =
-        model.living().map(|(seq, k)| tell(*seq, k.no, k.given.audience, &k.given.content, &k.hash)).collect();
+        model.living().map(|(seq, k)| tell(*seq, k.no, k.given.audience, &k.given.fact.content, &k.hash)).collect();
     prop_assert_eq!(told, expected);
     for kept in model.records.values() {
         let found = house.store.find(house.project, kept.given.id).await.expect("storage works");
@@ -364,7 +367,7 @@ async fn compare_records(house: &House, model: &Model) -> Result<(), TestCaseErr
         let listed = house.store.list_by_source(house.project, &source, None).await.expect("storage works");
         let expected: Vec<Seq> = model
             .living()
-            .filter(|(_, kept)| kept.given.source_id.as_ref() == Some(&source))
+            .filter(|(_, kept)| kept.given.fact.source_id.as_ref() == Some(&source))
             .map(|(seq, _)| *seq)
             .collect();
         prop_assert_eq!(listed.iter().map(|brief| brief.seq).collect::<Vec<_>>(), expected);
@@ -380,9 +383,9 @@ async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError>
         let (Some(found), Some((no, audiences))) = (found, expected) else { continue };
         prop_assert_eq!(&found.audiences.into_iter().collect::<BTreeSet<_>>(), audiences);
         let living = model.living().filter(|(_, kept)| kept.no == *no);
-        let expected: Followed = living.map(|(seq, kept)| (*seq, kept.given.content.clone())).collect();
+        let expected: Followed = living.map(|(seq, kept)| (*seq, kept.given.fact.content.clone())).collect();
         let living = || model.living().filter(|(_, kept)| kept.no == *no);
-        let is_named = |id: &String| living().any(|(_, kept)| kept.given.source_id.as_ref() == Some(id));
+        let is_named = |id: &String| living().any(|(_, kept)| kept.given.fact.source_id.as_ref() == Some(id));
         let told = model.sources.iter().filter(|((id, _), _)| is_named(id));
         let expected_known: Known = told
             .map(|(key, state)| (key.clone(), (state.known_hash.clone().expect("seen"), state.known_seq)))

@@ -2,7 +2,7 @@
 
 use mnemon_core::{Department, NewRecord, Record, Role, Seq};
 
-use super::{House, MakeEngine, audit, new_member, workspace};
+use super::{House, MakeEngine, audit, new_member, with_fact, workspace};
 use crate::Inserted;
 
 /// A record that was just read shows every change to it and to what is shown with it, on the next read.
@@ -25,9 +25,10 @@ pub async fn a_record_read_before_shows_every_change(make: MakeEngine) {
     assert_eq!(house.store.update_department(moved, line("department.update")).await, Ok(true));
     assert_eq!(names(house.load(seq).await.expect("alive")), ("Benno".to_owned(), "Plant".to_owned()));
 
-    let newer = NewRecord { id: house.record("").id, source_hash: Some("h2".to_owned()), ..again };
+    let newer =
+        NewRecord { id: house.record("").id, ..with_fact(again, |fact| fact.source_hash = Some("h2".to_owned())) };
     assert!(matches!(house.insert(newer).await, Inserted::Duplicate { .. }));
-    assert_eq!(house.load(seq).await.expect("alive").source_hash.as_deref(), Some("h2"));
+    assert_eq!(house.load(seq).await.expect("alive").fact.source_hash.as_deref(), Some("h2"));
     house.forget(&[seq], 31).await;
     assert_eq!(house.load(seq).await, None);
     house.restore(id, 0, 32).await.expect("restored");

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq, WorkspaceName};
+use mnemon_core::{Audience, Fact, FactKey, NewRecord, Role, Seq, WorkspaceName};
 
-use super::{House, MakeEngine, at, workspace};
+use super::{House, MakeEngine, at, with_fact, workspace};
 use crate::{Insert, Inserted};
 
 /// Everything that was given comes back, and what was not given is absent.
@@ -19,11 +19,16 @@ pub async fn a_saved_record_comes_back_whole(make: MakeEngine) {
         author: ben,
         department: Some(works),
         fact_key: FactKey { text: "boiler".to_owned(), is_given: true },
-        source: Some("the manual".to_owned()),
-        source_revision: Some("r7".to_owned()),
-        confidence: Some(0.75),
-        valid_until: Some(at(5_000)),
-        ..house.sourced("the boiler code is 4711", "manual.pdf", "abc")
+        fact: Fact {
+            content: "the boiler code is 4711".to_owned(),
+            source: Some("the manual".to_owned()),
+            source_id: Some("manual.pdf".to_owned()),
+            source_hash: Some("abc".to_owned()),
+            source_revision: Some("r7".to_owned()),
+            confidence: Some(0.75),
+            valid_until: Some(at(5_000)),
+        },
+        ..house.record("")
     };
     let (seq, no) = house.save_numbered(given.clone()).await;
     let record = house.load(seq).await.expect("it is alive");
@@ -31,16 +36,12 @@ pub async fn a_saved_record_comes_back_whole(make: MakeEngine) {
     assert_eq!((&record.workspace, record.audience), (&given.workspace, given.audience));
     assert_eq!((record.author, record.author_name.as_deref()), (ben, Some("Ben")));
     assert_eq!(record.department_name.as_deref(), Some("Works"));
-    assert_eq!((&record.content, &record.fact_key), (&given.content, &given.fact_key));
-    assert_eq!((&record.source, &record.source_id), (&given.source, &given.source_id));
-    assert_eq!((&record.source_hash, &record.source_revision), (&given.source_hash, &given.source_revision));
-    assert_eq!((record.confidence, record.valid_until), (given.confidence, given.valid_until));
+    assert_eq!((&record.fact_key, &record.fact), (&given.fact_key, &given.fact));
     assert_eq!((record.created_at, record.updated_at), (given.created_at, given.created_at));
     assert_eq!(house.store.find(house.project, given.id).await, Ok(Some(record)));
 
     let bare = house.load(house.save_text("no more than this").await).await.expect("it is alive");
-    assert_eq!((bare.source, bare.source_id, bare.source_hash, bare.source_revision), (None, None, None, None));
-    assert_eq!((bare.confidence, bare.valid_until, bare.department_name), (None, None, None));
+    assert_eq!((bare.fact, bare.department_name), (Fact::new("no more than this"), None));
 }
 
 /// No text is trimmed, folded, cut or escaped on its way.
@@ -67,27 +68,26 @@ pub async fn odd_texts_come_back_byte_for_byte(make: MakeEngine) {
                 text: "key of ".to_owned() + &text.chars().take(20).collect::<String>(),
                 is_given: true,
             },
-            source: Some(text.chars().take(512).collect()),
-            source_revision: Some(text.chars().take(512).collect()),
             embedding: text.bytes().rev().collect(),
-            ..house.sourced(text, &text.chars().take(512).collect::<String>(), text)
+            ..with_fact(house.sourced(text, &text.chars().take(512).collect::<String>(), text), |fact| {
+                fact.source.clone_from(&fact.source_id);
+                fact.source_revision.clone_from(&fact.source_id);
+            })
         };
         let (seq, no) = house.save_numbered(record.clone()).await;
         let back = house.load(seq).await.expect("it is alive");
-        assert_eq!((&back.content, &back.fact_key), (&record.content, &record.fact_key));
-        assert_eq!((&back.source, &back.source_id), (&record.source, &record.source_id));
-        assert_eq!((&back.source_hash, &back.source_revision), (&record.source_hash, &record.source_revision));
+        assert_eq!((&back.fact_key, &back.fact), (&record.fact_key, &record.fact));
         let tail = house.store.tail(house.project, no, Seq(seq.0 - 1), 10).await.expect("storage works");
         let crate::Change::Present(present) = &tail.changes[0] else { panic!("{tail:?}") };
-        assert_eq!((&present.content, &present.embedding), (&record.content, &record.embedding));
-        let source = record.source_id.clone().expect("it has one");
+        assert_eq!((&present.fact, &present.embedding), (&record.fact, &record.embedding));
+        let source = record.fact.source_id.clone().expect("it has one");
         let found = house.store.list_by_source(house.project, &source, None).await.expect("storage works");
         assert_eq!(found.iter().map(|brief| brief.seq).collect::<Vec<_>>(), [seq]);
     }
     for confidence in [0.0, 1.0, 0.1 + 0.2, f64::MIN_POSITIVE] {
         let text = format!("sure by {confidence}");
-        let seq = house.save(NewRecord { confidence: Some(confidence), ..house.record(&text) }).await;
-        assert_eq!(house.load(seq).await.expect("it is alive").confidence, Some(confidence));
+        let seq = house.save(with_fact(house.record(&text), |fact| fact.confidence = Some(confidence))).await;
+        assert_eq!(house.load(seq).await.expect("it is alive").fact.confidence, Some(confidence));
     }
 }
 
@@ -143,20 +143,20 @@ pub async fn a_duplicate_is_equal_in_five_things(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let works = house.add_department("Works", None).await;
-    let base = NewRecord { source: Some("wiki".to_owned()), ..house.sourced("a fact", "page", "h1") };
+    let base = with_fact(house.sourced("a fact", "page", "h1"), |fact| fact.source = Some("wiki".to_owned()));
     let again = |house: &House| NewRecord { id: house.record("").id, ..base.clone() };
     let seq = house.save(base.clone()).await;
     let Inserted::Duplicate { record: found, .. } = house.insert(again(&house)).await else { panic!("a duplicate") };
     assert_eq!((found.seq, found.id), (seq, base.id));
     let variants = [
-        NewRecord { content: "a fact.".to_owned(), ..again(&house) },
+        with_fact(again(&house), |fact| fact.content.push('.')),
         NewRecord { workspace: workspace("other"), ..again(&house) },
         NewRecord { audience: Audience::Author(house.ana), ..again(&house) },
         NewRecord { audience: Audience::Department(works), ..again(&house) },
-        NewRecord { source: None, ..again(&house) },
-        NewRecord { source: Some("Wiki".to_owned()), ..again(&house) },
-        NewRecord { source_id: None, ..again(&house) },
-        NewRecord { source_id: Some("page2".to_owned()), ..again(&house) },
+        with_fact(again(&house), |fact| fact.source = None),
+        with_fact(again(&house), |fact| fact.source = Some("Wiki".to_owned())),
+        with_fact(again(&house), |fact| fact.source_id = None),
+        with_fact(again(&house), |fact| fact.source_id = Some("page2".to_owned())),
     ];
     for variant in variants {
         house.save(variant).await;
@@ -174,7 +174,7 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
     let base = house.sourced("a fact", "page", "h1");
     let seq = house.save(base.clone()).await;
     let before = house.load(seq).await.expect("alive");
-    let bare = NewRecord { source_hash: None, created_at: at(11), ..base.clone() };
+    let bare = NewRecord { created_at: at(11), ..with_fact(base.clone(), |fact| fact.source_hash = None) };
     assert_eq!(
         house.insert(bare).await,
         Inserted::Duplicate { record: Box::new(before.clone()), superseded: Vec::new() },
@@ -183,24 +183,26 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
     assert_eq!(house.last_seq().await, seq, "and no place of the log taken");
 
     let full = NewRecord {
-        source_hash: Some("h2".to_owned()),
-        source_revision: Some("r2".to_owned()),
-        confidence: Some(0.5),
-        valid_until: Some(at(99)),
         created_at: at(12),
-        ..base.clone()
+        ..with_fact(base.clone(), |fact| {
+            fact.source_hash = Some("h2".to_owned());
+            fact.source_revision = Some("r2".to_owned());
+            fact.confidence = Some(0.5);
+            fact.valid_until = Some(at(99));
+        })
     };
     let Inserted::Duplicate { record: now, .. } = house.insert(full).await else { panic!("a duplicate") };
-    assert_eq!((now.source_hash.as_deref(), now.source_revision.as_deref()), (Some("h2"), Some("r2")));
-    assert_eq!((now.confidence, now.valid_until), (Some(0.5), Some(at(99))));
+    assert_eq!((now.fact.source_hash.as_deref(), now.fact.source_revision.as_deref()), (Some("h2"), Some("r2")));
+    assert_eq!((now.fact.confidence, now.fact.valid_until), (Some(0.5), Some(at(99))));
     assert_eq!((now.created_at, now.updated_at, now.seq), (at(10), at(12), seq));
     assert_eq!(house.load(seq).await, Some(*now));
     assert_eq!(house.last_seq().await, Seq(seq.0 + 1), "the sighting of its source takes a place");
 
-    let one = NewRecord { source_hash: None, confidence: Some(0.9), created_at: at(13), ..base };
+    let one = with_fact(base, |fact| (fact.source_hash, fact.confidence) = (None, Some(0.9)));
+    let one = NewRecord { created_at: at(13), ..one };
     let Inserted::Duplicate { record: now, .. } = house.insert(one).await else { panic!("a duplicate") };
-    assert_eq!((now.source_hash.as_deref(), now.confidence, now.updated_at), (Some("h2"), Some(0.9), at(13)));
-    assert_eq!(now.valid_until, Some(at(99)));
+    assert_eq!((now.fact.source_hash.as_deref(), now.fact.confidence, now.updated_at), (Some("h2"), Some(0.9), at(13)));
+    assert_eq!(now.fact.valid_until, Some(at(99)));
 }
 
 /// What was forgotten is no duplicate any more.
@@ -280,8 +282,7 @@ pub async fn records_are_listed_by_source(make: MakeEngine) {
     let third = NewRecord {
         fact_key: FactKey { text: "k".to_owned(), is_given: true },
         audience: Audience::Author(house.ana),
-        valid_until: Some(at(50)),
-        ..house.sourced("four", "page", "h3")
+        ..with_fact(house.sourced("four", "page", "h3"), |fact| fact.valid_until = Some(at(50)))
     };
     let third_seq = house.save(third.clone()).await;
     let list = async |source: &str, name: Option<&str>| {
@@ -295,7 +296,7 @@ pub async fn records_are_listed_by_source(make: MakeEngine) {
     assert_eq!(seqs(&list("page", Some("absent")).await), []);
     assert_eq!(seqs(&list("pag", None).await), []);
     assert_eq!((all[0].given_fact_key.as_deref(), all[2].given_fact_key.as_deref()), (None, Some("k")));
-    assert_eq!((all[2].id, all[2].audience, all[2].valid_until), (third.id, third.audience, third.valid_until));
+    assert_eq!((all[2].id, all[2].audience, all[2].valid_until), (third.id, third.audience, third.fact.valid_until));
     assert_eq!(all[2].content_hash, mnemon_core::ContentHash::of("four"));
     assert_eq!((all[2].source_id.as_deref(), all[2].source_hash.as_deref()), (Some("page"), Some("h3")));
     house.forget(&[first], 20).await;

@@ -156,7 +156,7 @@ pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
     follow(&house.store, house.project, no, Seq(0), 1, &mut anew).await;
     let living = house.store.list_records(house.project, RecordFilter::default(), None, 100).await;
     let expected: Followed =
-        living.expect("storage works").into_iter().map(|row| (row.record.seq, row.record.content)).collect();
+        living.expect("storage works").into_iter().map(|row| (row.record.seq, row.record.fact.content)).collect();
     assert_eq!(expected.len(), 1 + 7);
     assert_eq!((known, anew), (expected.clone(), expected));
 }

@@ -2,7 +2,7 @@
 
 use mnemon_core::{Audience, NewRecord, Seq, SourceState};
 
-use super::{House, MakeEngine, at};
+use super::{House, MakeEngine, at, with_fact};
 use crate::{Inserted, SourcePart};
 
 fn part(source_id: &str, audience: Audience, known: (&str, Seq), confirmed: Option<(&str, Seq)>) -> SourcePart {
@@ -34,8 +34,8 @@ pub async fn a_saved_hash_is_known_to_its_audience(make: MakeEngine) {
     let later = house.save(house.sourced("three", "page", "h3")).await;
     let both = [part("page", Audience::Shared, ("h3", later), None), part("page", draft, ("h2", hidden), None)];
     assert_eq!(list(&house, &["page"]).await, both);
-    house.save(NewRecord { source_id: Some("bare".to_owned()), ..house.record("four") }).await;
-    house.save(NewRecord { source_hash: Some("h".to_owned()), ..house.record("five") }).await;
+    house.save(with_fact(house.record("four"), |fact| fact.source_id = Some("bare".to_owned()))).await;
+    house.save(with_fact(house.record("five"), |fact| fact.source_hash = Some("h".to_owned()))).await;
     assert_eq!(list(&house, &["page", "bare", "page", "absent"]).await, both, "no hash or no id, nothing known");
     assert_eq!(list(&house, &[]).await, []);
     house.forget(&[later], 20).await;
@@ -78,7 +78,7 @@ pub async fn a_duplicate_makes_its_hash_the_newest(make: MakeEngine) {
     assert!(matches!(house.insert(house.sourced("one", "page", "h1")).await, Inserted::Duplicate { .. }));
     assert_eq!(list(&house, &["page"]).await, [part("page", Audience::Shared, ("h1", Seq(3)), None)]);
     assert_eq!(house.last_seq().await, Seq(3));
-    let bare = NewRecord { source_hash: None, ..house.sourced("one", "page", "") };
+    let bare = with_fact(house.sourced("one", "page", ""), |fact| fact.source_hash = None);
     assert!(matches!(house.insert(bare).await, Inserted::Duplicate { .. }));
     assert_eq!(house.last_seq().await, Seq(3), "without a hash nothing was seen");
 }

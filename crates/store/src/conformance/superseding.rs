@@ -78,7 +78,11 @@ pub async fn a_key_is_replaced_within_sight(make: MakeEngine) {
     let Inserted::New { superseded, .. } = answer else { panic!("{answer:?}") };
     assert_eq!(superseded, [shared.id, draft.id]);
     for kept in [&hidden, &elsewhere, &other, &made] {
-        assert!(house.store.find(house.project, kept.id).await.expect("storage works").is_some(), "{}", kept.content);
+        assert!(
+            house.store.find(house.project, kept.id).await.expect("storage works").is_some(),
+            "{}",
+            kept.fact.content
+        );
     }
     let fresh = NewRecord { workspace: workspace("new"), ..keyed(&house, "port 7", "port") };
     let answer = insert(&house, fresh, by_key(&house)).await;

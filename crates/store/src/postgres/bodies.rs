@@ -12,8 +12,8 @@ use crate::acts::stored::{Names, Stored};
 /// The records at some log positions, live or not. The people of the project's account must be opened.
 pub(super) const BY_SEQ: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
-        r.valid_until, r.created_at, r.updated_at, r.forgotten_at, r.fact_key, r.source, r.source_id, r.source_hash,
-        r.source_revision, r.content, r.checksum, r.superseded_by, r.is_cautioned,
+        r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
+        r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
         w.name, w.deleted_at IS NULL, m.name, d.name
     FROM record r
     LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
@@ -25,8 +25,8 @@ pub(super) const BY_SEQ: &str = "
 /// The record with an id, live or not.
 pub(super) const BY_ID: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
-        r.valid_until, r.created_at, r.updated_at, r.forgotten_at, r.fact_key, r.source, r.source_id, r.source_hash,
-        r.source_revision, r.content, r.checksum, r.superseded_by, r.is_cautioned,
+        r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
+        r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
         w.name, w.deleted_at IS NULL, m.name, d.name
     FROM record r
     LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no

@@ -152,8 +152,15 @@ async fn find_duplicate(
         LIMIT 1";
     let audience = AudienceBytes::of(record.audience);
     let (hash, audience) = (content_hash.as_bytes().as_slice(), audience.as_slice());
-    let values: [&(dyn ToSql + Sync); 7] =
-        [&record.project.uuid(), &integer(no.0), &hash, &audience, &record.source, &record.source_id, &record.content];
+    let values: [&(dyn ToSql + Sync); 7] = [
+        &record.project.uuid(),
+        &integer(no.0),
+        &hash,
+        &audience,
+        &record.fact.source,
+        &record.fact.source_id,
+        &record.fact.content,
+    ];
     let row = tx.row(SELECT, &values).await?;
     let read = |row| Cells::new(&row, "record", || record.project.to_string()).count(0, "seq");
     Ok(row.map(read).transpose()?.map(Seq))
@@ -187,10 +194,10 @@ async fn update_given_values(tx: &Tx, project: ProjectId, fresh: &Changed) -> Re
     let values: [&(dyn ToSql + Sync); 8] = [
         &project.uuid(),
         &integer(record.seq.0),
-        &record.source_hash,
-        &record.source_revision,
-        &record.confidence,
-        &micros_opt(record.valid_until),
+        &record.fact.source_hash,
+        &record.fact.source_revision,
+        &record.fact.confidence,
+        &micros_opt(record.fact.valid_until),
         &micros(record.updated_at),
         checksum,
     ];

@@ -105,15 +105,17 @@ impl PostgresStore {
             WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL";
         // Where living records were saved. Forgotten ones need no mention: who knew them learns it from the change.
         const SAVES: &str = "
-            SELECT seq, seq, audience, content, embedding, checksum, id, is_key_given, fact_key, source, source_id,
-                source_hash, valid_until, updated_at
+            SELECT seq, seq, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
+                valid_until, created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content,
+                checksum, is_cautioned, embedding
             FROM record
             WHERE project_id = $1 AND workspace_no = $2 AND seq > $3 AND forgotten_at IS NULL
             ORDER BY seq
             LIMIT $4";
         const CHANGES: &str = "
-            SELECT c.seq, c.record_seq, r.audience, r.content, r.embedding, r.checksum, r.id, r.is_key_given, r.fact_key,
-                r.source, r.source_id, r.source_hash, r.valid_until, r.updated_at
+            SELECT c.seq, c.record_seq, r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id,
+                r.is_key_given, r.confidence, r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source,
+                r.source_id, r.source_hash, r.source_revision, r.content, r.checksum, r.is_cautioned, r.embedding
             FROM change c
             LEFT JOIN record r ON r.project_id = c.project_id AND r.seq = c.record_seq
                 AND r.workspace_no = c.workspace_no AND r.forgotten_at IS NULL
@@ -219,11 +221,10 @@ enum What<'a> {
 }
 
 fn read_change(row: &Row, project: ProjectId, seq: Seq) -> Result<Change, StoreError> {
-    let is_absent = Cells::new(row, "record", || format!("{project}/{seq}")).blob_opt(2, "audience")?.is_none();
-    if is_absent {
-        Ok(Change::Absent(seq))
-    } else {
-        read_present(row, 2, project, seq).map(|present| Change::Present(Box::new(present)))
+    let found = Cells::new(row, "record", || format!("{project}/{seq}")).count_opt(2, "seq")?;
+    match found {
+        Some(_) => read_present(row, 2, project).map(|present| Change::Present(Box::new(present))),
+        None => Ok(Change::Absent(seq)),
     }
 }
 

@@ -10,7 +10,8 @@ use super::project::Locked;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
 use super::sources::NOTE_KNOWN_HASHES;
 use super::transaction::{Ask, ask};
-use crate::{Insert, checksum};
+use crate::Insert;
+use crate::checksum::Covered;
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
 const OUTDATED_PER_KEY: i64 = 4;
@@ -114,7 +115,7 @@ impl<'a> NewRows<'a> {
         let no = workspace.unwrap_or_else(|| self.workspaces.add(record, seq));
         self.audiences.add(no, record.audience);
         self.records.add(record, seq, no, content_hash);
-        if let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) {
+        if let Some((source_id, hash)) = record.fact.sighting() {
             self.sources.add(record, source_id, hash, seq);
         }
         (seq, no)
@@ -223,17 +224,17 @@ impl<'a> Records<'a> {
         self.authors.push(record.author.uuid());
         self.departments.push(record.department.map(|department| department.uuid()));
         self.hashes.push(content_hash.as_bytes().to_vec());
-        self.checksums.push(checksum::of_new(record, seq, no));
+        self.checksums.push(Covered::of_new(record, seq, no).checksum(&record.embedding));
         self.are_keys_given.push(record.fact_key.is_given);
-        self.confidences.push(record.confidence);
-        self.valid_until.push(micros_opt(record.valid_until));
+        self.confidences.push(record.fact.confidence);
+        self.valid_until.push(micros_opt(record.fact.valid_until));
         self.created_at.push(micros(record.created_at));
         self.fact_keys.push(&record.fact_key.text);
-        self.sources.push(record.source.as_deref());
-        self.source_ids.push(record.source_id.as_deref());
-        self.source_hashes.push(record.source_hash.as_deref());
-        self.source_revisions.push(record.source_revision.as_deref());
-        self.contents.push(&record.content);
+        self.sources.push(record.fact.source.as_deref());
+        self.source_ids.push(record.fact.source_id.as_deref());
+        self.source_hashes.push(record.fact.source_hash.as_deref());
+        self.source_revisions.push(record.fact.source_revision.as_deref());
+        self.contents.push(&record.fact.content);
         self.embeddings.push(&record.embedding);
         self.are_cautioned.push(record.is_cautioned);
     }

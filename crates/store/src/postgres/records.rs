@@ -24,7 +24,7 @@ use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, 
 #[async_trait]
 impl Records for PostgresStore {
     async fn insert(&self, given: Insert) -> Result<Inserted, StoreError> {
-        let content_hash = ContentHash::of(&given.record.content);
+        let content_hash = ContentHash::of(&given.record.fact.content);
         self.writer.insert(given, content_hash).await
     }
 

@@ -62,7 +62,7 @@ pub(super) const NOTE_KNOWN_HASHES: &str = "
 
 /// Makes a hash that came with one save the newest known one. `place` is asked for where that changes what is known.
 pub(super) async fn note_known_hash(tx: &Tx, record: &NewRecord, place: impl FnOnce() -> Seq) -> Result<(), Fault> {
-    let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) else { return Ok(()) };
+    let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
     if !is_news(&load_parts(tx, record.project, source_id).await?, record.audience, hash) {
         return Ok(());
     }

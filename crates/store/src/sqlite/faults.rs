@@ -186,8 +186,15 @@ async fn a_changed_byte_is_an_error_and_never_another_text() {
         assert_eq!(tail.err(), is_indexed.then(|| broken.clone()), "{change}");
     };
     check("UPDATE record SET confidence = confidence", false, false).await;
-    check("UPDATE record SET source_hash = 'g'", true, false).await;
-    check("UPDATE record SET source_hash = 'h', embedding = x'010204'", false, true).await;
+    // One field after another, each set back with the next.
+    check("UPDATE record SET embedding = x'010204'", false, true).await;
+    check("UPDATE record SET embedding = x'010203', source_hash = 'g'", true, true).await;
+    check("UPDATE record SET source_hash = 'h', source_id = 'pagf'", true, true).await;
+    check("UPDATE record SET source_id = 'page', source = ''", true, true).await;
+    check("UPDATE record SET source = NULL, is_key_given = 1", true, true).await;
+    check("UPDATE record SET is_key_given = 0, valid_until = 7", true, true).await;
+    check("UPDATE record SET valid_until = NULL, updated_at = updated_at + 1", true, true).await;
+    check("UPDATE record SET updated_at = updated_at - 1", false, false).await;
     check("UPDATE record SET content = 'pay 900'", true, true).await;
 }
 

@@ -13,7 +13,8 @@ use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
-use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError, checksum};
+use crate::checksum::Covered;
+use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
 const OUTDATED_MAX: i64 = 4;
@@ -150,9 +151,9 @@ fn find_duplicate(
         integer(no.0),
         content_hash.as_bytes(),
         AudienceBytes::of(record.audience).as_slice(),
-        record.source,
-        record.source_id,
-        record.content,
+        record.fact.source,
+        record.fact.source_id,
+        record.fact.content,
     ])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some(Seq(Cells::new(row, "record", || record.project.to_string()).count(0, "seq")?)))
@@ -187,10 +188,10 @@ fn update_given_values(tx: &Tx<'_>, project: ProjectId, fresh: &Changed) -> Resu
     tx.conn.prepare_cached(UPDATE)?.execute(params![
         project.to_bytes(),
         integer(record.seq.0),
-        record.source_hash,
-        record.source_revision,
-        record.confidence,
-        micros_opt(record.valid_until),
+        record.fact.source_hash,
+        record.fact.source_revision,
+        record.fact.confidence,
+        micros_opt(record.fact.valid_until),
         micros(record.updated_at),
         checksum,
     ])?;
@@ -241,17 +242,17 @@ fn insert_row(
         record.author.to_bytes(),
         record.department.map(|department| department.to_bytes()),
         content_hash.as_bytes(),
-        checksum::of_new(record, seq, no),
+        Covered::of_new(record, seq, no).checksum(&record.embedding),
         record.fact_key.is_given,
-        record.confidence,
-        micros_opt(record.valid_until),
+        record.fact.confidence,
+        micros_opt(record.fact.valid_until),
         micros(record.created_at),
         record.fact_key.text,
-        record.source,
-        record.source_id,
-        record.source_hash,
-        record.source_revision,
-        record.content,
+        record.fact.source,
+        record.fact.source_id,
+        record.fact.source_hash,
+        record.fact.source_revision,
+        record.fact.content,
         record.embedding,
         record.is_cautioned,
     ])?;

@@ -88,7 +88,8 @@ impl KnownRecords {
 }
 
 fn size_bytes(record: &Record) -> usize {
-    let optional = [&record.source, &record.source_id, &record.source_hash, &record.source_revision];
+    let optional =
+        [&record.fact.source, &record.fact.source_id, &record.fact.source_hash, &record.fact.source_revision];
     let optional: usize = optional.into_iter().flatten().map(String::len).sum();
-    RECORD_BYTES + record.content.len() + record.fact_key.text.len() + optional
+    RECORD_BYTES + record.fact.content.len() + record.fact_key.text.len() + optional
 }

@@ -226,7 +226,7 @@ fn load_sightings(conn: &Connection, project: ProjectId, changes: &[Change]) -> 
         FROM source
         WHERE project_id = ?1 AND source_id = ?2 AND known_hash IS NOT NULL";
     let source_of = |change: &Change| match change {
-        Change::Present(present) => present.source_id.clone(),
+        Change::Present(present) => present.fact.source_id.clone(),
         Change::Absent(_) => None,
     };
     let mut statement = conn.prepare_cached(SELECT)?;
@@ -242,14 +242,15 @@ fn load_sightings(conn: &Connection, project: ProjectId, changes: &[Change]) -> 
 
 fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq) -> Result<Change, StoreError> {
     const SELECT: &str = "
-        SELECT audience, content, embedding, checksum, id, is_key_given, fact_key, source, source_id, source_hash,
-            valid_until, updated_at
+        SELECT seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
+            created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum,
+            is_cautioned, embedding
         FROM record
         WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), integer(seq.0), integer(no.0)))?;
     match rows.next()? {
-        Some(row) => read_present(row, 0, project, seq).map(|present| Change::Present(Box::new(present))),
+        Some(row) => read_present(row, 0, project).map(|present| Change::Present(Box::new(present))),
         None => Ok(Change::Absent(seq)),
     }
 }

@@ -29,7 +29,7 @@ const SHORT_READ_MAX: usize = 64;
 impl Records for SqliteStore {
     async fn insert(&self, given: Insert) -> Result<Inserted, StoreError> {
         // Hashed here and not in the act: the callers have many threads, the writer has one.
-        let content_hash = ContentHash::of(&given.record.content);
+        let content_hash = ContentHash::of(&given.record.fact.content);
         self.writer.write(move |tx| insert(tx, &given, content_hash)).await
     }
 

@@ -70,7 +70,7 @@ pub(super) fn note_known_hash(
         VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL)
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
-    let (Some(source_id), Some(hash)) = (&record.source_id, &record.source_hash) else { return Ok(()) };
+    let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
     if !is_news(&load_parts(tx.conn, record.project, source_id)?, record.audience, hash) {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, transfer_everything};
-use crate::conformance::{House, at, audit, workspace};
+use crate::conformance::{House, at, audit, with_fact, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
 use crate::{ClientKind, Day, Idempotency, OauthClient, RecordFilter, Records, Store, StoreError, Usage};
@@ -76,14 +76,14 @@ async fn fill_house(house: &House, count: usize) {
     for n in 0..count {
         let audience = [Audience::Shared, Audience::Author(ben), Audience::Department(middle)][n % 3];
         let confidence = (n % 2 == 0).then_some(n as f64 / 7.0 / count as f64);
+        let sourced = house.sourced(&format!("text {n} \u{10ffff} 'quoted'"), &format!("file{}", n % 50), "h");
         let record = NewRecord {
             audience,
             author: ben,
             department: Some(middle),
-            confidence,
             embedding: vec![n as u8; 9],
             workspace: workspace(["default", "team"][n % 2]),
-            ..house.sourced(&format!("text {n} \u{10ffff} 'quoted'"), &format!("file{}", n % 50), "h")
+            ..with_fact(sourced, |fact| fact.confidence = confidence)
         };
         let house = house.clone();
         saves.spawn(async move { house.insert(record).await });
@@ -149,7 +149,7 @@ async fn everything_moves_to_postgresql_and_back() {
     assert!(all > MANY + 100, "{all} rows");
     let store = PostgresStore::open(ends.config()).await.expect("a finished target can be served from");
     let living = store.list_records(houses[0].project, RecordFilter::default(), None, 10).await.expect("storage works");
-    assert!(living.iter().any(|listed| listed.record.content.ends_with("\u{10ffff} 'quoted'")));
+    assert!(living.iter().any(|listed| listed.record.fact.content.ends_with("\u{10ffff} 'quoted'")));
     store.close().await;
 
     let back = transfer_everything(&ends.postgres(), &sqlite(&ends.second), &mut |_| {}).await.expect("it moves back");

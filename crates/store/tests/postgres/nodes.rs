@@ -29,7 +29,7 @@ async fn a_save_on_one_node_is_read_on_the_next() {
         let other = &nodes[(n + 1) % NODES];
         let presented = other.store.find_credential(&other.key_hash).await.unwrap().unwrap();
         assert_eq!(presented.seq, seq, "the next request anywhere knows how far the log has come");
-        assert_eq!(other.load(seq).await.map(|record| record.content), Some(format!("fact {n}")));
+        assert_eq!(other.load(seq).await.map(|record| record.fact.content), Some(format!("fact {n}")));
     }
 }
 

@@ -66,17 +66,18 @@ impl World {
         let soon = Duration::from_secs(1 + self.chance.below(2_000) as u64);
         let replace = key.is_some() && self.chance.percent(25);
         let supersedes = if self.chance.percent(12) { self.some_ids() } else { Vec::new() };
-        Remember {
-            content: self.text(),
-            workspace: workspace(self.chance.below(WORKSPACES)),
-            scope,
-            fact_key: key.map(|key| FactKey::given(&key).expect("plain keys are valid")),
-            source: None,
+        let (content, workspace) = (self.text(), workspace(self.chance.below(WORKSPACES)));
+        let fact = mnemon_core::Fact {
             source_hash: has_hash.then(|| format!("hash-{}", self.chance.below(HASHES))),
             source_id: source,
-            source_revision: None,
-            confidence: None,
             valid_until: self.chance.percent(15).then(|| self.now() + soon),
+            ..mnemon_core::Fact::new(content)
+        };
+        Remember {
+            fact,
+            workspace,
+            scope,
+            fact_key: key.map(|key| FactKey::given(&key).expect("plain keys are valid")),
             supersedes,
             replace,
             idempotency_key: None,
@@ -132,9 +133,9 @@ impl World {
         let answer = answer?;
         let equal = self.model.visible(person, project).find(|fact| {
             fact.workspace == place
-                && fact.content == call.content
+                && fact.content == call.fact.content
                 && fact.seen == seen
-                && fact.source == call.source_id
+                && fact.source == call.fact.source_id
         });
         let expected = equal.map(|fact| fact.id);
         let mut findings = Vec::new();
@@ -173,13 +174,13 @@ impl World {
         id: RecordId,
         is_duplicate: bool,
     ) {
-        if let (Some(source), Some(hash)) = (&call.source_id, &call.source_hash) {
+        if let Some((source, hash)) = call.fact.sighting() {
             self.model.sight(project, source, seen, hash, false);
         }
         if is_duplicate {
             let fact = self.model.facts.iter_mut().find(|fact| fact.id == id).expect("the model knows its duplicate");
-            fact.hash = call.source_hash.clone().or(fact.hash.take());
-            fact.valid_until = call.valid_until.or(fact.valid_until);
+            fact.hash = call.fact.source_hash.clone().or(fact.hash.take());
+            fact.valid_until = call.fact.valid_until.or(fact.valid_until);
             return;
         }
         self.model.touch(project, place, seen);
@@ -191,11 +192,11 @@ impl World {
             life,
             seen,
             author: person,
-            content: call.content.clone(),
+            content: call.fact.content.clone(),
             key: call.fact_key.as_ref().map(|key| key.text.clone()),
-            source: call.source_id.clone(),
-            hash: call.source_hash.clone(),
-            valid_until: call.valid_until,
+            source: call.fact.source_id.clone(),
+            hash: call.fact.source_hash.clone(),
+            valid_until: call.fact.valid_until,
             is_forgotten: false,
         });
     }

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use jiff::Timestamp;
-use mnemon_core::{FactKey, Record, Scope, check_content};
+use mnemon_core::{Fact, FactKey, Record, Scope, check_content};
 use mnemon_engine::{Admission, CallError, Remember, Remembered};
 use mnemon_protocol::memory::RememberJson;
 use serde_json::value::RawValue;
@@ -52,17 +52,22 @@ fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, Cal
     let content = arguments.text("content")?.unwrap_or_default();
     check_content(&content)?;
     let fact_key = arguments.filled_text("fact_key")?;
-    Ok(Remember {
+    let (workspace, scope) = (arguments.workspace_or_default(headers)?, scope(arguments)?.unwrap_or(Scope::Shared));
+    let fact_key = fact_key.map(|key| FactKey::given(&key)).transpose()?;
+    let fact = Fact {
         content,
-        workspace: arguments.workspace_or_default(headers)?,
-        scope: scope(arguments)?.unwrap_or(Scope::Shared),
-        fact_key: fact_key.map(|key| FactKey::given(&key)).transpose()?,
         source: arguments.source_text("source")?,
         source_id: arguments.source_text("source_id")?,
         source_hash: arguments.hash_text("source_hash")?,
         source_revision: arguments.hash_text("source_revision")?,
         confidence: confidence(arguments)?,
         valid_until: valid_until(arguments)?,
+    };
+    Ok(Remember {
+        fact,
+        workspace,
+        scope,
+        fact_key,
         supersedes: arguments.texts("supersedes")?.unwrap_or_default(),
         replace: arguments.boolean("replace")?.unwrap_or(false),
         idempotency_key: idempotency_key(headers),
