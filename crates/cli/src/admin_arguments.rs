@@ -369,6 +369,16 @@ pub enum RecordCommand {
         #[arg(long, default_value_t = 100)]
         limit: usize,
     },
+    /// Show a record: why it has its status, and what contradicts it.
+    Show {
+        /// Record id.
+        record: String,
+    },
+    /// Decide a conflict: keep this record and forget those that contradict it.
+    Keep {
+        /// Record id.
+        record: String,
+    },
     /// Forget a record. It can be restored for 30 days.
     Forget {
         /// Record id.
@@ -474,6 +484,12 @@ pub enum SessionCommand {
         /// Session id.
         session: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Whoami {
+    #[command(flatten)]
+    pub connection: AdminConnection,
 }
 
 #[derive(Debug, Args)]

@@ -5,11 +5,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use reqwest::Method;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::arguments::AdminConnection;
 use crate::http_client::{Answer, HttpClient};
-use crate::mcp_client::McpClient;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -68,15 +67,14 @@ impl AdminClient {
 
     /// The account given, or the key's own, as a path segment.
     pub fn account(&self, named: Option<&String>) -> anyhow::Result<String> {
-        self.own(named, "tenant_id", "--account")
+        self.own(named, "account", "--account")
     }
 
     /// The project given, or the key's own, as a path segment.
     pub fn project(&self, named: Option<&String>) -> anyhow::Result<String> {
-        self.own(named, "project_id", "--project")
+        self.own(named, "project", "--project")
     }
 
-    /// Every answer of a memory tool names its account and project. Checking a source that does not exist changes nothing.
     fn own(&self, named: Option<&String>, field: &str, flag: &str) -> anyhow::Result<String> {
         if let Some(named) = named {
             return Ok(encode(named));
@@ -84,10 +82,8 @@ impl AdminClient {
         if !self.credential.starts_with("mnm_") {
             bail!("{flag} is required with the operator token");
         }
-        let client = McpClient::with_key(&self.url, &self.credential)?;
-        let arguments = Map::from_iter([("source_id".to_owned(), json!("mnemon:whose-key-is-this"))]);
-        let answer = client.call("validate_memory", arguments, None)?;
-        answer.structured[field].as_str().map(str::to_owned).with_context(|| format!("pass {flag}"))
+        let me = self.get("/me")?;
+        me[field]["id"].as_str().map(str::to_owned).with_context(|| format!("pass {flag}"))
     }
 }
 

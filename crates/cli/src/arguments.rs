@@ -9,7 +9,7 @@ pub use crate::integration_arguments::{Integration, IntegrationCommand, Integrat
 pub use crate::admin_arguments::{
     Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, Department,
     DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project,
-    ProjectCommand, Record, RecordCommand, Session, SessionCommand, Usage, Workspace, WorkspaceCommand,
+    ProjectCommand, Record, RecordCommand, Session, SessionCommand, Usage, Whoami, Workspace, WorkspaceCommand,
 };
 
 pub use crate::agent_arguments::{Agent, AgentCommand, Install, Revoke, Sync};
@@ -82,6 +82,8 @@ pub enum AdminCommand {
     Audit(Audit),
     /// Show a project's usage.
     Usage(Usage),
+    /// Show whose key this is, and what it may do.
+    Whoami(Whoami),
     /// Manage the guard: its mode, its findings and its exceptions.
     Guard(Guard),
     /// Rewrite storage and reclaim free space (operator).

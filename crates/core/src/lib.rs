@@ -37,7 +37,7 @@ pub use limits::{
 pub use plan::{PlanLimits, PlanName, PlanTable};
 pub use record::{CONTENT_HASH_BYTES, ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;
-pub use status::{SourceState, Status, newest_visible_source};
+pub use status::{Reason, SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
 pub use visibility::{Audience, DepartmentTree, Scope, Viewer};
 pub use workspace::{DEFAULT_WORKSPACE, InvalidWorkspaceName, WorkspaceName};

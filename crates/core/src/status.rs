@@ -38,15 +38,7 @@ impl Status {
         source: &SourceState,
         is_disputed: impl FnOnce() -> bool,
     ) -> Self {
-        if Self::is_stale(now, valid_until, source_hash, source) {
-            Self::Stale
-        } else if is_disputed() {
-            Self::Conflict
-        } else if source_hash.is_some() && source_hash == source.confirmed_hash.as_deref() {
-            Self::Verified
-        } else {
-            Self::Unverified
-        }
+        Reason::derive(now, valid_until, source_hash, source, is_disputed).status()
     }
 
     /// The first rule alone: rivals are judged by it too, and conflicts must not be judged by conflicts in turn.
@@ -56,12 +48,81 @@ impl Status {
         source_hash: Option<&str>,
         source: &SourceState,
     ) -> bool {
-        let is_over = valid_until.is_some_and(|end| end <= now);
-        let has_moved = match (source_hash, source.known_hash.as_deref()) {
-            (Some(own), Some(known)) => own != known,
-            _ => false,
-        };
-        is_over || has_moved
+        is_over(now, valid_until) || has_changed(source_hash, source)
+    }
+}
+
+/// Why a record has its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The end that was given with it has passed.
+    ValidUntilPassed,
+    /// Its source was seen with another hash since.
+    SourceChanged,
+    /// Another record has different content under the same key.
+    Disputed,
+    /// Its source was confirmed with the hash that the record has.
+    Confirmed,
+    /// It has a hash, and nobody has confirmed it.
+    NeverChecked,
+    /// It has no hash that could be compared.
+    NoSource,
+}
+
+impl Reason {
+    /// Derives the reason; the first matching rule decides. `is_disputed` is called only if the record is not stale.
+    pub fn derive(
+        now: Timestamp,
+        valid_until: Option<Timestamp>,
+        source_hash: Option<&str>,
+        source: &SourceState,
+        is_disputed: impl FnOnce() -> bool,
+    ) -> Self {
+        if is_over(now, valid_until) {
+            Self::ValidUntilPassed
+        } else if has_changed(source_hash, source) {
+            Self::SourceChanged
+        } else if is_disputed() {
+            Self::Disputed
+        } else if source_hash.is_none() {
+            Self::NoSource
+        } else if source_hash == source.confirmed_hash.as_deref() {
+            Self::Confirmed
+        } else {
+            Self::NeverChecked
+        }
+    }
+
+    pub const fn status(self) -> Status {
+        match self {
+            Self::ValidUntilPassed | Self::SourceChanged => Status::Stale,
+            Self::Disputed => Status::Conflict,
+            Self::Confirmed => Status::Verified,
+            Self::NeverChecked | Self::NoSource => Status::Unverified,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ValidUntilPassed => "valid_until_passed",
+            Self::SourceChanged => "source_changed",
+            Self::Disputed => "disputed",
+            Self::Confirmed => "confirmed",
+            Self::NeverChecked => "never_checked",
+            Self::NoSource => "no_source",
+        }
+    }
+}
+
+fn is_over(now: Timestamp, valid_until: Option<Timestamp>) -> bool {
+    valid_until.is_some_and(|end| end <= now)
+}
+
+fn has_changed(source_hash: Option<&str>, source: &SourceState) -> bool {
+    match (source_hash, source.known_hash.as_deref()) {
+        (Some(own), Some(known)) => own != known,
+        _ => false,
     }
 }
 
@@ -117,21 +178,26 @@ mod tests {
 
     #[test]
     fn the_first_matching_rule_decides() {
-        let check = |until: Option<i64>, hash: Option<&str>, known, confirmed, disputed: bool, expected| {
-            let status = Status::derive(at(100), until.map(at), hash, &source(known, confirmed), || disputed);
-            assert_eq!(status, expected, "{until:?} {hash:?} {known:?} {confirmed:?} {disputed}");
+        let check = |until: Option<i64>, hash: Option<&str>, known, confirmed, disputed: bool, expected, reason| {
+            let source = source(known, confirmed);
+            let context = format!("{until:?} {hash:?} {known:?} {confirmed:?} {disputed}");
+            let status = Status::derive(at(100), until.map(at), hash, &source, || disputed);
+            assert_eq!(status, expected, "{context}");
+            let why = Reason::derive(at(100), until.map(at), hash, &source, || disputed);
+            assert_eq!(why, reason, "{context}");
         };
-        check(None, None, None, None, false, Status::Unverified);
-        check(Some(101), None, None, None, false, Status::Unverified);
-        check(Some(100), None, None, None, false, Status::Stale);
-        check(Some(99), None, None, None, true, Status::Stale);
-        check(None, Some("a"), Some("a"), None, false, Status::Unverified);
-        check(None, Some("a"), Some("b"), None, true, Status::Stale);
-        check(None, Some("a"), Some("a"), None, true, Status::Conflict);
-        check(None, Some("a"), Some("a"), Some("a"), true, Status::Conflict);
-        check(None, Some("a"), Some("a"), Some("a"), false, Status::Verified);
-        check(None, Some("b"), Some("b"), Some("a"), false, Status::Unverified);
-        check(None, None, Some("b"), Some("b"), false, Status::Unverified);
+        check(None, None, None, None, false, Status::Unverified, Reason::NoSource);
+        check(Some(101), None, None, None, false, Status::Unverified, Reason::NoSource);
+        check(Some(100), None, None, None, false, Status::Stale, Reason::ValidUntilPassed);
+        check(Some(99), None, None, None, true, Status::Stale, Reason::ValidUntilPassed);
+        check(Some(99), Some("a"), Some("b"), None, true, Status::Stale, Reason::ValidUntilPassed);
+        check(None, Some("a"), Some("a"), None, false, Status::Unverified, Reason::NeverChecked);
+        check(None, Some("a"), Some("b"), None, true, Status::Stale, Reason::SourceChanged);
+        check(None, Some("a"), Some("a"), None, true, Status::Conflict, Reason::Disputed);
+        check(None, Some("a"), Some("a"), Some("a"), true, Status::Conflict, Reason::Disputed);
+        check(None, Some("a"), Some("a"), Some("a"), false, Status::Verified, Reason::Confirmed);
+        check(None, Some("b"), Some("b"), Some("a"), false, Status::Unverified, Reason::NeverChecked);
+        check(None, None, Some("b"), Some("b"), false, Status::Unverified, Reason::NoSource);
     }
 
     #[test]

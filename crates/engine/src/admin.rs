@@ -1,7 +1,9 @@
-//! Administration: what the operator, an account's admins and department heads may see and change.
+//! Administration: what the operator, an account's admins and department heads may see and change, and what every member
+//! may read.
 //!
 //! Who may call is decided here, once per act: the operator everything, an admin its own account, a head the members and
-//! keys of its department, everybody else nothing. Anything in another account behaves as if it did not exist.
+//! keys of its department. Every member reads what it sees in the project of its key, and what is in its own name.
+//! Anything in another account behaves as if it did not exist.
 
 mod accounts;
 mod audit;
@@ -12,8 +14,10 @@ mod explaining;
 mod guarding;
 mod integrations;
 mod keys;
+mod me;
 mod members;
 mod projects;
+mod record;
 mod records;
 mod sessions;
 mod usage;
@@ -36,7 +40,9 @@ pub use explaining::Explained;
 pub use guarding::{Rejection, Release};
 pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownTool, Tested};
 pub use keys::{MadeKey, NewKeyRequest, OwnKey};
+pub use me::Me;
 pub use members::{MemberChange, NewMember, RemovedMember};
+pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
 pub use usage::{KeyUsage, UsageReport};
@@ -138,6 +144,22 @@ impl AdminContext {
         }
     }
 
+    /// The member if it has no administrative role: it reads only what is in its own name.
+    fn plain_member(&self) -> Option<&Credential> {
+        match &self.authority {
+            Authority::Member(credential) if credential.role == Role::Member => Some(credential),
+            _ => None,
+        }
+    }
+
+    /// The member if it is no admin.
+    fn not_admin(&self) -> Option<&Credential> {
+        match &self.authority {
+            Authority::Member(credential) if credential.role != Role::Admin => Some(credential),
+            _ => None,
+        }
+    }
+
     fn account_of_caller(&self) -> Option<AccountId> {
         match &self.authority {
             Authority::Operator => None,
@@ -198,10 +220,17 @@ impl Engine {
 
     /// A project that the caller may administer; another account's is absent.
     async fn admin_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<Project, AdminError> {
-        if let Authority::Member(credential) = &ctx.authority
-            && credential.role != Role::Admin
-        {
+        if ctx.not_admin().is_some() {
             return Err(ADMINS_ONLY);
+        }
+        self.reachable_project(ctx, id).await
+    }
+
+    /// A project that the caller may read, as far as it sees what is in it: admins and the operator every one that they
+    /// administer, others the project of their key.
+    async fn readable_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<Project, AdminError> {
+        if ctx.not_admin().is_some_and(|credential| credential.project != id) {
+            return Err(AdminError::NotFound("project"));
         }
         self.reachable_project(ctx, id).await
     }

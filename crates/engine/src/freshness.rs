@@ -147,10 +147,39 @@ impl Engine {
         Ok(Knowledge(known))
     }
 
+    /// The living records that the reader sees under the same key with different content, stale ones left out.
+    pub(crate) async fn rivals_of(
+        &self,
+        project: ProjectId,
+        viewer: &Viewer,
+        now: Timestamp,
+        record: &Record,
+    ) -> Result<Vec<Brief>, StoreError> {
+        let own = Claim::of_record(record);
+        let mut briefs = self.visible_rivals(project, viewer, std::slice::from_ref(&own)).await?;
+        let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
+        let knowledge = self.knowledge(project, viewer, claims.iter(), None).await?;
+        let is_rival: Vec<bool> =
+            claims.iter().map(|rival| disputes(rival, &own) && !knowledge.is_stale(rival, now)).collect();
+        let mut is_rival = is_rival.into_iter();
+        briefs.retain(|_| is_rival.next().unwrap_or(false));
+        Ok(briefs)
+    }
+
+    /// What the reader knows about a source.
+    pub(crate) async fn known_source(
+        &self,
+        project: ProjectId,
+        viewer: &Viewer,
+        source_id: &str,
+    ) -> Result<SourceState, StoreError> {
+        let parts = self.store.list_sources(project, &[source_id]).await?;
+        Ok(newest_known(viewer, &parts, source_id))
+    }
+
     /// The newest hash that the caller knows for a source.
     pub(crate) async fn newest_hash(&self, ctx: &CallContext, source_id: &str) -> Result<Option<String>, StoreError> {
-        let parts = self.store.list_sources(ctx.project(), &[source_id]).await?;
-        Ok(newest_known(ctx.viewer(), &parts, source_id).known_hash)
+        Ok(self.known_source(ctx.project(), ctx.viewer(), source_id).await?.known_hash)
     }
 }
 

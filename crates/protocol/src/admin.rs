@@ -240,6 +240,111 @@ pub struct ListedRecordJson<'a> {
     pub forgotten_at: Option<String>,
 }
 
+/// `GET /me`. The operator has a role and nothing else.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MeJson {
+    /// `operator`, `admin`, `head` or `member`.
+    pub role: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub department: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
+    /// `read` or `write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The account's plan; absent if it never had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscription: Option<SubscriptionJson>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct NamedJson {
+    pub id: String,
+    pub name: String,
+}
+
+/// A plan with its limits; `null` means no limit.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PlanJson {
+    pub name: String,
+    /// Live records per project.
+    pub records_max: Option<u64>,
+    /// Calls per connection and minute.
+    pub connection_calls_max: Option<u32>,
+    /// Calls per project and minute.
+    pub project_calls_max: Option<u32>,
+    /// Bytes of session histories per project.
+    pub history_bytes_max: Option<u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SubscriptionJson {
+    /// `active`, `none`, `grace` or `suspended`.
+    pub state: String,
+    /// The end of the paid period; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_until: Option<String>,
+}
+
+/// `GET /records/{id}`.
+#[derive(Debug, Serialize)]
+pub struct RecordDetailJson<'a> {
+    #[serde(flatten)]
+    pub record: ListedRecordJson<'a>,
+    pub project_id: String,
+    /// The record that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+    pub reason: ReasonJson,
+    /// The records that contradict it.
+    pub rivals: Vec<ListedRecordJson<'a>>,
+    /// What happened to it, oldest first.
+    pub history: Vec<EventJson>,
+}
+
+/// Why a record has its status.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReasonJson {
+    /// `valid_until_passed`, `source_changed`, `disputed`, `confirmed`, `never_checked` or `no_source`.
+    pub code: String,
+    /// The same for people.
+    pub text: String,
+    /// The newest hash that the caller knows of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_hash: Option<String>,
+    /// The hash last confirmed by a validation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed_hash: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EventJson {
+    pub at: String,
+    /// `saved`, `updated`, `forgotten` or `replaced`.
+    pub event: String,
+    /// Who saved it, or the id of the record that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// `POST /records/{id}/keep`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeptJson {
+    /// How many records contradicted it.
+    pub forgotten: usize,
+    pub memory_ids: Vec<String>,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AuditJson {
     pub id: String,

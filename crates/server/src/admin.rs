@@ -10,6 +10,7 @@ mod extract;
 mod guarding;
 mod integrations;
 mod keys;
+mod me;
 mod members;
 mod projects;
 mod records;
@@ -56,6 +57,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/projects/{project}/keys", post(keys::create)),
         route("GET", "/projects/{project}/keys", get(keys::list)),
         route("DELETE", "/keys/{key}", delete(keys::revoke)),
+        route("GET", "/me", get(me::show)),
         route("GET", "/me/keys", get(keys::own)),
         route("GET", "/projects/{project}/connections", get(connections::list)),
         route("DELETE", "/connections/{connection}", delete(connections::revoke)),
@@ -71,6 +73,8 @@ fn routes() -> Vec<Route> {
         route("POST", "/projects/{project}/integrations/{integration}/accept", post(integrations::accept)),
         route("POST", "/projects/{project}/integrations/{integration}/test", post(integrations::test)),
         route("POST", "/integrations/rotate-key", post(integrations::rotate_key)),
+        route("GET", "/records/{record}", get(records::show)),
+        route("POST", "/records/{record}/keep", post(records::keep)),
         route("POST", "/records/{record}/restore", post(records::restore)),
         route("DELETE", "/records/{record}", delete(records::remove)),
         route("GET", "/projects/{project}/sessions", get(sessions::list)),

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod integrations;
+mod me;
 mod people;
 mod projects;
 mod records;
@@ -30,6 +31,7 @@ pub fn run(command: &AdminCommand, printer: &Printer) -> anyhow::Result<ExitCode
         AdminCommand::Integration(arguments) => integrations::integration(arguments, printer),
         AdminCommand::Workspace(arguments) => projects::workspace(arguments, printer),
         AdminCommand::Usage(arguments) => projects::usage(arguments, printer),
+        AdminCommand::Whoami(arguments) => me::whoami(arguments, printer),
         AdminCommand::Record(arguments) => records::record(arguments, printer),
         AdminCommand::Session(arguments) => records::session(arguments, printer),
         AdminCommand::Compact(arguments) => records::compact(arguments, printer),

@@ -4,6 +4,7 @@
 mod chance;
 mod checks;
 mod model;
+mod reads;
 mod world;
 
 use std::io::{IsTerminal, Write};

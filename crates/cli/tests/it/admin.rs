@@ -14,7 +14,7 @@ mod records;
 use crate::process::Place;
 
 /// Every verb.
-const VERBS: [&str; 66] = [
+const VERBS: [&str; 69] = [
     "account",
     "account create",
     "account list",
@@ -65,6 +65,8 @@ const VERBS: [&str; 66] = [
     "workspace delete",
     "record",
     "record list",
+    "record show",
+    "record keep",
     "record forget",
     "record restore",
     "record purge",
@@ -73,6 +75,7 @@ const VERBS: [&str; 66] = [
     "session delete",
     "audit",
     "usage",
+    "whoami",
     "guard",
     "guard show",
     "guard set",

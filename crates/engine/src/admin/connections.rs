@@ -8,13 +8,18 @@ use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
 
 impl Engine {
-    /// The connections of a project that the caller may manage, oldest first.
+    /// The connections of a project that the caller may manage, oldest first. A plain member sees its own.
     pub async fn list_connections(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
     ) -> Result<Vec<ConnectionRow>, AdminError> {
-        need_role(ctx)?;
+        if let Some(caller) = ctx.plain_member() {
+            let project = self.readable_project(ctx, project).await?;
+            let mut connections = self.store.list_connections(project.id).await?;
+            connections.retain(|row| row.member == caller.member);
+            return Ok(connections);
+        }
         let project = self.reachable_project(ctx, project).await?;
         let reach = self.reach(ctx, project.account).await?;
         let mut connections = self.store.list_connections(project.id).await?;

@@ -28,7 +28,7 @@ impl Engine {
         query: &str,
         limit: usize,
     ) -> Result<Explained, AdminError> {
-        let project = self.admin_project(ctx, project).await?;
+        let project = self.readable_project(ctx, project).await?;
         if query.trim().is_empty() || query.len() > QUERY_BYTES_MAX {
             return Err(AdminError::Invalid(format!("query must be 1 to {QUERY_BYTES_MAX} bytes long")));
         }

@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceName};
 use mnemon_store::{Listed, RecordFilter};
 
-use super::{ADMINS_ONLY, AdminContext, AdminError, Authority};
+use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::Claim;
-use mnemon_core::{Project, Role, Status};
+use mnemon_core::{Project, Status};
 
 /// How long a forgotten record can be restored.
 const RESTORE_DAYS: i64 = 30;
@@ -52,7 +52,10 @@ impl Engine {
         project: ProjectId,
         query: RecordQuery,
     ) -> Result<RecordPage, AdminError> {
-        let project = self.admin_project(ctx, project).await?;
+        let project = self.readable_project(ctx, project).await?;
+        if query.is_forgotten && ctx.not_admin().is_some() {
+            return Err(ADMINS_ONLY);
+        }
         let viewer = ctx.viewer();
         let filter =
             RecordFilter { workspace: query.workspace, source_id: query.source_id, is_forgotten: query.is_forgotten };
@@ -136,9 +139,7 @@ impl Engine {
         id: RecordId,
         is_purge: bool,
     ) -> Result<(Project, Listed), AdminError> {
-        if let Authority::Member(credential) = &ctx.authority
-            && credential.role != Role::Admin
-        {
+        if ctx.not_admin().is_some() {
             return Err(ADMINS_ONLY);
         }
         for project in self.administered_projects(ctx).await? {
@@ -151,7 +152,7 @@ impl Engine {
         Err(AdminError::NotFound("record"))
     }
 
-    async fn administered_projects(&self, ctx: &AdminContext) -> Result<Vec<Project>, AdminError> {
+    pub(super) async fn administered_projects(&self, ctx: &AdminContext) -> Result<Vec<Project>, AdminError> {
         if let Some(account) = ctx.account_of_caller() {
             return Ok(self.store.list_projects(account).await?);
         }
@@ -168,7 +169,7 @@ impl Engine {
         }
     }
 
-    async fn judge_listed(
+    pub(super) async fn judge_listed(
         &self,
         ctx: &AdminContext,
         project: ProjectId,

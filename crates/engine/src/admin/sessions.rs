@@ -1,4 +1,4 @@
-//! Uploaded session histories, for administrators: whose, how large, and deletion. Never the text.
+//! Uploaded session histories: whose, how large, and deletion. Never the text.
 
 use mnemon_core::{ProjectId, SessionId};
 use mnemon_store::Session;
@@ -16,7 +16,7 @@ pub struct SessionPage {
 }
 
 impl Engine {
-    /// Lists the sessions of a project.
+    /// Lists the sessions of a project. Whoever is no admin sees its own.
     pub async fn list_sessions(
         &self,
         ctx: &AdminContext,
@@ -24,8 +24,9 @@ impl Engine {
         after: Option<SessionId>,
         limit: usize,
     ) -> Result<SessionPage, AdminError> {
-        let project = self.admin_project(ctx, project).await?;
-        let sessions = self.store.list_sessions(project.id, None, after, limit).await?;
+        let project = self.readable_project(ctx, project).await?;
+        let member = ctx.not_admin().map(|caller| caller.member);
+        let sessions = self.store.list_sessions(project.id, member, after, limit).await?;
         let next = sessions.last().map(|session| session.id).filter(|_| sessions.len() == limit);
         Ok(SessionPage { sessions, next })
     }

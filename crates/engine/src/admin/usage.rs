@@ -42,18 +42,22 @@ impl KeyUsage {
 }
 
 impl Engine {
-    /// The figures of the last days, including today.
+    /// The figures of the last days, including today. Whoever is no admin sees those of its own keys.
     pub async fn show_usage(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
         days: u16,
     ) -> Result<UsageReport, AdminError> {
-        let project = self.admin_project(ctx, project).await?;
+        let project = self.readable_project(ctx, project).await?;
         self.flush_usage().await?;
         let today = crate::usage::day_of(ctx.now);
         let from = Day(today.0 - i32::from(days.max(1)) + 1);
-        let rows = self.store.list_usage(project.id, from, today).await?;
+        let mut rows = self.store.list_usage(project.id, from, today).await?;
+        if let Some(caller) = ctx.not_admin() {
+            let own = self.store.list_member_keys(caller.account, caller.member).await?;
+            rows.retain(|row| own.iter().any(|key| key.id == row.key));
+        }
         let sizes = self.store.list_sizes(project.id).await?;
         let viewer = ctx.viewer();
         let seen = || sizes.iter().filter(|size| viewer.sees(&size.audience));

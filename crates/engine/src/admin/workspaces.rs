@@ -22,7 +22,7 @@ impl Engine {
         ctx: &AdminContext,
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
-        let project = self.admin_project(ctx, project).await?;
+        let project = self.readable_project(ctx, project).await?;
         let viewer = ctx.viewer();
         let rows = self.store.list_workspaces(project.id).await?;
         Ok(rows.into_iter().filter(|row| is_visible(row, &viewer)).map(|row| show(row, &viewer)).collect())

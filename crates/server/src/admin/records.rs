@@ -2,7 +2,7 @@
 
 use mnemon_core::{Seq, WorkspaceName};
 use mnemon_engine::admin::{AdminError, RecordQuery};
-use mnemon_protocol::admin::ExplainSearch;
+use mnemon_protocol::admin::{ExplainSearch, KeptJson};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -55,6 +55,17 @@ pub(crate) async fn list(
     let page = admin.engine.list_records(&admin.ctx, id(&project, "project")?, query).await?;
     let shown: Vec<_> = page.records.iter().map(show::record).collect();
     Ok(show::ok(&json!({"records": shown, "next": page.next.map(|seq| seq.to_string())})))
+}
+
+pub(crate) async fn show(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
+    let detail = admin.engine.show_record(&admin.ctx, id(&record, "record")?).await?;
+    Ok(show::ok(&show::record::detail(&detail)))
+}
+
+pub(crate) async fn keep(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
+    let ids = admin.engine.keep_record(&admin.ctx, id(&record, "record")?).await?;
+    let memory_ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    Ok(show::ok(&KeptJson { forgotten: memory_ids.len(), memory_ids }))
 }
 
 pub(crate) async fn restore(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {

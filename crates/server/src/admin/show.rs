@@ -1,5 +1,8 @@
 //! Converts engine values to the JSON of the admin API.
 
+pub(crate) mod me;
+pub(crate) mod record;
+
 use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Record, Timestamp};
 use mnemon_engine::admin::{

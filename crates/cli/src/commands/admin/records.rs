@@ -1,4 +1,6 @@
-//! Records (list, forget, restore, purge), uploaded session histories, and compaction.
+//! Records (list, show, keep, forget, restore, purge), uploaded session histories, and compaction.
+
+use serde_json::Value;
 
 use super::{client, encode, show_list, show_one};
 use crate::arguments::{Compact, Record, RecordCommand, Session, SessionCommand};
@@ -20,6 +22,14 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
             let answer = client.get(&format!("/projects/{project}/records{query}"))?;
             show_list(printer, &answer, "records", &["id", "workspace", "scope", "status", "content"]);
         }
+        RecordCommand::Show { record } => {
+            let answer = client.get(&format!("/records/{}", encode(record)))?;
+            if printer.is_json() { printer.value(&answer) } else { show_detail(printer, &answer) }
+        }
+        RecordCommand::Keep { record } => {
+            let answer = client.post(&format!("/records/{}/keep", encode(record)), serde_json::json!({}))?;
+            show_one(printer, &answer);
+        }
         RecordCommand::Forget { record } => show_one(printer, &client.delete(&format!("/records/{}", encode(record)))?),
         RecordCommand::Restore { record } => {
             show_one(printer, &client.post(&format!("/records/{}/restore", encode(record)), serde_json::json!({}))?);
@@ -29,6 +39,22 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The record's own fields, then why it has its status, what contradicts it, and what happened to it.
+fn show_detail(printer: &Printer, answer: &Value) {
+    let mut own = answer.clone();
+    let parts = ["reason", "rivals", "history"].map(|part| own.as_object_mut().and_then(|own| own.remove(part)));
+    let [reason, rivals, history] = parts.map(Option::unwrap_or_default);
+    show_one(printer, &own);
+    printer.text(&format!("{:<20} {}", "reason", reason["text"].as_str().unwrap_or_default()));
+    let rows = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    if !rows(&rivals).is_empty() {
+        printer.text("\nContradicted by:");
+        printer.table(&["id", "status", "author", "created_at", "content"], &rows(&rivals));
+    }
+    printer.text("\nHistory:");
+    printer.table(&["at", "event", "by"], &rows(&history));
 }
 
 pub fn compact(arguments: &Compact, printer: &Printer) -> anyhow::Result<()> {

@@ -47,6 +47,7 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
     let rows = house.admin_json(&["connection", "list"]);
     assert!(rows["connections"][0]["revoked_at"].is_string(), "{rows}");
     assert_ne!(rows["connections"][0]["expires_at"], Value::Null);
+    house.admin(&["remember", "a fact that is not logged"]);
     let ended = house.service.stop();
     assert!(ended.err.contains("\"level\":\"DEBUG\"") || ended.err.contains("TRACE"), "the log was talkative");
     for line in ended.err.lines() {

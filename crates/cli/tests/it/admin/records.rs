@@ -45,6 +45,41 @@ fn records_are_listed_forgotten_restored_and_purged() {
 }
 
 #[test]
+fn a_conflict_is_shown_and_settled() {
+    let house = House::open();
+    let old = remember(&house, "Deploys are on Monday", &["--fact-key", "deploy.day"]);
+    let new = remember(&house, "Deploys are on Friday", &["--fact-key", "deploy.day"]);
+    let shown = masked(&house.admin(&["record", "show", &new]));
+    for line in [
+        "status conflict",
+        "reason One other record has different content under the same fact_key. Keep the one that is true.",
+        "Contradicted by:",
+        "<id> conflict admin <time> Deploys are on Monday",
+        "History:",
+        "<time> saved admin",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    let kept = house.admin_json(&["record", "keep", &new]);
+    assert_eq!(kept, json!({"forgotten": 1, "memory_ids": [old]}));
+    let shown = house.admin_json(&["record", "show", &new]);
+    assert_eq!((&shown["status"], &shown["rivals"]), (&json!("unverified"), &json!([])));
+    let gone = house.admin(&["record", "show", "01980000-0000-7000-8000-00000000dead"]);
+    assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such record\n"));
+}
+
+#[test]
+fn whoami_says_whose_key_it_is() {
+    let house = House::open();
+    let shown = masked(&house.admin(&["whoami"]));
+    for line in ["role admin", "access write", "plan unlimited: no limits", "subscription active"] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    assert_eq!(house.admin_json(&["whoami"])["project"]["id"], house.project().as_str());
+    assert_eq!(masked(&house.operator(&["whoami"])), "role operator");
+}
+
+#[test]
 fn workspaces_are_listed_and_deleted() {
     let house = House::open();
     remember(&house, "one", &["--workspace", "a b/c"]);

@@ -23,6 +23,11 @@ const fn admin_writes(status: u16) -> [u16; 11] {
 /// Everybody who is let in, about itself.
 const EVERYBODY_READS: [u16; 11] = [401, 401, 401, 200, 200, 200, 200, 200, 200, 200, 200];
 
+/// What every member reads of the project of its key, as far as it sees it. Another account's project is absent.
+const MEMBERS_READ: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 200, 200, 200, 200];
+/// What a member does with what it sees, unless its key is read-only.
+const MEMBERS_WRITE: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 200, 200, 200];
+
 /// Lists answer every head, with what lies within its reach.
 const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
 /// One member of the department: absent for the head of another.
@@ -65,17 +70,18 @@ pub(crate) fn rows() -> Vec<Row> {
         row("GET", "/projects/{project}", "", ADMIN_READS),
         row("PUT", "/projects/{project}/tool-names", r#"{"tool_names": "dots"}"#, admin_writes(200)),
         row("DELETE", "/projects/{project}", "", admin_writes(200)),
-        row("GET", "/projects/{project}/usage", "", ADMIN_READS),
+        row("GET", "/projects/{project}/usage", "", MEMBERS_READ),
         row("POST", "/projects/{project}/keys", r#"{"member_id": "{colleague}", "access": "read"}"#, head_writes(201)),
-        row("GET", "/projects/{project}/keys", "", HEADS_LIST),
+        row("GET", "/projects/{project}/keys", "", MEMBERS_READ),
         row("DELETE", "/keys/{key}", "", head_writes(200)),
+        row("GET", "/me", "", EVERYBODY_READS),
         row("GET", "/me/keys", "", EVERYBODY_READS),
-        row("GET", "/projects/{project}/connections", "", HEADS_LIST),
+        row("GET", "/projects/{project}/connections", "", MEMBERS_READ),
         row("DELETE", "/connections/{connection}", "", head_writes(200)),
-        row("GET", "/projects/{project}/workspaces", "", ADMIN_READS),
+        row("GET", "/projects/{project}/workspaces", "", MEMBERS_READ),
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
-        row("GET", "/projects/{project}/records", "", ADMIN_READS),
-        row("POST", "/projects/{project}/explain", r#"{"query": "default workspace"}"#, ADMIN_READS),
+        row("GET", "/projects/{project}/records", "", MEMBERS_READ),
+        row("POST", "/projects/{project}/explain", r#"{"query": "default workspace"}"#, MEMBERS_READ),
         row(
             "POST",
             "/projects/{project}/guard/releases",
@@ -89,9 +95,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("POST", "/projects/{project}/integrations/{integration}/accept", "", admin_writes(200)),
         row("POST", "/projects/{project}/integrations/{integration}/test", "", admin_writes(200)),
         row("POST", "/integrations/rotate-key", "", operator(200)),
+        row("GET", "/records/{record}", "", MEMBERS_READ),
+        row("POST", "/records/{record}/keep", "", MEMBERS_WRITE),
         row("POST", "/records/{record}/restore", "", admin_writes(200)),
         row("DELETE", "/records/{record}", "", admin_writes(200)),
-        row("GET", "/projects/{project}/sessions", "", ADMIN_READS),
+        row("GET", "/projects/{project}/sessions", "", MEMBERS_READ),
         row("DELETE", "/projects/{project}/sessions/{session}", "", admin_writes(200)),
         row("POST", "/compact", "", operator(200)),
     ]

@@ -1,0 +1,76 @@
+//! The reads of the admin API, by everybody: an admin reads every project of its account, others the project of their key.
+
+use std::collections::BTreeSet;
+
+use mnemon_core::{RecordId, Role};
+use mnemon_engine::admin::{AdminError, RecordQuery};
+
+use super::Finding;
+use super::checks::leak;
+use super::model::Fact;
+use super::world::World;
+
+impl World {
+    /// Lists and counts.
+    pub(super) async fn play_lists(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let reader = self.admin_of(person).await?;
+        let id = self.projects[project].0;
+        let is_admin = ctx.credential.role == Role::Admin;
+        let is_key_of = self.holders[person].keys[0].0 == project;
+        let is_forgotten = self.chance.percent(30);
+        let query = RecordQuery { is_forgotten, limit: 10_000, ..RecordQuery::default() };
+        let page = match self.engine.list_records(&reader, id, query).await {
+            Ok(page) if is_admin || (is_key_of && !is_forgotten) => page,
+            Ok(_) => return Ok(vec![leak("a list for somebody who may not read it".to_owned())]),
+            Err(AdminError::NotFound(_)) if !is_admin && !is_key_of => return Ok(Vec::new()),
+            Err(AdminError::Forbidden(_)) if !is_admin && is_key_of && is_forgotten => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let said: BTreeSet<RecordId> = page.records.iter().map(|shown| shown.listed.record.id).collect();
+        let in_life = |fact: &&Fact| fact.life == self.model.life(fact.project, fact.workspace);
+        let mine = self.model.facts.iter().filter(|f| f.project == project && self.model.sees(person, f.seen));
+        let meant: BTreeSet<RecordId> =
+            mine.filter(in_life).filter(|fact| fact.is_forgotten == is_forgotten).map(|fact| fact.id).collect();
+        let mut findings = Vec::new();
+        if said != meant {
+            findings.push(leak(format!("the list of records has {} rows, expected {}", said.len(), meant.len())));
+        }
+        let counted: u64 = self.engine.list_workspaces(&reader, id).await?.iter().map(|shown| shown.records).sum();
+        let living = self.model.visible(person, project).count() as u64;
+        let used = self.engine.show_usage(&reader, id, 1).await?.records;
+        if counted != living || used != living {
+            findings.push(leak(format!("workspaces count {counted}, usage {used}, expected {living}")));
+        }
+        Ok(findings)
+    }
+
+    /// One record, with what contradicts it.
+    pub(super) async fn play_record(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, _, ctx) = self.somebody().await?;
+        if self.model.facts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fact = self.model.facts[self.chance.below(self.model.facts.len())].clone();
+        let is_own = self.projects[fact.project].1 == self.model.people[person].account;
+        let is_alive = fact.life == self.model.life(fact.project, fact.workspace) && !fact.is_forgotten;
+        let is_admin = ctx.credential.role == Role::Admin;
+        let is_read_here = self.holders[person].keys[0].0 == fact.project;
+        let may = self.model.sees(person, fact.seen) && is_own && (is_admin || (is_read_here && is_alive));
+        let reader = self.admin_of(person).await?;
+        match self.engine.show_record(&reader, fact.id).await {
+            Ok(shown) if may => {
+                let is_seen =
+                    |id: RecordId| self.model.facts.iter().any(|f| f.id == id && self.model.sees(person, f.seen));
+                let hidden = shown.rivals.iter().any(|rival| !is_seen(rival.listed.record.id));
+                let status = is_alive.then(|| self.model.status(person, &fact, ctx.now));
+                let is_wrong = status.is_some_and(|status| status != shown.shown.status.as_str());
+                let told = || leak(format!("{} shown to {person} as {shown:?}", fact.id));
+                Ok(if hidden || is_wrong { vec![told()] } else { Vec::new() })
+            }
+            // An admin finds what it may restore, and a record whose workspace has ended may be past that.
+            Err(AdminError::NotFound(_)) if !may || !is_alive => Ok(Vec::new()),
+            answer => Ok(vec![leak(format!("showing {} to {person} gave {answer:?}", fact.id))]),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! One record: why it has its status, what contradicts it, and which of those to keep.
+
+use mnemon_core::{Project, Reason, Record, RecordId, Seq, SourceState};
+use mnemon_store::Listed;
+
+use super::records::ShownRecord;
+use super::{AdminContext, AdminError};
+use crate::Engine;
+use crate::freshness::Claim;
+
+/// A record with everything that helps a person to judge it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordDetail {
+    pub shown: ShownRecord,
+    pub reason: Reason,
+    /// What the caller knows about its source; empty without one.
+    pub source: SourceState,
+    /// The records that contradict it, oldest first.
+    pub rivals: Vec<ShownRecord>,
+    pub project: Project,
+}
+
+impl Engine {
+    /// One record that the caller may see. Forgotten ones are shown to those who may restore them.
+    pub async fn show_record(&self, ctx: &AdminContext, id: RecordId) -> Result<RecordDetail, AdminError> {
+        let (project, listed) = self.readable_record(ctx, id).await?;
+        let viewer = ctx.viewer();
+        let claim = Claim::of_record(&listed.record);
+        let judged = self.judge_for(project.id, &viewer, ctx.now, &[claim], None).await?;
+        let judged = judged.into_iter().next().expect("one claim gives one judgement");
+        let mut rivals = Vec::new();
+        for rival in &judged.rivals {
+            rivals.extend(self.store.find(project.id, *rival).await?.map(living));
+        }
+        // A rival may change hands between two reads.
+        rivals.retain(|rival| viewer.sees(&rival.record.audience));
+        let source = match &listed.record.fact.source_id {
+            Some(source_id) => self.known_source(project.id, &viewer, source_id).await?,
+            None => SourceState::default(),
+        };
+        let rivals = self.judge_listed(ctx, project.id, rivals).await?;
+        let record = &listed.record;
+        let is_disputed = || !judged.rivals.is_empty();
+        let reason =
+            Reason::derive(ctx.now, record.fact.valid_until, record.fact.source_hash.as_deref(), &source, is_disputed);
+        let shown = ShownRecord { listed, status: reason.status() };
+        Ok(RecordDetail { shown, reason, source, rivals, project })
+    }
+
+    /// Decides a dispute: forgets the visible records that contradict this one, all or none. Returns their ids.
+    pub async fn keep_record(&self, ctx: &AdminContext, id: RecordId) -> Result<Vec<RecordId>, AdminError> {
+        let (project, listed) = self.readable_record(ctx, id).await?;
+        ctx.need_write()?;
+        if listed.forgotten_at.is_some() {
+            return Err(AdminError::Conflict("the record is forgotten; restore it first".to_owned()));
+        }
+        let rivals = self.rivals_of(project.id, &ctx.viewer(), ctx.now, &listed.record).await?;
+        if rivals.is_empty() {
+            return Ok(Vec::new());
+        }
+        let seqs: Vec<Seq> = rivals.iter().map(|rival| rival.seq).collect();
+        let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.keep", id);
+        Ok(self.store.forget(project.id, &seqs, audit).await?)
+    }
+
+    /// A record that the caller may see. Only those who may restore a forgotten record find it.
+    async fn readable_record(&self, ctx: &AdminContext, id: RecordId) -> Result<(Project, Listed), AdminError> {
+        if let Some(credential) = ctx.not_admin() {
+            let project = self.reachable_project(ctx, credential.project).await?;
+            let found = self.store.find(project.id, id).await?;
+            let seen = found.filter(|record| credential.viewer.sees(&record.audience));
+            return seen.map(|record| (project, living(record))).ok_or(AdminError::NotFound("record"));
+        }
+        for project in self.administered_projects(ctx).await? {
+            let found = self.store.find_any(project.id, id).await?;
+            if let Some(listed) = found.filter(|listed| ctx.viewer().sees(&listed.record.audience)) {
+                return Ok((project, listed));
+            }
+        }
+        Err(AdminError::NotFound("record"))
+    }
+}
+
+const fn living(record: Record) -> Listed {
+    Listed { record, forgotten_at: None, superseded_by: None }
+}

@@ -1,0 +1,70 @@
+//! One record as JSON: the reason for its status in words, and what happened to it.
+
+use mnemon_core::Reason;
+use mnemon_engine::admin::RecordDetail;
+use mnemon_protocol::admin::{EventJson, ReasonJson, RecordDetailJson};
+
+use super::record;
+
+pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
+    RecordDetailJson {
+        record: record(&detail.shown),
+        project_id: detail.project.id.to_string(),
+        superseded_by: detail.shown.listed.superseded_by.map(|id| id.to_string()),
+        reason: ReasonJson {
+            code: detail.reason.as_str().to_owned(),
+            text: words(detail),
+            known_hash: detail.source.known_hash.clone(),
+            confirmed_hash: detail.source.confirmed_hash.clone(),
+        },
+        rivals: detail.rivals.iter().map(record).collect(),
+        history: history(detail),
+    }
+}
+
+/// The reason in words that say what to do about it.
+fn words(detail: &RecordDetail) -> String {
+    let record = &detail.shown.listed.record;
+    match detail.reason {
+        Reason::ValidUntilPassed => {
+            let end = record.fact.valid_until.map(|end| end.to_string()).unwrap_or_default();
+            format!("It was said to hold until {end}, which has passed.")
+        }
+        Reason::SourceChanged => {
+            let source = record.fact.source_id.as_deref().unwrap_or_default();
+            format!(
+                "Its source, {source}, has changed since. Read the source, then save the fact again with `replace`."
+            )
+        }
+        Reason::Disputed => {
+            let count = detail.rivals.len();
+            let others = if count == 1 { "One other record has".to_owned() } else { format!("{count} others have") };
+            format!("{others} different content under the same fact_key. Keep the one that is true.")
+        }
+        Reason::Confirmed => "Its source was checked and has not changed.".to_owned(),
+        Reason::NeverChecked => "Nobody has checked its source since it was saved.".to_owned(),
+        Reason::NoSource => "It was saved without a source_hash, so there is nothing to compare it with.".to_owned(),
+    }
+}
+
+/// What the record itself knows about its life.
+fn history(detail: &RecordDetail) -> Vec<EventJson> {
+    let listed = &detail.shown.listed;
+    let record = &listed.record;
+    let event = |at: mnemon_core::Timestamp, event: &str, by: Option<String>| EventJson {
+        at: at.to_string(),
+        event: event.to_owned(),
+        by,
+    };
+    let mut events = vec![event(record.created_at, "saved", record.author_name.clone())];
+    if record.updated_at != record.created_at {
+        events.push(event(record.updated_at, "updated", None));
+    }
+    if let Some(at) = listed.forgotten_at {
+        events.push(match listed.superseded_by {
+            Some(by) => event(at, "replaced", Some(by.to_string())),
+            None => event(at, "forgotten", None),
+        });
+    }
+    events
+}
