@@ -11,7 +11,7 @@ use crate::truth::Truth;
 
 const MAGIC: [u8; 4] = *b"mnRX";
 /// Raise it whenever the layout changes, or what the words of a text are.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 const HEADER_BYTES: usize = 16;
 
 /// Why a snapshot is not used.
@@ -81,6 +81,6 @@ impl WorkspaceIndex {
         let vectors = Vectors::load(input)?;
         let truth = Truth::load(input)?;
         let fits = input.bytes.is_empty() && [vectors.slots(), truth.slots()] == [records.slots(); 2];
-        fits.then_some(Self { model, lexicon, records, vectors, truth, totals })
+        fits.then(|| Self::of(model, (lexicon, records, vectors, truth), totals))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Role {
         parts: u32,
     },
     /// Found when asked for by itself, but no part of the text that it came from: one character of a script without
-    /// spaces, or the `v13` of `v13.2`.
+    /// spaces, the `v13` of `v13.2`, or the `setFormatter` of `handler.setFormatter`.
     Aside,
 }
 
@@ -101,6 +101,9 @@ impl<F: FnMut(&str, Role)> Reader<'_, F> {
                 if let Some(version) = identifiers::version(word) {
                     self.emit_folded(version, Role::Aside);
                 }
+                for member in identifiers::members(word) {
+                    self.emit_folded(member, Role::Aside);
+                }
             }
         }
     }
@@ -143,6 +146,7 @@ mod tests {
         check("snake_case_name", "snake_case_name=3 snake case name");
         check("crates/store/src/lib.rs", "crates store src lib.rs=2 lib rs");
         check("v1.2", "v1.2=2 1 2 (v1)");
+        check("handler.setFormatter", "handler.setformatter=3 handler set formatter (setformatter)");
         check("__init__", "init");
     }
 

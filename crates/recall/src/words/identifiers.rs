@@ -38,6 +38,18 @@ pub(crate) fn version(word: &str) -> Option<&str> {
     (without_version_prefix(piece, word).len() < piece.len()).then_some(piece)
 }
 
+/// The names within a dotted name that have parts of their own: the `setFormatter` of `handler.setFormatter`.
+pub(crate) fn members(word: &str) -> impl Iterator<Item = &str> {
+    let pieces = word.split(|c: char| !is_word_character(c));
+    pieces.filter(move |piece| piece.len() < word.len() && has_humps(piece))
+}
+
+fn has_humps(piece: &str) -> bool {
+    let mut parts = Parts::new();
+    push_humps(piece, &mut parts);
+    parts.len() > 1
+}
+
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
