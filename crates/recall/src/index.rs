@@ -1,9 +1,12 @@
 //! The index of one workspace: records in, records out. How a query is answered stands in `search.rs`.
 
+use std::sync::OnceLock;
+
 use crate::lexicon::{FormNo, Lexicon, TermNo};
 use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
+use crate::search::Bm25;
 use crate::truth::{Claim, Truth};
 use crate::words::{Role, each_word, is_mostly_latin};
 
@@ -65,6 +68,8 @@ pub struct WorkspaceIndex {
     pub(crate) vectors: Vectors,
     pub(crate) truth: Truth,
     pub(crate) totals: Totals,
+    /// What follows from the totals, until a counted record comes or goes.
+    bm25: OnceLock<Box<Bm25>>,
 }
 
 /// Sums over the counted records.
@@ -84,7 +89,22 @@ impl WorkspaceIndex {
             vectors: Vectors::new(),
             truth: Truth::default(),
             totals: Totals::default(),
+            bm25: OnceLock::new(),
         }
+    }
+
+    /// From its parts.
+    pub(crate) fn of(
+        model: &'static Model,
+        (lexicon, records, vectors, truth): (Lexicon, Records, Vectors, Truth),
+        totals: Totals,
+    ) -> Self {
+        Self { model, lexicon, records, vectors, truth, totals, bm25: OnceLock::new() }
+    }
+
+    /// The statistics of words.
+    pub(crate) fn bm25(&self) -> &Bm25 {
+        self.bm25.get_or_init(|| Box::new(Bm25::new(self.totals)))
     }
 
     /// The model that its vectors come from.
@@ -155,7 +175,8 @@ impl WorkspaceIndex {
     /// The bytes it occupies, counted.
     pub fn size_bytes(&self) -> usize {
         let words = self.lexicon.size_bytes() + self.records.size_bytes();
-        size_of::<Self>() + words + self.vectors.size_bytes() + self.truth.size_bytes()
+        let statistics = self.bm25.get().map_or(0, |bm25| size_of_val(&**bm25));
+        size_of::<Self>() + statistics + words + self.vectors.size_bytes() + self.truth.size_bytes()
     }
 
     fn put_in(&mut self, facts: Facts, words: &Words, embedding: Option<&Embedding>, claim: &Claim<'_>) {
@@ -166,6 +187,7 @@ impl WorkspaceIndex {
         }
         self.vectors.set(self.model, slot, embedding, facts.counted);
         if facts.counted {
+            self.bm25.take();
             self.totals.records += 1;
             self.totals.length += u64::from(facts.length);
             if self.vectors.has(slot) {
@@ -187,6 +209,7 @@ impl WorkspaceIndex {
         }
         self.vectors.clear(slot, facts.counted);
         if facts.counted {
+            self.bm25.take();
             self.totals.records -= 1;
             self.totals.length -= u64::from(facts.length);
         }

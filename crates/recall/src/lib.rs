@@ -21,6 +21,7 @@ mod search;
 mod snapshot;
 mod truth;
 mod varint;
+mod wide;
 mod words;
 
 pub use index::{NewDoc, WorkspaceIndex};

@@ -14,7 +14,7 @@ use crate::records::{Records, Seen};
 
 use signs::Signs;
 
-pub(crate) use near::Near;
+pub(crate) use near::{Centre, Near};
 
 /// A cosine of one as a whole number. Nearness is kept in whole numbers so that sums over records have no order.
 pub(crate) const ONE: f64 = 1_048_576.0;
@@ -41,6 +41,8 @@ pub(crate) struct Vectors {
     neighbours: i64,
     /// The sample of all slots and the count it was drawn for, until a record comes or goes.
     sample: OnceLock<(u32, Vec<u32>)>,
+    /// The mean that queries are compared from, until a record comes or goes.
+    centre: OnceLock<Box<Centre>>,
 }
 
 impl Vectors {
@@ -53,6 +55,7 @@ impl Vectors {
             counted: 0,
             neighbours: 0,
             sample: OnceLock::new(),
+            centre: OnceLock::new(),
         }
     }
 
@@ -73,6 +76,7 @@ impl Vectors {
             self.signs[at] = signs;
         }
         if counted && scale > 0.0 {
+            self.centre.take();
             self.counted += 1;
             self.add_to_sums(at, 1);
         }
@@ -83,6 +87,7 @@ impl Vectors {
         let at = slot as usize;
         self.sample.take();
         if counted && self.scales[at] > 0.0 {
+            self.centre.take();
             self.counted -= 1;
             self.add_to_sums(at, -1);
         }
@@ -154,12 +159,17 @@ impl Vectors {
         if query.iter().all(|&x| x == 0.0) {
             return None;
         }
+        let centre = self.centre.get_or_init(|| Box::new(Centre::new(self.mean(model))));
+        Some(Near::new(&query, centre, signs::of(query.iter().copied(), model)))
+    }
+
+    /// The mean of the counted records; a small workspace leans on the model's.
+    fn mean(&self, model: &Model) -> [f64; DIMENSIONS] {
         let records = f64::from(self.counted);
-        let mut mean = [0.0; DIMENSIONS];
-        for ((mean, &sum), &prior) in mean.iter_mut().zip(self.sums.iter()).zip(model.mean()) {
-            *mean = (sum as f64 / SUM_ONE + PRIOR_RECORDS * f64::from(prior)) / (records + PRIOR_RECORDS);
-        }
-        Some(Near::new(&query, &mean, signs::of(query.iter().copied(), model)))
+        std::array::from_fn(|at| {
+            let prior = PRIOR_RECORDS * f64::from(model.mean()[at]);
+            (self.sums[at] as f64 / SUM_ONE + prior) / (records + PRIOR_RECORDS)
+        })
     }
 
     /// How near every slot is to a query, in order of slots.
@@ -213,7 +223,8 @@ impl Vectors {
 
     pub(crate) fn size_bytes(&self) -> usize {
         let sample = self.sample.get().map_or(0, |(_, sample)| vec_bytes(sample));
-        self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums) + sample
+        let kept = sample + self.centre.get().map_or(0, |centre| size_of_val(&**centre));
+        self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums) + kept
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -239,7 +250,7 @@ impl Vectors {
         let steps: Vec<i8> = input.run()?.iter().map(|step| step.cast_signed()).collect();
         let fits = signs.len() == scales.len() && steps.len() == scales.len() * DIMENSIONS;
         let sums = Box::new(sums.try_into().ok()?);
-        fits.then_some(Self { steps, scales, signs, sums, counted, neighbours, sample: OnceLock::new() })
+        fits.then_some(Self { steps, scales, signs, sums, counted, neighbours, ..Self::new() })
     }
 
     fn rows(&self) -> &[[i8; DIMENSIONS]] {

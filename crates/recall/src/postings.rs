@@ -151,7 +151,7 @@ pub(crate) struct Iter<'a> {
 impl Iterator for Iter<'_> {
     type Item = Posting;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Posting> {
         let head = varint::read(self.bytes, &mut self.at)?;
         self.previous += head >> 1;

@@ -72,6 +72,10 @@ pub struct Bounds {
     pub by_words: usize,
     /// How many records with all the words of a keyword query are compared in any case.
     pub complete: usize,
+    /// In how many of the most promising records pairs are looked for; in twice as many where everything is compared.
+    pub paired: usize,
+    /// In how many of them to find those that lend words.
+    pub paired_first: usize,
     /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
     pub sampled: u32,
     /// How many of the best are read to see whether they have the words of a question as typed. More than any caller
@@ -102,10 +106,12 @@ impl Recipe {
         kindred: 0.35,
         bounds: Bounds {
             exhaustive_records: 5_000,
-            by_signs: 500,
-            by_words: 500,
+            by_signs: 128,
+            by_words: 192,
             complete: 5_000,
-            sampled: 512,
+            paired: 64,
+            paired_first: 32,
+            sampled: 128,
             read: 128,
             rivals: 32,
         },

@@ -1,6 +1,8 @@
 //! Answering a query: which records, in which order, with which score. Each step has a file in `search/`.
 
 mod all_words;
+mod best;
+mod bm25;
 mod chance;
 mod cover;
 mod explain;
@@ -13,12 +15,14 @@ mod oracle;
 mod pairs;
 mod query;
 mod ranking;
+mod sums;
 
 use crate::index::{WorkspaceIndex, seconds};
 use crate::recipe::Recipe;
 use crate::records::{AudienceNo, NOBODY, Seen};
 use crate::truth::{Judge, Narrowing};
 
+pub(crate) use bm25::Bm25;
 use chance::to_scores;
 pub use explain::{ExplainedHit, ExplainedWord, Explanation, HeldBack};
 use ranking::Ranking;

@@ -1,6 +1,6 @@
 //! A query, ready to be compared: how near records are to it, seen from the mean of their workspace.
 
-use super::dot::{self, Both, Row};
+use super::dot::{Both, Row, fetch};
 use super::signs::Signs;
 use super::{NO_VECTOR, ONE};
 use crate::model::DIMENSIONS;
@@ -23,18 +23,32 @@ pub(crate) struct Near {
     pub(super) signs: Signs,
 }
 
+/// The mean of a workspace's vectors, from which both sides are seen.
+pub(crate) struct Centre {
+    mean: [f64; DIMENSIONS],
+    steps: Row,
+    scale: f32,
+    /// Mean times mean.
+    squares: f32,
+}
+
+impl Centre {
+    pub(crate) fn new(mean: [f64; DIMENSIONS]) -> Self {
+        let (steps, scale) = to_steps(&mean);
+        Self { squares: dot(&mean, &mean) as f32, mean, steps, scale }
+    }
+}
+
 impl Near {
-    pub(crate) fn new(query: &[f32; DIMENSIONS], mean: &[f64; DIMENSIONS], signs: Signs) -> Self {
-        let centred: [f64; DIMENSIONS] = std::array::from_fn(|at| f64::from(query[at]) - mean[at]);
-        let dot = |a: &[f64; DIMENSIONS], b: &[f64; DIMENSIONS]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    pub(crate) fn new(query: &[f32; DIMENSIONS], centre: &Centre, signs: Signs) -> Self {
+        let centred: [f64; DIMENSIONS] = std::array::from_fn(|at| f64::from(query[at]) - centre.mean[at]);
         let (query_steps, query_scale) = to_steps(&centred);
-        let (mean_steps, mean_scale) = to_steps(mean);
         Self {
-            both: Both::new(query_steps, mean_steps),
+            both: Both::new(query_steps, centre.steps),
             query_scale,
-            mean_scale,
-            query_mean: dot(&centred, mean) as f32,
-            mean_mean: dot(mean, mean) as f32,
+            mean_scale: centre.scale,
+            query_mean: dot(&centred, &centre.mean) as f32,
+            mean_mean: centre.squares,
             query_length: dot(&centred, &centred).sqrt().max(1e-9) as f32,
             signs,
         }
@@ -47,7 +61,7 @@ impl Near {
         for (row, scale) in records {
             scales[rows.len()] = scale;
             // Rows lie anywhere in memory. Fetching them while the batch is gathered hides the way there.
-            dot::fetch(row);
+            fetch(row);
             rows.push(row);
             if rows.len() == BATCH {
                 self.measure_batch(&rows, &scales, &mut nearness);
@@ -78,6 +92,10 @@ impl Near {
     }
 }
 
+fn dot(a: &[f64; DIMENSIONS], b: &[f64; DIMENSIONS]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
 /// A vector in bytes, and what one step is worth.
 fn to_steps(exact: &[f64; DIMENSIONS]) -> (Row, f32) {
     let largest = exact.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
@@ -97,7 +115,7 @@ mod tests {
         let texts = ["the boiler code is 4711", "heating system password", "deploys run on friday", "cats"];
         for query in texts {
             let exact = model.encode_exact(query);
-            let near = Near::new(&exact, &mean, Signs::default());
+            let near = Near::new(&exact, &Centre::new(mean), Signs::default());
             for text in texts {
                 let other = model.encode_exact(text);
                 let centred = |vector: &[f32; DIMENSIONS], at: usize| f64::from(vector[at]) - mean[at];

@@ -3,6 +3,7 @@
 
 use crate::model::Model;
 use crate::records::Seen;
+use crate::wide::wide;
 
 /// The signs of the first 128 components.
 pub(crate) type Signs = [u64; SIGNS / 64];
@@ -28,18 +29,12 @@ pub(crate) fn of(components: impl Iterator<Item = f32>, model: &Model) -> Signs 
 pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: usize) -> Vec<u32> {
     let mut distances = vec![0_u8; signs.len()];
     measure(signs, query, &mut distances);
-    let records_at = if seen.is_everyone {
-        records_by_distance(&distances)
-    } else {
-        let visible = (0..).zip(&distances).filter(|&(slot, _)| seen.contains(slot));
-        records_by_distance(&visible.map(|(_, &distance)| distance).collect::<Vec<u8>>())
-    };
-    let mut within = 0;
-    let reach = records_at.iter().position(|&records| {
-        within += records;
-        within >= count
-    });
-    let reach = reach.unwrap_or(DISTANCES - 1) as u8;
+    if !seen.is_everyone {
+        // As far as can be: no smaller reach counts them, and the largest asks who they are.
+        let unseen = (0..).zip(&mut distances).filter(|(slot, _)| !seen.contains(*slot));
+        unseen.for_each(|(_, distance)| *distance = DISTANCES as u8 - 1);
+    }
+    let reach = reach_of(&distances, count);
     let mut near = Vec::with_capacity(2 * count);
     each_within(&distances, reach, |slot| {
         if seen.contains(slot) {
@@ -66,19 +61,31 @@ fn each_within(distances: &[u8], reach: u8, mut found: impl FnMut(u32)) {
     (start..).zip(rest).filter(|(_, distance)| **distance <= reach).for_each(|(slot, _)| found(slot));
 }
 
-/// How many records there are at each distance. Neighbours are counted apart: most have the same few distances, and one count
-/// would have to wait for the other.
-fn records_by_distance(distances: &[u8]) -> [usize; DISTANCES] {
-    const APART: usize = 4;
-    let mut counts = [[0_u32; DISTANCES]; APART];
-    let (groups, rest) = distances.as_chunks::<APART>();
-    for group in groups {
-        for (counts, &distance) in counts.iter_mut().zip(group) {
-            counts[usize::from(distance)] += 1;
+/// The smallest reach within which there are `count`, by halving.
+fn reach_of(distances: &[u8], count: usize) -> u8 {
+    let (mut low, mut high) = (0, DISTANCES as u8 - 1);
+    while low < high {
+        let middle = low.midpoint(high);
+        if count_within(distances, middle) >= count {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    rest.iter().for_each(|&distance| counts[0][usize::from(distance)] += 1);
-    std::array::from_fn(|distance| counts.iter().map(|counts| counts[distance] as usize).sum())
+    low
+}
+
+wide! {
+    /// How many are at a distance of at most `reach`.
+    count_within = count_within_plain(distances: &[u8], reach: u8) -> usize
+}
+
+#[inline(always)]
+fn count_within_plain(distances: &[u8], reach: u8) -> usize {
+    // So few at a time are counted in a byte, which is what makes wide registers wide.
+    const FEW: usize = 128;
+    let few = |distances: &[u8]| distances.iter().map(|&distance| u8::from(distance <= reach)).sum::<u8>();
+    distances.chunks(FEW).map(|distances| usize::from(few(distances))).sum()
 }
 
 fn measure(signs: &[Signs], query: &Signs, out: &mut [u8]) {
@@ -130,6 +137,18 @@ mod tests {
                 (0..).zip(&distances).filter(|(_, d)| **d <= reach).map(|(slot, _)| slot).collect();
             assert_eq!(found, expected, "{reach}");
         }
+    }
+
+    #[test]
+    fn the_reach_is_the_smallest_with_enough_within() {
+        let distances: Vec<u8> = (0..1_003_u32).map(|slot| (slot.wrapping_mul(0x9E37_79B1) >> 25) as u8).collect();
+        let mut sorted = distances.clone();
+        sorted.sort_unstable();
+        for count in [1, 2, 500, 1_003] {
+            assert_eq!(reach_of(&distances, count), sorted[count - 1], "{count}");
+        }
+        assert_eq!(reach_of(&distances, 1_004), 127);
+        assert_eq!(count_within(&distances, 63), count_within_plain(&distances, 63));
     }
 
     #[test]

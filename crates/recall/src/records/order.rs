@@ -13,6 +13,8 @@ pub(crate) struct Order {
     /// By slot: where it stands in `slots`.
     places: Vec<u32>,
     gaps: usize,
+    /// How many slots at the start stand at the place of their number.
+    straight: usize,
 }
 
 impl Order {
@@ -26,16 +28,19 @@ impl Order {
         let newest = self.slots.iter().rev().find(|&&other| other != NOBODY);
         if newest.is_none_or(|&newest| seqs[newest as usize] < seq) {
             self.places[at] = self.slots.len() as u32;
+            self.straight += usize::from(self.straight == at && self.slots.len() == at);
             push_tight(&mut self.slots, slot);
             return;
         }
         let place = self.place_for(seq, seqs);
         if place > 0 && self.slots[place - 1] == NOBODY {
             self.gaps -= 1;
+            self.straight = self.straight.min(place - 1);
             self.slots[place - 1] = slot;
             self.places[at] = place as u32 - 1;
         } else {
             self.slots.insert(place, slot);
+            self.straight = self.straight.min(place);
             self.number_from(place);
         }
     }
@@ -43,7 +48,9 @@ impl Order {
     /// Leaves a gap where the slot was.
     pub(super) fn remove(&mut self, slot: u32) {
         const WORTH_CLOSING: usize = 256;
-        self.slots[self.places[slot as usize] as usize] = NOBODY;
+        let place = self.places[slot as usize] as usize;
+        self.slots[place] = NOBODY;
+        self.straight = self.straight.min(place);
         self.gaps += 1;
         if self.gaps > WORTH_CLOSING && self.gaps * 2 > self.slots.len() {
             self.slots.retain(|&slot| slot != NOBODY);
@@ -62,10 +69,16 @@ impl Order {
         &self.places
     }
 
+    /// Whether every slot stands at the place of its number: nothing came late and nothing has gone.
+    pub(crate) fn is_straight(&self) -> bool {
+        self.straight == self.slots.len()
+    }
+
     /// From the slots in use, in any order.
     pub(super) fn of(mut live: Vec<u32>, seqs: &[u64]) -> Self {
         live.sort_unstable_by_key(|&slot| seqs[slot as usize]);
-        let mut order = Self { slots: live, places: vec![0; seqs.len()], gaps: 0 };
+        let mut order = Self { slots: live, places: vec![0; seqs.len()], ..Self::default() };
+        order.straight = (0..).zip(&order.slots).take_while(|(place, slot)| place == *slot).count();
         order.number_from(0);
         order
     }
@@ -130,6 +143,7 @@ mod tests {
             expected.sort_by_key(|&slot| seqs[slot as usize]);
             let found: Vec<u32> = order.slots().iter().copied().filter(|&slot| slot != NOBODY).collect();
             prop_assert_eq!(&found, &expected);
+            prop_assert!(!order.is_straight() || (0..).zip(order.slots()).all(|(place, slot)| place == *slot));
             prop_assert!(found.iter().all(|&slot| order.slots()[order.places()[slot as usize] as usize] == slot));
         }
     }

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::FormNo;
-use crate::search::lexical::Matched;
 use crate::search::query::Query;
 
 /// Decides from a record's marks whether it has every word of the query.
@@ -34,11 +33,23 @@ impl AllWords {
         all
     }
 
-    pub(crate) fn are_in(&self, record: &Matched) -> bool {
-        let has = |pattern: u32| pattern != 0 && record.seen & pattern == pattern;
+    /// The marks without which a record can't have every word; `None` where no record has them all.
+    pub(crate) fn required(&self) -> Option<u32> {
+        let of_words = |required: u32, &(whole, parts): &(u32, u32)| match parts {
+            0 => required | whole,
+            _ if whole == 0 => required | parts,
+            _ => required | whole & parts,
+        };
+        // A sum of marks is its own pattern.
+        let required = self.count.unwrap_or_else(|| self.words.iter().fold(0, of_words));
+        (!self.is_hopeless).then_some(required)
+    }
+
+    pub(crate) fn are_in(&self, marks: u32) -> bool {
+        let has = |pattern: u32| pattern != 0 && marks & pattern == pattern;
         match self.count {
             _ if self.is_hopeless => false,
-            Some(count) => record.seen == count,
+            Some(count) => marks == count,
             None => self.words.iter().all(|&(whole, parts)| has(whole) || has(parts)),
         }
     }

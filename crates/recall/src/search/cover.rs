@@ -1,10 +1,12 @@
 //! How much of the query a record covers: the share of its terms, plain and weighted by how telling they are.
 
 use crate::index::WorkspaceIndex;
-use crate::search::lexical::{Bm25, ONE};
-use crate::search::query::Query;
+use crate::records::Seen;
+use crate::search::bm25::{Bm25, ONE};
+use crate::search::query::{MASKED_TERMS_MAX, Query, QueryTerm};
 
 /// Weighs the marks of records. Whole numbers, so that sums over records have no order.
+#[derive(Default)]
 pub(crate) struct Cover {
     /// What each term weighs, in the order of the query. Empty where marks only count.
     weights: Vec<u32>,
@@ -14,24 +16,33 @@ pub(crate) struct Cover {
     total: u64,
     /// How many terms the query has, known or not.
     terms: u32,
+    /// Sums over the visible records of what their marks are worth: plain and weighted.
+    totals: (u64, u64),
 }
 
 impl Cover {
-    /// `met` are the marks that some visible record has: a term that nobody sees is not known.
-    pub(crate) fn new(query: &Query, index: &WorkspaceIndex, bm25: &Bm25, met: u32) -> Self {
+    /// A term that is counted nowhere and that nobody has who is seen is not known.
+    pub(crate) fn new(query: &Query, index: &WorkspaceIndex, bm25: &Bm25, holders: &Holders) -> Self {
         let terms = query.terms.len() as u32;
         if !query.is_masked() {
-            return Self { weights: Vec::new(), sums: Vec::new(), total: 0, terms };
+            return Self { terms, totals: (holders.marks, holders.marks), ..Self::default() };
         }
-        let weigh = |(at, known): (usize, &crate::search::query::QueryTerm)| {
+        let weigh = |(known, &holders): (&QueryTerm, &u64)| {
             let counted = known.term.map_or(0, |term| index.lexicon.term(term).counted);
-            let is_known = counted > 0 || met & 1 << at != 0;
+            let is_known = counted > 0 || holders > 0;
             if is_known { weight(bm25.idf(counted)) } else { 0 }
         };
-        let weights: Vec<u32> = query.terms.iter().enumerate().map(weigh).collect();
+        let weights: Vec<u32> = query.terms.iter().zip(&holders.of_terms).map(weigh).collect();
         let total = weights.iter().map(|&weight| u64::from(weight)).sum();
         let sums = weights.chunks(8).map(sums_of).collect();
-        Self { weights, sums, total, terms }
+        let weighted =
+            weights.iter().zip(&holders.of_terms).map(|(&weight, holders)| u64::from(weight) * holders).sum();
+        Self { weights, sums, total, terms, totals: (holders.of_terms.iter().sum(), weighted) }
+    }
+
+    /// Sums over the visible records of what [`Cover::count`] and [`Cover::weight`] give for their marks.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        self.totals
     }
 
     /// The plain share: how many of the query's terms these marks are.
@@ -67,6 +78,53 @@ impl Cover {
     /// Whether it is known which terms a record has, so that neighbours can add others.
     pub(crate) fn knows_terms(&self) -> bool {
         !self.weights.is_empty()
+    }
+}
+
+/// How many visible records have each term of a query.
+pub(crate) struct Holders {
+    /// In the order of the query. All 0 where the query has too many terms to tell them apart.
+    of_terms: [u64; MASKED_TERMS_MAX],
+    /// The marks of all records, where they only count.
+    marks: u64,
+    is_masked: bool,
+    /// Whether the postings said so already.
+    is_known: bool,
+}
+
+impl Holders {
+    /// Where everybody is seen this is the length of the postings. Otherwise the windows are to be added.
+    pub(crate) fn new(query: &Query, index: &WorkspaceIndex, seen: &Seen<'_>) -> Self {
+        let is_masked = query.is_masked();
+        let mut holders = Self { of_terms: [0; _], marks: 0, is_masked, is_known: seen.is_everyone };
+        if seen.is_everyone {
+            let records = |known: &QueryTerm| known.term.map_or(0, |term| index.lexicon.term(term).postings.len());
+            let of_terms = query.terms.iter().map(|known| u64::from(records(known)));
+            if is_masked {
+                holders.of_terms.iter_mut().zip(of_terms).for_each(|(holders, records)| *holders = records);
+            } else {
+                holders.marks = of_terms.sum();
+            }
+        }
+        holders
+    }
+
+    /// Counts the marks of a window.
+    pub(crate) fn add(&mut self, sums: &[u64]) {
+        if self.is_known {
+            return;
+        }
+        for marks in sums.iter().map(|sum| (sum >> 32) as u32) {
+            if !self.is_masked {
+                self.marks += u64::from(marks);
+                continue;
+            }
+            let mut left = marks;
+            while left != 0 {
+                self.of_terms[left.trailing_zeros() as usize] += 1;
+                left &= left - 1;
+            }
+        }
     }
 }
 

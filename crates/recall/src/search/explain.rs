@@ -6,7 +6,7 @@ use crate::recipe::Recipe;
 use crate::search::chance::to_scores;
 use crate::search::query::QueryTerm;
 use crate::search::ranking::{Candidate, Ranking};
-use crate::search::{SearchRequest, lexical};
+use crate::search::{SearchRequest, bm25, lexical};
 
 /// How many of the records that were held back are named.
 const HELD_BACK_MAX: usize = 5;
@@ -139,7 +139,7 @@ impl WorkspaceIndex {
 
     fn explain_own(&self, known: &QueryTerm) -> ExplainedWord {
         ExplainedWord {
-            stem: known.stem.clone(),
+            stem: known.stem(&self.lexicon).to_owned(),
             weight: f64::from(known.weight),
             records: known.term.map_or(0, |term| self.lexicon.term(term).counted),
         }
@@ -148,7 +148,7 @@ impl WorkspaceIndex {
 
 impl Ranking<'_> {
     fn explain(&self, candidate: &Candidate, score: f64, own_terms: &[lexical::Weighted]) -> ExplainedHit {
-        let one = f64::from(lexical::ONE);
+        let one = f64::from(bm25::ONE);
         let bonus = |is_given: bool, bonus: f64| if is_given { bonus } else { 0.0 };
         let parts = self.parts(&self.recipe.last, candidate);
         ExplainedHit {
@@ -181,8 +181,8 @@ impl Ranking<'_> {
         let share = |own: &lexical::Weighted| {
             let term = self.index.lexicon.term(own.term);
             let posting = term.postings.iter().find(|posting| posting.slot == slot)?;
-            let factor = lexical::factor(own.weight, self.bm25.idf(term.counted));
-            Some(lexical::contribution(factor, lexical::saturation(posting.count, norm)))
+            let factor = bm25::factor(own.weight, self.bm25.idf(term.counted));
+            Some(bm25::contribution(factor, bm25::saturation(posting.count, norm)))
         };
         own_terms.iter().filter_map(share).sum()
     }
@@ -192,7 +192,7 @@ impl Ranking<'_> {
         let lexicon = &self.index.lexicon;
         let stands_there = |term| self.index.records.all_forms(slot).any(|form| Some(lexicon.term_of(form)) == term);
         let matched = self.query.terms.iter().filter(|known| stands_there(known.term));
-        matched.map(|known| known.stem.clone()).collect()
+        matched.map(|known| known.stem(lexicon).to_owned()).collect()
     }
 
     fn held_back(&self) -> Vec<HeldBack> {

@@ -1,10 +1,14 @@
 //! The best records lend words to the query (RM3): what they share is likely what was meant.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
-use crate::search::lexical::{Bm25, Weighted};
+use crate::search::bm25::Bm25;
+use crate::search::lexical::Weighted;
+
+/// So many different words ten records have: room for them from the start.
+const USUAL_TERMS: usize = 448;
 
 /// A record that lends its words, with its weight.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +43,7 @@ pub(crate) fn add(terms: &mut Vec<Weighted>, lent: &[(TermNo, f64)], share: f64)
 
 /// The most telling content words of the lenders, at most `count`.
 pub(crate) fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender], count: usize) -> Vec<(TermNo, f64)> {
-    let mut weights: FxHashMap<TermNo, f64> = FxHashMap::default();
+    let mut weights: FxHashMap<TermNo, f64> = FxHashMap::with_capacity_and_hasher(USUAL_TERMS, FxBuildHasher);
     for lender in lenders {
         let length = f64::from(index.records.lengths()[lender.slot as usize].max(1));
         for form in index.records.running(lender.slot).filter(|&form| !index.lexicon.is_stop(form)) {

@@ -36,6 +36,27 @@ impl Spread {
         self.squares += i128::from(squares);
     }
 
+    /// Adds the scores of many records at once, by their sum and the sum of their squares. How many they are is said by
+    /// [`Spread::add_zeros_up_to`].
+    pub(crate) fn add_moments(&mut self, (sum, squares): (u64, u64)) {
+        self.sum += i128::from(sum);
+        self.squares += i128::from(squares);
+    }
+
+    /// A record that was added with the score `before` has `after`.
+    pub(crate) fn replace(&mut self, before: i64, after: i64) {
+        self.sum += i128::from(after - before);
+        self.squares += i128::from(after * after - before * before);
+    }
+
+    /// What was added stands for more: `known` records of `all`.
+    pub(crate) fn stretch(&mut self, known: usize, all: usize) {
+        if 0 < known && known < all {
+            let stretch = |sum: i128| sum * all as i128 / known as i128;
+            (self.sum, self.squares) = (stretch(self.sum), stretch(self.squares));
+        }
+    }
+
     /// Counts further records that scored 0.
     pub(crate) fn add_zeros_up_to(&mut self, records: u64) {
         self.records = self.records.max(records);
@@ -74,7 +95,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     #[inline]
-    pub(crate) fn deviations(&self, score: i64) -> f64 {
-        (score as f64 - self.mean) * self.per_deviation
+    pub(crate) fn deviations(&self, score: f64) -> f64 {
+        (score - self.mean) * self.per_deviation
     }
 }

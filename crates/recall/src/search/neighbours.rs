@@ -10,6 +10,8 @@ use crate::records::{NOBODY, Seen};
 const MARKS_REACH: usize = 2;
 /// What the words of the first, second … neighbour weigh, in tenths.
 const RING: [u32; 5] = [10, 8, 5, 4, 3];
+/// The same in the order of saving; the record itself stands in the middle.
+const RING_BLOCK: [u32; 11] = [3, 4, 5, 8, 10, 0, 10, 8, 5, 4, 3];
 /// Records saved further apart than this many seconds are no neighbours.
 const APART_MAX: u32 = 86_400;
 
@@ -21,6 +23,8 @@ pub(crate) struct Neighbours<'a> {
     places: Cow<'a, [u32]>,
     saved_at: &'a [u32],
     seen: Option<&'a Seen<'a>>,
+    /// Whether neighbours have neighbouring slots.
+    is_straight: bool,
 }
 
 impl<'a> Neighbours<'a> {
@@ -28,9 +32,8 @@ impl<'a> Neighbours<'a> {
     pub(crate) fn all(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
         let order = index.records.order();
         let saved_at = index.records.saved_at();
-        if seen.is_everyone && order.slots().len() == seen.records as usize {
-            let (lane, places) = (Cow::Borrowed(order.slots()), Cow::Borrowed(order.places()));
-            return Self { lane, places, saved_at, seen: None };
+        if is_gapless(index, seen) {
+            return Self::of_few(index, seen);
         }
         let is_seen = |&slot: &u32| slot != NOBODY && seen.contains(slot);
         let lane: Vec<u32> = order.slots().iter().copied().filter(is_seen).collect();
@@ -38,14 +41,16 @@ impl<'a> Neighbours<'a> {
         for (place, &slot) in (0..).zip(&lane) {
             places[slot as usize] = place;
         }
-        Self { lane: Cow::Owned(lane), places: Cow::Owned(places), saved_at, seen: None }
+        Self { lane: Cow::Owned(lane), places: Cow::Owned(places), saved_at, seen: None, is_straight: false }
     }
 
     /// For whoever asks for the neighbours of a few.
     pub(crate) fn of_few(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
         let order = index.records.order();
         let (lane, places) = (Cow::Borrowed(order.slots()), Cow::Borrowed(order.places()));
-        Self { lane, places, saved_at: index.records.saved_at(), seen: Some(seen) }
+        let seen = (!is_gapless(index, seen)).then_some(seen);
+        let is_straight = seen.is_none() && order.is_straight();
+        Self { lane, places, saved_at: index.records.saved_at(), seen, is_straight }
     }
 
     /// The visible records in the order of saving. Only after [`Neighbours::all`].
@@ -61,16 +66,37 @@ impl<'a> Neighbours<'a> {
 
     /// The marks of a record and its neighbours; `marks` are by slot.
     pub(crate) fn marks_around(&self, slot: u32, marks: &[u32]) -> u32 {
+        if let Some((times, marks)) = self.block::<{ 2 * MARKS_REACH + 1 }, u32>(slot, marks) {
+            let is_near = |time: u32| u32::from(time.abs_diff(times[MARKS_REACH]) <= APART_MAX).wrapping_neg();
+            return times.iter().zip(marks).fold(0, |around, (&time, marks)| around | marks & is_near(time));
+        }
         let mut around = marks[slot as usize];
         self.each(slot, MARKS_REACH, |_, other| around |= marks[other as usize]);
         around
     }
 
     /// The words of the neighbours of a record, weighted; `roots` are by slot.
-    pub(crate) fn ring_of(&self, slot: u32, roots: &[u32]) -> u32 {
+    pub(crate) fn ring_of(&self, slot: u32, roots: &[u16]) -> u32 {
+        if let Some((times, roots)) = self.block::<{ 2 * RING.len() + 1 }, u16>(slot, roots) {
+            let is_near = |time: u32| u32::from(time.abs_diff(times[RING.len()]) <= APART_MAX);
+            let shares = times.iter().zip(roots).map(|(&time, &root)| is_near(time) * u32::from(root));
+            return shares.zip(RING_BLOCK).map(|(root, weight)| root * weight).sum();
+        }
         let mut ring = 0;
-        self.each(slot, RING.len(), |distance, other| ring += RING[distance] * roots[other as usize]);
+        self.each(slot, RING.len(), |distance, other| ring += RING[distance] * u32::from(roots[other as usize]));
         ring
+    }
+
+    /// A record with its neighbours, where they lie side by side: when each was saved, and its item. Nothing is guessed
+    /// there, so a processor is quick.
+    #[inline(always)]
+    fn block<'b, const RECORDS: usize, T>(
+        &self,
+        slot: u32,
+        items: &'b [T],
+    ) -> Option<(&[u32; RECORDS], &'b [T; RECORDS])> {
+        let first = (slot as usize).checked_sub(RECORDS / 2).filter(|_| self.is_straight)?;
+        Some((self.saved_at.get(first..)?.first_chunk()?, items.get(first..)?.first_chunk()?))
     }
 
     /// [`Neighbours::marks_around`] for everybody, in the order of the lane.
@@ -90,8 +116,8 @@ impl<'a> Neighbours<'a> {
     }
 
     /// [`Neighbours::ring_of`] for everybody, in the order of the lane.
-    pub(crate) fn all_rings(&self, roots: &[u32]) -> Vec<u32> {
-        let own: Vec<u32> = self.lane().iter().map(|&slot| roots[slot as usize]).collect();
+    pub(crate) fn all_rings(&self, roots: &[u16]) -> Vec<u32> {
+        let own: Vec<u32> = self.lane().iter().map(|&slot| u32::from(roots[slot as usize])).collect();
         let times = self.times();
         let mut rings = vec![0; own.len()];
         for (distance, weight) in (1..own.len()).zip(RING) {
@@ -114,7 +140,17 @@ impl<'a> Neighbours<'a> {
     fn each(&self, slot: u32, reach: usize, mut found: impl FnMut(usize, u32)) {
         let (before, after) = self.lane.split_at(self.place(slot));
         let saved_at = self.saved_at[slot as usize];
-        let is_seen = |slot: &&u32| self.seen.is_none_or(|seen| **slot != NOBODY && seen.contains(**slot));
+        let Some(seen) = self.seen else {
+            let is_near = |other: u32| self.saved_at[other as usize].abs_diff(saved_at) <= APART_MAX;
+            let mut tell = |(distance, &other): (usize, &u32)| {
+                if is_near(other) {
+                    found(distance, other);
+                }
+            };
+            before[before.len().saturating_sub(reach)..].iter().rev().enumerate().for_each(&mut tell);
+            return after[1..(reach + 1).min(after.len())].iter().enumerate().for_each(&mut tell);
+        };
+        let is_seen = |slot: &&u32| **slot != NOBODY && seen.contains(**slot);
         let mut tell = |(distance, &other): (usize, &u32)| {
             if self.saved_at[other as usize].abs_diff(saved_at) <= APART_MAX {
                 found(distance, other);
@@ -123,4 +159,9 @@ impl<'a> Neighbours<'a> {
         before.iter().rev().filter(is_seen).take(reach).enumerate().for_each(&mut tell);
         after[1..].iter().filter(is_seen).take(reach).enumerate().for_each(&mut tell);
     }
+}
+
+/// Whether the order of saving has nobody in it but visible records.
+fn is_gapless(index: &WorkspaceIndex, seen: &Seen<'_>) -> bool {
+    seen.is_everyone && index.records.order().slots().len() == seen.records as usize
 }

@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use crate::meaning::{NO_VECTOR, Near, draws, signs};
+use crate::meaning::{Centre, NO_VECTOR, Near, draws, signs};
 use crate::words::{Role, Stems, each_word, is_mostly_latin, is_stop_word};
 use crate::{
     AudienceNo, Bounds, Embedding, Filter, Hit, Model, NewDoc, Recipe, SearchRequest, Weights, WorkspaceIndex,
 };
 
+use super::bm25::{Bm25, COARSE, coarse_root, contribution, factor, root, saturation};
 use super::chance::{Chances, to_scores};
 use super::cover;
 use super::fuse::{Scale, Spread};
-use super::lexical::{Bm25, contribution, factor, root, saturation};
+use super::query::fit_weights;
+use crate::index::Totals;
 
 #[derive(Debug, Clone)]
 struct Doc {
@@ -88,6 +90,8 @@ struct Words {
     scores: Vec<u32>,
     pairs: Vec<u32>,
     candidates: Vec<usize>,
+    /// How many were looked at for pairs, and how many may have one.
+    promising: (usize, usize),
 }
 
 fn answer(docs: &[Doc], sightings: &[Sighting], recipe: &Recipe, request: &SearchRequest<'_>) -> Vec<Hit> {
@@ -103,7 +107,7 @@ fn answer(docs: &[Doc], sightings: &[Sighting], recipe: &Recipe, request: &Searc
     }
     let counted = || pages.iter().filter(|page| page.counted);
     let length: u64 = counted().map(|page| u64::from(page.length)).sum();
-    let bm25 = Bm25::of(counted().count() as u32, length);
+    let bm25 = Bm25::new(Totals { records: counted().count() as u32, length });
     let seen: Vec<usize> = (0..pages.len()).filter(|&page| pages[page].is_seen).collect();
     let is_drawn = draws(seen.len() as u32, recipe.bounds.sampled);
     let is_small = seen.len() <= recipe.bounds.exhaustive_records;
@@ -122,11 +126,11 @@ impl Oracle<'_> {
         let mut terms = self.asked.terms.clone();
         let mut words = self.words(&terms, &kindred);
         if self.recipe.feedback_records > 0 {
-            let first = self.weigh(&self.recipe.first, &words, &near, near_scale, locality);
+            let first = self.weigh_twice(true, &mut words, &near, near_scale, locality);
             terms = self.expand(&first, self.mean_strength(locality));
             words = self.words(&terms, &kindred);
         }
-        let mut scored = self.weigh(&self.recipe.last, &words, &near, near_scale, locality);
+        let mut scored = self.weigh_twice(false, &mut words, &near, near_scale, locality);
         self.reward(&mut scored);
         self.put_truth_first(&mut scored);
         scored.truncate(limit);
@@ -234,35 +238,79 @@ impl Oracle<'_> {
                 scores[*page] >= bar || is_complete || kindred.contains(page)
             });
         }
-        let pairs = (0..self.pages.len()).map(|page| if kept.contains(&page) { self.pairs(page) } else { 0 });
-        let pairs = pairs.collect();
+        let pairs = vec![0; self.pages.len()];
         let only_kindred: Vec<usize> = kindred.iter().copied().filter(|page| !kept.contains(page)).collect();
-        Words { scores, pairs, candidates: [kept, only_kindred].concat() }
+        Words { scores, pairs, candidates: [kept, only_kindred].concat(), promising: (0, 0) }
+    }
+
+    /// The candidates with their strengths, after pairs were looked for in those that looked best without.
+    fn weigh_twice(
+        &self,
+        is_first: bool,
+        words: &mut Words,
+        near: &[i32],
+        near_scale: Scale,
+        locality: f64,
+    ) -> Vec<Scored> {
+        let (weights, paired) = match is_first {
+            true => (&self.recipe.first, self.recipe.bounds.paired_first),
+            false => (&self.recipe.last, self.recipe.bounds.paired),
+        };
+        let paired = if self.is_preselecting() { paired } else { 2 * paired };
+        let mut promising = self.weigh(weights, words, near, near_scale, locality);
+        promising.retain(|found| self.may_have_pair(&self.pages[found.page]));
+        let is_keywords = self.asked.typed.len() <= 3;
+        let bonus = if is_keywords { f64::INFINITY } else { self.recipe.all_words };
+        // Those with all words first where nothing outweighs that; among equals the strongest, then the newest.
+        self.sort(&mut promising);
+        let promise = |found: &Scored| {
+            let is_raised = self.recipe.all_words > 0.0 && self.has_all(&self.pages[found.page]);
+            found.strength + if is_raised { bonus } else { 0.0 }
+        };
+        promising.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
+        for found in promising.iter().take(paired) {
+            words.pairs[found.page] = self.pairs(found.page);
+        }
+        words.promising = (paired.min(promising.len()), promising.len());
+        self.weigh(weights, words, near, near_scale, locality)
+    }
+
+    /// Whether a page has both words of a pair of the query.
+    fn may_have_pair(&self, page: &Page) -> bool {
+        if self.asked.terms.len() > 32 {
+            return !self.own_terms(page).is_empty();
+        }
+        let has = |term: &String| page.terms.contains_key(term);
+        let sequence = &self.asked.sequence;
+        let pairs = (0..sequence.len()).flat_map(|at| sequence.iter().skip(at + 1).take(2).map(move |two| (at, two)));
+        pairs.into_iter().any(|(at, two)| sequence[at] != *two && has(&sequence[at]) && has(two))
     }
 
     /// The candidates with their strengths.
     fn weigh(&self, weights: &Weights, words: &Words, near: &[i32], near_scale: Scale, locality: f64) -> Vec<Scored> {
-        let roots: Vec<u32> = words.scores.iter().zip(&words.pairs).map(|(words, pairs)| root(words + pairs)).collect();
+        let with_pairs = |page: usize| words.scores[page] + words.pairs[page];
         let ring = |page: usize| -> u32 {
-            let share = |(distance, other): (usize, usize)| [10, 8, 5, 4, 3][distance - 1] * roots[other];
+            let root = |page: usize| u32::from(coarse_root(words.scores[page]));
+            let share = |(distance, other): (usize, usize)| [10, 8, 5, 4, 3][distance - 1] * root(other);
             self.neighbours(page, 5).into_iter().map(share).sum()
         };
-        let words_scale = spread(self.seen.iter().map(|&page| roots[page] as i32));
-        let pairs_scale = spread(self.seen.iter().map(|&page| words.pairs[page] as i32));
+        let words_scale = spread(self.seen.iter().map(|&page| i32::from(coarse_root(with_pairs(page)))));
+        let mut pairs_spread = gather(self.seen.iter().map(|&page| words.pairs[page] as i32));
+        pairs_spread.stretch(words.promising.0, words.promising.1);
+        let pairs_scale = pairs_spread.scale();
         let ring_scale = spread(self.sample.iter().map(|&page| ring(page) as i32));
         let one = |&page: &usize| {
-            let near = if near[page] == NO_VECTOR { 0.0 } else { near_scale.deviations(i64::from(near[page])) };
+            let near = if near[page] == NO_VECTOR { 0.0 } else { near_scale.deviations(f64::from(near[page])) };
             let (count, cover, around) = self.covers(page);
-            let strength = weights.words * words_scale.deviations(i64::from(roots[page]))
-                + weights.near * near
+            let ring = if locality > 0.0 { ring_scale.deviations(f64::from(ring(page))) } else { 0.0 };
+            let rest = weights.near * near
                 + weights.count * count
                 + weights.cover * cover
                 + weights.around * locality * self.share(around)
-                + weights.ring
-                    * locality
-                    * if locality > 0.0 { ring_scale.deviations(i64::from(ring(page))) } else { 0.0 }
-                + weights.pairs * pairs_scale.deviations(i64::from(words.pairs[page]));
-            Scored { page, strength }
+                + weights.ring * locality * ring;
+            let words_part = weights.words * words_scale.deviations(f64::from(root(with_pairs(page))) / COARSE);
+            let pairs_part = weights.pairs * pairs_scale.deviations(f64::from(words.pairs[page]));
+            Scored { page, strength: rest + (words_part + pairs_part) }
         };
         words.candidates.iter().map(one).collect()
     }
@@ -453,7 +501,7 @@ impl Oracle<'_> {
         let mean = std::array::from_fn(|at| {
             (sums[at] as f64 / 16_777_216.0 + 20.0 * f64::from(model.mean()[at])) / (records + 20.0)
         });
-        let near = Near::new(&vector, &mean, Default::default());
+        let near = Near::new(&vector, &Centre::new(mean), Default::default());
         let one = |page: &Page| match &page.embedding {
             Some(found) => near.measure([(found.steps(), Embedding::scale(found.steps()))].into_iter())[0],
             None => NO_VECTOR,
@@ -607,6 +655,7 @@ fn ask(query: &str) -> Asked {
             }
         }
     }
+    fit_weights(asked.terms.iter_mut().map(|(_, weight)| weight));
     asked
 }
 
@@ -742,8 +791,17 @@ fn dialogue() -> impl Strategy<Value = Vec<Doc>> {
 }
 
 /// Every bound low enough to be crossed by a few records.
-const CROSSED: Bounds =
-    Bounds { exhaustive_records: 3, by_signs: 3, by_words: 3, complete: 3, sampled: 3, read: 3, rivals: 3 };
+const CROSSED: Bounds = Bounds {
+    exhaustive_records: 3,
+    by_signs: 3,
+    by_words: 3,
+    complete: 3,
+    paired: 3,
+    paired_first: 2,
+    sampled: 3,
+    read: 3,
+    rivals: 3,
+};
 
 fn index_of(docs: &[Doc]) -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
-use crate::search::lexical::{Bm25, Matched, contribution, factor, saturation};
+use crate::search::bm25::{Bm25, contribution, factor, saturation};
 use crate::search::query::{MASKED_TERMS_MAX, Query};
 
 /// How far apart the two words of a pair may stand: next to each other, or one word between. Stop words do not count.
@@ -52,15 +52,16 @@ impl Pairs {
         pairs.factors.iter().any(|&factor| factor > 0.0).then_some(pairs)
     }
 
+    /// Whether a record with these marks may have a pair: it needs both words of one.
+    pub(crate) fn may_be_in(&self, seen: u32) -> bool {
+        seen != 0 && (self.marks.is_empty() || self.marks.iter().any(|&marks| marks & !seen == 0))
+    }
+
     /// What the pairs in one record are worth.
-    pub(crate) fn score(&self, index: &WorkspaceIndex, bm25: &Bm25, matched: &Matched) -> u32 {
-        let may_have_one = self.marks.is_empty() || !self.marks.iter().all(|&marks| marks & !matched.seen != 0);
-        if !may_have_one {
-            return 0;
-        }
-        let norm = bm25.norm(index.records.lengths()[matched.slot as usize]);
+    pub(crate) fn score(&self, index: &WorkspaceIndex, bm25: &Bm25, slot: u32) -> u32 {
+        let norm = bm25.norm(index.records.lengths()[slot as usize]);
         let worth = |&(pair, count): &(usize, u32)| contribution(self.factors[pair], saturation(count, norm));
-        self.count(index, matched.slot).iter().map(worth).sum()
+        self.count(index, slot).iter().map(worth).sum()
     }
 
     /// The pairs of a record, each with its count.

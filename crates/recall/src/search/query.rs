@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::lexicon::{FormNo, Lexicon, TermNo};
+use crate::search::lexical::Weighted;
 use crate::words::{Role, each_word, is_stop_word};
 
 /// Beyond this many distinct terms a record's matches are counted instead of remembered one by one.
@@ -10,6 +11,10 @@ pub(crate) const MASKED_TERMS_MAX: usize = 32;
 
 /// Up to this many words a query is a list of keywords, and even its stop words were typed on purpose.
 const KEYWORDS_MAX: usize = 3;
+
+/// The words of a query weigh this much together at most. So a score fits 31 bits: lent words weigh as much again, no word
+/// is more telling than the logarithm of 2^33, and none counts more than 2.2 times.
+const WEIGHT_MAX: f32 = 256.0;
 
 /// A parsed query.
 #[derive(Default)]
@@ -27,7 +32,8 @@ pub(crate) struct Query {
 /// A term of the query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryTerm {
-    pub(crate) stem: String,
+    /// The stem, where no record ever had it.
+    unknown: String,
     /// `None` where no record ever had it. A record that the caller does not see may be the only one that had it, so
     /// nothing but the search for its postings may depend on this.
     pub(crate) term: Option<TermNo>,
@@ -55,18 +61,25 @@ pub(crate) struct Typed {
 impl Query {
     /// Reads a query against the words of a workspace.
     pub(crate) fn parse(text: &str, lexicon: &Lexicon) -> Self {
-        let mut words = Vec::new();
-        each_word(text, |word, role| words.push((word.to_owned(), role)));
-        let is_content = |word: &str| !is_stop_word(word);
+        let mut words: SmallVec<[Word; 16]> = SmallVec::new();
+        each_word(text, |word, role| words.push(Word::read(word, role, lexicon)));
         // "who are you": where there is nothing else, stop words are what is asked for.
-        let all_score = !words.iter().any(|(word, role)| *role == Role::Running && is_content(word));
+        let all_score = !words.iter().any(|word| word.role == Role::Running && !word.typed.is_stop);
         let mut query = Self::default();
         let mut parts_left = 0;
-        for (word, role) in &words {
-            let scores = all_score || is_content(word);
-            query.read_word(word, *role, scores, &mut parts_left, lexicon);
+        for word in words {
+            query.take_word(word, all_score, &mut parts_left);
         }
+        fit_weights(query.terms.iter_mut().map(|known| &mut known.weight));
         query
+    }
+
+    /// The terms that some record has, to be scored.
+    pub(crate) fn known_terms(&self) -> Vec<Weighted> {
+        let mark = |at: usize| if self.is_masked() { 1 << at } else { 1 };
+        let known =
+            |(at, own): (usize, &QueryTerm)| Some(Weighted { term: own.term?, weight: own.weight, mark: mark(at) });
+        self.terms.iter().enumerate().filter_map(known).collect()
     }
 
     /// Whether the text had any word at all.
@@ -74,9 +87,9 @@ impl Query {
         !self.typed.is_empty()
     }
 
-    fn read_word(&mut self, word: &str, role: Role, scores: bool, parts_left: &mut u32, lexicon: &Lexicon) {
-        let stem = lexicon.stem(word);
-        let term = lexicon.find_stem(&stem);
+    fn take_word(&mut self, word: Word, all_score: bool, parts_left: &mut u32) {
+        let Word { role, term, .. } = word;
+        let scores = all_score || !word.typed.is_stop;
         match role {
             Role::Whole { parts } => {
                 *parts_left = parts;
@@ -94,7 +107,7 @@ impl Query {
             Role::Running => {}
         }
         if role == Role::Running {
-            self.typed.push(Typed { form: lexicon.find_form(word), is_stop: is_stop_word(word) });
+            self.typed.push(word.typed);
         }
         if !scores {
             return;
@@ -102,9 +115,9 @@ impl Query {
         if role == Role::Running {
             self.sequence.push(term);
         }
-        match self.terms.iter_mut().find(|known| known.stem == stem) {
+        match self.terms.iter_mut().find(|known| known.term == term && known.unknown == word.unknown) {
             Some(known) => known.weight += 1.0,
-            None => self.terms.push(QueryTerm { stem: stem.into_owned(), term, weight: 1.0 }),
+            None => self.terms.push(QueryTerm { unknown: word.unknown, term, weight: 1.0 }),
         }
     }
 
@@ -122,5 +135,43 @@ impl Query {
     pub(crate) fn bit_of(&self, term: TermNo) -> Option<u32> {
         let at = self.terms.iter().position(|known| known.term == Some(term))?;
         (at < MASKED_TERMS_MAX).then(|| 1 << at)
+    }
+}
+
+impl QueryTerm {
+    pub(crate) fn stem<'q>(&'q self, lexicon: &'q Lexicon) -> &'q str {
+        self.term.map_or(&self.unknown, |term| lexicon.stem_text(term))
+    }
+}
+
+/// A word of a query, looked up.
+struct Word {
+    role: Role,
+    typed: Typed,
+    term: Option<TermNo>,
+    /// Its stem, where no record ever had it.
+    unknown: String,
+}
+
+impl Word {
+    fn read(word: &str, role: Role, lexicon: &Lexicon) -> Self {
+        // A form that is known need not be stemmed.
+        if let Some(form) = lexicon.find_form(word) {
+            let typed = Typed { form: Some(form), is_stop: lexicon.is_stop(form) };
+            return Self { role, typed, term: Some(lexicon.term_of(form)), unknown: String::new() };
+        }
+        let stem = lexicon.stem(word);
+        let term = lexicon.find_stem(&stem);
+        let unknown = if term.is_some() { String::new() } else { stem.into_owned() };
+        Self { role, typed: Typed { form: None, is_stop: is_stop_word(word) }, term, unknown }
+    }
+}
+
+/// Makes weights smaller where there are very many.
+pub(crate) fn fit_weights<'w>(weights: impl Iterator<Item = &'w mut f32>) {
+    let mut weights: SmallVec<[&mut f32; 32]> = weights.collect();
+    let total: f32 = weights.iter().map(|weight| **weight).sum();
+    if total > WEIGHT_MAX {
+        weights.iter_mut().for_each(|weight| **weight *= WEIGHT_MAX / total);
     }
 }
