@@ -99,11 +99,12 @@ impl Engine {
         }
         let hash = to_hex(hash);
         let refused = CallError::Guard { reference: reference(&hash).to_owned() };
-        let (action, is_refused) = match (verdict, mode) {
-            (Verdict::Refuse, GuardMode::Reject) => (REJECTED, true),
-            (Verdict::Refuse, _) => (REPORTED, false),
-            _ => (CAUTIONED, false),
+        let (action, is_refused, count) = match (verdict, mode) {
+            (Verdict::Refuse, GuardMode::Reject) => (REJECTED, true, &self.counts.refused_texts),
+            (Verdict::Refuse, _) => (REPORTED, false, &self.counts.reported_texts),
+            _ => (CAUTIONED, false, &self.counts.cautioned_texts),
         };
+        count.add(1);
         self.store.insert_audit(self.audit(ctx, action, hash)).await?;
         if action != CAUTIONED {
             self.usage.count(ctx, Counted::Rejection);

@@ -16,6 +16,7 @@ use mnemon_recall::{AudienceNo, Embedding, Explanation, Filter, Hit, Model, NewD
 use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
 use parking_lot::{Mutex, RwLock};
 
+use crate::figures::IndexCounts;
 use crate::snapshots;
 
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
@@ -35,6 +36,7 @@ pub(crate) struct Indexes {
     model: &'static Model,
     bytes_max: usize,
     held: Mutex<Held>,
+    counts: IndexCounts,
 }
 
 struct Held {
@@ -161,7 +163,18 @@ enum Offered {
 
 impl Indexes {
     pub(crate) fn new(store: Arc<dyn Store>, model: &'static Model, bytes_max: usize) -> Self {
-        Self { store, model, bytes_max, held: Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 }) }
+        let held = Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 });
+        Self { store, model, bytes_max, held, counts: IndexCounts::default() }
+    }
+
+    pub(crate) const fn counts(&self) -> &IndexCounts {
+        &self.counts
+    }
+
+    /// How many indexes are held, their bytes, and how many bytes they may have.
+    pub(crate) fn size(&self) -> (usize, usize, usize) {
+        let held = self.held.lock();
+        (held.slots.len(), held.bytes, self.bytes_max)
     }
 
     /// The index of a workspace, with everything up to `seq` in it. `None` if there is no such active workspace.
@@ -177,7 +190,10 @@ impl Indexes {
             let epoch = self.store.epoch();
             let resident = self.held.lock().slots.get(&key).cloned();
             let slot = match resident {
-                Some(slot) => slot,
+                Some(slot) => {
+                    self.counts.hits.add(1);
+                    slot
+                }
                 None => match self.store.find_workspace(project, name).await? {
                     Some(workspace) => self.adopt(&key, workspace, epoch).await?,
                     None => return Ok(None),
@@ -252,6 +268,7 @@ impl Indexes {
 
     /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
     async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64) -> Result<Arc<Slot>, StoreError> {
+        self.counts.loads.add(1);
         let mut slot = Slot::new(workspace, self.model, epoch);
         if let Some(snapshot) = self.store.find_snapshot(key.0, slot.workspace).await? {
             // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
@@ -302,6 +319,7 @@ impl Indexes {
         while held.bytes > self.bytes_max && held.slots.len() > 1 {
             let Some((_, oldest)) = held.slots.pop_lru() else { break };
             held.bytes -= oldest.counted_bytes.swap(0, Ordering::Relaxed);
+            self.counts.evictions.add(1);
         }
     }
 }

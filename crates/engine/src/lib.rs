@@ -10,6 +10,7 @@ mod authenticate;
 mod cleaning;
 mod context;
 mod error;
+mod figures;
 mod first_start;
 mod forget;
 mod freshness;
@@ -42,6 +43,7 @@ pub use admission::{Admission, Tool, ToolCall};
 pub use authenticate::NotAuthenticated;
 pub use context::{CallContext, Connection};
 pub use error::CallError;
+pub use figures::Figures;
 pub use first_start::FirstStart;
 pub use forget::{Forget, Forgotten};
 pub use freshness::Judged;
@@ -57,6 +59,7 @@ pub use validate::{Validate, Validated};
 pub use mnemon_gateway::{ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
+use figures::Counts;
 use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
 use oauth::{DocumentHosts, OauthMemory};
@@ -83,6 +86,7 @@ pub struct Engine {
     indexes: Indexes,
     rates: RateLimiter,
     usage: UsageCounter,
+    counts: Counts,
     outgoing: Outgoing,
     document_hosts: DocumentHosts,
     oauth: OauthMemory,
@@ -114,6 +118,7 @@ impl Engine {
             indexes,
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
+            counts: Counts::default(),
             outgoing: config.outgoing,
             document_hosts: DocumentHosts::default(),
             oauth: OauthMemory::default(),

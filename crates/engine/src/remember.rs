@@ -67,6 +67,7 @@ impl Engine {
         let superseded = superseded(&call)?;
         let idempotency = idempotency(ctx, &call)?;
         let (call, redacted) = without_secrets(call)?;
+        self.counts.redacted_secrets.add(redacted as u64);
         let is_cautioned = self.check_texts(ctx, texts(&call)).await?;
         let same_key = call.replace;
         let (record, embedding) = self.new_record(ctx, call, is_cautioned)?;

@@ -30,6 +30,8 @@ pub struct Config {
     pub server: ServerConfig,
     pub storage: StorageConfig,
     pub recall: RecallConfig,
+    /// Where figures are served besides the service's own address.
+    pub metrics_listen: Option<std::net::SocketAddr>,
     pub log: LogConfig,
     pub plans: PlanTable,
     /// Calls to URLs that others choose.

@@ -33,6 +33,7 @@ pub(crate) use {
 };
 
 use crate::config::{Network, ServerConfig};
+use crate::metrics::Metrics;
 use refusals::Refusals;
 
 /// What every request can reach.
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) issuer: Issuer,
     trusted_proxies: Vec<Network>,
     refusals: Refusals,
+    pub(crate) metrics: Metrics,
     /// The name of the service.
     pub(crate) service_name: String,
 }
@@ -61,6 +63,7 @@ impl App {
             issuer,
             trusted_proxies: config.trusted_proxies.clone(),
             refusals: Refusals::default(),
+            metrics: Metrics::new().expect("the names and labels of the figures are fixed"),
             service_name: config.service_name.clone(),
         }))
     }

@@ -21,6 +21,7 @@ class Server:
         command += [f"--allow-origin={origin}" for origin in origins]
         # Settings of the person who runs the tests must not leak in, neither by environment nor by a file in the folder.
         env = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}
+        env["MNEMON_METRICS_LISTEN"] = ""  # its usual port may be taken
         env |= more_env or {}
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=home, env=env)

@@ -16,6 +16,7 @@ use mnemon_server::{App, Seats, router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use super::welcome;
 use crate::arguments::Serve;
@@ -61,10 +62,14 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     if let Some(path) = ready_file {
         write_ready_file(path, &base_url, address, &made)?;
     }
+    let metrics = serve_metrics(config.metrics_listen, &app)?;
     let upkeep = engine.start_upkeep();
     let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
     tracing::info!(%address, %base_url, storage = place, connections.max = seats.count(), "listening");
     let served = mnemon_server::serve(listener, router(app), seats, stopped).await;
+    if let Some(metrics) = metrics {
+        metrics.abort();
+    }
     upkeep.stop().await;
     engine.close().await;
     tracing::info!("stopped");
@@ -79,6 +84,30 @@ fn outgoing(config: &OutgoingSettings) -> anyhow::Result<Outgoing> {
         outgoing.trust_pem(&pem).map_err(|problem| anyhow!("outgoing.ca_file {}: {problem}", path.display()))?;
     }
     Ok(Outgoing::new(&outgoing)?)
+}
+
+/// How many connections the address for figures holds: a scraper or two, and a person.
+const METRICS_SEATS: usize = 16;
+
+/// Serves figures on their own address. If that is taken, the service runs without: figures must not stop it.
+fn serve_metrics(address: Option<SocketAddr>, app: &App) -> anyhow::Result<Option<JoinHandle<()>>> {
+    let Some(address) = address else { return Ok(None) };
+    let listener = match mnemon_server::bind(address) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::warn!(%address, %error, "can't serve metrics there; choose another address with metrics.listen");
+            return Ok(None);
+        }
+    };
+    tracing::info!(address = %listener.local_addr()?, "serving metrics");
+    let routes = mnemon_server::metrics_router(app.clone());
+    let serving = async move {
+        let seats = Seats::new(METRICS_SEATS);
+        if let Err(error) = mnemon_server::serve(listener, routes, seats, std::future::pending()).await {
+            tracing::warn!(%error, "metrics are no longer served");
+        }
+    };
+    Ok(Some(tokio::spawn(serving)))
 }
 
 fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {

@@ -42,6 +42,8 @@ impl Place {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mnemon"));
         command.args(arguments).current_dir(self.path()).env_clear().stdin(Stdio::null());
+        // The usual address has one port, and tests run beside each other.
+        command.env("MNEMON_METRICS_LISTEN", "");
         command
     }
 
@@ -69,6 +71,7 @@ impl Place {
         let mut shell = Command::new("sh");
         let script = format!("ulimit -S -n {count} && exec \"$0\" \"$@\"");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_mnemon")]).current_dir(self.path()).env_clear();
+        shell.env("MNEMON_METRICS_LISTEN", "");
         Service::start_by(self, shell, &[])
     }
 }
@@ -101,7 +104,7 @@ impl Service {
     }
 
     /// The same, where something else starts the binary.
-    fn start_by(place: &Place, mut command: Command, more: &[&str]) -> Self {
+    pub(crate) fn start_by(place: &Place, mut command: Command, more: &[&str]) -> Self {
         let log = place.path().join("log");
         command.args(["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
         let log_file = File::options().create(true).append(true).open(&log).expect("a file for the log");

@@ -218,3 +218,32 @@ fn more_connections_are_held_than_the_shell_would_allow() {
         assert_eq!(&status, b"HTTP/1.1 200");
     }
 }
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|taken| taken.local_addr()).expect("a free port").port()
+}
+
+#[test]
+fn figures_have_an_address_of_their_own_and_a_taken_one_stops_nothing() {
+    let place = Place::new();
+    let port = free_port();
+    let settings = place.write("figures.toml", &format!("[metrics]\nlisten = \"127.0.0.1:{port}\"\n"));
+    let settings = settings.display().to_string();
+    let mut first = place.command(&[]);
+    first.env_remove("MNEMON_METRICS_LISTEN");
+    let first = Service::start_by(&place, first, &["--config", &settings]);
+    let page = paste(&format!("curl -sf http://127.0.0.1:{port}/metrics"));
+    assert!(page.out.contains("mnemon_build_info{version="), "{page:?}");
+    let other = paste(&format!("curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:{port}/mcp"));
+    assert_eq!(other.out, "404", "nothing else is served there");
+    let elsewhere = Place::new();
+    let mut second = elsewhere.command(&[]);
+    second.env_remove("MNEMON_METRICS_LISTEN");
+    let second = Service::start_by(&elsewhere, second, &["--config", &settings]);
+    let ready = paste(&format!("curl -sf {}/health/ready", second.url));
+    assert_eq!(ready.out, r#"{"status":"ready"}"#);
+    let told = second.stop().err;
+    assert!(told.contains("choose another address with metrics.listen"), "{told}");
+    first.stop();
+}

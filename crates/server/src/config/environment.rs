@@ -26,6 +26,7 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_RECALL_MEMORY_BYTES", setting: "recall.memory_bytes" },
     Variable { name: "MNEMON_OUTGOING_ALLOWED_HOSTS", setting: "outgoing.allowed_hosts" },
     Variable { name: "MNEMON_OUTGOING_CA_FILE", setting: "outgoing.ca_file" },
+    Variable { name: "MNEMON_METRICS_LISTEN", setting: "metrics.listen" },
     Variable { name: "MNEMON_LOG_LEVEL", setting: "log.level" },
     Variable { name: "MNEMON_LOG_FORMAT", setting: "log.format" },
 ];

@@ -32,12 +32,36 @@ impl<'a> Reader<'a> {
         let server = self.server();
         let storage = self.storage();
         let recall = RecallConfig { memory_bytes: self.memory_bytes() };
+        let metrics_listen = self.metrics_listen();
         let log = self.log();
         let plans = self.plans();
         let outgoing = self.outgoing();
         let gateway = self.gateway();
         let operator_token = self.operator_token();
-        Some(Config { server: server?, storage, recall, log: log?, plans, outgoing, gateway, operator_token })
+        Some(Config {
+            server: server?,
+            storage,
+            recall,
+            metrics_listen,
+            log: log?,
+            plans,
+            outgoing,
+            gateway,
+            operator_token,
+        })
+    }
+
+    fn metrics_listen(&mut self) -> Option<std::net::SocketAddr> {
+        let listen = self.string("metrics.listen");
+        if listen.is_empty() {
+            return None;
+        }
+        let parsed = listen.parse().ok();
+        if parsed.is_none() {
+            let text = "metrics.listen must be empty, or an address and a port, such as 127.0.0.1:7677";
+            self.mistake(&format!("{text}, not '{listen}'"));
+        }
+        parsed
     }
 
     fn storage(&mut self) -> StorageConfig {

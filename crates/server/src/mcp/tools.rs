@@ -82,6 +82,19 @@ enum Called {
     Integration(Box<IntegrationTool>, Admission<GatewayCall>),
 }
 
+/// The label of all tools of other systems: their names are not ours to put into figures.
+const INTEGRATION: &str = "integration";
+
+impl Called {
+    /// What figures call it.
+    const fn label(&self) -> &'static str {
+        match self {
+            Self::Own(tool) => tool.as_str(),
+            Self::Integration(..) => INTEGRATION,
+        }
+    }
+}
+
 /// What a tool answered.
 enum Answered {
     /// Our own: the JSON of the result.
@@ -101,10 +114,12 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
     };
-    let outcome = match find(call, &name).await? {
-        Ok(called) => run(call, called, arguments).await,
-        Err(refusal) => Err(refusal),
+    let begun = std::time::Instant::now();
+    let (label, outcome) = match find(call, &name).await? {
+        Ok(called) => (called.label(), run(call, called, arguments).await),
+        Err(refusal) => (INTEGRATION, Err(refusal)),
     };
+    call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
         Ok(Answered::Own(result)) => tool_success(call, &result),

@@ -19,6 +19,7 @@ mod idempotency;
 mod integrations;
 mod isolation;
 mod limits;
+mod metrics;
 mod nodes;
 mod oauth;
 mod purge;

@@ -111,6 +111,8 @@ impl Program {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MNEMON_")) {
             command.env_remove(name);
         }
+        // The usual address of figures has one port, and several services run beside each other.
+        command.env("MNEMON_METRICS_LISTEN", "");
         command.current_dir(&self.scratch).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(File::options().create(true).append(true).open(log)?);
         Ok(command)
