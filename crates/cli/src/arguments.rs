@@ -42,6 +42,10 @@ pub enum Command {
     /// Transfer all data from one storage to another: from a data directory to PostgreSQL, or back.
     #[command(alias = "migrate")]
     Transfer(Transfer),
+    /// Copy the data directory into one file, while the service runs.
+    Backup(Backup),
+    /// Bring a backup back into an empty data directory.
+    Restore(Restore),
     /// Check or print the configuration.
     Config(ConfigArguments),
     /// Check the configuration, the storage, the service and the API key.
@@ -245,6 +249,25 @@ pub struct Transfer {
     /// Target storage: empty, or partly filled by an interrupted run.
     #[arg(long, value_name = "STORAGE")]
     pub to: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// File to write, or a directory for a file named after the time.
+    pub to: PathBuf,
+    /// Maximum megabytes to copy per second [default: no limit].
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
+    pub rate: Option<u64>,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// File that `mnemon backup` wrote.
+    pub from: PathBuf,
+    #[command(flatten)]
+    pub settings: Settings,
 }
 
 #[derive(Debug, Args)]

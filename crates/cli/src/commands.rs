@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod agent;
+pub mod backup;
 pub mod config;
 pub mod doctor;
 pub mod forget;

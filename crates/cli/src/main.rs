@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Command::Search(search) => commands::search::run(&search, &printer),
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
         Command::Agent(agent) => commands::agent::run(&agent, &printer),
+        Command::Backup(backup) => commands::backup::back(&backup, &printer),
+        Command::Restore(restore) => commands::backup::restore(&restore, &printer),
         Command::Transfer(transfer) => commands::transfer::run(&transfer, &printer),
         Command::Config(config) => commands::config::run(&config, &printer),
         Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),

@@ -5,6 +5,7 @@
 
 mod admin;
 mod agent;
+mod backup;
 mod config;
 mod doctor;
 mod logs;

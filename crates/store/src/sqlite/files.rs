@@ -19,6 +19,9 @@ const STATEMENTS_MAX: usize = 128;
 /// The largest database that is checked completely at startup, in pages (64 MB): 80 MB took 0.8 s on a busy machine.
 const CHECKED_PAGES_MAX: i64 = 16_384;
 
+/// The name of the database in a data directory.
+pub(super) const DATABASE: &str = "mnemon.db";
+
 /// The path of the database in a data directory.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
@@ -29,7 +32,7 @@ impl Files {
     /// Creates the directory if missing, and locks it for this process until the lock is dropped.
     pub(super) fn take(dir: &Path) -> Result<(Self, File), StoreError> {
         let failed = |what: &str, error: io::Error| StoreError::Failed(format!("{what} {}: {error}", dir.display()));
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| failed("can't make", e))?;
+        private_directory(dir).map_err(|e| failed("can't make", e))?;
         let lock = open_private(&dir.join("mnemon.lock")).map_err(|e| failed("can't use", e))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -40,7 +43,7 @@ impl Files {
             Err(TryLockError::Error(error)) => return Err(failed("can't lock", error)),
         }
         tighten(dir).map_err(|e| failed("can't make private", e))?;
-        let database = dir.join("mnemon.db");
+        let database = dir.join(DATABASE);
         // SQLite gives a new WAL the permissions of the database, so making the database private makes them all private.
         open_private(&database).map_err(|e| failed("can't use", e))?;
         Ok((Self { database }, lock))
@@ -143,7 +146,12 @@ fn close_to_others(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn open_private(path: &Path) -> io::Result<File> {
+/// Creates a directory that only its owner may enter, unless it exists.
+pub(super) fn private_directory(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+pub(super) fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 

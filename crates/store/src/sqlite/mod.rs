@@ -8,6 +8,7 @@
 //! that is free over a better index, which made each save read its whole project. A statement whose index is missing then
 //! fails instead of crawling.
 
+mod backup;
 mod batch;
 mod bodies;
 mod briefs;
@@ -46,6 +47,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use self::backup::{BackupError, Copied, back_up, restore};
 use self::batch::Tx;
 use self::files::Files;
 use self::known_records::Touched;

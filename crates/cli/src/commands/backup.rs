@@ -1,0 +1,67 @@
+//! `mnemon backup` and `mnemon restore`: one file for all that a data directory holds, and back.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use mnemon_core::Clock;
+use mnemon_engine::SystemClock;
+use mnemon_server::config::StorageConfig;
+use mnemon_store::sqlite::{Copied, back_up, restore as bring_back};
+use serde_json::json;
+
+use crate::arguments::{Backup, Restore};
+use crate::printer::Printer;
+use crate::settings;
+
+const MB: u64 = 1_000_000;
+
+pub fn back(backup: &Backup, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let data_dir = data_dir(settings::load(&backup.settings)?.storage)?;
+    let to = file_in(&backup.to);
+    let is_shown = std::io::stderr().is_terminal();
+    let mut tell = |done: u64, all: u64| {
+        if is_shown {
+            let _ = write!(std::io::stderr(), "\r\u{1b}[2Kcopying: {} of {} MB", done / MB, all / MB);
+        }
+    };
+    let copied = back_up(&data_dir, &to, backup.rate.map(|rate| rate * MB), &mut tell);
+    if is_shown {
+        let _ = write!(std::io::stderr(), "\r\u{1b}[2K");
+    }
+    let copied = copied.context("no backup was made")?;
+    show(printer, "backup", &to, &copied, "Read back and complete.");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn restore(restore: &Restore, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let data_dir = data_dir(settings::load(&restore.settings)?.storage)?;
+    let copied = bring_back(&restore.from, &data_dir).context("nothing was restored")?;
+    show(printer, "data_dir", &data_dir, &copied, "Start the service with `mnemon serve`.");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn data_dir(storage: StorageConfig) -> anyhow::Result<PathBuf> {
+    if storage.database.is_some() {
+        bail!("the data is in PostgreSQL, which has its own tools for this; see docs/operations/backup.md");
+    }
+    Ok(storage.data_dir)
+}
+
+/// The file itself, or one named after the time in the directory given.
+fn file_in(to: &Path) -> PathBuf {
+    if !to.is_dir() {
+        return to.to_owned();
+    }
+    let now = SystemClock.now().strftime("%Y%m%dT%H%M%SZ");
+    to.join(format!("mnemon-{now}.db"))
+}
+
+fn show(printer: &Printer, name: &str, path: &Path, copied: &Copied, next: &str) {
+    let Copied { bytes, records } = copied;
+    if printer.is_json() {
+        return printer.value(&json!({name: path.display().to_string(), "bytes": bytes, "records": records}));
+    }
+    printer.text(&format!("{}: {records} records, {:.1} MB. {next}", path.display(), *bytes as f64 / MB as f64));
+}
