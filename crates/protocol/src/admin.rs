@@ -428,7 +428,7 @@ pub struct UsageJson {
 }
 
 /// `PUT /projects/{id}/integrations/{name}`. Absent members stay as they are; a new one needs a preset, a URL or a command.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PutIntegration {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -507,6 +507,22 @@ pub struct IntegrationJson {
     /// Its tools; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<IntegrationToolJson>>,
+}
+
+/// `GET /projects/{id}/integrations`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct IntegrationsJson {
+    /// `dots` or `underscores`.
+    pub tool_names: String,
+    pub integrations: Vec<IntegrationJson>,
+}
+
+/// The answer to `POST /projects/{id}/integrations/{name}/accept`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AcceptedJson {
+    /// How many tools were accepted.
+    pub accepted: u64,
+    pub integration: IntegrationJson,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

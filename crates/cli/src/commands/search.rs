@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use mnemon_protocol::admin::{ExplainSearch, ExplainedHitJson, ExplainedJson, ExplainedWordJson, HeldBackJson};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::admin_client::AdminClient;
@@ -73,59 +75,61 @@ fn explain(search: &Search, answer: &Value, printer: &Printer) -> anyhow::Result
     let (url, key) = (search.connection.url.clone(), search.connection.key.clone());
     let client = AdminClient::new(&AdminConnection { url, operator_token: None, key })?;
     let project = answer["project_id"].as_str().unwrap_or_default();
-    let mut body = given([("query", Some(&search.query)), ("workspace", search.workspace.as_ref())]);
-    if let Some(limit) = search.limit.as_ref().and_then(|limit| limit.parse::<u64>().ok()) {
-        body.insert("limit".to_owned(), Value::from(limit));
-    }
-    let explained = client.post(&format!("/projects/{project}/explain"), Value::Object(body))?;
+    let body = ExplainSearch {
+        query: search.query.clone(),
+        workspace: search.workspace.clone(),
+        limit: search.limit.as_ref().and_then(|limit| limit.parse().ok()),
+    };
+    let answer = client.post(&format!("/projects/{project}/explain"), body)?;
     if printer.is_json() {
-        printer.value(&explained);
+        printer.value(&answer);
         return Ok(ExitCode::SUCCESS);
     }
-    let stems = |name: &str| {
-        let words = explained[name].as_array().into_iter().flatten();
-        words
-            .map(|word| format!("{} ({} records)", word["stem"].as_str().unwrap_or_default(), word["records"]))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    printer.text(&format!("query words:         {}", stems("words")));
-    printer.text(&format!("added from top hits: {}", stems("lent")));
-    for hit in explained["hits"].as_array().into_iter().flatten() {
+    let explained = ExplainedJson::deserialize(&answer)?;
+    printer.text(&format!("query words:         {}", stems(&explained.words)));
+    printer.text(&format!("added from top hits: {}", stems(&explained.lent)));
+    for hit in &explained.hits {
         printer.text(&show_reasons(hit));
     }
-    for held in explained["held_back"].as_array().into_iter().flatten() {
-        let text = held["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default();
-        printer.text(&format!("held back, cosine {:.2}: {text}", held["cosine"].as_f64().unwrap_or_default()));
+    for HeldBackJson { content, cosine, .. } in &explained.held_back {
+        printer.text(&format!("held back, cosine {cosine:.2}: {}", first_line(content)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_reasons(hit: &Value) -> String {
-    let number = |name: &str| hit[name].as_f64().map_or("-".to_owned(), |value| format!("{value:.2}"));
-    let matched: Vec<&str> = hit["matched"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+fn stems(words: &[ExplainedWordJson]) -> String {
+    let shown = words.iter().map(|word| format!("{} ({} records)", word.stem, word.records));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+fn first_line(content: &str) -> &str {
+    content.lines().next().unwrap_or_default()
+}
+
+fn show_reasons(hit: &ExplainedHitJson) -> String {
+    let cosine = hit.cosine.map_or("-".to_owned(), |cosine| format!("{cosine:.2}"));
+    let matched = if hit.matched.is_empty() { "by meaning alone".to_owned() } else { hit.matched.join(", ") };
     format!(
-        "{}  {}\n      chance {}, strength {}, matched: {}\n      words {} + pairs {} (with lent words {}), cosine {}\n      \
-         shares: words {}, pairs {}, meaning {}, count {}, cover {}, neighbours' terms {}, neighbours' words {}; \
-         all words +{}, as typed +{}, truth {}",
-        number("score"),
-        hit["content"].as_str().unwrap_or_default().lines().next().unwrap_or_default(),
-        number("chance"),
-        number("strength"),
-        if matched.is_empty() { "by meaning alone".to_owned() } else { matched.join(", ") },
-        number("words"),
-        number("pairs"),
-        number("words_with_lent"),
-        number("cosine"),
-        number("words_share"),
-        number("pairs_share"),
-        number("cosine_share"),
-        number("count_share"),
-        number("cover_share"),
-        number("around_share"),
-        number("ring_share"),
-        number("all_words_bonus"),
-        number("as_typed_bonus"),
-        number("truth_share"),
+        "{:.2}  {}\n      chance {:.2}, strength {:.2}, matched: {matched}\n      \
+         words {:.2} + pairs {:.2} (with lent words {:.2}), cosine {cosine}\n      \
+         shares: words {:.2}, pairs {:.2}, meaning {:.2}, count {:.2}, cover {:.2}, neighbours' terms {:.2}, \
+         neighbours' words {:.2}; all words +{:.2}, as typed +{:.2}, truth {:.2}",
+        hit.score,
+        first_line(&hit.content),
+        hit.chance,
+        hit.strength,
+        hit.words,
+        hit.pairs,
+        hit.words_with_lent,
+        hit.words_share,
+        hit.pairs_share,
+        hit.cosine_share,
+        hit.count_share,
+        hit.cover_share,
+        hit.around_share,
+        hit.ring_share,
+        hit.all_words_bonus,
+        hit.as_typed_bonus,
+        hit.truth_share,
     )
 }

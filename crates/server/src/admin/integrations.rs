@@ -3,7 +3,7 @@
 use mnemon_core::Secret;
 use mnemon_engine::admin::IntegrationRequest;
 use mnemon_engine::integrations::ToolNames;
-use mnemon_protocol::admin::{AcceptTool, AcceptTools, NameTools, PutIntegration};
+use mnemon_protocol::admin::{AcceptTool, AcceptTools, AcceptedJson, IntegrationsJson, NameTools, PutIntegration};
 use serde_json::json;
 
 use super::error::Failure;
@@ -13,8 +13,8 @@ use crate::http::Reply;
 
 pub(crate) async fn list(admin: Admin, Path(project): Path<String>) -> Result<Reply, Failure> {
     let (style, found) = admin.engine.list_integrations(&admin.ctx, id(&project, "project")?).await?;
-    let shown: Vec<_> = found.iter().map(|integration| show::integration(integration, false)).collect();
-    Ok(show::ok(&json!({"tool_names": style.as_str(), "integrations": shown})))
+    let integrations = found.iter().map(|integration| show::integration(integration, false)).collect();
+    Ok(show::ok(&IntegrationsJson { tool_names: style.as_str().to_owned(), integrations }))
 }
 
 pub(crate) async fn show(admin: Admin, Path((project, name)): Path<(String, String)>) -> Result<Reply, Failure> {
@@ -64,8 +64,8 @@ pub(crate) async fn accept(
         AcceptTool::Seen { name, hash } => (name, Some(hash)),
     };
     let tools = sent.tools.map(|tools| tools.into_iter().map(pair).collect());
-    let (count, found) = admin.engine.accept_tools(&admin.ctx, id(&project, "project")?, &name, tools).await?;
-    Ok(show::ok(&json!({"accepted": count, "integration": show::integration(&found, true)})))
+    let (accepted, found) = admin.engine.accept_tools(&admin.ctx, id(&project, "project")?, &name, tools).await?;
+    Ok(show::ok(&AcceptedJson { accepted, integration: show::integration(&found, true) }))
 }
 
 pub(crate) async fn rotate_key(admin: Admin) -> Result<Reply, Failure> {

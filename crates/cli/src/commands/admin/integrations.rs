@@ -1,9 +1,15 @@
 //! Integrations of a project: tools of other systems.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use anyhow::{Context, bail};
-use serde_json::{Map, Value, json};
+use mnemon_protocol::admin::{
+    AcceptTool, AcceptTools, AcceptedJson, IntegrationJson, IntegrationToolJson, IntegrationsJson, PutIntegration,
+    TestedJson,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{AdminClient, client, encode, show_list, show_one};
 use crate::arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
@@ -34,10 +40,8 @@ fn of_project(
     match command {
         ProjectIntegrationCommand::Add(source) => {
             let name = source.name.as_ref().or(source.preset.as_ref()).context("give the integration a name")?;
-            if client.get(all)?["integrations"]
-                .as_array()
-                .is_some_and(|rows| rows.iter().any(|row| row["name"] == *name))
-            {
+            let present = IntegrationsJson::deserialize(&client.get(all)?)?.integrations;
+            if present.iter().any(|integration| integration.name == *name) {
                 bail!("integration '{name}' already exists; change it with `mnemon integration change {name}`");
             }
             show_tested(printer, name, &client.put(&one(name), body(source)?)?)
@@ -70,65 +74,63 @@ fn of_project(
 }
 
 /// The request body for an integration.
-fn body(source: &IntegrationSource) -> anyhow::Result<Value> {
-    let mut body = Map::new();
-    let texts =
-        [("preset", &source.preset), ("url", &source.endpoint), ("command", &source.command), ("title", &source.title)];
-    for (name, text) in texts {
-        if let Some(text) = text {
-            body.insert(name.to_owned(), json!(text));
-        }
+fn body(source: &IntegrationSource) -> anyhow::Result<PutIntegration> {
+    let header = |header: &String| {
+        let (name, value) = header.split_once(':').context("--header must be 'Name: value'")?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    let headers = source.headers.iter().map(header).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
+    Ok(PutIntegration {
+        preset: source.preset.clone(),
+        url: source.endpoint.clone(),
+        command: source.command.clone(),
+        title: source.title.clone(),
+        bearer: bearer(source)?.map(Some),
+        headers: (!headers.is_empty()).then_some(Some(headers)),
+        allow: (!source.allow.is_empty()).then(|| source.allow.clone()),
+        enabled: None,
+    })
+}
+
+fn bearer(source: &IntegrationSource) -> anyhow::Result<Option<String>> {
+    if !source.bearer_stdin {
+        return Ok(source.bearer.clone());
     }
-    if source.bearer_stdin {
-        let mut token = String::new();
-        std::io::stdin().read_to_string(&mut token).context("no token on standard input")?;
-        body.insert("bearer".to_owned(), json!(token.trim()));
-    } else if let Some(token) = &source.bearer {
-        body.insert("bearer".to_owned(), json!(token));
-    }
-    if !source.headers.is_empty() {
-        let mut headers = Map::new();
-        for header in &source.headers {
-            let (name, value) = header.split_once(':').context("--header must be 'Name: value'")?;
-            headers.insert(name.trim().to_owned(), json!(value.trim()));
-        }
-        body.insert("headers".to_owned(), Value::Object(headers));
-    }
-    if !source.allow.is_empty() {
-        body.insert("allow".to_owned(), json!(source.allow));
-    }
-    Ok(Value::Object(body))
+    let mut token = String::new();
+    std::io::stdin().read_to_string(&mut token).context("no token on standard input")?;
+    Ok(Some(token.trim().to_owned()))
 }
 
 /// Shows what works, and fails if nothing does.
-fn show_tested(printer: &Printer, name: &str, tested: &Value) -> anyhow::Result<()> {
+fn show_tested(printer: &Printer, name: &str, answer: &Value) -> anyhow::Result<()> {
+    let tested = TestedJson::deserialize(answer)?;
     if printer.is_json() {
-        printer.value(tested);
+        printer.value(answer);
     } else {
-        for line in plainly(name, tested) {
+        for line in plainly(name, &tested) {
             printer.text(&visible::one_line(&line));
         }
     }
-    if tested["works"] == json!(true) {
+    if tested.works {
         Ok(())
     } else {
-        bail!("{}", tested["problem"].as_str().unwrap_or("the integration does not work"))
+        bail!("{}", tested.problem.as_deref().unwrap_or("the integration does not work"))
     }
 }
 
-fn plainly(name: &str, tested: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let integration = &tested["integration"];
-    let place = integration["url"].as_str().or(integration["command"].as_str()).unwrap_or_default();
-    if tested["works"] != json!(true) {
+fn plainly(name: &str, tested: &TestedJson) -> Vec<String> {
+    let IntegrationJson { url, command, tools, enabled, .. } = &tested.integration;
+    let place = url.as_ref().or(command.as_ref()).map_or("", String::as_str);
+    if !tested.works {
         let kept = format!("'{name}' is saved; its tools are offered once it answers.");
         return vec![format!("no   {place} does not answer"), kept];
     }
-    let (server, version) = (text(&tested["server"]), text(&tested["protocol_version"]));
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (server, version) = (text(&tested.server), text(&tested.protocol_version));
     let mut lines = vec![format!("ok   {place} answers: {server}, protocol {version}")];
-    let tools = integration["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let of = |state: &str| -> Vec<String> {
-        tools.iter().filter(|tool| tool["state"] == state).map(|tool| text(&tool["name"])).collect()
+    let tools = tools.as_deref().unwrap_or_default();
+    let of = |state: &str| -> Vec<&str> {
+        tools.iter().filter(|tool| tool.state == state).map(|tool| tool.name.as_str()).collect()
     };
     let present = tools.len() - of("gone").len();
     let offered = of("offered");
@@ -148,25 +150,24 @@ fn plainly(name: &str, tested: &Value) -> Vec<String> {
             lines.push(format!("     {} {meaning}: {}", names.len(), names.join(", ")));
         }
     }
-    if integration["enabled"] != json!(true) {
+    if !enabled {
         lines.push(format!("no   it is disabled; enable it with `mnemon integration enable {name}`"));
     }
     lines
 }
 
-fn list_or_none(names: &[String]) -> String {
+fn list_or_none(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Accepts what is shown now: a tool that changes between showing and accepting is refused.
 fn accept(client: &AdminClient, printer: &Printer, one: &str, named: &[String]) -> anyhow::Result<()> {
-    let shown = client.get(one)?;
-    let tools = shown["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let waits = |tool: &&Value| matches!(tool["state"].as_str(), Some("new" | "changed"));
-    let is_named = |tool: &&Value| named.iter().any(|name| tool["name"] == **name);
-    let wanted: Vec<&Value> =
+    let tools = IntegrationJson::deserialize(&client.get(one)?)?.tools.unwrap_or_default();
+    let waits = |tool: &&IntegrationToolJson| matches!(tool.state.as_str(), "new" | "changed");
+    let is_named = |tool: &&IntegrationToolJson| named.contains(&tool.name);
+    let wanted: Vec<&IntegrationToolJson> =
         if named.is_empty() { tools.iter().filter(waits).collect() } else { tools.iter().filter(is_named).collect() };
-    if let Some(unknown) = named.iter().find(|name| wanted.iter().all(|tool| tool["name"] != ***name)) {
+    if let Some(unknown) = named.iter().find(|name| wanted.iter().all(|tool| tool.name != **name)) {
         bail!("no tool is called '{unknown}'");
     }
     if wanted.is_empty() {
@@ -174,25 +175,25 @@ fn accept(client: &AdminClient, printer: &Printer, one: &str, named: &[String]) 
         return Ok(());
     }
     if !printer.is_json() {
-        for tool in &wanted {
-            let text = |name: &str| tool[name].as_str().unwrap_or_default();
-            let (name, description) = (visible::one_line(text("name")), visible::block(text("description"), 4));
-            printer.text(&format!("{name} ({}): {description}", text("state")));
+        for IntegrationToolJson { name, state, description, .. } in &wanted {
+            let (name, description) = (visible::one_line(name), visible::block(description, 4));
+            printer.text(&format!("{name} ({state}): {description}"));
         }
     }
-    let pairs: Vec<Value> = wanted.iter().map(|tool| json!({"name": tool["name"], "hash": tool["hash"]})).collect();
-    let answer = client.post(&format!("{one}/accept"), json!({"tools": pairs}))?;
+    let seen = |tool: &&IntegrationToolJson| AcceptTool::Seen { name: tool.name.clone(), hash: tool.hash.clone() };
+    let body = AcceptTools { tools: Some(wanted.iter().map(seen).collect()) };
+    let answer = client.post(&format!("{one}/accept"), body)?;
     if printer.is_json() {
         printer.value(&answer);
     } else {
-        printer.text(&format!("accepted {}", answer["accepted"]));
+        printer.text(&format!("accepted {}", AcceptedJson::deserialize(&answer)?.accepted));
     }
     Ok(())
 }
 
 fn switch(client: &AdminClient, printer: &Printer, one: &str, is_enabled: bool) -> anyhow::Result<()> {
     client.get(one)?;
-    let answer = client.put(one, json!({"enabled": is_enabled}))?;
+    let answer = client.put(one, PutIntegration { enabled: Some(is_enabled), ..PutIntegration::default() })?;
     if printer.is_json() {
         printer.value(&answer);
     } else {
