@@ -104,7 +104,7 @@ pub enum DepartmentCommand {
     Create {
         /// Department name.
         name: String,
-        /// Parent department.
+        /// Parent department, by id or name.
         #[arg(long)]
         parent: Option<String>,
     },
@@ -112,17 +112,17 @@ pub enum DepartmentCommand {
     List,
     /// Show a department.
     Show {
-        /// Department id.
+        /// Department, by id or name.
         department: String,
     },
     /// Rename or move a department.
     Change {
-        /// Department id.
+        /// Department, by id or name.
         department: String,
         /// New name.
         #[arg(long)]
         name: Option<String>,
-        /// New parent department.
+        /// New parent department, by id or name.
         #[arg(long)]
         parent: Option<String>,
         /// Move it to the top level.
@@ -131,7 +131,7 @@ pub enum DepartmentCommand {
     },
     /// Delete a department. It must have no members, sub-departments or records.
     Delete {
-        /// Department id.
+        /// Department, by id or name.
         department: String,
     },
 }
@@ -156,7 +156,7 @@ pub enum MemberCommand {
         /// Role: admin, head or member.
         #[arg(long, default_value = "member")]
         role: String,
-        /// Department.
+        /// Department, by id or name.
         #[arg(long)]
         department: Option<String>,
         /// When the member's access ends (RFC 3339).
@@ -180,7 +180,7 @@ pub enum MemberCommand {
         /// New role: admin, head or member.
         #[arg(long)]
         role: Option<String>,
-        /// New department.
+        /// New department, by id or name.
         #[arg(long)]
         department: Option<String>,
         /// Remove the member from its department.

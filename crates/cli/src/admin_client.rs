@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use mnemon_core::{DepartmentId, nearest};
+use mnemon_protocol::admin::DepartmentJson;
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,6 +13,8 @@ use crate::arguments::AdminConnection;
 use crate::http_client::{Answer, HttpClient};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// More departments than this are not listed in an error.
+const DEPARTMENTS_LISTED_MAX: usize = 20;
 
 /// A service, and a credential for its admin API.
 pub struct AdminClient {
@@ -75,6 +79,21 @@ impl AdminClient {
         self.own(named, "project", "--project")
     }
 
+    /// The id of a department that was given by id or by name.
+    pub fn department(&self, account: &str, named: &str) -> anyhow::Result<String> {
+        if named.parse::<DepartmentId>().is_ok() {
+            return Ok(named.to_owned());
+        }
+        let mut answer = self.get(&format!("/accounts/{account}/departments"))?;
+        let departments: Vec<DepartmentJson> = serde_json::from_value(answer["departments"].take())?;
+        let mut called = departments.iter().filter(|department| department.name == named);
+        match (called.next(), called.next()) {
+            (Some(found), None) => Ok(found.id.clone()),
+            (Some(_), Some(_)) => bail!("several departments are called `{named}`; give the id of one of them"),
+            (None, _) => bail!("no department is called `{named}`; {}", known(named, &departments)),
+        }
+    }
+
     fn own(&self, named: Option<&String>, field: &str, flag: &str) -> anyhow::Result<String> {
         if let Some(named) = named {
             return Ok(encode(named));
@@ -87,6 +106,19 @@ impl AdminClient {
     }
 }
 
+/// Which departments there are; of many, the one that was probably meant.
+fn known(named: &str, departments: &[DepartmentJson]) -> String {
+    let names = || departments.iter().map(|department| department.name.as_str());
+    if departments.len() <= DEPARTMENTS_LISTED_MAX {
+        let all: Vec<&str> = names().collect();
+        return if all.is_empty() { "there are none".to_owned() } else { format!("departments: {}", all.join(", ")) };
+    }
+    match nearest(named, names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`mnemon department list` shows them".to_owned(),
+    }
+}
+
 /// A path segment or query value. What was typed must not lead anywhere else: `..` and `?purge=true` are not ids.
 pub fn encode(part: &str) -> String {
     // A URL has no way to say that a segment of dots is only a name, encoded or not; this one names nothing.
@@ -95,4 +127,22 @@ pub fn encode(part: &str) -> String {
     }
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     part.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_departments_are_listed_and_of_many_the_nearest_is_named() {
+        let departments = |count: usize| -> Vec<DepartmentJson> {
+            let named = |n: usize| DepartmentJson { id: String::new(), name: format!("Sales {n}"), parent_id: None };
+            (0..count).map(named).collect()
+        };
+        assert_eq!(known("Sals 1", &[]), "there are none");
+        assert_eq!(known("Sals 1", &departments(2)), "departments: Sales 0, Sales 1");
+        assert!(known("Sals 1", &departments(20)).ends_with(", Sales 18, Sales 19"));
+        assert_eq!(known("Sals 1", &departments(21)), "did you mean `Sales 1`?");
+        assert_eq!(known("Legal", &departments(21)), "`mnemon department list` shows them");
+    }
 }

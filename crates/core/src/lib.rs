@@ -12,6 +12,7 @@ mod fact_key;
 mod hex;
 mod ids;
 mod limits;
+mod near;
 mod plan;
 mod record;
 mod secret;
@@ -34,6 +35,7 @@ pub use limits::{
     JSON_VALUES_MAX, QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
     SOURCE_CHARS_MAX, SUPERSEDES_MAX, check_content, check_hash_text, check_source_text,
 };
+pub use near::nearest;
 pub use plan::{PlanLimits, PlanName, PlanTable};
 pub use record::{CONTENT_HASH_BYTES, ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;

@@ -12,6 +12,7 @@ mod integrations;
 mod keys;
 mod me;
 mod members;
+mod parameters;
 mod projects;
 mod records;
 mod sessions;

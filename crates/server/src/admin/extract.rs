@@ -14,6 +14,7 @@ use mnemon_protocol::json;
 use serde::de::DeserializeOwned;
 
 use super::error::Failure;
+use super::parameters::unknown_name;
 use crate::http::{App, Reply, admin_context, read_body};
 
 /// An authenticated caller of the admin API, and the engine.
@@ -44,13 +45,16 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
     }
 }
 
-/// The query string.
+/// The query string. A name that the route does not know is refused, and not ignored: it may be a misspelt filter.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        if let Some(text) = unknown_name::<T>(parts.uri.query().unwrap_or_default()) {
+            return Err(AdminError::Invalid(text).into());
+        }
         let read = axum::extract::Query::from_request_parts(parts, app).await;
         let text = "invalid query string; give each parameter once, as name=value";
         read.map(|axum::extract::Query(asked)| Self(asked)).map_err(|_| AdminError::Invalid(text.to_owned()).into())

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mnemon_core::nearest;
 use toml::{Table, Value};
 
 use super::sections::Reader;
@@ -115,14 +116,24 @@ fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &m
             mistakes.push(format!("{file}: '{path}' must be a section that says to whom each is allowed: {example}"));
             continue;
         }
-        match (below.get_mut(&key), value) {
-            (None, _) => mistakes.push(format!("{file}: unknown setting '{path}'")),
-            (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above, file, &path, mistakes),
-            (Some(slot), value) if slot.same_type(&value) => *slot = value,
-            (Some(Value::Table(_)), _) => mistakes.push(format!("{file}: '{path}' must be a section")),
-            (Some(slot), _) => mistakes.push(format!("{file}: '{path}' must be {}", type_name(slot))),
+        let Some(slot) = below.get_mut(&key) else {
+            mistakes.push(unknown_setting(file, &path, &key, below));
+            continue;
+        };
+        match (slot, value) {
+            (Value::Table(below), Value::Table(above)) => overlay(below, above, file, &path, mistakes),
+            (slot, value) if slot.same_type(&value) => *slot = value,
+            (Value::Table(_), _) => mistakes.push(format!("{file}: '{path}' must be a section")),
+            (slot, _) => mistakes.push(format!("{file}: '{path}' must be {}", type_name(slot))),
         }
     }
+}
+
+fn unknown_setting(file: &str, path: &str, key: &str, known: &Table) -> String {
+    let meant = nearest(key, known.keys().map(String::as_str));
+    let section = path.strip_suffix(key).unwrap_or_default();
+    let advice = meant.map(|meant| format!("; did you mean '{section}{meant}'?")).unwrap_or_default();
+    format!("{file}: unknown setting '{path}'{advice}")
 }
 
 /// Parses a text as the setting's type.

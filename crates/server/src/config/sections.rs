@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(
             mistakes,
             [
-                "mnemon.toml: unknown setting 'server.lisen'",
+                "mnemon.toml: unknown setting 'server.lisen'; did you mean 'server.listen'?",
                 "mnemon.toml: 'server.base_url' must be a string",
                 "MNEMON_RECALL_MEMORY_BYTES: 'lots' is not a whole number",
                 "server.listen must be an address and a port, such as 127.0.0.1:7676, not 'here'",

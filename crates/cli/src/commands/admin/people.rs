@@ -14,22 +14,26 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
     let all = format!("/accounts/{account}/departments");
     match &arguments.command {
         DepartmentCommand::Create { name, parent } => {
-            let body = CreateDepartment { name: name.clone(), parent_id: parent.clone() };
+            let parent_id = parent.as_ref().map(|parent| client.department(&account, parent)).transpose()?;
+            let body = CreateDepartment { name: name.clone(), parent_id };
             show_one(printer, &client.post(&all, body)?);
         }
         DepartmentCommand::List => {
             show_list(printer, &client.get(&all)?, "departments", &["id", "name", "parent_id"]);
         }
         DepartmentCommand::Show { department } => {
-            show_one(printer, &client.get(&format!("{all}/{}", encode(department)))?)
+            show_one(printer, &client.get(&format!("{all}/{}", encode(&client.department(&account, department)?)))?)
         }
         DepartmentCommand::Change { department, name, parent, top } => {
-            let parent_id = changed(parent.as_ref(), *top);
-            let body = ChangeDepartment { name: name.clone(), parent_id };
-            show_one(printer, &client.patch(&format!("{all}/{}", encode(department)), body)?);
+            let parent = parent.as_ref().map(|parent| client.department(&account, parent)).transpose()?;
+            let body = ChangeDepartment { name: name.clone(), parent_id: changed(parent.as_ref(), *top) };
+            show_one(
+                printer,
+                &client.patch(&format!("{all}/{}", encode(&client.department(&account, department)?)), body)?,
+            );
         }
         DepartmentCommand::Delete { department } => {
-            show_one(printer, &client.delete(&format!("{all}/{}", encode(department)))?);
+            show_one(printer, &client.delete(&format!("{all}/{}", encode(&client.department(&account, department)?)))?);
         }
     }
     Ok(())
@@ -41,10 +45,11 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
     let all = format!("/accounts/{account}/members");
     match &arguments.command {
         MemberCommand::Create { name, role, department, access_until } => {
+            let department_id = department.as_ref().map(|named| client.department(&account, named)).transpose()?;
             let body = CreateMember {
                 name: name.clone(),
                 role: role.clone(),
-                department_id: department.clone(),
+                department_id,
                 access_until: access_until.clone(),
             };
             show_one(printer, &client.post(&all, body)?);
@@ -55,6 +60,7 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
         }
         MemberCommand::Show { member } => show_one(printer, &client.get(&format!("{all}/{}", encode(member)))?),
         MemberCommand::Change { member, name, role, department, no_department, access_until, no_end } => {
+            let department = department.as_ref().map(|named| client.department(&account, named)).transpose()?;
             let body = ChangeMember {
                 name: name.clone(),
                 role: role.clone(),

@@ -19,6 +19,11 @@ fn departments_are_made_moved_listed_and_removed() {
     assert_eq!(house.admin_json(&["department", "change", &north, "--top"])["parent_id"], Value::Null);
     let moved = house.admin_json(&["department", "change", &north, "--parent", &top]);
     assert_eq!(house.admin_json(&["department", "show", &north]), moved);
+    assert_eq!(house.admin_json(&["department", "show", "South"]), moved, "by its name");
+    assert_eq!(house.admin_json(&["department", "change", "South", "--parent", "Sales"]), moved);
+    let unknown = house.admin(&["department", "create", "East", "--parent", "Sals"]);
+    let text = "error: no department is called `Sals`; departments: Sales, South\n";
+    assert_eq!((unknown.code, unknown.err.as_str()), (1, text));
     let in_use = house.admin(&["department", "delete", &top]);
     let text = "error: the department still has members, sub-departments or records; move them first\n";
     assert_eq!((in_use.code, in_use.err.as_str()), (1, text));
@@ -58,6 +63,7 @@ fn members_come_change_and_go() {
         "Benno"
     );
     assert_eq!(house.admin_json(&["member", "change", &ben, "--department", &department])["department_id"], department);
+    assert_eq!(house.admin_json(&["member", "change", &ben, "--department", "Sales"])["department_id"], department);
     assert_eq!(text(&house.admin_json(&["member", "show", &ben]), "role"), "member");
     let key = text(&house.admin_json(&["key", "create", "--member", &zoe]), "key");
     house.with_key(&key, &["remember", "Zoe was here"]);

@@ -228,6 +228,11 @@ async fn what_stands_after_the_question_mark_is_checked() {
         ("/accounts?after=x".to_owned(), "after must be an id"),
         (office.project("/records?state=dead"), "state must be one of live, forgotten"),
         (office.project("/records?before=x"), "before must be the `next` value of the previous page"),
+        (office.project("/records?limit=1&statuz=live"), "unknown query parameter `statuz`; did you mean `state`?"),
+        (
+            office.account("/guard/rejections?page=2"),
+            "unknown query parameter `page`; this route takes `reference`, `limit`",
+        ),
         (
             office.project("/records?workspace="),
             "workspace must be 1 to 64 characters long, without control characters",
