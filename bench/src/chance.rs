@@ -1,6 +1,6 @@
-//! Randomness that repeats: a run draws the same each time.
+//! Repeatable randomness: every run draws the same numbers.
 
-/// Repeatable randomness: the SplitMix64 sequence.
+/// The SplitMix64 sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 

@@ -3,7 +3,7 @@
 
 use mnemon_recall::{Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
 
-/// The bars that are tried, each letting in less than the one before.
+/// The bars to try, each stricter than the one before.
 pub(crate) const BARS: [f64; 14] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.275, 0.3, 0.325, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7];
 /// A bar that nothing passes.
 pub(crate) const CLOSED: f64 = 2.0;
@@ -14,7 +14,7 @@ pub(crate) const SERVICE_BAR: f64 = Recipe::FULL.kindred;
 pub(crate) struct Workspace(WorkspaceIndex);
 
 impl Workspace {
-    /// Texts are known by their place.
+    /// Texts are identified by their place.
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let mut index = WorkspaceIndex::new(Model::shipped());
         for (seq, text) in (0..).zip(texts) {

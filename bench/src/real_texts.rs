@@ -1,5 +1,5 @@
 //! Records and queries as people write them, from a folder of labelled sets: what the benches of speed use with `--texts`.
-//! The sets themselves are not part of the repository. What is asked beyond their number is made from their own pieces.
+//! The sets themselves are not part of the repository. Texts beyond their number are made from pieces of them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::recall::data;
 
 /// The sets that are memories; others in the folder are there for comparison.
 const MEMORY_SETS: [&str; 4] = ["beam100k", "beam500k", "locomo", "locomo_obs"];
-/// How many words a piece has that a longer corpus is made of.
+/// How many words a piece of a longer corpus has.
 const PIECE_WORDS: usize = 12;
 
 /// All texts of the memory sets as one workspace, and all their queries.
@@ -38,7 +38,7 @@ impl RealTexts {
         Ok(Self { texts, queries })
     }
 
-    /// How many texts there are before pieces are put together.
+    /// How many real texts there are.
     pub(crate) fn len(&self) -> u64 {
         self.texts.len() as u64
     }

@@ -25,7 +25,7 @@ struct Bad {
     name: &'static str,
     headers: String,
     body: Vec<u8>,
-    /// The body's bytes come this often.
+    /// How often the body's bytes are repeated.
     times: usize,
 }
 

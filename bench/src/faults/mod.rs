@@ -199,14 +199,14 @@ async fn power(setup: &Setup) -> Result<Outcome> {
         .must(is_missing_sync_seen(setup).await?, "a missing sync would be seen".to_owned()))
 }
 
-/// The control: the same with every sync turned into nothing. If that loses nothing either, the method proves nothing.
+/// The control: the same with every sync ignored. If that loses nothing either, the method proves nothing.
 async fn is_missing_sync_seen(setup: &Setup) -> Result<bool> {
     let scratch = tempfile::tempdir()?;
     let inject = ["-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:retval=0"];
     let under = strace(&scratch.path().join("trace"), &inject)?;
     let rounds = Rounds::short(1, setup.seed);
     let report = faults::power_under(&under, &setup.binary, scratch.path(), &rounds).await;
-    // A database that can't be opened any more is an obvious loss.
+    // A database that can no longer be opened is an obvious loss.
     Ok(report.map_or(true, |report| !report.findings.is_clean()))
 }
 

@@ -79,7 +79,7 @@ pub(crate) async fn failover(setup: &Setup) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// A table that somebody holds.
+/// A table that somebody keeps locked.
 pub(crate) async fn locked(setup: &Setup) -> Result<Outcome> {
     let (cluster, scratch) = (durable_cluster()?, tempfile::tempdir()?);
     let nodes = Nodes::start(&setup.binary, &cluster.url("postgres"), scratch.path()).await?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mnemon_testkit::faults::Findings;
 
-/// What a fault has shown.
+/// What a fault showed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     name: &'static str,
@@ -31,7 +31,7 @@ impl Outcome {
         self
     }
 
-    /// Something that has to be so.
+    /// A condition that must hold.
     pub(crate) fn must(mut self, is_so: bool, fact: String) -> Self {
         self.is_passed &= is_so;
         let mark = if is_so { "" } else { " (!)" };
@@ -39,7 +39,7 @@ impl Outcome {
         self
     }
 
-    /// What was told against what is there.
+    /// Compares what was acknowledged with what is there.
     pub(crate) fn findings(self, found: &Findings) -> Self {
         let Findings { saved, forgotten, lost, returned, wrong } = found;
         self.must(*saved > 0, format!("{saved} saves and {forgotten} forgets acknowledged"))

@@ -20,7 +20,7 @@ const WORKSPACE: &str = "filtered";
 const SOURCES: u64 = 200;
 const FILLERS: usize = 32;
 const ROUNDS: usize = 3;
-/// How much dearer a search may get.
+/// How many times the CPU time a search may take.
 const RATIO_MAX: f64 = 1.2;
 
 #[derive(clap::Args)]

@@ -2,11 +2,11 @@
 
 use super::story::{Asked, Change};
 
-/// Of the questions whose first answer was the old record before the change, so many percent have the new one as their
-/// first answer after it, also where only one record is asked for. Other questions are shown, but freshness can't answer
-/// for them: the ranking put something else first even when the old record held.
+/// In percent: how many of the questions that the old record answered first before the change must be answered first by the
+/// new one after it, also when only one record is requested. Other questions are shown but not counted: the ranking put
+/// something else first even while the old record held.
 const FRESH_FIRST_MIN: f64 = 95.0;
-/// Where nothing fresh answers, the stale record is within the first three in so many percent.
+/// In percent: where nothing fresh answers, how often the stale record must be among the first three.
 const STALE_WITHIN_MIN: f64 = 95.0;
 const WITHIN: usize = 3;
 
@@ -89,7 +89,7 @@ pub(crate) fn print_missed(rows: &[Row]) {
     }
 }
 
-/// Prints the promises; `false` where one is not kept.
+/// Prints the promises; `false` if one is broken.
 pub(crate) fn print_bars(rows: &[Row]) -> bool {
     println!();
     let (all, stale) = (together(rows, true), together(rows, false));

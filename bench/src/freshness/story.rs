@@ -14,9 +14,9 @@ use super::data::{Domain, Update};
 const BETWEEN_SAVES: Duration = Duration::from_secs(7 * 60);
 /// Between the old facts and the new ones.
 const UNTIL_THE_CHANGE: Duration = Duration::from_secs(30 * 86_400);
-/// For how long a fact holds that has an end: it is over by the time of the change.
+/// How long a fact with an end holds: it is over by the time of the change.
 const HOLDS_FOR: Duration = Duration::from_secs(20 * 86_400);
-/// As many as an assistant gets that asks for no number.
+/// The default of a search.
 const LIMIT: usize = 10;
 const REFUSED: &str = "Memory rejected by";
 
@@ -84,7 +84,7 @@ pub(crate) struct Asked {
 /// How a story ended.
 pub(crate) struct Told {
     pub(crate) asked: Vec<Asked>,
-    /// Texts that the guard did not let in. They say something about the guard and nothing about the order of answers.
+    /// Texts that the guard refused. They say something about the guard and nothing about the order of answers.
     pub(crate) refused: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) async fn offers_replace(caller: &Caller) -> bool {
     tools.iter().any(|tool| tool["name"] == "remember" && tool["inputSchema"]["properties"]["replace"].is_object())
 }
 
-/// Acts one change out on a server of its own. `None` where the service does not offer it.
+/// Plays one change on its own server. `None` if the service does not offer it.
 pub(crate) async fn tell(change: Change, domains: &[Domain]) -> Result<Option<Told>> {
     let server = TestServer::start().await;
     let caller = server.first_caller().await;
@@ -198,7 +198,7 @@ impl Story {
         call
     }
 
-    /// Saves a record; what the guard refuses is remembered as such and asked no questions about.
+    /// Saves a record. One that the guard refuses is noted as such, and its questions are skipped.
     async fn save(&mut self, call: Value) {
         let content = call["content"].as_str().unwrap_or_default().to_owned();
         let answer = self.caller.call("remember", call).await;

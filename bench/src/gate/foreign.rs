@@ -16,9 +16,9 @@ pub(crate) const PAIRS: [(&str, &str); 5] = [
     ("locomo_obs", "beam500k"),
     ("cranfield", "locomo_obs"),
 ];
-/// So many queries of a set are asked, evenly spread.
+/// How many queries of each set are asked, evenly spread.
 const QUERIES_MAX: usize = 300;
-/// No workspace of the sets is larger: every record that passes the gate is seen.
+/// No workspace of the sets is larger, so every record that passes the gate is seen.
 const EVERYTHING: usize = 1_000_000;
 
 /// For one pair and each bar: in how many of the queries a record without any word of the query was let in.

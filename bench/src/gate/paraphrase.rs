@@ -1,4 +1,4 @@
-//! Questions that share no word with their answers: every word of a query that stands in its gold record is replaced by a
+//! Questions that share no word with their answers: every word of a query that occurs in its gold record is replaced by a
 //! synonym, or left out where there is none (names). The facts that they are made from may not be passed on, so the set is
 //! pinned by this recipe and by a checksum.
 
@@ -11,9 +11,9 @@ use super::stems::{is_content, stem, stems, words};
 use super::wordnet::WordNet;
 use crate::recall::data::{Project, Set};
 
-/// How many consecutive facts a workspace has, in turns. What is left over at a project's end is left out.
+/// How many consecutive facts a workspace has, in turns. The remainder at a project's end is left out.
 const SIZES: [usize; 5] = [20, 30, 40, 50, 60];
-/// A question with less to say than this is none.
+/// A question with fewer words left is dropped.
 const CONTENT_WORDS_MIN: usize = 2;
 
 /// Some facts in order, and the questions that they answer.
@@ -81,7 +81,7 @@ fn rephrase(query: &str, taken: &HashSet<String>, wordnet: &WordNet) -> Option<S
     (replaced > 0 && says >= CONTENT_WORDS_MIN).then(|| said.join(" "))
 }
 
-/// Words with a capital inside of the sentence. WordNet knows `john` and `bill` by other meanings.
+/// Words with a capital letter within the sentence. WordNet knows `john` and `bill` with other meanings.
 fn names(query: &str) -> HashSet<String> {
     let later = query.split_whitespace().skip(1);
     later.filter(|word| word.starts_with(char::is_uppercase)).flat_map(words).collect()

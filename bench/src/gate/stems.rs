@@ -1,5 +1,5 @@
-//! Which words a text says anything by, cut and stemmed here: whether a hit shares a word with its query must not be asked
-//! of the ranker that is measured.
+//! The significant words of a text, split and stemmed here: the ranker under measurement must not decide whether a hit shares
+//! a word with its query.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ static STOP_WORDS: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!("../../../crates/recall/assets/stopwords.txt").split_whitespace().collect());
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// The words as they stand there, in lower case.
+/// The words as written, in lower case.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
     parts.map(bare).filter(|word| !word.is_empty())
@@ -31,7 +31,7 @@ pub(crate) fn stem(word: &str) -> String {
     STEMMER.stem(word).into_owned()
 }
 
-/// The stems of the words that say something; of all words where none does.
+/// The stems of the significant words, or of all words if none is significant.
 pub(crate) fn stems(text: &str) -> HashSet<String> {
     let content: HashSet<String> = words(text).filter(|word| is_content(word)).map(|word| stem(&word)).collect();
     if content.is_empty() { words(text).map(|word| stem(&word)).collect() } else { content }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Beyond its three most frequent meanings a word's synonyms are far from what was meant.
+/// Beyond a word's three most frequent meanings, its synonyms are far from what was meant.
 const SENSES: usize = 3;
 
-/// How a kind of word is inflected: ends, and what stands in their place in the base form.
+/// How a kind of word is inflected: endings, and what replaces them in the base form.
 const NOUN: &[(&str, &str)] = &[
     ("s", ""),
     ("ses", "s"),
@@ -38,9 +38,9 @@ struct Kind {
 }
 
 struct Entry {
-    /// How often its meanings were counted in texts: tells which kind of word a form usually is.
+    /// How often its meanings occurred in texts: shows which kind of word a form usually is.
     tagged: u32,
-    /// Where its meanings stand in the data, most frequent first.
+    /// Offsets of its meanings in the data, most frequent first.
     offsets: Vec<usize>,
 }
 
@@ -85,13 +85,13 @@ impl Kind {
         bases.filter_map(|base| self.index.get(&base)).next()
     }
 
-    /// The words of the meaning that stands there.
+    /// The words of the meaning at this offset.
     fn lemmas(&self, at: usize) -> Vec<String> {
         let line = self.data.get(at..).unwrap_or_default().split(|&byte| byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
         let mut fields = line.split(' ').skip(3);
         let count = fields.next().and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);
-        // An adjective may carry its place in brackets: `afloat(p)`.
+        // An adjective may have its syntactic position in brackets: `afloat(p)`.
         let plain = |lemma: &str| lemma.split('(').next().unwrap_or(lemma).replace('_', " ").to_lowercase();
         fields.step_by(2).take(count).map(plain).collect()
     }

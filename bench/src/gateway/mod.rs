@@ -19,9 +19,9 @@ pub(crate) use upstream::{UpstreamArgs, run as run_upstream};
 
 /// How much slower than alone the slowest searches of another project may be.
 const NEIGHBOUR_P99_RATIO_MAX: f64 = 1.2;
-/// As many as a project may have running.
+/// As many calls as a project may have running.
 const CALLERS: usize = 8;
-/// The pause of a caller between an answer and its next call.
+/// How long a caller pauses between an answer and its next call.
 const PAUSE: Duration = Duration::from_millis(100);
 const TRICKS: [&str; 6] = ["hang", "drip", "flood", "flood-events", "reset", "slow"];
 

@@ -60,7 +60,7 @@ struct Turn {
     text: String,
 }
 
-/// Turns of long conversations: LoCoMo and BEAM, which lie beside the guard's data.
+/// Turns of long conversations: LoCoMo and BEAM, which are stored beside the guard's data.
 pub(super) fn turns(data: &Path) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for name in ["locomo", "beam100k", "beam500k"] {
@@ -92,7 +92,7 @@ pub(super) fn pages(directories: &[PathBuf]) -> Result<Vec<Case>> {
             }
         }
     }
-    // The same licence lies in many packages; it counts once.
+    // Many packages contain the same licence; it counts once.
     let mut seen = HashSet::new();
     cases.retain(|case| seen.insert(case.text.clone()));
     Ok(cases)
@@ -118,7 +118,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
 
 /// Attacks of the held-out part in the disguises that this version learned to undo.
 pub(super) fn disguised(held_out: &[Case]) -> Vec<Case> {
-    /// So many attacks are put into each disguise.
+    /// How many attacks are put into each disguise.
     const ATTACKS: usize = 150;
     let is_short = |case: &&Case| {
         let is_plain =

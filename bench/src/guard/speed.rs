@@ -1,5 +1,5 @@
-//! What a verdict and a redaction cost, by length and for texts made to hurt. CPU time of this thread, so that a busy
-//! machine does not count; ratios between lengths show whether the cost is linear.
+//! What a verdict and a redaction cost, by length and for texts made to be slow. Measured in CPU time of this thread, so that
+//! a busy machine does not count; ratios between lengths show whether the cost is linear.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ const ROUNDS: usize = 5_000;
 /// In how many batches.
 const BATCHES: usize = 5;
 
-/// Measures and prints; the bars are those of the promise.
+/// Measures and prints; the bars are those that were promised.
 pub(super) fn measure() -> Vec<Bar> {
     println!("\n## Speed, µs of CPU per call (p50, p99)\n");
     let mut bars = Vec::new();

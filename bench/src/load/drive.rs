@@ -71,7 +71,7 @@ impl Calls {
     }
 }
 
-/// A text as it stands in JSON.
+/// A text as a JSON string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',')]
     clients: Vec<usize>,
     /// Real texts and queries: a folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`. The lowest
-    /// of all rounds counts then, because the question is what a call costs and not what the machine does besides
+    /// of all rounds counts then, because the question is what a call costs and not what else the machine does
     #[arg(long, value_name = "DIR")]
     texts: Option<PathBuf>,
     /// Length of each measurement, in seconds
@@ -181,7 +181,7 @@ impl Bench {
 }
 
 impl Phase {
-    /// The best of each figure: whatever else the machine does makes a call dearer, never cheaper.
+    /// The best of each figure: other work on the machine makes a call cost more, never less.
     fn lowest(phases: &[Self]) -> Self {
         let lowest = |figure: fn(&Self) -> f64| phases.iter().map(figure).fold(f64::INFINITY, f64::min);
         Self {

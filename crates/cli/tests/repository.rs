@@ -1,4 +1,4 @@
-//! Rules that a machine can check: the paths in the map exist, the reference pages match the code.
+//! Rules that can be checked automatically: the paths in the map exist, the reference pages match the code.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,7 @@ fn every_claim_of_the_threat_model_names_tests_that_exist() {
     assert!(named.len() > 40, "the page names its tests, found only {}", named.len());
     let mut source = String::new();
     visit(&root().join("crates"), &mut |path| source.push_str(&std::fs::read_to_string(path).unwrap()));
-    // Right before a test stands its attribute.
+    // A test has its attribute on the line before it.
     let is_test = |name: &str| {
         let before = source.split_once(&format!("fn {name}()")).map_or("", |(before, _)| before);
         before.lines().rev().take(2).any(|line| line.trim_start().starts_with("#[") && line.contains("test"))
@@ -56,7 +56,7 @@ fn every_claim_of_the_threat_model_names_tests_that_exist() {
         .filter(|line| line.starts_with("| ") && !line.starts_with("| claim") && !line.starts_with("| who"));
     let unproven: Vec<&str> =
         claims.filter(|line| !line.starts_with("| ---") && named_tests(line).is_empty()).collect();
-    // The table of who is trusted with what claims nothing that a test could show.
+    // The table of who is trusted with what makes no claim that a test could prove.
     assert_eq!(unproven.len(), 6, "{unproven:?}");
 }
 

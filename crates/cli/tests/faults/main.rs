@@ -18,7 +18,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     assert!(report.is_passed(), "{report:?}");
 }
 
-/// Needs root, to mount a disk of its own; without, it fails and says so.
+/// Needs root to mount its own disk; otherwise it fails and says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_power_loss() {
     let scratch = tempfile::tempdir().unwrap();

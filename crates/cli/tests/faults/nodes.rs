@@ -15,7 +15,7 @@ async fn nodes_see_each_others_saves_and_revocations_and_calls() {
     let nodes = Nodes::start(program(), &database.url, scratch.path()).await.unwrap();
     assert_eq!(nodes.read_your_writes(300).await.unwrap(), 300);
     assert_eq!(nodes.revocations(20).await.unwrap(), 20);
-    // 25 calls a second: what passes in the second that nodes may lag behind each other is less than that.
+    // 25 calls a second: nodes may lag behind each other by a second, and fewer calls than that pass in it.
     let passed = nodes.rate_limit(110, Duration::from_millis(40)).await.unwrap();
     assert!((60..=85).contains(&passed), "{passed}");
 }
@@ -73,6 +73,6 @@ async fn callers_are_told_in_time_while_a_table_is_locked() {
     let (cluster, scratch) = (durable_cluster().unwrap(), tempfile::tempdir().unwrap());
     let nodes = Nodes::start(program(), &cluster.url("postgres"), scratch.path()).await.unwrap();
     let report = nodes.with_locked_table(&cluster, 100, Duration::from_secs(8)).await.unwrap();
-    // Two seconds are promised; the third is for the tests that run beside this one.
+    // Two seconds are promised; the third allows for other tests running at the same time.
     assert!(report.is_passed(Duration::from_secs(3)), "{report:?}");
 }

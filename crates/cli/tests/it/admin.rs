@@ -1,4 +1,4 @@
-//! The verbs that run accounts, as the operator and an admin type them.
+//! The commands that manage accounts, as the operator and an admin type them.
 
 mod accounts;
 mod connections;
@@ -13,7 +13,7 @@ mod records;
 
 use crate::process::Place;
 
-/// Every verb.
+/// Every command.
 const VERBS: [&str; 69] = [
     "account",
     "account create",

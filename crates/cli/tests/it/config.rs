@@ -59,7 +59,7 @@ fn flags_win_over_the_environment_and_the_environment_over_the_file() {
     for line in ["listen = \"127.0.0.1:3\"", "data_dir = \"variable\"", "name = \"F\"", "format = \"auto\""] {
         assert!(done.out.lines().any(|printed| printed == line), "{line} is not in\n{}", done.out);
     }
-    // What is printed is a configuration again.
+    // The output is a valid configuration again.
     place.write("printed.toml", &done.out);
     assert_eq!(place.run(&["config", "print", "--config", "printed.toml"]).out, done.out);
 }

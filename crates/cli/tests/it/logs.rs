@@ -1,4 +1,4 @@
-//! The log tells an operator what happens, and never what anybody said, asked or holds.
+//! The log tells an operator what happens, and never what anybody saved, searched for or uses as a credential.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ fn call(tool: &str, arguments: &Value) -> String {
         .to_string()
 }
 
-/// Everything that texts can come in by: good calls, failing calls, broken requests, wrong keys.
+/// Every way for texts to come in: valid calls, failing calls, broken requests, wrong keys.
 fn exercise(service: &Service) {
     let bearer = format!("Bearer {}", service.key());
     let save = json!({

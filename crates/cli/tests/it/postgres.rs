@@ -83,7 +83,7 @@ fn everything_moves_to_postgresql_and_the_same_key_finds_it_there() {
     assert_eq!(more.code, 0, "{more:?}");
     second.stop();
     std::fs::remove_dir_all(place.data_dir()).expect("nobody uses it");
-    // The verb's first name still works.
+    // The command's first name still works.
     let back = place.run(&["--json", "migrate", "--from", &database.url, "--to", "sqlite:data"]);
     assert_eq!(back.json()["accounts"], 1, "{back:?}");
     let third = place.serve(&[]);

@@ -1,4 +1,4 @@
-//! Running the binary: each test has a directory of its own, and nothing of the environment's settings reaches it.
+//! Running the binary: each test has its own directory, and no settings from the environment reach it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,10 +8,10 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Where a test's files lie.
+/// A directory for a test's files.
 pub(crate) struct Place(TempDir);
 
-/// What a command left behind.
+/// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) code: i32,
@@ -61,7 +61,7 @@ impl Place {
         Done::of(child.wait_with_output().expect("the binary ends"))
     }
 
-    /// Starts the service on a free port with its data in `data`, and waits until it has said so.
+    /// Starts the service on a free port with its data in `data`, and waits until it is ready.
     pub(crate) fn serve(&self, more: &[&str]) -> Service {
         Service::start(self, more)
     }
@@ -153,7 +153,7 @@ pub(crate) fn signal(pid: &str, name: &str) {
     assert!(status.success());
 }
 
-/// Reads until the service has said all that it says at a start: its last line, or the only one of a JSON start.
+/// Reads everything that the service prints at its start: up to its last line, or one line of JSON.
 fn read_welcome(stdout: &mut impl BufRead, log: &Path) -> String {
     let mut welcome = String::new();
     loop {

@@ -19,7 +19,7 @@ fn curl_lines(welcome: &str) -> Vec<&str> {
     welcome.lines().map(str::trim).filter(|line| line.starts_with("curl ")).collect()
 }
 
-/// What was printed, with everything that differs between two starts replaced by its name.
+/// The output, with everything that differs between two starts replaced by its name.
 fn masked(place: &Place, service: &Service) -> String {
     let mut text = service.welcome.replace(&service.key(), "KEY").replace(&service.url, "URL");
     text = text.replace(&place.path().display().to_string(), "HERE");
@@ -117,7 +117,7 @@ fn the_ready_file_tells_waiting_programs_and_only_their_owner() {
     let place = Place::new();
     let path = place.path().join("ready.json");
     let service = place.serve(&["--ready-file", "ready.json"]);
-    // Written before the service answers, and after it has said so: whoever can call finds the file.
+    // Written after the service prints its address and before it answers: once a call works, the file is there.
     let health = place.run(&["doctor", "--url", &service.url, "--key", &service.key()]);
     assert_eq!(health.code, 0, "{health:?}");
     let ready: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("the file")).expect("JSON");

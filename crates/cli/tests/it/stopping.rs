@@ -1,4 +1,4 @@
-//! Stopping: what runs may finish, what idles does not hold anything up.
+//! Stopping: running requests may finish, idle connections hold nothing up.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

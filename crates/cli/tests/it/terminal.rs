@@ -1,10 +1,10 @@
-//! What a colleague saved never acts on the terminal of whoever reads it: control characters are shown, not sent.
+//! A record never controls the terminal of whoever reads it: control characters are shown as escapes.
 
 use serde_json::Value;
 
 use crate::process::{Done, Place, Service};
 
-/// Sets the title, clears the screen, rings, deletes, moves the cursor by a C1 code, turns the direction of reading.
+/// Sets the title, clears the screen, rings the bell, deletes, moves the cursor by a C1 code, reverses the text direction.
 const HOSTILE: &str = "deploy \u{1b}]0;owned\u{7} \u{1b}[2J\u{7f} \u{9b}5A \r\u{8} \u{202e}txt.exe\u{2066} \u{2028}end";
 const SHOWN: &str = r"deploy \u{1b}]0;owned\u{7} \u{1b}[2J\u{7f} \u{9b}5A \r\u{8} \u{202e}txt.exe\u{2066} \u{2028}end";
 
@@ -45,7 +45,7 @@ fn control_characters_of_records_are_shown_and_not_sent_to_the_terminal() {
         check(&done, verb);
         let says_it = matches!(verb, ["search" | "forget", ..] | ["record", "restore", _]);
         assert!(!says_it || done.out.contains(SHOWN) || done.err.contains(SHOWN), "{verb:?}: {done:?}");
-        // A line of a record begins where no line of ours does.
+        // Every line of a record is indented, so none can pass for a result.
         let forged = done.out.lines().find(|line| line.starts_with("0.99"));
         assert_eq!(forged, None, "{verb:?}: {done:?}");
     }

@@ -1,10 +1,10 @@
-//! `mnemon remember`, `search` and `forget`: for people and for machines, and what they say when something is wrong.
+//! `mnemon remember`, `search` and `forget`: for people and for programs, and their errors.
 
 use serde_json::{Value, json};
 
 use crate::process::{Done, Place, Service};
 
-/// Runs a verb against the service with its key.
+/// Runs a command against the service with its key.
 fn run(place: &Place, service: &Service, arguments: &[&str]) -> Done {
     let (url, key) = (service.url.clone(), service.key());
     place.run(&[arguments, &["--url", &url, "--key", &key]].concat())

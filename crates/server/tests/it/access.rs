@@ -1,5 +1,5 @@
-//! Who may open which door: every route of the admin API, of the agent and of OAuth, and every tool, tried by everybody. The tables are compared with
-//! what the service offers, so a new door without a row fails.
+//! Who may do what: every route of the admin API, of the agent and of OAuth, and every tool, tried by every kind of caller.
+//! The tables are compared with what the service offers, so a new route without a row fails.
 
 mod absent;
 mod doors;
@@ -24,13 +24,13 @@ async fn every_door_has_a_row() {
     assert_eq!(tools::NAMES.as_slice(), offered.as_slice());
 }
 
-/// Opens every door as everybody. Whoever is refused without being allowed to know what is behind a door is refused, to
-/// the byte, as if nothing were behind it.
+/// Calls every route as every caller. A caller who may not know that something exists gets, to the byte, the answer for
+/// something that does not exist.
 #[tokio::test]
 async fn everybody_tries_every_route_of_the_admin_api() {
     let world = World::make().await;
     for row in routes::rows() {
-        // More than thirty refused credentials in a minute would be answered with 429 (`refused.rs`).
+        // More than thirty rejected credentials in a minute would get 429 (`refused.rs`).
         world.server.clock.advance(std::time::Duration::from_secs(60));
         for (who, expected) in WHO.into_iter().zip(row.expected) {
             let caller = world.caller(who);
@@ -43,7 +43,7 @@ async fn everybody_tries_every_route_of_the_admin_api() {
                     ["{member}", "{key}", "{connection}"].iter().any(|end| row.path.ends_with(end))
                 }
                 401 | 404 => true,
-                // Somebody who reads an account knows what is in it; only the writing is refused.
+                // A caller who may read an account knows what is in it; only writing is refused.
                 403 => who != "reader",
                 _ => false,
             };

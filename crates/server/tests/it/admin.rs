@@ -1,4 +1,4 @@
-//! Running accounts over the admin API, story by story.
+//! Managing accounts through the admin API, story by story.
 
 mod accounts;
 mod bad_input;
@@ -49,7 +49,7 @@ impl Office {
         format!("/projects/{}{rest}", self.organization.project)
     }
 
-    /// Somebody new, and the id.
+    /// A new member, and its id.
     pub(crate) async fn hire(&self, spec: MemberSpec) -> (String, Caller) {
         let access = spec.access;
         let id = self.server.new_member(&self.organization, spec).await;
@@ -62,7 +62,7 @@ impl Office {
     }
 }
 
-/// The status that a key gets at the tools' door.
+/// The status that a key gets from `/mcp`.
 pub(crate) async fn status_of(caller: &Caller) -> u16 {
     caller.request("tools/list", serde_json::json!({})).await.status
 }

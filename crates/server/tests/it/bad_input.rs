@@ -1,5 +1,5 @@
-//! Input that nobody should send: each gets its exact answer, and nothing is stored. And what is stored comes back
-//! byte for byte, however odd it is.
+//! Bad input: each kind gets its exact answer, and nothing is stored. And whatever is stored comes back byte for byte, however
+//! odd it is.
 
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ async fn set_up() -> (TestServer, Organization, Caller) {
     (server, organization, caller)
 }
 
-/// What is left of a call when its required arguments are right.
+/// The required arguments of a call, all valid.
 fn required(tool: &str) -> Value {
     match tool {
         "remember" => json!({"content": "c"}),
@@ -177,7 +177,7 @@ async fn a_text_of_exactly_sixteen_kibibytes_comes_back_whole() {
 #[tokio::test]
 async fn of_two_idempotency_headers_the_first_counts() {
     let (_server, _organization, caller) = set_up().await;
-    // Two that differ contradict each other; refusing the call would be the better answer.
+    // Two different values contradict each other; refusing the call would be better.
     let twice = [("x-idempotency-key", "a"), ("x-idempotency-key", "b")];
     let first = caller.call_with("remember", json!({"content": "c"}), &twice).await;
     let again = caller.call_with("remember", json!({"content": "c"}), &[("x-idempotency-key", "a")]).await;

@@ -7,7 +7,7 @@ use mnemon_core::Role;
 use mnemon_testkit::{Answer, MemberSpec, Organization, TestServer, TestServerOptions, TestStore};
 use serde_json::{Value, json};
 
-/// How many calls all runs make together; each run has its own seed and a fresh service.
+/// How many calls all runs make in total; each run has its own seed and a fresh service.
 const CALLS_PER_RUN: usize = 2_600;
 
 const WORDS: [&str; 24] = [
@@ -93,7 +93,7 @@ struct Call {
 
 impl Side {
     async fn start(store: TestStore) -> (Self, Vec<String>, Vec<String>) {
-        // A key's last use shows once figures are written, and two services would write them at different moments.
+        // A key's last use appears when figures are written, and the two services would write them at different moments.
         let options = TestServerOptions { store, has_upkeep: false, ..TestServerOptions::default() };
         let server = TestServer::start_with(options).await;
         let organization = server.organization().await;

@@ -1,4 +1,4 @@
-//! Searches that ask for some records only, and the order of what holds and what does not.
+//! Searches with filters, and the order of records that hold and records that do not.
 
 use mnemon_core::Timestamp;
 use mnemon_testkit::{Caller, MemberSpec, TestServer};
@@ -65,7 +65,7 @@ async fn wrong_filters_are_named() {
         let text = format!("{name} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z");
         assert_eq!(refused(name, json!("yesterday")).await, text);
     }
-    // Fifty are admitted, whatever they are.
+    // Fifty ids are accepted, whether or not they exist.
     assert_eq!(contents(&caller, json!({"query": "boiler", "memory_ids": many[..50]})).await, [""; 0]);
 }
 

@@ -1,4 +1,4 @@
-//! `forget`: one record or a whole source, and that it is gone from everywhere.
+//! `forget`: one record or a whole source, and it is gone everywhere.
 
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What was acknowledged is what the next call sees: saved records are found at once, forgotten ones never again.
+//! The next call sees whatever was acknowledged: saved records are found at once, forgotten ones never again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -48,8 +48,8 @@ async fn ten_thousand_saves_by_sixteen_callers_are_each_found_by_the_next_search
     assert_eq!(server.log_position(&organization).await, SAVES as u64);
 }
 
-/// Saves into a searched workspace wait in memory while something before them, here a save into another workspace, is not
-/// in its index yet. However many they are, the next search has them all, and what was forgotten meanwhile is not among them.
+/// Saves into a searched workspace wait in memory until everything before them is in its index; here a save into another
+/// workspace holds them up. However many wait, the next search finds them all, except what was forgotten meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn saves_after_a_gap_are_all_found_by_the_next_search() {
     for count in [1, 255, 256, 257, 600] {
@@ -86,7 +86,7 @@ async fn save_and_find(server: &TestServer, caller: &Caller, workspace: &str, n:
     saved == found
 }
 
-/// Calls a tool through the routes, without a connection: twenty thousand calls should measure the service.
+/// Calls a tool through the router, without a connection: twenty thousand calls should exercise the service, not sockets.
 async fn call(server: &TestServer, caller: &Caller, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
@@ -133,7 +133,7 @@ async fn a_forgotten_record_is_never_returned_while_searches_run() {
     assert_eq!(left["structuredContent"]["result"], json!([]));
 }
 
-/// Searches until the forgetting is over; returns how often.
+/// Searches until all forgetting is done; returns how often.
 async fn search_on(
     server: Arc<TestServer>,
     caller: Caller,
@@ -153,7 +153,7 @@ async fn search_on(
             assert!(!gone_before.contains(id), "{id} was forgotten before this search began");
         }
         searches += 1;
-        // A search in memory never waits, so sixteen of them would never let the forgetting have its turn.
+        // A search in memory never waits, so sixteen of them would never let `forget` run.
         tokio::task::yield_now().await;
         if is_last {
             return searches;

@@ -1,4 +1,4 @@
-//! Request bodies that nobody wrote: noise, and valid requests with bytes flipped, cut, doubled and spliced.
+//! Random request bodies: noise, and valid requests with bytes flipped, cut, doubled and spliced.
 //!
 //! 20,000 bodies from a fixed seed run with the other tests. For a long run with a fresh seed, give the number:
 //! `MNEMON_FUZZ_BODIES=2000000 cargo test --release -p mnemon-server --test it fuzz`.
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 const BODIES: u32 = 20_000;
 
-/// Statuses that an accepted key may ever get from `POST /mcp` with JSON accepted and a small body.
+/// The only statuses that a valid key may get from `POST /mcp` with JSON accepted and a small body.
 const STATUSES: [u16; 4] = [200, 202, 400, 404];
 
 fn call(tool: &str, arguments: Value) -> String {
@@ -59,7 +59,7 @@ enum Change {
     Splice { at: prop::sample::Index, other: prop::sample::Index },
 }
 
-/// Pieces that parsers stumble over.
+/// Pieces that trip parsers.
 const PIECES: &[&[u8]] = &[
     b"\"",
     b"{",

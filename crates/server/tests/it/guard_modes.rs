@@ -1,4 +1,4 @@
-//! How the guard works for an account: reject, report or off, what it found, and what was let through by hand.
+//! The guard's mode for an account: reject, report or off; what it found, and what an admin released.
 
 use mnemon_core::Role;
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};

@@ -1,4 +1,4 @@
-//! Every way to write, every text field: an order to agents is refused and a secret never rests anywhere.
+//! Every way to write, every text field: an order to agents is refused, and a secret is never stored.
 
 use std::path::Path;
 

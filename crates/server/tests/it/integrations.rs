@@ -89,7 +89,7 @@ impl World {
         self.admin.manage("PUT", &self.path(&format!("/{name}")), body).await
     }
 
-    /// Lets the kept list grow old, so that the next caller asks the upstream again.
+    /// Makes the stored list old, so that the next caller asks the upstream again.
     pub(crate) fn grow_old(&self) {
         self.server.clock.advance(Duration::from_secs(61));
     }

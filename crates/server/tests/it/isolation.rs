@@ -1,4 +1,4 @@
-//! Projects are apart: nobody sees, finds, changes or even shifts what belongs to another project.
+//! Projects are isolated: nobody sees, finds, changes or even shifts what belongs to another project.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn text(n: usize) -> String {
     format!("The {} of the {} was moved from {} to {} in entry {n}.", word(1), word(2), word(3), word(4))
 }
 
-/// Saves many records through the engine, side by side.
+/// Saves many records through the engine, concurrently.
 async fn fill(server: &Arc<TestServer>, caller: &Caller, count: usize) {
     const SIDE_BY_SIDE: usize = 64;
     let tasks: Vec<_> = (0..SIDE_BY_SIDE)
@@ -112,7 +112,7 @@ async fn two_hundred_keys_find_their_own_canary_and_no_other() {
     }
 }
 
-/// Everything that an id or a source's name can be given to, asked by somebody.
+/// Every call that takes an id or a source, made by this caller.
 async fn ask_all(caller: &Caller, id: &str, source_id: &str) -> Vec<Answer> {
     let mut answers = Vec::new();
     for (tool, arguments) in [

@@ -52,13 +52,13 @@ async fn a_project_holds_as_many_records_as_its_plan_allows_and_not_one_more() {
     }
     let full = save("fourth fact").await;
     assert_eq!(reason("remember", &full), "project memory limit exceeded");
-    // A duplicate adds nothing, so it is no matter of room; neither is another workspace a way around.
+    // A duplicate adds nothing, so it needs no room; and another workspace is no way around the limit.
     assert_eq!(save("first fact").await.structured()["duplicate"], true);
     let elsewhere = caller.call("remember", json!({"content": "fact", "workspace": "other"})).await;
     assert_eq!(reason("remember", &elsewhere), "project memory limit exceeded");
     let hidden = caller.call("search", json!({"query": "fact", "workspace": "other"})).await;
     assert_eq!(reason("search", &hidden), "workspace 'other' is not active");
-    // Another project of the account has room of its own.
+    // Another project of the account has its own limit.
     let other = Organization { account: organization.account, project: server.project(organization.account).await };
     server.member(&other, MemberSpec::default()).await.remember("room of its own").await;
     caller.call("forget", json!({"memory_id": ids[0]})).await.structured();
@@ -122,7 +122,7 @@ async fn the_free_plan_lets_sixty_calls_a_minute_through_and_120_of_a_project() 
         assert_eq!(call(&callers[1]).await, Ok(()), "call {n}");
     }
     assert_eq!(call(&callers[2]).await, Err(("project call limit exceeded".to_owned(), 40)));
-    // Listing tools is no call.
+    // Listing tools does not count as a call.
     assert_eq!(callers[0].request("tools/list", json!({})).await.status, 200);
     server.clock.advance(Duration::from_secs(39));
     assert_eq!(call(&callers[0]).await, Err(("MCP rate limit exceeded".to_owned(), 1)));

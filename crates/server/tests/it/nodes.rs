@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL: each a whole service, with nothing in common but the database.
+//! Several nodes on one PostgreSQL: each is a whole service and shares nothing but the database.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Access by OAuth, over the real doors: from the first 401 to a tool call, and everything that can go wrong on the way.
+//! Access by OAuth through the public interface: from the first 401 to a tool call, and everything that can go wrong.
 
 mod attacks;
 mod callers;
@@ -43,7 +43,7 @@ impl Scene {
         Self { server, organization, person, flow }
     }
 
-    /// A code, just made.
+    /// A new code.
     pub(crate) async fn code(&self) -> String {
         self.flow.agree(&mut self.server.browser(), &self.person.key).await
     }
@@ -62,12 +62,12 @@ pub(crate) fn set(fields: &mut Pairs, name: &str, value: &str) {
     }
 }
 
-/// Takes a field away.
+/// Removes a field.
 pub(crate) fn unset(fields: &mut Pairs, name: &str) {
     fields.retain(|(given, _)| given != name);
 }
 
-/// The status that a caller gets at the tools' door.
+/// The status that a caller gets from `/mcp`.
 pub(crate) async fn status_of(caller: &Caller) -> u16 {
     caller.request("tools/list", serde_json::json!({})).await.status
 }

@@ -1,4 +1,4 @@
-//! A purged record is gone from the disk too.
+//! A purged record is gone from disk too.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const CANARY: &str = "quetzalcoatlus";
 const CANARY_TEXT: &str = "The Quetzalcoatlus nests behind vault nineteen";
 
-/// The files below a directory whose bytes hold the canary, in any case of letters.
+/// The files below a directory that contain the canary, in upper or lower case.
 fn files_with_canary(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).expect("the directory can be read") {
@@ -41,7 +41,7 @@ async fn started() -> (TestServer, Organization, Caller, Caller) {
     (server, organization, caller, operator)
 }
 
-/// Saves the canary among others, alive or forgotten, with an idempotency key.
+/// Saves the canary among other records, live or forgotten, with an idempotency key.
 async fn save(caller: &Caller, scope: &str, is_forgotten: bool) -> String {
     for n in 0..40 {
         caller.remember(&format!("an ordinary fact, number {n}, about boilers and cellars")).await;
@@ -97,7 +97,7 @@ async fn what_was_forgotten_long_ago_leaves_the_disk_by_itself() {
     let (mut server, organization, caller, operator) = started().await;
     save(&caller, "shared", true).await;
     server.clock.advance(std::time::Duration::from_secs(30 * 86_400 + 1));
-    // A node's background work begins with a purge; nobody asks for it here.
+    // A node's background work starts with a purge; nobody requests it here.
     server.restart().await;
     let operator = server.caller(&operator.key);
     let forgotten = format!("/projects/{}/records?state=forgotten", organization.project);

@@ -1,4 +1,4 @@
-//! What a plan allows, under many callers at once: never one more, never one less.
+//! A plan's limits with many concurrent callers: never one more, never one less.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ async fn sixty_four_saves_at_once_with_room_for_ten_store_exactly_ten() {
     assert_eq!((&usage["records"], &usage["days"][0]["saves"]), (&json!(LIMIT), &json!(LIMIT)));
 }
 
-/// A call that is only counted. `None` when it passed, the reason and the seconds to wait when not.
+/// A call that is only counted. `None` if it passed, otherwise the reason and the seconds to wait.
 fn refusal(answer: &ToolAnswer) -> Option<(String, u64)> {
     let reason = reason("gateway_call", answer);
     match answer.result["_meta"]["retry_after_seconds"].as_u64() {
@@ -69,7 +69,7 @@ fn refusal(answer: &ToolAnswer) -> Option<(String, u64)> {
     }
 }
 
-/// Lets sixteen callers call side by side, twice each, every seven seconds, and notes when calls passed.
+/// Lets sixteen callers make two calls each at once, every seven seconds, and notes when calls passed.
 async fn crowd(server: &Arc<TestServer>, callers: &[Caller], text: &'static str) -> Vec<i64> {
     let mut passed = Vec::new();
     for _ in 0..30 {

@@ -1,5 +1,5 @@
-//! Refusals that must not tell what exists: whatever the cause, storage does the same work. It is counted in statements,
-//! since a clock on a busy machine tells nothing. Run on both engines.
+//! Refusals that must not reveal what exists: whatever the cause, storage does the same work. Counted in statements, because
+//! time says nothing on a busy machine. Run on both engines.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use mnemon_store::statements_sent;
 use mnemon_testkit::{Caller, MemberSpec, TestServer};
 use serde_json::{Value, json};
 
-/// What an act costs storage. Background work may come in between, so the cheapest of several runs counts; each run of the
-/// same act has to be refused in the same way, so none of them changes anything. All of a test together stay below the
-/// thirty refused credentials a minute after which an address has to wait.
+/// What an act costs storage. Background work may interfere, so the cheapest of several runs counts. Every run must be refused
+/// in the same way, so none of them changes anything. A whole test stays below thirty rejected credentials a minute, after
+/// which an address has to wait.
 async fn cost(act: impl AsyncFn()) -> u64 {
     let mut least = u64::MAX;
     for _ in 0..4 {
@@ -46,7 +46,7 @@ async fn unknown_revoked_and_expired_keys_cost_the_same() {
     let ended = server.member(&organization, MemberSpec { access_until: soon, ..MemberSpec::default() }).await;
     let suspended_house = server.organization().await;
     let suspended = server.member(&suspended_house, MemberSpec::default()).await;
-    // All of them were in use, so that memory knows them.
+    // Use all of them, so that they are in memory.
     for caller in [&revoked, &expired, &ended, &suspended] {
         caller.remember("The kettle is red").await;
     }

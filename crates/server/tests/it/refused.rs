@@ -1,4 +1,4 @@
-//! Refused credentials: thirty a minute from an address, and never a word against a credential that works.
+//! Rejected credentials: thirty a minute from one address, and a valid credential always works.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use mnemon_testkit::{Answer, Caller, TestServer, TestServerOptions};
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
 const REFUSED_MAX: usize = 30;
 
-/// The doors that ask for a credential: the method, the path, and the name under which their errors have the text.
+/// The endpoints that need a credential: method, path, and the member that contains the text of their errors.
 const DOORS: [(&str, &str, &str); 3] = [
     ("POST", "/mcp", "error_description"),
     ("GET", "/admin/v1/accounts", "message"),
     ("GET", "/agent/v1/sessions", "error_description"),
 ];
 
-/// Knocks with a credential as it stands.
+/// Sends a request with this credential as it is.
 async fn knock(caller: &Caller, door: (&str, &str, &str), authorization: &str, more: &[(&str, &str)]) -> Answer {
     let headers = [&[("authorization", authorization)], more].concat();
     caller.send(door.0, door.1, &headers, LIST).await
@@ -32,7 +32,7 @@ async fn the_thirty_first_refused_credential_of_a_minute_is_told_to_wait() {
         let server = TestServer::start().await;
         let nobody = server.caller("");
         for n in 0..REFUSED_MAX {
-            // Whatever is refused counts: what can't be a credential, and what could.
+            // Every rejection counts, whether or not the text could be a credential.
             let authorization = if n % 2 == 0 { unknown_key(1) } else { "Bearer garbage".to_owned() };
             assert_eq!(knock(&nobody, door, &authorization, &[]).await.status, 401, "{door:?} {n}");
         }

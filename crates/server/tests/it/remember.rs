@@ -19,8 +19,8 @@ fn members(record: &Value) -> Vec<&str> {
     record.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-/// Its rivals can't be read after the save, because a table that only reading them needs is gone. The caller must not be told
-/// that nothing was saved: it would save again.
+/// Rivals can't be read after the save, because a table that only this needs is gone. The caller must not be told that the
+/// save failed: it would save again.
 #[tokio::test]
 async fn a_durable_save_is_no_error_when_its_rivals_cannot_be_read() {
     let server = TestServer::start().await;
@@ -137,7 +137,7 @@ async fn unknown_arguments_are_named_in_the_order_in_which_they_came() {
 #[tokio::test]
 async fn secrets_are_replaced_and_counted() {
     let (_server, caller) = server_and_caller().await;
-    // Put together here, so that no scanner takes this file for a leak.
+    // Assembled here, so that no scanner takes this file for a leak.
     let (secret, other) =
         (format!("AKIA{}", "Q3EGRV7ZT5KXN2WM"), format!("ghp_{}", "R7kQx2mZp9VtL4sHn8WcYb3JdFg6TaEuKvXq"));
     let record = save(&caller, json!({"content": format!("The access key {secret} opens the bucket")})).await;

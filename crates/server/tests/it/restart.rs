@@ -1,10 +1,10 @@
-//! A restart keeps everything: records, what is known of sources, keys, and that something was forgotten.
+//! A restart keeps everything: records, what is known about sources, keys, and what was forgotten.
 
 use mnemon_core::Access;
 use mnemon_testkit::{Caller, MemberSpec, TestServer};
 use serde_json::{Value, json};
 
-/// Everything that a caller can read of what the test saved.
+/// Everything that a caller can read back.
 async fn view(caller: &Caller) -> Vec<Value> {
     let mut answers = Vec::new();
     for (tool, arguments) in [

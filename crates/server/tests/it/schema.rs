@@ -1,5 +1,5 @@
-//! A small JSON Schema checker for the words that our schemas use. A word that it does not know is a failure, so that
-//! no schema passes by being richer than its checker.
+//! A small JSON Schema checker for the keywords that our schemas use. It fails on a keyword that it does not know, so that no
+//! schema passes unchecked.
 
 use serde_json::Value;
 

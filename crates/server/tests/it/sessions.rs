@@ -1,4 +1,4 @@
-//! Session histories over the agent's routes: appended to, repeated, refused, kept within the volume, removed.
+//! Session histories through the agent's routes: appended, repeated, refused, kept within the volume, deleted.
 
 use mnemon_core::{Access, PlanLimits, PlanName, PlanTable, Role, Subscription};
 use mnemon_protocol::sessions::{APPEND_BYTES_MAX, Chain};
@@ -229,7 +229,7 @@ async fn with_volume(bytes: u64) -> (TestServer, Organization) {
 
 #[tokio::test]
 async fn the_newest_stay_within_the_plans_volume() {
-    // Parts are put together up to 256 KiB, so three of 200,000 bytes stay apart.
+    // Parts are merged up to 256 KiB, so three of 200,000 bytes stay separate.
     let part = |n: usize| format!("{{\"text\":\"{}\"}}\n", n.to_string().repeat(199_988));
     let size = part(1).len();
     let (server, organization) = with_volume(3 * size as u64).await;
@@ -292,7 +292,7 @@ async fn a_deleted_member_leaves_no_history_in_the_files() {
     let admin = server.member(&organization, MemberSpec { role: Role::Admin, ..MemberSpec::default() }).await;
     let ana_id = server.new_member(&organization, MemberSpec::default()).await;
     let ana = server.key(&organization, ana_id, Access::Write, None).await.1;
-    // The name of a session is not compressed, so it can be looked for.
+    // The name of a session is not compressed, so it can be searched for.
     let name = "zqhistorythatmustgo";
     appended(&ana, name, 0, &lines(0, 100)).await;
     let gone =
@@ -301,7 +301,7 @@ async fn a_deleted_member_leaves_no_history_in_the_files() {
     let path = format!("/projects/{}/sessions", organization.project);
     assert_eq!(admin.manage("GET", &path, Value::Null).await["sessions"], json!([]));
     assert_eq!(append(&ana, name, 0, "{}\n").await.status, 401);
-    // Where storage keeps what was deleted until it is rewritten, rewriting takes it away.
+    // Some storage keeps deleted data until it is rewritten; rewriting removes it.
     server.operator().await.manage("POST", "/compact", Value::Null).await;
     server.stop().await;
     for entry in std::fs::read_dir(server.data_dir()).expect("data") {

@@ -67,7 +67,7 @@ async fn saving_a_changed_source_turns_its_old_facts_stale_at_once() {
         pair("file fact without hash", "unverified"),
     ];
     assert_eq!(statuses(&caller, "file fact").await, after);
-    // The file goes back to what it was: the old facts hold again.
+    // The file is as it was before: the old facts hold again.
     assert_eq!(save("file fact four", "file", json!("h1")).await, "unverified");
     assert_eq!(statuses(&caller, "one").await, [pair("file fact one", "unverified")]);
     assert_eq!(statuses(&caller, "three").await, [pair("file fact three", "stale")]);
@@ -92,7 +92,7 @@ async fn leaving_stale_records_out_still_fills_the_limit() {
         caller.call("remember", old).await.structured();
     }
     for n in 0..12 {
-        // Longer, so that every stale record is the better match.
+        // Longer, so that every stale record is a better match.
         let content = format!("a far longer remark, number {n}, that mentions the lighthouse note only in passing");
         caller.call("remember", json!({"content": content})).await.structured();
     }

@@ -77,7 +77,7 @@ async fn in_grace_reading_works_under_the_notice_and_writing_does_not() {
         }
     }
     assert_eq!(server.log_position(&organization).await, position, "nothing was written");
-    // A call that fails for another reason says that reason, without the notice.
+    // A call that fails for another reason gives that reason, without the notice.
     let failed = caller.call("search", json!({"query": ""})).await;
     assert_eq!(failed.text(), "Error executing tool search: query must not be empty");
 }

@@ -1,5 +1,5 @@
-//! Everything that moves with the clock, a second before, at and a second after its moment. No test waits: the clock is
-//! handed in.
+//! Everything that depends on the clock: a second before its moment, at it, and a second after. No test waits: the clock is
+//! passed in.
 
 use mnemon_core::{Access, Clock, PlanLimits, PlanName, PlanTable, Role, Subscription, Timestamp};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions};
@@ -11,7 +11,7 @@ fn later(server: &TestServer, seconds: i64) -> Timestamp {
     Timestamp::from_second(server.clock.now().as_second() + seconds).expect("in the calendar")
 }
 
-/// Looks at something one second before a moment, at it, and one second after it.
+/// Checks something one second before a moment, at it, and one second after it.
 async fn around<T: PartialEq + std::fmt::Debug>(
     server: &TestServer,
     moment: Timestamp,
@@ -121,7 +121,7 @@ async fn the_rate_window_opens_sixty_seconds_after_the_call_that_filled_it() {
     let caller = server.member(&organization, MemberSpec::default()).await;
     caller.remember("the one call").await;
     let opens = later(&server, 60);
-    // The call that passes at that very moment fills the window again.
+    // The call that passes at that moment fills the window again.
     around(&server, opens, [Some(1), None, Some(59)], async || {
         let answer = caller.call("search", json!({"query": "one"})).await;
         answer.result["_meta"]["retry_after_seconds"].as_u64()

@@ -1,4 +1,4 @@
-//! `validate_memory`: how the records of a source stand, and what is noted of the source.
+//! `validate_memory`: the status of a source's records, and what it records about the source.
 
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ async fn a_hash_is_noted_even_before_the_first_record_of_its_source() {
     validate(&caller, json!({"source_id": "s", "current_source_hash": "h2"})).await;
     let same = json!({"content": "from the same state", "source_id": "s", "source_hash": "h2"});
     assert_eq!(caller.call("remember", same).await.structured()["status"], "verified");
-    // A later save knows better than an earlier look.
+    // A later save is newer than an earlier check.
     let newer = json!({"content": "from a newer state", "source_id": "s", "source_hash": "h3"});
     assert_eq!(caller.call("remember", newer).await.structured()["status"], "unverified");
     assert_eq!(caller.search("same").await[0]["status"], "stale");

@@ -108,7 +108,7 @@ async fn forgetting_what_one_may_not_see_is_forgetting_what_is_not_there() {
         }
     }
     assert_eq!(company.person("engineer").search("kept").await.len(), 2);
-    // Who sees a department's record may forget it; by source only what one sees goes.
+    // Whoever sees a department's record may forget it; forgetting by source takes only what the caller sees.
     let gone = company.person("operator").call("forget", json!({"source_id": "s"})).await;
     assert_eq!(gone.structured()["forgotten"], 1);
     assert_eq!(company.person("engineer").search("kept").await[0]["scope"], "draft");
@@ -132,7 +132,7 @@ async fn a_workspace_of_hidden_records_is_not_active() {
             }
         }
     }
-    // What another saves there later is seen, and nothing else.
+    // What somebody else saves there later is visible, and nothing else.
     let visitor = company.person("visitor");
     save(visitor, json!({"content": "the plan of a visitor", "workspace": "draft"})).await;
     for (person, expected) in [("visitor", 1), ("seller", 1), ("engineer", 2)] {
@@ -152,7 +152,7 @@ async fn hidden_records_are_neither_duplicates_nor_rivals() {
     assert_ne!(same["id"], hidden["id"]);
     let shared = save(seller, claim("the pump is small", "shared")).await;
     assert_eq!(shared["conflicts_with"], json!([same["id"]]), "its own draft, and not the hidden one");
-    // Each sees the dispute that it can see.
+    // Each caller sees only conflicts between records that it can see.
     for (person, expected) in [("engineer", "conflict"), ("seller", "conflict"), ("visitor", "unverified")] {
         let found = company.person(person).call("search", json!({"query": "pump", "scope": "shared"})).await;
         assert_eq!(found.structured()["result"][0]["status"], expected, "{person}");

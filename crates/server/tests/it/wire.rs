@@ -1,4 +1,4 @@
-//! The endpoint as protocol and HTTP see it, rule by rule: who is let in, what a message is, both eras, the tool list.
+//! The endpoint's protocol and HTTP, rule by rule: who is accepted, what a message is, both eras, the tool list.
 
 mod doors;
 mod eras;

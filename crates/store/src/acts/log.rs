@@ -1,4 +1,4 @@
-//! A project's change log, and the snapshots of what was derived from it. What a snapshot's bytes mean is not known here.
+//! A project's change log, and snapshots of indexes derived from it. What is in a snapshot's bytes is the ranking's business.
 
 use async_trait::async_trait;
 use mnemon_core::{Audience, Fact, FactKey, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
@@ -8,14 +8,14 @@ use crate::StoreError;
 use crate::checksum::Covered;
 use crate::rows::{Cells, Row};
 
-/// Reading a project's change log, and keeping indexes that were derived from it.
+/// Reads a project's change log, and keeps indexes that were derived from it.
 #[async_trait]
 pub trait Log: Send + Sync {
     /// The active workspace of this name.
     async fn find_workspace(&self, project: ProjectId, name: &WorkspaceName) -> Result<Option<Workspace>, StoreError>;
 
-    /// What happened in one life of a workspace after a place of the log, at most about `rows_max` records at once. The
-    /// answer is one consistent view: `upto` and the changes belong together.
+    /// What happened in one life of a workspace after a position in the log, about `rows_max` records at most. The answer is
+    /// one consistent view: `upto` and the changes belong together.
     async fn tail(
         &self,
         project: ProjectId,
@@ -24,72 +24,68 @@ pub trait Log: Send + Sync {
         rows_max: usize,
     ) -> Result<Tail, StoreError>;
 
-    /// Which past the logs belong to. It changes when a database takes over that may have lost their ends: what was derived
-    /// from a log before is then worth nothing, whatever its seq says.
+    /// Identifies the history that the logs belong to. It changes when a database takes over that may have lost the ends of
+    /// the logs: whatever was derived from them before is then worthless, no matter what its seq says.
     fn epoch(&self) -> u64;
 
-    /// How far the project's log has come.
+    /// The last position in the project's log.
     async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError>;
 
-    /// Keeps an index's bytes; an older snapshot of the workspace is replaced, a newer one stays.
+    /// Stores an index's bytes. Replaces an older snapshot of the workspace and leaves a newer one alone.
     async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError>;
 
-    /// The snapshot of a workspace, if there is one.
     async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError>;
 }
 
 /// An active workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
-    /// Names this life of the workspace.
+    /// Identifies this life of the workspace.
     pub no: WorkspaceNo,
-    /// Every audience that something was ever saved for in it. Who sees none of them sees no workspace.
+    /// Every audience for whom something was ever saved here. A reader who belongs to none of them sees no workspace.
     pub audiences: Vec<Audience>,
 }
 
 /// A piece of a workspace's log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
-    /// Everything up to here is contained.
+    /// The piece contains everything up to here.
     pub upto: Seq,
     /// Whether `upto` is the end of the log.
     pub is_end: bool,
-    /// Whether this life of the workspace goes on; when not, the rest is empty.
+    /// Whether the workspace is still active; if not, the rest is empty.
     pub is_active: bool,
     /// The workspace's audiences, as in [`Workspace`].
     pub audiences: Vec<Audience>,
-    /// The records touched in this piece, as they are now. The order does not matter, each record occurs once.
+    /// The records that changed in this piece, as they are now. In any order; each record occurs once.
     pub changes: Vec<Change>,
-    /// What is known now of sources: of those that the records in this piece name, and of those that living records of the
-    /// workspace name and somebody has seen changed in this piece. The order does not matter; a source occurs once for each
-    /// audience that knows something of it. There may be more than the piece needs.
+    /// What is now known about the sources of the records in this piece, and about sources of other live records in the
+    /// workspace that were seen to change in this piece. In any order; a source occurs once for each audience that knows
+    /// something about it. There may be more than the piece needs.
     pub sightings: Vec<Sighting>,
 }
 
-/// A record touched in a piece of log, as it is now.
+/// A record that changed in a piece of the log, as it is now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// It is alive.
     Present(Box<Present>),
-    /// It is forgotten, purged or moved elsewhere.
+    /// Forgotten, purged, or no longer in this workspace.
     Absent(Seq),
 }
 
-/// The newest hash that an audience knows of a source. A reader knows the latest of the sightings that it may know, and
-/// records with another hash of that source are stale for it.
+/// The newest hash of a source that an audience knows. Of the sightings open to a reader the latest counts, and records
+/// with another hash of that source are stale for this reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
-    /// The source.
     pub source_id: String,
     /// Who may know it.
     pub audience: Audience,
-    /// The hash.
     pub hash: String,
-    /// The place in the log of the sighting: later ones win, across audiences too.
+    /// Its position in the log. A later sighting wins, across audiences too.
     pub seq: Seq,
 }
 
-/// A living record, with what an index needs of it.
+/// A live record, with what an index needs of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Present {
     pub seq: Seq,
@@ -103,26 +99,24 @@ pub struct Present {
     pub updated_at: Timestamp,
 }
 
-/// An index as bytes, and the place of the log it stands for.
+/// An index as bytes, and how far in the log it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The workspace.
     pub workspace: WorkspaceNo,
-    /// Everything up to here is in it.
+    /// It contains everything up to here.
     pub seq: Seq,
-    /// The bytes; what they mean is the ranking's business.
     pub bytes: Vec<u8>,
 }
 
 impl Tail {
-    /// What there is to say of a workspace whose life is over.
+    /// The tail of a workspace that is no longer active.
     pub(crate) fn ended(upto: Seq) -> Self {
         let (audiences, changes, sightings) = (Vec::new(), Vec::new(), Vec::new());
         Self { upto, is_end: true, is_active: false, audiences, changes, sightings }
     }
 }
 
-/// Reads a living record: the columns of [`Nameless::read`] from column `first` on, and its embedding. Both halves of its
+/// Reads a live record: the columns of [`Nameless::read`] from column `first` on, and its embedding. Both halves of its
 /// checksum must match, because an index answers from all of it.
 pub(crate) fn read_present<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Present, StoreError> {
     let Nameless { record, department, checksum } = Nameless::read(row, first, project)?;
@@ -146,16 +140,16 @@ pub(crate) fn read_sighting<R: Row>(row: &R, first: usize, project: ProjectId) -
     })
 }
 
-/// One place of a piece of log: a record that was touched there, a sighting, or neither (the whole workspace was meant).
+/// One position in a piece of the log: a record that changed there, a sighting, or neither (it concerned the whole workspace).
 pub(crate) struct Place<T> {
     pub(crate) at: Seq,
     pub(crate) what: T,
 }
 
-/// Cuts a piece to about `rows_max` places, and tells up to where it contains everything: where it was cut, up to its last
-/// place, otherwise up to the end. What shares its place with the last one stays: nobody would come back for it.
+/// Cuts a piece to about `rows_max` positions and returns how far it is complete: up to its last position if it was cut, up
+/// to the end otherwise. Whatever shares the last position stays in, because the next piece starts after it.
 ///
-/// `piece` must contain the first `rows_max` places of each kind.
+/// `piece` must contain the first `rows_max` positions of each kind.
 pub(crate) fn cut<T>(piece: &mut Vec<Place<T>>, rows_max: usize, end: Seq) -> Seq {
     piece.sort_by_key(|place| place.at);
     let Some(last) = rows_max.checked_sub(1).and_then(|last| piece.get(last)).map(|place| place.at) else { return end };
@@ -163,7 +157,7 @@ pub(crate) fn cut<T>(piece: &mut Vec<Place<T>>, rows_max: usize, end: Seq) -> Se
     last
 }
 
-/// Each source once for each audience.
+/// Keeps each source once per audience.
 pub(crate) fn dedup_sightings(sightings: &mut Vec<Sighting>) {
     sightings.sort_unstable_by(|a, b| (&a.source_id, a.audience).cmp(&(&b.source_id, b.audience)));
     sightings.dedup_by(|a, b| (&a.source_id, a.audience) == (&b.source_id, b.audience));

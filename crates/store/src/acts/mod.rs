@@ -1,5 +1,5 @@
 //! The acts of storage, one file per subject: the trait, its values, and the rules that both engines share. The engines'
-//! files and the stories in `conformance/` carry the same names.
+//! files and the tests in `conformance/` have the same names.
 
 pub(crate) mod credentials;
 pub(crate) mod integrations;
@@ -34,14 +34,14 @@ pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, S
 pub use self::sources::{SourcePart, Sources};
 use crate::StoreError;
 
-/// Everything together.
+/// All acts together.
 #[async_trait]
 pub trait Store:
     Records + Log + Sources + Credentials + People + Oversight + Retention + Oauth + Integrations + Sessions + Rates
 {
-    /// Whether reading and writing would work now; the error says in words for the operator why not.
+    /// Checks that reading and writing work now. The error tells the operator why they do not.
     async fn check(&self) -> Result<(), StoreError>;
 
-    /// Finishes what was begun and closes. Later calls fail.
+    /// Finishes what is running and closes the store. Later calls fail.
     async fn close(&self);
 }

@@ -11,18 +11,18 @@ use super::stored::Stored;
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// Saving, reading, listing and forgetting records.
+/// Saves, reads, lists and forgets records.
 #[async_trait]
 pub trait Records: Send + Sync {
-    /// Saves a record. Answers only when it is durable.
+    /// Saves a record. Returns once it is durable.
     ///
-    /// In this order, inside one transaction: the idempotency key, the records to be superseded, the duplicate, the
-    /// project's limit, the save, and the end of what it supersedes. All of it happens or nothing. A save
-    /// with a `source_hash` makes that hash the newest known of its source for the record's audience. A duplicate takes
-    /// a seq where it brings the record up to date or changes what is known of its source.
+    /// One transaction checks, in this order, the idempotency key, the records to supersede, duplicates and the project's
+    /// limit, then saves the record and ends what it supersedes. Either all of this happens or nothing. A save with a
+    /// `source_hash` makes that hash the newest known one of its source, for the record's audience. A duplicate takes a
+    /// seq only if it refreshes the record or changes what is known about its source.
     async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
 
-    /// Keeps what the first call with an idempotency key was answered, without any record text.
+    /// Keeps the answer to the first call with an idempotency key, without the record's text.
     async fn save_answer(
         &self,
         project: ProjectId,
@@ -31,16 +31,16 @@ pub trait Records: Send + Sync {
         answer: String,
     ) -> Result<(), StoreError>;
 
-    /// The living records at these places of the log, in the order asked for; others are left out.
+    /// The live records at these positions in the log, in the given order. Positions without one are left out.
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError>;
 
-    /// Where the living record with this id stands, and who may see it: one statement, whether there is such a record or not.
+    /// The position of the live record with this id, and who may see it. One statement whether or not it exists.
     async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError>;
 
-    /// The living record with this id.
+    /// The live record with this id.
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError>;
 
-    /// The living records of a source, oldest first; of one active workspace, or of all.
+    /// The live records of a source, oldest first, in one active workspace or in all of them.
     async fn list_by_source(
         &self,
         project: ProjectId,
@@ -48,7 +48,7 @@ pub trait Records: Send + Sync {
         workspace: Option<&WorkspaceName>,
     ) -> Result<Vec<Brief>, StoreError>;
 
-    /// The living records that carry one of these caller-given keys in its workspace, oldest first.
+    /// The live records with one of these caller-given keys in its workspace, oldest first.
     async fn list_by_fact_key(
         &self,
         project: ProjectId,
@@ -58,7 +58,7 @@ pub trait Records: Send + Sync {
     /// The active workspaces of a project, by name.
     async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError>;
 
-    /// Records of a project, newest first, those before a place of the log.
+    /// Records of a project before a position in the log, newest first.
     async fn list_records(
         &self,
         project: ProjectId,
@@ -67,16 +67,16 @@ pub trait Records: Send + Sync {
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError>;
 
-    /// A record, alive or forgotten, as long as its workspace's life goes on.
+    /// A record, live or forgotten, as long as its workspace is active.
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError>;
 
-    /// Soft-deletes those of the records that are alive, and answers with their ids, oldest first. Leaves the audit row
-    /// (with the count) if there was anything to forget. Answers only when it is durable.
+    /// Forgets those of the records that are live, and returns their ids, oldest first. Writes the audit row, with the
+    /// count, if there was anything to forget. Returns once this is durable.
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError>;
 
-    /// Brings a forgotten record back, if it was forgotten at or after `forgotten_since`, its workspace's life goes on
-    /// and the project has room. `None` when there is no such record. The restored record keeps its place in the log;
-    /// the restoring itself takes a seq.
+    /// Restores a forgotten record if it was forgotten at or after `forgotten_since`, its workspace is active and the
+    /// project has room; `None` otherwise. The record keeps its position in the log, and restoring it takes a seq of its
+    /// own.
     async fn restore(
         &self,
         project: ProjectId,
@@ -86,8 +86,8 @@ pub trait Records: Send + Sync {
         audit: AuditEntry,
     ) -> Result<Option<Record>, StoreError>;
 
-    /// Ends the life of an active workspace and soft-deletes its records. Answers how many there were; `None` when
-    /// there is no such active workspace. A later save brings the name back, empty, under a new number.
+    /// Deletes an active workspace together with its records and returns how many there were; `None` if no such workspace
+    /// is active. A later save creates it again under the same name, empty, with a new number.
     async fn delete_workspace(
         &self,
         project: ProjectId,
@@ -96,50 +96,49 @@ pub trait Records: Send + Sync {
     ) -> Result<Option<u64>, StoreError>;
 }
 
-/// A save, with everything that has to be decided inside its transaction.
+/// A save, with everything that its transaction decides about.
 #[derive(Debug, Clone)]
 pub struct Insert {
-    /// The record.
     pub record: NewRecord,
-    /// How many live records the project may have; decided inside, so concurrent saves never exceed it.
+    /// How many live records the project may have. Checked inside the transaction, so concurrent saves can't exceed it.
     pub records_max: Option<u64>,
-    /// Makes a repeated save answer as the first one did.
+    /// Makes a repeated save return the first one's answer.
     pub idempotency: Option<Idempotency>,
     pub supersede: Option<Supersede>,
 }
 
-/// Which records a save takes the place of. They are soft-deleted and know what replaced them. The save's own duplicate is
-/// never among them: it is the record that takes their place.
+/// Which records a save replaces. They are forgotten and keep the id of the record that took their place. If the save finds a
+/// duplicate, that duplicate takes their place, so it is never one of them.
 #[derive(Debug, Clone)]
 pub struct Supersede {
-    /// Each of these must be alive and visible, in whichever workspace.
+    /// Each of these must be live and visible, in any workspace.
     pub ids: Vec<RecordId>,
-    /// Also every living, visible record of the workspace that has the same caller-given key.
+    /// Also every live, visible record in the workspace with the same caller-given key.
     pub same_key: bool,
-    /// Who replaces: what it can't see does not exist.
+    /// Who replaces them. What this viewer can't see does not exist.
     pub viewer: Viewer,
-    /// Left with the count if there was anything to supersede; its subject becomes the record that takes the place.
+    /// Written with the count if anything was superseded. Its subject becomes the record that took their place.
     pub audit: AuditEntry,
 }
 
 impl Supersede {
-    /// Those of the records under the same key that are superseded too.
+    /// Keeps those of the records under the same key that the viewer sees.
     pub(crate) fn retain_seen(&self, under_key: &mut Vec<Brief>) {
         under_key.retain(|brief| self.viewer.sees(&brief.audience));
     }
 
-    /// The audit row, about the record that takes the place.
+    /// The audit row, about the record that took their place.
     pub(crate) fn audit_of(&self, by: RecordId) -> AuditEntry {
         AuditEntry { subject: by.to_string(), ..self.audit.clone() }
     }
 
-    /// The record with this id, unless it does not exist for the viewer.
+    /// The record that was found, or the id if the viewer can't see it.
     pub(crate) fn find_seen(&self, id: RecordId, found: Option<Brief>) -> Result<Brief, RecordId> {
         found.filter(|brief| self.viewer.sees(&brief.audience)).ok_or(id)
     }
 }
 
-/// Oldest first, each once, and without the record that takes their place.
+/// Oldest first, each once, without the record that takes their place.
 pub(crate) fn to_supersede(mut briefs: Vec<Brief>, kept: Option<Seq>) -> Vec<Brief> {
     briefs.sort_unstable_by_key(|brief| brief.seq);
     briefs.dedup_by_key(|brief| brief.seq);
@@ -147,40 +146,34 @@ pub(crate) fn to_supersede(mut briefs: Vec<Brief>, kept: Option<Seq>) -> Vec<Bri
     briefs
 }
 
-/// An idempotency key with what it was used for. Keys are apart per member: one member's key never answers with
-/// another's record.
+/// An idempotency key, and what it was used for. Each member has its own keys: one member's key never returns another's
+/// record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// Whose key it is.
     pub member: MemberId,
-    /// The key.
     pub key: String,
-    /// A hash of the arguments of the call.
     pub arguments_hash: [u8; 32],
-    /// Rows made before this moment no longer count.
+    /// Older uses of the key no longer count.
     pub valid_since: Timestamp,
 }
 
 /// What became of a save.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inserted {
-    /// It was stored.
     New {
-        /// Its place in the log.
         seq: Seq,
-        /// The workspace it joined.
         workspace_no: WorkspaceNo,
         /// What it took the place of, oldest first.
         superseded: Vec<RecordId>,
     },
-    /// An equal record is there already: same content, workspace, audience, `source` and `source_id`. Its hash,
-    /// revision, confidence and end of validity were brought up to date where the save gave them.
+    /// An equal record already exists: same content, workspace, audience, `source` and `source_id`. Its hash, revision,
+    /// confidence and `valid_until` were refreshed where the save gave them.
     Duplicate {
         record: Box<Record>,
         /// What it took the place of, oldest first.
         superseded: Vec<RecordId>,
     },
-    /// A record that was to be superseded does not exist for the viewer. Nothing was stored.
+    /// A record to supersede does not exist for the viewer. Nothing was stored.
     NotFound(RecordId),
     /// The idempotency key was used before with the same arguments.
     Replayed(Box<Replay>),
@@ -193,77 +186,67 @@ pub enum Inserted {
 /// What the first use of an idempotency key led to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    /// The record as it is now, even if it was forgotten since. `None` after it was purged.
+    /// The record as it is now, even if it has been forgotten. `None` if it has been purged.
     pub record: Option<Record>,
     /// Whether the first save found a duplicate.
     pub was_duplicate: bool,
-    /// What it took the place of and what was not restored since, oldest first.
+    /// What it took the place of and has not been restored, oldest first.
     pub superseded: Vec<RecordId>,
-    /// What [`crate::Records::save_answer`] kept, if the first call came that far.
+    /// What [`crate::Records::save_answer`] kept, if the first call got that far.
     pub answer: Option<String>,
 }
 
-/// What is needed to judge a record without reading its text.
+/// What it takes to judge a record without reading its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Brief {
-    /// The record's id.
     pub id: RecordId,
-    /// Its place in the log.
     pub seq: Seq,
-    /// The workspace it belongs to.
     pub workspace_no: WorkspaceNo,
     /// Who may see it.
     pub audience: Audience,
     /// Its fact key, only if the caller chose it.
     pub given_fact_key: Option<String>,
-    /// A fingerprint of its text.
     pub content_hash: ContentHash,
-    /// Its source.
     pub source_id: Option<String>,
     /// The source's hash when the fact was taken from it.
     pub source_hash: Option<String>,
-    /// From this moment on it is stale.
+    /// From then on it is stale.
     pub valid_until: Option<Timestamp>,
 }
 
 /// An active workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceRow {
-    /// Names this life of it.
+    /// Identifies this life of the workspace.
     pub no: WorkspaceNo,
-    /// What people call it.
     pub name: WorkspaceName,
-    /// When it came into being.
     pub created_at: Timestamp,
-    /// Every audience that something was ever saved for in it.
+    /// Every audience for whom something was ever saved here.
     pub audiences: Vec<Audience>,
-    /// How many living records there are for each audience.
+    /// How many live records each audience has.
     pub living: Vec<(Audience, u64)>,
 }
 
 /// Which records to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordFilter {
-    /// Only of this active workspace.
+    /// Only those in this active workspace.
     pub workspace: Option<WorkspaceName>,
-    /// Only of this source.
+    /// Only those of this source.
     pub source_id: Option<String>,
-    /// The forgotten ones instead of the living.
+    /// Forgotten records instead of live ones.
     pub is_forgotten: bool,
 }
 
 /// A record in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// The record.
     pub record: Record,
-    /// When it was forgotten, if it was.
     pub forgotten_at: Option<Timestamp>,
-    /// The record that took its place, if it was forgotten for that.
+    /// The record that took its place, if one did.
     pub superseded_by: Option<RecordId>,
 }
 
-/// Reads the seq, id, workspace, audience, key and sources of a record.
 pub(crate) fn read_seq_and_audience<R: Row>(
     row: &R,
     project: ProjectId,
@@ -273,6 +256,7 @@ pub(crate) fn read_seq_and_audience<R: Row>(
     Ok((Seq(cells.count(0, "seq")?), cells.audience(1, "audience")?))
 }
 
+/// Reads seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash and valid_until.
 pub(crate) fn read_brief<R: Row>(row: &R, project: ProjectId) -> Result<Brief, StoreError> {
     let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));

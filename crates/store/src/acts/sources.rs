@@ -1,4 +1,4 @@
-//! What is known of sources, per audience.
+//! What each audience knows about sources.
 
 use async_trait::async_trait;
 use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
@@ -6,14 +6,14 @@ use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// What is known of sources.
+/// Reads and records what is known about sources.
 #[async_trait]
 pub trait Sources: Send + Sync {
-    /// What each audience knows of these sources.
+    /// What each audience knows about these sources.
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
 
-    /// Notes that a source was seen with this hash: for everybody the newest known one, and confirmed. Takes a seq, and
-    /// returns it, where this changes what somebody knows (`is_news`).
+    /// Records that a source was seen with this hash, which becomes the newest known and confirmed one for everybody. Takes
+    /// a seq and returns it if this is news to anybody (`is_news`).
     async fn observe_source(
         &self,
         project: ProjectId,
@@ -23,21 +23,19 @@ pub trait Sources: Send + Sync {
     ) -> Result<Option<Seq>, StoreError>;
 }
 
-/// What is known of one source by one audience.
+/// What one audience knows about one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePart {
-    /// The source.
     pub source_id: String,
     /// Who may know it.
     pub audience: Audience,
-    /// What is known.
     pub state: SourceState,
 }
 
-/// Whether a hash that an audience saw of a source changes what anybody knows. `parts` are all parts of that source.
+/// Whether a hash that an audience saw changes what anybody knows about a source. `parts` are all parts of that source.
 ///
-/// A reader knows the latest of the sightings that it may know. A sighting of the hash that its audience knows already
-/// changes nothing, unless another audience has seen another hash since: who may know both would go on believing that one.
+/// Of the sightings open to a reader the latest counts. Seeing the hash that the audience already knows changes nothing,
+/// unless another audience has seen another hash since: readers who belong to both would go on believing that one.
 pub(crate) fn is_news(parts: &[SourcePart], audience: Audience, hash: &str) -> bool {
     let own = parts.iter().find(|part| part.audience == audience).map(|part| &part.state);
     let Some(own) = own.filter(|own| own.known_hash.as_deref() == Some(hash)) else { return true };

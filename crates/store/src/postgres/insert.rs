@@ -1,5 +1,5 @@
-//! The save of one record that may meet an earlier one: idempotency key, what it supersedes, duplicate, limit, record, in
-//! this order. The project is locked. What meets nothing goes the short way, together with others, in `batch.rs`.
+//! The save of one record that may concern an earlier one: idempotency key, what it supersedes, duplicate, limit, record, in
+//! this order, with the project locked. All other saves go through `batch.rs`, many at a time.
 
 use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
@@ -17,7 +17,7 @@ use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
 use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
 
-/// Saves one record. Its author is known to be there.
+/// Saves one record. The caller has checked that its author exists.
 pub(super) async fn insert(
     tx: &Tx,
     project: &mut Locked,
@@ -56,7 +56,7 @@ pub(super) async fn insert(
     Ok(Inserted::New { seq, workspace_no, superseded })
 }
 
-/// What the save is to take the place of, or the id of a record that is not there.
+/// The records that the save replaces, or the id of one that is not there.
 async fn find_superseded(
     tx: &Tx,
     insert: &Insert,
@@ -78,7 +78,7 @@ async fn find_superseded(
     Ok(Ok(found))
 }
 
-/// Ends the records that another one takes the place of, and tells their ids.
+/// Forgets the records that another one replaces, and returns their ids.
 async fn supersede(
     tx: &Tx,
     project: &mut Locked,
@@ -99,7 +99,7 @@ async fn supersede(
     Ok(superseded.iter().map(|brief| brief.id).collect())
 }
 
-/// What a record has taken the place of.
+/// The records that this one replaced.
 async fn list_superseded(tx: &Tx, project: ProjectId, by: RecordId) -> Result<Vec<RecordId>, Fault> {
     const SELECT: &str = "SELECT id FROM record WHERE project_id = $1 AND superseded_by = $2 ORDER BY seq";
     let rows = tx.rows(SELECT, &[&project.uuid(), &by.uuid()]).await?;
@@ -107,7 +107,7 @@ async fn list_superseded(tx: &Tx, project: ProjectId, by: RecordId) -> Result<Ve
     Ok(rows.iter().map(read).collect::<Result<_, StoreError>>()?)
 }
 
-/// What an earlier use of the key led to, if it still counts.
+/// The outcome of an earlier use of the key, if it still counts.
 async fn find_earlier(tx: &Tx, record: &NewRecord, key: &Idempotency) -> Result<Option<Inserted>, Fault> {
     const SELECT: &str = "
         SELECT arguments_hash, record_seq, was_duplicate, answer
@@ -136,7 +136,7 @@ async fn find_living(tx: &Tx, record: &NewRecord) -> Result<Option<WorkspaceNo>,
     Ok(row.map(read).transpose()?.map(WorkspaceNo))
 }
 
-/// The oldest living record that this one would only repeat.
+/// The oldest live record that this one would only repeat.
 async fn find_duplicate(
     tx: &Tx,
     record: &NewRecord,
@@ -166,8 +166,8 @@ async fn find_duplicate(
     Ok(row.map(read).transpose()?.map(Seq))
 }
 
-/// Brings the values that the save gave up to date in the record that is there already. One that says nothing new writes
-/// nothing, unless its source was seen changed.
+/// Refreshes the existing record with the values of this save. A save that says nothing new writes nothing, unless it shows
+/// that the source has changed.
 async fn refresh_duplicate(tx: &Tx, project: &mut Locked, given: &NewRecord, seq: Seq) -> Result<Record, Fault> {
     let stored = bodies::find(tx, given.project, seq).await?;
     let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;
@@ -205,7 +205,7 @@ async fn update_given_values(tx: &Tx, project: ProjectId, fresh: &Changed) -> Re
     Ok(())
 }
 
-/// Remembers the key of this save, in the place of an outdated use of it.
+/// Stores the key of this save, replacing an outdated use of it.
 async fn note_key(tx: &Tx, insert: &Insert, seq: Seq, was_duplicate: bool) -> Result<(), Fault> {
     const UPSERT: &str = "
         INSERT INTO idempotency

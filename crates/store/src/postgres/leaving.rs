@@ -1,4 +1,5 @@
-//! How a member leaves: its keys end, its session histories go, and what it saved becomes the heir's, all at once.
+//! How a member leaves: in one transaction its keys are revoked, its session histories deleted, and its records handed over
+//! to an heir.
 
 use std::sync::Arc;
 
@@ -18,10 +19,10 @@ use super::transaction::{Tenant, Tx, ask};
 use crate::acts::stored::Changed;
 use crate::{AuditEntry, MemberDeleted, StoreError};
 
-/// How many records are handed over by one statement.
+/// How many records one statement hands over.
 const PIECE: usize = 500;
 
-/// A locked project, and the places of what the member owns in it.
+/// A locked project, and the positions of the member's records in it.
 struct Owned {
     project: Locked,
     seqs: Vec<Seq>,
@@ -76,8 +77,8 @@ async fn has_member(tx: &Tx, account: AccountId, id: MemberId) -> Result<bool, F
     Ok(tx.row(SELECT, &[&account.uuid(), &id.uuid()]).await?.is_some())
 }
 
-/// Locks a project, unless it ended meanwhile, and finds the records of a member in it that may still be read, or restored.
-/// Looks through the whole project: an index by author would cost every save, and members leave rarely.
+/// Locks a project, unless it was deleted meanwhile, and finds the member's records in it that can still be read or restored.
+/// Scans the whole project: an index by author would slow every save, and members leave rarely.
 async fn list_owned(tx: &Tx, account: AccountId, project: ProjectId, member: MemberId) -> Result<Option<Owned>, Fault> {
     const SELECT: &str = "
         SELECT r.seq
@@ -130,7 +131,7 @@ async fn hand_over(
     Ok(())
 }
 
-/// The embedding of the record at this place, out of a row with seq and embedding.
+/// Reads a row of seq and embedding, which must be the row of this record.
 fn read_embedding(row: &Row, project: ProjectId, seq: Seq) -> Result<&[u8], StoreError> {
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
     if cells.count(0, "seq")? == seq.0 { cells.blob(1, "embedding") } else { Err(cells.broken("seq")) }
@@ -151,7 +152,7 @@ async fn update_owners(tx: &Tx, project: ProjectId, fresh: &[Changed]) -> Result
     Ok(())
 }
 
-/// Every workspace that knew the member's drafts knows the heir's instead.
+/// Every workspace with drafts of the member gets the heir as an audience instead.
 async fn move_audience(tx: &Tx, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
     const INSERT: &str = "
         INSERT INTO workspace_audience (project_id, workspace_no, audience)
@@ -170,8 +171,8 @@ async fn move_audience(tx: &Tx, project: ProjectId, from: MemberId, to: Option<M
     Ok(())
 }
 
-/// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
-/// They have a new place in the log, so that every index follows.
+/// Merges what only the member knew about sources into what only the heir knows; of two sightings the later one counts.
+/// They get a new position in the log, so that every index notices.
 async fn move_sources(tx: &Tx, project: &mut Locked, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
     const KNOWS: &str = "SELECT 1 FROM source WHERE project_id = $1 AND audience = $2 LIMIT 1";
     const UPSERT: &str = "

@@ -1,4 +1,4 @@
-//! A project's change log, and the snapshots of what was derived from it.
+//! A project's change log, and snapshots of indexes derived from it.
 
 use std::collections::BTreeMap;
 
@@ -55,9 +55,9 @@ impl Log for PostgresStore {
         rows.first().map(|row| read_seq(row, project)).transpose()
     }
 
-    /// Keeps a snapshot of an active workspace unless a newer one is there.
+    /// Stores a snapshot of an active workspace unless there is a newer one.
     ///
-    /// One that was taken before a purge and arrives after it is dropped: it holds the very text that was to be gone. The
+    /// One that was taken before a purge and arrives after it is dropped: it still contains the purged text. The
     /// project's lock orders the two.
     async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError> {
         const UPSERT: &str = "
@@ -103,7 +103,7 @@ impl PostgresStore {
                 ORDER BY a.audience)
             FROM workspace w
             WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL";
-        // Where living records were saved. Forgotten ones need no mention: who knew them learns it from the change.
+        // Where live records were saved. Forgotten ones can be skipped: a reader that knew them learns of it from the change.
         const SAVES: &str = "
             SELECT seq, seq, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
                 valid_until, created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content,
@@ -122,8 +122,8 @@ impl PostgresStore {
             WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3
             ORDER BY c.seq
             LIMIT $4";
-        // Where what is known changed of a source that living records of the workspace name. What came with such a record
-        // needs no mention: whoever learns of the record learns all that is known of its source.
+        // Where knowledge about the sources of the workspace's live records changed. What came with such a record can be
+        // skipped: whoever learns of the record learns everything known about its source.
         const SIGHTINGS: &str = "
             SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
             FROM source s
@@ -140,7 +140,7 @@ impl PostgresStore {
                         AND r.forgotten_at IS NULL))
             ORDER BY GREATEST(s.known_seq, s.handed_seq)
             LIMIT $4";
-        // All that is known of the sources that those records name.
+        // Everything known about the sources of those records.
         const KNOWN: &str = "
             SELECT s.source_id, s.audience, s.known_seq, s.known_hash
             FROM (
@@ -213,7 +213,7 @@ impl PostgresStore {
     }
 }
 
-/// What happened at a place of the log, with the row that tells of it.
+/// What happened at a position in the log, and the row that says so.
 enum What<'a> {
     Record(Seq, &'a Row),
     Sighting(&'a Row),

@@ -1,5 +1,5 @@
-//! Brings a database to the schema that this program knows, one numbered step at a time, however many nodes start
-//! together; and makes sure that the walls stand before anything is served.
+//! Brings a database to the schema that this program knows, one numbered step at a time, even if many nodes start together;
+//! and checks the walls between tenants before anything is served.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -27,18 +27,18 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 9, name: "caution", sql: include_str!("../../migrations/postgres/0009_caution.sql") },
 ];
 
-/// The role as the migrations spell it.
+/// The role's name in the migrations.
 const ROLE_IN_FILES: &str = "mnemon_app";
 
-/// A number that changes with the schema: what was prepared for another one is of no use.
+/// A number that changes with the schema: statements prepared for another schema are useless.
 pub(super) fn fingerprint() -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     MIGRATIONS.iter().for_each(|migration| hasher.update(migration.sql.as_bytes()));
     hasher.finalize()
 }
 
-/// Applies what is missing. Each step is its own transaction together with the note that it was applied. Whoever applies
-/// one holds the table of notes: nodes that start together wait there, and find it done.
+/// Applies the missing steps. Each is one transaction together with the note that it was applied. A node that applies one
+/// locks the table of notes; nodes that start at the same time wait for it and find the step done.
 pub(super) async fn migrate(config: &PostgresConfig) -> Result<(), StoreError> {
     let mut client = connect_as_owner(config).await?;
     migrate_as_owner(&mut client, &config.role).await.map_err(|fault| fault.error)
@@ -63,7 +63,7 @@ async fn migrate_as_owner(client: &mut Client, role: &str) -> Result<(), Fault> 
     check_walls(client, role).await
 }
 
-/// Makes the role that the service works as, if it is missing, and lets the owner become it.
+/// Creates the role that the service works as, if it is missing, and lets the owner become it.
 async fn make_role(client: &Client, role: &str) -> Result<(), Fault> {
     const IS_MEMBER: &str = "
         SELECT pg_has_role(current_user, r.oid, 'MEMBER'), current_user::text
@@ -74,7 +74,7 @@ async fn make_role(client: &Client, role: &str) -> Result<(), Fault> {
     {
         return Ok(());
     }
-    // The name needs no quoting (`connect.rs`), and no statement of this kind takes values.
+    // `connect.rs` allows only names that need no quoting, and such statements take no values.
     let made = client.batch_execute(&format!("CREATE ROLE {role} NOLOGIN")).await;
     let is_there = |error: &tokio_postgres::Error| matches!(error.code(), Some(code) if *code == SqlState::DUPLICATE_OBJECT || *code == SqlState::UNIQUE_VIOLATION);
     let granted = match made {
@@ -88,7 +88,7 @@ async fn make_role(client: &Client, role: &str) -> Result<(), Fault> {
              administrator run: CREATE ROLE {role} NOLOGIN; GRANT {role} TO <the user of the address>;"
         ))
         .into()),
-        // Two nodes that start together grant the same at once, and one of them is told so.
+        // Nodes that start together grant the same thing at once, and one of them gets this error.
         Err(error) if client.query_one(IS_MEMBER, &[&role]).await?.get(0) => {
             tracing::debug!("another node made the role: {error}");
             Ok(())
@@ -104,15 +104,15 @@ async fn newest_applied(client: &Client) -> Result<i64, Fault> {
     if has_table { Ok(client.query_one(NEWEST, &[]).await?.get(0)) } else { Ok(0) }
 }
 
-/// Applies one step unless another node did meanwhile.
+/// Applies one step, unless another node has done it meanwhile.
 async fn apply(client: &mut Client, migration: &Migration, role: &str) -> Result<bool, Fault> {
-    // Sent together they are one transaction: that the table is there already is no news for the log.
+    // Sent together, the statements are one transaction. A table that already exists is not worth a line in the log.
     const TABLE: &str = "
         SELECT set_config('client_min_messages', 'warning', true);
         CREATE TABLE IF NOT EXISTS migration (no BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
     const NOTE: &str = "INSERT INTO migration (no, name) VALUES ($1, $2)";
     const IS_APPLIED: &str = "SELECT EXISTS (SELECT 1 FROM migration WHERE no = $1)";
-    // Two that make the table at once: one is told that the name or its type is taken.
+    // Two nodes create the table at once: one is told that its name or type is taken.
     if let Err(error) = client.batch_execute(TABLE).await {
         let is_taken = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
         if !error.code().is_some_and(|code| is_taken.contains(code)) {
@@ -131,8 +131,7 @@ async fn apply(client: &mut Client, migration: &Migration, role: &str) -> Result
     Ok(true)
 }
 
-/// Refuses to serve where a wall is missing: a role that may bypass row-level security, or a table of a tenant where it
-/// does not hold.
+/// Refuses to serve if a wall is missing: a role that may bypass row-level security, or a tenant's table without it.
 async fn check_walls(client: &Client, role: &str) -> Result<(), Fault> {
     const MAY_BYPASS: &str = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1";
     if client.query_one(MAY_BYPASS, &[&role]).await?.get(0) {
@@ -154,7 +153,7 @@ async fn check_walls(client: &Client, role: &str) -> Result<(), Fault> {
     .into())
 }
 
-/// The tables of tenants that the role may read without the wall: not forced, without a policy, or its own.
+/// Tenants' tables that the role can read past the wall: not forced, without a policy, or owned by the role.
 async fn list_open_tables(client: &Client, role: &str) -> Result<Vec<String>, Fault> {
     const SELECT: &str = "
         SELECT c.relname::text

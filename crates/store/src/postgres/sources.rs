@@ -1,4 +1,4 @@
-//! What is known of sources, per audience.
+//! What each audience knows about sources.
 
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ const LIST: &str = "
     WHERE project_id = $1 AND source_id = ANY($2)
     ORDER BY source_id, audience";
 
-/// Makes hashes that came with saves the newest known ones of their sources, for those who may see the saves. No source
-/// may occur twice for one audience. What changes nothing that is known keeps its place ([`is_news`]); the last value says
-/// of each whether another one of the same statement makes it news, which the condition could not see.
+/// Makes hashes that came with saves the newest known ones of their sources, for those who may see the saves. A source may
+/// occur once per audience. A hash that is no news keeps its position ([`is_news`]). The last value lists the sources for
+/// which another row of the same statement makes it news, because the condition can't see those rows.
 pub(super) const NOTE_KNOWN_HASHES: &str = "
     INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash)
     SELECT $1, g.source_id, g.audience, g.seq, 0, g.at, g.hash, NULL
@@ -60,7 +60,7 @@ pub(super) const NOTE_KNOWN_HASHES: &str = "
         WHERE o.project_id = $1 AND o.source_id = excluded.source_id AND o.known_seq > source.known_seq
             AND o.known_hash IS DISTINCT FROM excluded.known_hash)";
 
-/// Makes a hash that came with one save the newest known one. `place` is asked for where that changes what is known.
+/// Makes a hash that came with one save the newest known one. Calls `place` only if that is news.
 pub(super) async fn note_known_hash(tx: &Tx, record: &NewRecord, place: impl FnOnce() -> Seq) -> Result<(), Fault> {
     let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
     if !is_news(&load_parts(tx, record.project, source_id).await?, record.audience, hash) {
@@ -75,8 +75,8 @@ pub(super) async fn note_known_hash(tx: &Tx, record: &NewRecord, place: impl FnO
     Ok(())
 }
 
-/// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined
-/// with what each audience knows, and the later sighting wins.
+/// Makes a hash the newest known and confirmed one for everybody: readers combine what everybody may know with what their
+/// audience knows, and the later sighting wins.
 async fn observe_source(
     pool: &Arc<Pool>,
     project: ProjectId,

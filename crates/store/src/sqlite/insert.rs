@@ -16,7 +16,7 @@ use crate::acts::stored::{Changed, broken};
 use crate::checksum::Covered;
 use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
 
-/// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
+/// How many outdated idempotency keys a save with a key removes: more than it adds, so they can't pile up.
 const OUTDATED_MAX: i64 = 4;
 
 pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
@@ -52,7 +52,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash
     Ok(Inserted::New { seq, workspace_no, superseded })
 }
 
-/// What the save is to take the place of, or the id of a record that is not there.
+/// The records that the save replaces, or the id of one that is not there.
 fn find_superseded(
     conn: &Connection,
     insert: &Insert,
@@ -74,7 +74,7 @@ fn find_superseded(
     Ok(Ok(found))
 }
 
-/// Ends the records that another one takes the place of, and tells their ids.
+/// Forgets the records that another one replaces, and returns their ids.
 fn supersede(
     tx: &mut Tx<'_>,
     insert: &Insert,
@@ -95,7 +95,7 @@ fn supersede(
     Ok(superseded.iter().map(|brief| brief.id).collect())
 }
 
-/// What a record has taken the place of.
+/// The records that this one replaced.
 fn list_superseded(conn: &Connection, project: ProjectId, by: RecordId) -> Result<Vec<RecordId>, StoreError> {
     const SELECT: &str = "
         SELECT id
@@ -111,7 +111,7 @@ fn list_superseded(conn: &Connection, project: ProjectId, by: RecordId) -> Resul
     Ok(ids)
 }
 
-/// What an earlier use of the key led to, if it still counts.
+/// The outcome of an earlier use of the key, if it still counts.
 fn find_earlier(tx: &Tx<'_>, record: &NewRecord, key: &Idempotency) -> Result<Option<Inserted>, StoreError> {
     const SELECT: &str = "
         SELECT arguments_hash, record_seq, was_duplicate, answer
@@ -131,7 +131,7 @@ fn find_earlier(tx: &Tx<'_>, record: &NewRecord, key: &Idempotency) -> Result<Op
     Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, superseded, answer }))))
 }
 
-/// The oldest living record that this one would only repeat.
+/// The oldest live record that this one would only repeat.
 fn find_duplicate(
     tx: &Tx<'_>,
     record: &NewRecord,
@@ -159,8 +159,8 @@ fn find_duplicate(
     Ok(Some(Seq(Cells::new(row, "record", || record.project.to_string()).count(0, "seq")?)))
 }
 
-/// Brings the values that the save gave up to date in the record that is there already. One that says nothing new writes
-/// nothing, unless its source was seen changed.
+/// Refreshes the existing record with the values of this save. A save that says nothing new writes nothing, unless it shows
+/// that the source has changed.
 fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Record, StoreError> {
     let stored = Bodies::new(tx.conn, given.project).find(seq)?;
     let stored = stored.ok_or_else(|| broken(given.project, seq, "seq"))?;
@@ -259,7 +259,7 @@ fn insert_row(
     Ok(())
 }
 
-/// Remembers the key of this save, in the place of an outdated use of it, and takes a few outdated ones away.
+/// Stores the key of this save, replacing an outdated use of it, and removes a few other outdated keys.
 fn note_key(tx: &Tx<'_>, insert: &Insert, seq: Seq, was_duplicate: bool) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT OR REPLACE INTO idempotency

@@ -1,4 +1,5 @@
-//! How a member leaves: its keys end, its session histories go, and what it saved becomes the heir's, all at once.
+//! How a member leaves: in one transaction its keys are revoked, its session histories deleted, and its records handed over
+//! to an heir.
 
 use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -60,8 +61,8 @@ fn has_member(conn: &Connection, account: AccountId, id: MemberId) -> Result<boo
     Ok(conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?.is_some())
 }
 
-/// The records of a member that may still be read, or restored. Looks through the whole project, 0.4 µs a record: an index
-/// by author would cost every save, and members leave rarely.
+/// The records of a member that can still be read or restored. Scans the whole project, at 0.4 µs a record: an index by
+/// author would slow every save, and members leave rarely.
 fn list_owned(
     conn: &Connection,
     project: ProjectId,
@@ -128,7 +129,7 @@ fn update_owner(conn: &Connection, project: ProjectId, fresh: &Changed) -> Resul
     Ok(())
 }
 
-/// Every workspace that knew the member's drafts knows the heir's instead.
+/// Every workspace with drafts of the member gets the heir as an audience instead.
 fn move_audience(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
     for no in list_drafting(tx.conn, project, from)? {
         if let Some(to) = to {
@@ -152,8 +153,8 @@ fn list_drafting(conn: &Connection, project: ProjectId, member: MemberId) -> Res
     Ok(workspaces)
 }
 
-/// What the member alone knew of sources joins what the heir alone knows; of two sightings the later one counts.
-/// They have a new place in the log, so that every index follows.
+/// Merges what only the member knew about sources into what only the heir knows; of two sightings the later one counts.
+/// They get a new position in the log, so that every index notices.
 fn move_sources(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,

@@ -1,4 +1,4 @@
-//! A project's change log, and the snapshots of what was derived from it.
+//! A project's change log, and snapshots of indexes derived from it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::rows::{Cells, integer, micros};
 use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting, read_snapshot};
 use crate::{Change, Log, Sighting, Snapshot, StoreError, Tail, Workspace};
 
-/// A tail of at most this many places is read where it is asked for; see [`super::readers::Readers::read`].
+/// A tail of at most this many positions is read on the calling thread; see [`super::readers::Readers::read`].
 const SHORT_TAIL_MAX: u64 = 64;
 
 #[async_trait]
@@ -43,7 +43,7 @@ impl Log for SqliteStore {
     }
 
     fn epoch(&self) -> u64 {
-        // A directory is one process's alone: nobody takes over while it runs.
+        // One process owns the directory: nobody takes over while it runs.
         0
     }
 
@@ -124,7 +124,7 @@ fn tail(
     Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes, sightings })
 }
 
-/// What happened at a place of the log.
+/// What happened at a position in the log.
 enum What {
     Record(Seq),
     Sighting(Sighting),
@@ -137,7 +137,7 @@ pub(super) fn is_active(conn: &Connection, project: ProjectId, no: WorkspaceNo) 
     Ok(conn.prepare_cached(SELECT)?.query_row(values, |_| Ok(())).optional()?.is_some())
 }
 
-/// Where living records were saved. Forgotten ones need no mention: who knew them learns it from the change.
+/// Where live records were saved. Forgotten ones can be skipped: a reader that knew them learns of it from the change.
 fn list_saves(
     conn: &Connection,
     project: ProjectId,
@@ -185,8 +185,8 @@ fn list_changes(
     Ok(places)
 }
 
-/// Where what is known changed of a source that living records of the workspace name. What came with such a record needs no
-/// mention: whoever learns of the record learns all that is known of its source.
+/// Where knowledge about the sources of the workspace's live records changed. What came with such a record can be skipped:
+/// whoever learns of the record learns everything known about its source.
 fn list_sightings(
     conn: &Connection,
     project: ProjectId,
@@ -219,7 +219,7 @@ fn list_sightings(
     Ok(places)
 }
 
-/// All that is known of the sources that records name.
+/// Everything known about the sources of these records.
 fn load_sightings(conn: &Connection, project: ProjectId, changes: &[Change]) -> Result<Vec<Sighting>, StoreError> {
     const SELECT: &str = "
         SELECT source_id, audience, known_seq, known_hash
@@ -255,7 +255,7 @@ fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq)
     }
 }
 
-/// Takes the next place of the log for something that happened to a record or to its whole workspace.
+/// Takes the next position in the log for something that happened to a record or to its whole workspace.
 pub(super) fn insert_change(
     tx: &mut Tx<'_>,
     project: ProjectId,
@@ -274,9 +274,9 @@ pub(super) fn insert_change(
     Ok(seq)
 }
 
-/// Keeps a snapshot of an active workspace unless a newer one is there.
+/// Stores a snapshot of an active workspace unless there is a newer one.
 ///
-/// One that was taken before a purge and arrives after it is dropped: it holds the very text that was to be gone.
+/// One that was taken before a purge and arrives after it is dropped: it still contains the purged text.
 fn save_snapshot(tx: &mut Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
@@ -290,8 +290,8 @@ fn save_snapshot(tx: &mut Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Re
         SET seq = excluded.seq, bytes = excluded.bytes
         WHERE excluded.seq >= seq";
     tx.touch_records(Touched::Nothing);
-    // Overwriting the old bytes would double the writing, of megabytes. They hold words at most, and compacting takes
-    // them away.
+    // Overwriting the old bytes would double what is written, which can be megabytes. They contain words at most, and
+    // compacting removes them.
     tx.conn.execute_batch("PRAGMA secure_delete = FAST")?;
     let saved = tx.conn.prepare_cached(UPSERT)?.execute(params![
         project.to_bytes(),

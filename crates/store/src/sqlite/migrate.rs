@@ -23,8 +23,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 9, name: "caution", sql: include_str!("../../migrations/sqlite/0009_caution.sql") },
 ];
 
-/// Applies what is missing. Each step is its own transaction together with the note that it was applied, so a kill at
-/// any moment leaves whole steps, and the next start goes on from there.
+/// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment
+/// leaves whole steps, and the next start continues from there.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     migrate_with(conn, MIGRATIONS)
 }
@@ -79,7 +79,7 @@ mod tests {
         let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
         let strip = |line: &str| line.split("--").next().unwrap_or_default().to_owned();
         let plain = |text: String| text.lines().map(strip).collect::<Vec<_>>().join(" ");
-        // SQLite puts a column that was added later behind the layout of the last one.
+        // SQLite appends a column that was added later right after the last one, in whatever layout that has.
         let tight = |text: String| text.replace(" ,", ",").replace(" )", ")");
         texts.map(|text| tight(plain(text.unwrap()).split_whitespace().collect::<Vec<_>>().join(" "))).collect()
     }
@@ -105,7 +105,7 @@ mod tests {
     fn a_migration_cut_off_at_any_statement_is_completed_by_the_next_start() {
         let path = std::env::temp_dir().join(format!("mnemon-migrate-{}.db", std::process::id()));
         for (before, cut) in MIGRATIONS.iter().enumerate() {
-            // A semicolon inside a comment ends no statement: SQLite takes the rest as a comment of the next one.
+            // A semicolon inside a comment ends no statement: SQLite reads the rest as a comment of the next one.
             let steps: Vec<&str> = cut.sql.split_inclusive(";\n").collect();
             for done in 0..steps.len() {
                 let _ = std::fs::remove_file(&path);

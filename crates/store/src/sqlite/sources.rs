@@ -1,4 +1,4 @@
-//! What is known of sources, per audience.
+//! What each audience knows about sources.
 
 use async_trait::async_trait;
 use mnemon_core::{Audience, NewRecord, ProjectId, Seq, Timestamp};
@@ -57,8 +57,8 @@ pub(super) fn load_parts(
     Ok(parts)
 }
 
-/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. `place` is asked
-/// for where that changes what is known.
+/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. Calls `place` only
+/// if that is news.
 pub(super) fn note_known_hash(
     tx: &mut Tx<'_>,
     record: &NewRecord,
@@ -86,8 +86,8 @@ pub(super) fn note_known_hash(
     Ok(())
 }
 
-/// Makes a hash that was seen the newest known and the confirmed one, for everybody: what everybody may see is joined
-/// with what each audience knows, and the later sighting wins.
+/// Makes a hash the newest known and confirmed one for everybody: readers combine what everybody may know with what their
+/// audience knows, and the later sighting wins.
 fn observe_source(
     tx: &mut Tx<'_>,
     project: ProjectId,

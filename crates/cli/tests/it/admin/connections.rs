@@ -1,4 +1,4 @@
-//! `mnemon connection`, after the whole way of OAuth with the real process, whose log at its most talkative tells no secret.
+//! `mnemon connection`, after a complete OAuth flow with the real process. Its log, at the most verbose level, has no secret.
 
 use mnemon_testkit::oauth::{Browser, Flow, filled};
 use mnemon_testkit::{Page, Web};
@@ -9,7 +9,7 @@ use crate::process::Place;
 
 const CALLBACK: &str = "https://chat.example/callback";
 
-/// Registers, pastes wrong keys and the right one, and exchanges the code; all secrets that were on the way.
+/// Registers, pastes wrong keys and the right one, and exchanges the code. Returns every secret involved.
 fn connect(house: &House) -> Vec<String> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -57,11 +57,11 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
     }
 }
 
-/// What a stranger is told of every address that is not reached.
+/// What a stranger is told about every URL that is not reached.
 const NOT_REACHED: &str = "its URL is not reachable from this service";
 
-/// A client whose id is the address of a document on this machine: the operator's file allows the host and trusts its
-/// certificate, and without that nothing is called.
+/// A client whose id is the URL of a document on this machine. The operator's file allows the host and trusts its
+/// certificate; without that nothing is called.
 #[test]
 fn a_document_on_an_allowed_host_is_fetched_as_the_configuration_says() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

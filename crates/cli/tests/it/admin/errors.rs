@@ -1,4 +1,4 @@
-//! What the verbs say when something is wrong: what happened, and what to do.
+//! What the commands say when something is wrong: what happened, and what to do.
 
 use super::house::House;
 use crate::process::Place;

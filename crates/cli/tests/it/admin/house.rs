@@ -1,4 +1,4 @@
-//! A service for the verbs that run accounts, with both credentials of its first start.
+//! A service for the commands that manage accounts, with both credentials of its first start.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ impl House {
         Self::start(Place::new(), more)
     }
 
-    /// In a place where something lies already, a configuration file for example.
+    /// In a directory that already contains something, for example a configuration file.
     pub(crate) fn open_in(place: Place) -> Self {
         Self::start(place, &[])
     }
@@ -33,29 +33,29 @@ impl House {
         Self { place, service, key, token }
     }
 
-    /// Types a command as the operator.
+    /// Runs a command as the operator.
     pub(crate) fn operator(&self, arguments: &[&str]) -> Done {
         self.place.run(&[arguments, &["--url", &self.service.url, "--operator-token", &self.token]].concat())
     }
 
-    /// Types a command with a key.
+    /// Runs a command with a key.
     pub(crate) fn with_key(&self, key: &str, arguments: &[&str]) -> Done {
         self.place.run(&[arguments, &["--url", &self.service.url, "--key", key]].concat())
     }
 
-    /// Types a command as the first account's admin.
+    /// Runs a command as the first account's admin.
     pub(crate) fn admin(&self, arguments: &[&str]) -> Done {
         self.with_key(&self.key, arguments)
     }
 
-    /// What the admin's command answers to a program.
+    /// The JSON of a command run as the admin.
     pub(crate) fn admin_json(&self, arguments: &[&str]) -> Value {
         let done = self.admin(&[arguments, &["--json"]].concat());
         assert_eq!((done.code, done.err.as_str()), (0, ""), "{arguments:?}: {done:?}");
         done.json()
     }
 
-    /// What the operator's command answers to a program.
+    /// The JSON of a command run as the operator.
     pub(crate) fn operator_json(&self, arguments: &[&str]) -> Value {
         let done = self.operator(&[arguments, &["--json"]].concat());
         assert_eq!((done.code, done.err.as_str()), (0, ""), "{arguments:?}: {done:?}");
@@ -78,7 +78,7 @@ pub(crate) fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}")).to_owned()
 }
 
-/// What a person sees, with ids, moments and keys masked and every gap one space wide.
+/// What a person sees, with ids, times and keys masked and every gap one space wide.
 pub(crate) fn masked(done: &Done) -> String {
     assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:?}");
     let mask = |word: &str| match word {

@@ -9,7 +9,7 @@ use crate::process::{Done, Place};
 
 const CANARY: &str = "upstream-secret-0815-canary";
 
-/// An upstream on a runtime of its own: the tests here are plain functions.
+/// An upstream on its own runtime, because the tests here are not async.
 struct Upstream {
     server: TestUpstream,
     _runtime: Runtime,

@@ -1,4 +1,4 @@
-//! The log at its most talkative, over a full run of the verbs: no text, no query, no credential.
+//! The log at its most verbose, over a full run of the commands: no text, no query, no credential.
 
 use super::house::{House, text};
 

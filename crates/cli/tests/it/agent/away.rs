@@ -1,4 +1,4 @@
-//! The service is unreachable: the error is clear and comes soon, and everything recovers when the service is back.
+//! The service is unreachable: a clear error comes soon, and everything recovers when the service is back.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ async fn an_assistant_starts_without_the_service_and_gets_its_tools_when_that_is
     assert_eq!(agent.ask(&search(6))["result"]["isError"], true, "nothing was saved yet, and the service says so");
 }
 
-/// Takes connections and never says a word.
+/// Accepts connections and never answers.
 fn mute() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

@@ -1,4 +1,4 @@
-//! What the agent forwards is what it read, and what it returns is what the service sent, to the byte.
+//! The agent forwards what it reads and returns what the service sends, byte for byte.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn request(n: usize) -> String {
         _ => (u64::MAX - n as u64).to_string(),
     };
     let line = RECORDED[n % RECORDED.len()].replace("META", META);
-    // Every line is another one, so that the recorded bodies can be told apart.
+    // Every line is different, so that the recorded bodies can be told apart.
     let line = if line.contains("ID") || line.contains('N') { line } else { format!("{line}{}", " ".repeat(n)) };
     line.replace("ID", &id).replace('N', &n.to_string())
 }
@@ -69,7 +69,7 @@ fn counted(lines: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
     counts
 }
 
-/// What is in one and not in the other; short enough to read.
+/// What is in one and not in the other, short enough to read.
 fn first_differences(a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>) -> Vec<String> {
     let missing = a.iter().filter(|(line, count)| b.get(*line) != Some(count));
     missing.take(3).map(|(line, count)| format!("{count} x {}", line.chars().take(600).collect::<String>())).collect()

@@ -1,4 +1,4 @@
-//! Nothing of a session leaves without a person's consent, and nothing after it was withdrawn.
+//! Nothing of a session leaves the machine without a person's consent, and nothing after consent is withdrawn.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Running the agent: a home of its own, lines in, lines out, and a terminal where a person is needed.
+//! Running the agent: its own home directory, lines in, lines out, and a terminal where a person is needed.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::process::Done;
 
-/// Longer than anything honest takes.
+/// Longer than any of this should take.
 const LINE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A person's home folder.
@@ -34,7 +34,7 @@ impl Home {
         path
     }
 
-    /// `mnemon agent …` in this home, with nothing of the outside but these variables.
+    /// `mnemon agent …` in this home, with these environment variables and no others.
     pub(super) fn command(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mnemon"));
         command.arg("agent").args(arguments).current_dir(self.path()).env_clear().env("HOME", self.path());
@@ -123,7 +123,7 @@ impl Agent {
         serde_json::from_str(&self.line()).expect("answers are JSON")
     }
 
-    /// Closes the agent's input and waits for its end: exit code, the rest of its output, its log.
+    /// Closes the agent's input and waits for it to exit: exit code, the rest of its output, its log.
     pub(super) fn finish(mut self) -> (i32, Vec<String>, Vec<String>) {
         drop(self.child.stdin.take());
         let status = self.child.wait().expect("the agent ends");

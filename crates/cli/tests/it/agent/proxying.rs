@@ -41,7 +41,7 @@ async fn the_agents_own_tool_is_listed_last_and_answered_here() {
     let answer = agent.ask(&modern);
     assert_eq!(answer["result"]["resultType"], "complete");
     assert!(answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["version"].is_string());
-    // Who talks to the service directly knows no such tool.
+    // A direct caller of the service sees no such tool.
     let direct = server.caller(&key).request("tools/call", json!({"name": "agent_sync_status"})).await;
     assert!(direct.text.contains("Unknown tool"), "{}", direct.text);
 }
@@ -90,7 +90,7 @@ async fn many_requests_run_side_by_side() {
     assert!(began.elapsed() < Duration::from_secs(10), "one after another would take twenty seconds");
 }
 
-/// A server that takes a request and never answers; tells when one arrives and when the other side hangs up.
+/// A server that accepts a request and never answers; reports when one arrives and when the other side hangs up.
 fn silent() -> (String, Receiver<()>, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -143,7 +143,7 @@ fn a_line_that_is_too_long_is_refused_and_the_agent_goes_on() {
     assert_eq!(agent.finish().0, 0);
 }
 
-/// The agent opens no port: whoever else is on the machine can't talk to it.
+/// The agent opens no port: nobody else on the machine can talk to it.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_agent_listens_nowhere_and_starts_nothing() {

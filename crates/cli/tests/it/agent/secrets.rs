@@ -1,4 +1,4 @@
-//! A false secret of every kind, wherever a session may hold one: none on the wire, none on the server.
+//! A fake secret of every kind, wherever a session may contain one: none goes over the wire, none is on the server.
 
 use mnemon_agent::consent::Consent;
 use mnemon_agent::places::{Environment, Places};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::process::Home;
 
-/// Notes the consent that a person would give at the terminal.
+/// Records the consent that a person would give at the terminal.
 pub(super) fn agree(home: &Home, url: &str, key: &str) {
     let environment = Environment::from([("HOME".to_owned(), home.path().into())]);
     let places = Places::find(&environment).expect("a home");

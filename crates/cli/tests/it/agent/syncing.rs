@@ -49,7 +49,7 @@ impl Scene {
         kept
     }
 
-    /// Every copy on the service is what the transcript becomes.
+    /// Checks that every copy on the service equals the converted transcript.
     async fn expect_equal(&self) {
         let environment = Environment::from([("HOME".to_owned(), self.home.path().into())]);
         let places = Places::find(&environment).expect("a home");
@@ -140,7 +140,7 @@ async fn what_mnemonignore_covers_stays_here() {
     assert!(!kept.contains("src/m1.rs\\\"") && kept.contains("[left out by .mnemonignore]"), "{kept}");
     let wire: String = scene.recorder.exchanges().iter().map(|exchange| exchange.path.clone()).collect();
     assert!(!wire.contains("99999999"), "not even its name");
-    // New rules count for what was sent before.
+    // New rules apply to what was sent before, too.
     scene.home.write("shop/.mnemonignore", "m1.rs\nm2.rs\n");
     scene.home.write(
         ".claude/projects/-home-shop/00000000-aaaa.jsonl",

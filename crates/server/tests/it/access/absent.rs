@@ -1,4 +1,4 @@
-//! Ids in a body: one that the caller may not see is answered, to the byte, like one that is not there.
+//! Ids in a body: an id that the caller may not see gets, to the byte, the answer of one that does not exist.
 
 use mnemon_core::{Access, Role};
 use mnemon_testkit::{Caller, MemberSpec};
@@ -8,7 +8,7 @@ use super::world::World;
 
 const ABSENT: &str = "01980000-0000-7000-8000-00000000dead";
 
-/// Sends the body with the foreign id and with one that is not there, in the place of `ID`.
+/// Sends the body twice, with the foreign id and with one that does not exist in place of `ID`.
 async fn check(caller: &Caller, method: &str, path: &str, body: Value, foreign: String) {
     let with = |id: &str| serde_json::from_str::<Value>(&body.to_string().replace("ID", id)).expect("still JSON");
     let foreign = caller.admin(method, path, with(&foreign)).await;

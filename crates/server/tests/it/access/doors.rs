@@ -1,5 +1,5 @@
-//! The tables of the routes besides the admin API: the agent's, where everybody has their own data, and OAuth's, which are
-//! open to all and must not depend on the caller.
+//! The tables of the other routes: the agent's, where all callers have their own data, and OAuth's, which are open to all and
+//! must not depend on the caller.
 
 use mnemon_testkit::{Answer, Caller};
 
@@ -19,7 +19,7 @@ const AGENT: [(&str, &str, [u16; 11]); 5] = [
     ("GET", "/agent/v1/sessions/{client}/{name}/text", ANOTHERS),
 ];
 
-/// What is sent to each door of OAuth, and what everybody is answered.
+/// What is sent to each OAuth route, and the answer that everybody gets.
 const OAUTH: [(&str, &str, &str, u16); 12] = [
     ("GET", "/.well-known/oauth-protected-resource", "", 200),
     ("GET", "/.well-known/oauth-protected-resource/mcp", "", 200),
@@ -54,7 +54,7 @@ async fn every_door_of_the_agent_and_of_oauth_has_a_row() {
     assert_eq!(sorted(oauth), sorted(mnemon_server::oauth_route_table()));
 }
 
-/// The histories named are the author's. Whoever may not know of them is answered, to the byte, as if there were none.
+/// The histories are the author's. A caller who may not know of them gets, to the byte, the answer for none.
 #[tokio::test]
 async fn everybody_tries_every_door_of_the_agent() {
     let world = World::make().await;

@@ -1,4 +1,4 @@
-//! Records that an administrator may not see: another's draft, another department's. Role does not open them.
+//! Records that an admin may not see either: others' drafts and other departments' records.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::world::World;
 
 const ABSENT: &str = "01980000-0000-7000-8000-00000000dead";
 
-/// A draft of the author and a record of the author's department, alive or forgotten.
+/// A draft of the author and a record of the author's department, live or forgotten.
 async fn hidden(world: &World, is_forgotten: bool) -> Vec<String> {
     let mut ids = Vec::new();
     for scope in ["draft", "department"] {

@@ -1,6 +1,6 @@
-//! The table of routes: what everybody is answered, in the order of `WHO`.
+//! The table of routes: the status that every caller gets, in the order of `WHO`.
 
-/// A door, and the status for each caller.
+/// A route, and the status for each caller.
 pub(crate) struct Row {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
@@ -20,7 +20,7 @@ const fn admin_writes(status: u16) -> [u16; 11] {
     [401, 401, 401, 404, 403, 403, 403, 403, status, status, status]
 }
 
-/// Everybody who is let in, about itself.
+/// Every accepted caller, about itself.
 const EVERYBODY_READS: [u16; 11] = [401, 401, 401, 200, 200, 200, 200, 200, 200, 200, 200];
 
 /// What every member reads of the project of its key, as far as it sees it. Another account's project is absent.
@@ -28,7 +28,7 @@ const MEMBERS_READ: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 200, 200, 20
 /// What a member does with what it sees, unless its key is read-only.
 const MEMBERS_WRITE: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 200, 200, 200];
 
-/// Lists answer every head, with what lies within its reach.
+/// Every head gets a list of what is within its reach.
 const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
 /// One member of the department: absent for the head of another.
 const HEAD_READS: [u16; 11] = [401, 401, 401, 404, 403, 404, 200, 200, 200, 200, 200];

@@ -1,4 +1,4 @@
-//! The table of tools: what everybody gets of a shared record, of a department's and of a draft.
+//! The table of tools: what every caller sees of a shared record, a department's record and a draft.
 
 use mnemon_testkit::Caller;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn target(world: &World, scope: &str) -> Target {
     Target { id: world.save(arguments).await, word }
 }
 
-/// What a tool says of the record: whether it was found, or why the tool does not say.
+/// What a tool says about the record: whether it was found, or the reason for not answering.
 async fn ask(caller: &Caller, tool: &str, target: &Target) -> Result<bool, String> {
     let Target { id, word } = target;
     let arguments = match tool {

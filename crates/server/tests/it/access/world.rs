@@ -1,4 +1,4 @@
-//! An organization with everybody in it who could knock at a door.
+//! An organization with every kind of caller in it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub(crate) struct World {
     pub(crate) organization: Organization,
     pub(crate) sales: DepartmentId,
     pub(crate) support: DepartmentId,
-    /// A member of the department who owns what is looked for.
+    /// A member of the department, who owns the record in question.
     pub(crate) author: Caller,
     pub(crate) author_id: MemberId,
     callers: HashMap<&'static str, Caller>,
@@ -90,7 +90,7 @@ impl World {
         self.serial.get()
     }
 
-    /// A member of the department, fresh for one try.
+    /// A new member of the department, for one try.
     async fn colleague(&self) -> MemberId {
         let spec = MemberSpec { department: Some(self.sales), ..MemberSpec::default() };
         self.server.new_member(&self.organization, spec).await
@@ -122,7 +122,7 @@ impl World {
         newest["id"].as_str().expect("an id").to_owned()
     }
 
-    /// A path and a body about things that are there, made for this one try.
+    /// A path and a body about things that exist, made for this one try.
     pub(crate) async fn fill(&self, method: &str, path: &str, body: &str) -> (String, Value) {
         let mut filled = path.replace("{account}", &self.organization.account.to_string());
         if (method, path) == ("DELETE", "/projects/{project}") {
@@ -171,7 +171,7 @@ impl World {
         (filled, serde_json::from_str(&body).expect("a row's body is JSON"))
     }
 
-    /// The same path, with something that is not there in the place of the innermost thing.
+    /// The same path, with something that does not exist in place of the innermost thing.
     pub(crate) fn fill_absent(&self, filled: &str, template: &str) -> String {
         let parts: Vec<&str> = template.split('/').collect();
         let Some(last) = parts.iter().rposition(|part| part.starts_with('{')) else { return filled.to_owned() };

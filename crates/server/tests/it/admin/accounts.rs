@@ -1,4 +1,4 @@
-//! Accounts: made by the operator, paid for, suspended.
+//! Accounts: created by the operator, paid for, suspended.
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
-//! What nobody should send: broken JSON, wrong types, unknown members, ids that are none, numbers past their limit.
+//! Bad input: broken JSON, wrong types, unknown members, malformed ids, numbers past their limit.
 
 use serde_json::{Value, json};
 
 use super::Office;
 
-/// Every route that takes a body, with one that it takes.
+/// Every route that takes a body, with a valid one.
 fn bodies(office: &Office) -> Vec<(&'static str, String, Value)> {
     let member = office.admin_id.to_string();
     vec![

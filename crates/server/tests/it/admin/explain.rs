@@ -1,4 +1,4 @@
-//! Why a search answers as it does.
+//! Explaining a search.
 
 use serde_json::{Value, json};
 

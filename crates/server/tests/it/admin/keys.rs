@@ -1,4 +1,4 @@
-//! Keys: shown once, listed without their secret, revoked at once, rotated with two alive.
+//! Keys: shown once, listed without their secret, revoked at once, rotated while two are valid.
 
 use mnemon_core::Role;
 use mnemon_testkit::MemberSpec;

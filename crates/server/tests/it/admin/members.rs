@@ -1,4 +1,4 @@
-//! Members: roles, the reach of heads, and what becomes of what somebody leaves behind.
+//! Members: roles, the reach of heads, and who gets the records of a member who leaves.
 
 use mnemon_core::Role;
 use mnemon_testkit::MemberSpec;

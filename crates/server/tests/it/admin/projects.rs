@@ -1,4 +1,4 @@
-//! Projects: made, listed, ended.
+//! Projects: created, listed, deleted.
 
 use serde_json::{Value, json};
 

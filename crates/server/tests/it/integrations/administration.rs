@@ -1,4 +1,4 @@
-//! Running integrations by the admin API: what is answered, and what is refused with which words.
+//! Managing integrations through the admin API: the answers, and the texts of refusals.
 
 use mnemon_engine::integrations::LocalCommand;
 use mnemon_testkit::{TestUpstream, Trick, eventually};
@@ -130,7 +130,7 @@ async fn credentials_are_taken_up_to_their_limits() {
 #[tokio::test]
 async fn a_command_runs_only_where_the_operator_named_it_and_gets_no_secret_of_ours() {
     let mut with_commands = options();
-    // It answers nothing and shows what it was given: the file of its environment.
+    // It never answers, and shows what it was given in the file of its environment.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("environment");
     let script = format!("env > {}", file.display());

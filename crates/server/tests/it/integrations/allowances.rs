@@ -1,4 +1,4 @@
-//! Commands and private hosts belong to the accounts that the operator names. To everybody else they do not exist.
+//! Commands and private hosts belong to the accounts that the operator names. For everybody else they do not exist.
 
 use mnemon_core::{AccountId, Role};
 use mnemon_engine::integrations::{Accounts, IntegrationSettings, LocalCommand};
@@ -21,7 +21,7 @@ struct Neighbour {
 }
 
 impl Neighbours {
-    /// `settings` makes what the operator sets from the first one's account.
+    /// `settings` makes the operator's settings from the first account's id.
     async fn move_in(settings: impl Fn(AccountId, &mut IntegrationSettings)) -> Self {
         let mut server =
             TestServer::start_with(super::TestServerOptions { outgoing: Outgoing::default(), ..options() }).await;
@@ -73,7 +73,7 @@ async fn a_command_of_one_account_is_none_to_another() {
     assert_eq!(foreign, unknown, "whether others have it is not told");
     let text = "the operator has not configured this command for this account (gateway.commands)";
     assert_eq!(foreign, (400, text.to_owned()));
-    // Taken away again, it is no longer run for those who have it.
+    // Once it is taken away, it no longer runs for those who had it.
     let mut without = neighbours.server.options.integrations.clone();
     let command =
         LocalCommand { accounts: only(neighbours.second.organization.account), ..LocalCommand::for_all(["false"]) };
@@ -103,7 +103,7 @@ async fn a_private_host_of_one_account_is_closed_to_another() {
     let (status, text) = neighbours.second.refusal(server, by_https).await;
     assert!(status == 400 && text.contains("is not on the public internet"), "{text}");
     assert_eq!(upstream.recorded().len(), before, "nothing was called");
-    // Taken away again, it is no longer called for those who have it.
+    // Once it is taken away, it is no longer called for those who had it.
     neighbours.server.restart_with(options().integrations).await;
     let test = format!("{}/test", neighbours.first.path("host"));
     let tested = neighbours.first.admin(&neighbours.server).manage("POST", &test, json!({})).await;

@@ -1,4 +1,4 @@
-//! Calling tools of integrations: directly and through `gateway_call`, with results as the upstream gave them.
+//! Calling tools of integrations, directly and through `gateway_call`, with results as the upstream sent them.
 
 use mnemon_core::{Access, PlanName, Subscription};
 use mnemon_testkit::{MemberSpec, TestServer};

@@ -106,7 +106,7 @@ async fn the_callers_key_is_never_seen_upstream_in_a_thousand_calls() {
                             .await
                     }
                 };
-                // Ten at once is more than a project may have running; those are told so and try again.
+                // Ten at once are more than a project may have running; those refused try again.
                 if answer.is_error() {
                     assert!(answer.text().contains("calls running, the limit"), "{}", answer.text());
                 }
@@ -165,7 +165,7 @@ async fn a_wrong_key_is_seen_at_the_start_and_loses_nothing() {
         let text = error.to_string();
         assert!(text.starts_with("the credentials of 1 integration(s) were encrypted with another key (id "), "{text}");
         assert!(text.contains("nothing was changed") && text.contains("mnemon integration rotate-key"), "{text}");
-        // Should it run all the same, the call says what is wrong, and the upstream is not called without a credential.
+        // If it runs anyway, the call says what is wrong, and the upstream is not called without a credential.
         let before = world.upstream.recorded().len();
         let reason =
             failure(&world.server.caller(&key), "gateway_call", json!({"server": "host", "tool": "echo"})).await;

@@ -111,7 +111,7 @@ async fn headers_of_the_connection_and_the_protocol_are_nobodys_credential() {
     assert!(world.upstream.recorded().is_empty());
 }
 
-/// A result whose innermost list lies so deep, the result itself counted.
+/// A result whose innermost list is this deep, counting the result itself.
 fn nested(depth: usize) -> String {
     let lists = depth - 1;
     format!(r#"{{"content":[],"structuredContent":{}{}}}"#, "[".repeat(lists), "]".repeat(lists))

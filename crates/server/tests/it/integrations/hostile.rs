@@ -17,7 +17,7 @@ async fn check(world: &World, trick: Trick, expected: &str) {
     let reason = failure(&world.member, "host_readonly.echo", json!({"text": "x"})).await;
     assert_eq!(reason, format!("Error executing tool host_readonly.echo: 'host' {expected}"), "{trick:?}");
     assert!(began.elapsed() < Duration::from_secs(CALL_SECONDS) + SLACK, "{trick:?} took {:?}", began.elapsed());
-    // A call that works in between: the next one begins with a clean slate.
+    // A successful call in between: the next one starts with a clean slate.
     world.upstream.on_call(Trick::None);
     let after = world.member.call("host_readonly.echo", json!({"text": "after"})).await;
     assert_eq!(after.text(), "after", "after {trick:?}");
@@ -93,7 +93,7 @@ async fn addresses_that_are_not_public_are_refused_unless_the_operator_allows_th
         assert!(status == 400 && text.starts_with("url"), "{url}: {text}");
         assert!(!text.contains("password@"), "{text}");
     }
-    // A name that leads inside is found out when it is called.
+    // A name that resolves to an internal address is noticed when it is called.
     let named = world.admin.manage("PUT", &world.path("/host"), json!({"url": "https://localhost/mcp"})).await;
     let problem = named["problem"].as_str().expect("a problem");
     assert!(problem.starts_with("'host' may not be called: 'localhost' is not on the public internet"), "{problem}");

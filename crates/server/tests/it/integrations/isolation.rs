@@ -1,4 +1,4 @@
-//! An integration is one project's: nobody else lists it, runs it, or learns of it.
+//! An integration belongs to one project: nobody else lists it, manages it, or learns of it.
 
 use mnemon_core::Role;
 use mnemon_testkit::{Caller, MemberSpec, Organization};

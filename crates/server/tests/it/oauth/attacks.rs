@@ -1,4 +1,4 @@
-//! The table of attacks and mistakes, door by door: each row is done to the real service, and has one right answer.
+//! The table of attacks and mistakes, endpoint by endpoint. Each row is tried on the real service and has one right answer.
 
 use mnemon_testkit::oauth::{Flow, Pairs, returned};
 use mnemon_testkit::{Answer, MemberSpec};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{CALLBACK, Scene, set, status_of, unset};
 
-/// What must come of a request to the page.
+/// The expected outcome of a request to the page.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     /// The person is asked.
@@ -18,7 +18,7 @@ enum Outcome {
 }
 use Outcome::{Asked, Returned, Shown};
 
-/// A row: its name, what is done to the good request, and what must come of it.
+/// A row: its name, what is done to the valid request, and the outcome.
 type Row<T> = (&'static str, fn(&mut Pairs), T);
 
 fn repeat(fields: &mut Pairs, name: &str) {
@@ -164,7 +164,7 @@ async fn a_state_past_its_limit_is_said_without_it() {
     assert_eq!(returned(&answer, "state"), None);
 }
 
-/// What is done to the good form that the page sends: the same judgement as for the page itself.
+/// What is done to the valid form that the page sends. It is judged like the page itself.
 #[tokio::test]
 async fn a_form_is_judged_as_the_page_was() {
     let scene = Scene::set().await;
@@ -196,7 +196,7 @@ fn check_error(answer: &Answer, name: &str, status: u16, error: &str) {
     assert_eq!(answer.header("cache-control"), "no-store", "{name}");
 }
 
-/// What is done to the good exchange of a fresh code.
+/// What is done to the valid exchange of a new code.
 fn exchanges() -> Vec<Row<(u16, &'static str)>> {
     vec![
         ("no grant_type", |f| unset(f, "grant_type"), (400, "invalid_request")),
@@ -256,7 +256,7 @@ async fn every_wrong_exchange_has_its_one_answer() {
         let answer = scene.server.browser().post_form("/token", &fields).await;
         check_error(&answer, name, status, error);
     }
-    // The redirect may be left out, as OAuth 2.1 does: the verifier proves as much.
+    // The redirect may be left out, as in OAuth 2.1: the verifier proves the same.
     let mut fields = scene.flow.exchange(&scene.code().await);
     unset(&mut fields, "redirect_uri");
     assert_eq!(scene.server.browser().post_form("/token", &fields).await.status, 200);
@@ -284,7 +284,7 @@ async fn an_exchange_is_a_form_that_is_posted() {
     assert_eq!(browser.post_form("/token", &fields).await.status, 200, "the code was not touched by any of it");
 }
 
-/// A code belongs to one client. Whoever else shows it gets nothing, and has used it up.
+/// A code belongs to one client. Anybody else who presents it gets nothing and uses it up.
 #[tokio::test]
 async fn a_code_of_another_client_is_worth_nothing() {
     let scene = Scene::set().await;
@@ -419,7 +419,7 @@ async fn giving_back_what_is_not_yours_changes_nothing() {
     assert_eq!(browser.post_form("/revoke", &hinted).await.status, 200, "once more changes nothing");
 }
 
-/// Credentials of one kind at the doors of another.
+/// Credentials of one kind where another kind is expected.
 #[tokio::test]
 async fn no_secret_opens_another_secrets_door() {
     let scene = Scene::set().await;

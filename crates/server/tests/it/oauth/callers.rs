@@ -1,4 +1,4 @@
-//! Callers by OAuth: the four memory tools of the key's project, without a word about whose it is.
+//! Callers with a token: the four memory tools of the key's project, without a word about whose project it is.
 
 use mnemon_core::{Access, PlanLimits, PlanName, PlanTable, Subscription};
 use mnemon_testkit::{MemberSpec, TestServer, TestServerOptions};
@@ -88,7 +88,7 @@ async fn a_token_may_do_no_more_than_its_key() {
     assert_eq!(reason, "Error executing tool remember: this key is read-only");
 }
 
-/// A token is for the tools' door. At the doors of administration it is nobody's.
+/// A token is for `/mcp`. The admin API rejects it.
 #[tokio::test]
 async fn a_token_administers_nothing() {
     let scene = Scene::set().await;
@@ -102,7 +102,7 @@ async fn a_token_administers_nothing() {
     assert_eq!(status_of(&caller).await, 200);
 }
 
-/// A connection is one credential: the key and each token have their own minute, and the project counts them all.
+/// A connection is a credential of its own: the key and each token have their own rate, and the project counts them all.
 #[tokio::test]
 async fn each_token_is_a_connection_of_its_own_to_the_rate_limit() {
     let mut plans = PlanTable::default();

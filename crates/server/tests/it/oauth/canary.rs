@@ -13,7 +13,7 @@ async fn the_secrets_stand_in_no_answer_and_in_no_row() {
     let mut browser = scene.server.browser();
     let page = browser.get(&scene.flow.path()).await;
     let mut shown = vec![page.clone()];
-    // The key arrives with everything that can be wrong around it.
+    // The key is sent with every mistake possible around it.
     for (name, value) in
         [("form", "1.x"), ("client_id", "nobody"), ("code_challenge_method", "plain"), ("redirect_uri", "x")]
     {
@@ -44,7 +44,7 @@ async fn the_secrets_stand_in_no_answer_and_in_no_row() {
     scene.server.stop().await;
     let mut files = 0;
     for entry in std::fs::read_dir(scene.server.data_dir()).expect("the data directory") {
-        // A database may take a file away while its folder is read; that one holds nothing any more.
+        // The database may remove a file while its folder is read; that file no longer contains anything.
         let Ok(bytes) = std::fs::read(entry.expect("an entry").path()) else { continue };
         files += 1;
         for secret in [&key, &code, &token, &scene.flow.verifier] {

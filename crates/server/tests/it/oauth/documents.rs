@@ -1,5 +1,5 @@
-//! Clients whose id is the address of a document: a real site on loopback serves it, and everything that such an address
-//! could be made to do to us is tried.
+//! Clients whose id is the URL of a document: a real site on loopback serves it, and every way to abuse such a URL against us
+//! is tried.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use super::{Scene, status_of};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// What is said of every address that is not reached.
+/// The answer for every URL that is not reached.
 const NOT_REACHED: &str = "its URL is not reachable from this service";
 const CALLBACK: &str = "https://app.example/cb";
 
-/// Names that lead where the test says, one answer after the other; the last one stays.
+/// Names that resolve to what the test says, one answer after another; the last one stays.
 #[derive(Default)]
 struct Names(Mutex<HashMap<String, Vec<IpAddr>>>);
 
@@ -63,7 +63,7 @@ impl Place {
         self.web.url("app.example", path)
     }
 
-    /// Puts a document up and returns its address.
+    /// Publishes a document and returns its URL.
     fn put(&self, path: &str, change: impl Fn(&mut Value)) -> String {
         let id = self.id(path);
         let mut document =
@@ -244,7 +244,7 @@ async fn only_hosts_of_the_operators_list_are_asked_for_documents() {
     assert_eq!(place.web.connections(), 1);
 }
 
-/// The name is harmless when it is first looked up, and leads inside ever after.
+/// The name is harmless when it is first resolved, and leads to an internal address from then on.
 #[tokio::test]
 async fn a_name_that_changes_leads_nowhere() {
     let place = Place::make().await;
@@ -259,7 +259,7 @@ async fn a_name_that_changes_leads_nowhere() {
     assert_eq!(place.web.connections(), 0);
 }
 
-/// A refused document is not asked for again within a minute, and an address makes us fetch thirty a minute at most.
+/// A rejected document is not fetched again within a minute, and one address can make us fetch thirty a minute at most.
 #[tokio::test]
 async fn nobody_makes_us_call_without_end() {
     let place = Place::make().await;

@@ -1,4 +1,4 @@
-//! How long things live: a code a minute and one use, a token thirty days and no longer than its key.
+//! Lifetimes: a code lasts a minute and one use, a token thirty days and no longer than its key.
 
 use std::time::Duration;
 
@@ -145,7 +145,7 @@ async fn a_token_of_another_address_is_refused() {
     assert_eq!(status_of(&scene.server.caller(&caller.key)).await, 200, "the same but for a slash");
 }
 
-/// Client, code, form and token outlive a restart: any node may take the next step.
+/// Client, code, form and token survive a restart: any node may take the next step.
 #[tokio::test]
 async fn every_step_survives_a_restart() {
     let mut scene = Scene::set_public().await;

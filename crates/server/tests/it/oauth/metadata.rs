@@ -1,4 +1,4 @@
-//! What clients and browsers read of us before they do anything.
+//! What clients and browsers read about the service first.
 
 use mnemon_testkit::{TestServer, TestServerOptions};
 use serde_json::json;
@@ -52,7 +52,7 @@ async fn the_server_says_what_it_can_at_every_place_that_clients_look() {
     }
 }
 
-/// The address is configuration: what a request calls us changes nothing.
+/// The address comes from the configuration, whatever host a request names.
 #[tokio::test]
 async fn no_header_changes_what_we_are_called() {
     let scene = Scene::set_public().await;
@@ -67,7 +67,7 @@ async fn no_header_changes_what_we_are_called() {
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, expected));
 }
 
-/// The doors that programs use are open to pages of every origin; there are no cookies at them.
+/// The endpoints for programs are open to pages of every origin; they use no cookies.
 #[tokio::test]
 async fn any_page_may_read_metadata_register_and_exchange() {
     let scene = Scene::set().await;
@@ -96,7 +96,7 @@ async fn any_page_may_read_metadata_register_and_exchange() {
     assert_eq!((page.status, page.header("access-control-allow-origin")), (200, ""), "no page reads the page");
 }
 
-/// The tools' door is open to the origins that the operator has named, and says so to browsers.
+/// `/mcp` is open to the origins that the operator named, and tells browsers so.
 #[tokio::test]
 async fn a_page_calls_tools_only_from_an_origin_that_may() {
     let allowed_origins = vec!["https://app.example".to_owned()];

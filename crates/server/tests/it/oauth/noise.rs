@@ -1,4 +1,4 @@
-//! Forms, addresses and JSON that nobody wrote, at every door of OAuth: a refusal each time, never a fault of ours.
+//! Random forms, URLs and JSON at every OAuth endpoint: each is refused and never causes an internal error.
 
 use mnemon_testkit::TestServer;
 use mnemon_testkit::oauth::encode;
@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 const ROUNDS: usize = 3_000;
 
-/// Pieces that readers of forms and addresses stumble over.
+/// Pieces that trip parsers of forms and URLs.
 const PIECES: [&str; 16] = [
     "&",
     "=",
@@ -29,7 +29,7 @@ const PIECES: [&str; 16] = [
     "a",
 ];
 
-/// A good query with pieces put in anywhere.
+/// A valid query with such pieces inserted anywhere.
 fn spoiled(good: String) -> impl Strategy<Value = Vec<u8>> {
     vec((any::<prop::sample::Index>(), 0..PIECES.len(), any::<bool>()), 1..6).prop_map(move |changes| {
         let mut bytes = good.clone().into_bytes();
@@ -67,7 +67,7 @@ async fn noise_is_refused_at_every_door() {
             let uri = if method == "GET" { format!("{path}?{in_address}") } else { path.to_owned() };
             let request = http::Request::builder().method(method).uri(uri);
             let request = request.header("content-type", "application/x-www-form-urlencoded").body(bytes.clone());
-            // What is no request at all never reaches us.
+            // What is not a valid request never reaches the service.
             let Ok(request) = request else { continue };
             let answer = server.deliver(request).await;
             assert!(

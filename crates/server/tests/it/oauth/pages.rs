@@ -1,4 +1,4 @@
-//! The page: what a person reads, what a browser is told, and what a wrong key does.
+//! The page: what a person reads, what the browser is told, and what a wrong key does.
 
 use std::time::Duration;
 
@@ -185,7 +185,7 @@ async fn of_thirty_wrong_keys_at_once_five_are_tried() {
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 25, "{statuses:?}");
 }
 
-/// Behind a proxy each caller is counted by its own address; who is no proxy can't borrow another's.
+/// Behind a proxy each caller is counted by its own address; anybody else can't claim another's.
 #[tokio::test]
 async fn wrong_keys_are_counted_by_the_callers_own_address() {
     let mut options = mnemon_testkit::TestServerOptions::default();

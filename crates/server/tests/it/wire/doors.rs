@@ -1,4 +1,4 @@
-//! The doors of `/mcp` before any message is read: origin, credential, method, `Accept`, size. In this order.
+//! What `/mcp` checks before it reads a message: origin, credential, method, `Accept`, size. In this order.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -55,7 +55,7 @@ async fn a_foreign_origin_is_refused_before_the_key_is_looked_at() {
     }
 }
 
-/// Every way of not being accepted that one header can show.
+/// Every way in which one header can fail to authenticate.
 fn unacceptable_headers(key: &str) -> Vec<(&'static str, String)> {
     let changed = if key.ends_with('x') { "y" } else { "x" };
     vec![
@@ -105,7 +105,7 @@ async fn every_refused_credential_gets_the_same_401() {
     assert_eq!(bodies.len(), 1, "{bodies:?}");
 }
 
-/// Keys that were good once.
+/// Keys that used to be valid.
 async fn dead_keys(server: &TestServer) -> Vec<(&'static str, String)> {
     let organization = server.organization().await;
     let member = server.new_member(&organization, MemberSpec::default()).await;
@@ -214,7 +214,7 @@ async fn a_body_of_one_mebibyte_is_read_and_one_byte_more_is_413() {
     assert_eq!(answer.json()["id"], json!(null));
 }
 
-/// A body in pieces that nobody announces the length of.
+/// A body in chunks, without a length.
 struct Pieces(VecDeque<Bytes>);
 
 impl http_body::Body for Pieces {

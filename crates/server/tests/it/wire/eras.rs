@@ -99,7 +99,7 @@ async fn a_modern_header_that_says_something_else_than_the_body_is_32020() {
         assert_eq!(refusal(&answer), (400, -32020), "{headers:?}");
         assert_eq!(answer.json()["id"], "a", "{headers:?}");
     }
-    // Names of headers may be written in any case.
+    // Header names are case-insensitive.
     let shouted = [("MCP-PROTOCOL-VERSION", MODERN_VERSION), ("MCP-METHOD", "tools/call"), ("MCP-NAME", "search")];
     result(&caller.post(call, &shouted).await);
 }

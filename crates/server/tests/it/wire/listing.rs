@@ -1,4 +1,4 @@
-//! `tools/list`, and that the tools keep what they promise there.
+//! `tools/list`, and whether the tools do what it promises.
 
 use mnemon_testkit::{Caller, TestServer, ToolAnswer};
 use serde_json::value::RawValue;
@@ -127,7 +127,7 @@ async fn a_cursor_that_we_never_gave_is_32602() {
     result(&caller.request("tools/list", json!({"cursor": null})).await);
 }
 
-/// Calls that make the tools show every member that their results can have.
+/// Calls that together show every member that results can have.
 async fn answers_of_all_kinds(caller: &Caller) -> Vec<(&'static str, ToolAnswer)> {
     let secret = format!("AKIA{}", "Q3EGRV7ZT5KXN2WM");
     let full = json!({
