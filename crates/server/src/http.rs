@@ -14,6 +14,7 @@ mod refusals;
 pub(crate) mod reply;
 pub(crate) mod routes;
 mod seats;
+mod stream;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use mnemon_core::REQUEST_BYTES_MAX;
 
@@ -41,27 +41,62 @@ async fn read(body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
     tokio::time::timeout(BODY_TIMEOUT, collect(body, bytes_max)).await.unwrap_or(Err(NoBody::TooSlow))
 }
 
+/// How much memory the pieces of a body are given at a time. An array that doubles would hold up to twice what has arrived, for
+/// as long as the rest takes to come.
+const BLOCK_BYTES: usize = 8 << 10;
+
 /// Joins the pieces as they come. Kept apart, each piece would take memory of its own and hold the buffer it was read into: a
 /// body in chunks of one byte would take many times its size.
 async fn collect(mut body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
     let mut first: Option<Bytes> = None;
-    let mut whole = BytesMut::new();
+    let mut rest = Blocks::default();
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(|_| NoBody::Broken)?.into_data() else { continue };
-        let bytes = first.as_ref().map_or(whole.len(), Bytes::len);
+        let bytes = first.as_ref().map_or(rest.bytes, Bytes::len);
         if bytes + piece.len() > bytes_max {
             return Err(NoBody::TooLarge { bytes_max });
         }
         match first.take() {
             // Most bodies come in one piece, which needs no copy.
-            None if whole.is_empty() => first = Some(piece),
+            None if rest.bytes == 0 => first = Some(piece),
             before => {
-                whole.extend_from_slice(before.as_deref().unwrap_or_default());
-                whole.extend_from_slice(&piece);
+                rest.push(before.as_deref().unwrap_or_default());
+                rest.push(&piece);
             }
         }
     }
-    Ok(first.unwrap_or_else(|| whole.freeze()))
+    Ok(first.unwrap_or_else(|| rest.join()))
+}
+
+/// A body that is still arriving, in blocks of which only the last one has room.
+#[derive(Default)]
+struct Blocks {
+    full: Vec<Vec<u8>>,
+    last: Vec<u8>,
+    bytes: usize,
+}
+
+impl Blocks {
+    fn push(&mut self, mut piece: &[u8]) {
+        self.bytes += piece.len();
+        while !piece.is_empty() {
+            if self.last.len() == self.last.capacity() {
+                let next = Vec::with_capacity(BLOCK_BYTES);
+                self.full.push(std::mem::replace(&mut self.last, next));
+            }
+            let room = (self.last.capacity() - self.last.len()).min(piece.len());
+            let (now, later) = piece.split_at(room);
+            self.last.extend_from_slice(now);
+            piece = later;
+        }
+    }
+
+    fn join(self) -> Bytes {
+        let mut whole = Vec::with_capacity(self.bytes);
+        self.full.iter().for_each(|block| whole.extend_from_slice(block));
+        whole.extend_from_slice(&self.last);
+        whole.into()
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +132,25 @@ mod tests {
             let whole = pieces.concat();
             let body = in_pieces(pieces.iter().map(|piece| piece.as_bytes().to_vec()));
             assert_eq!(read(body, 3).await, Ok(Bytes::from(whole)), "{pieces:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_of_many_blocks_is_whole() {
+        let whole: Vec<u8> = (0..3 * BLOCK_BYTES + 5).map(|n| (n % 251) as u8).collect();
+        for cut in [1, 1_000, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 2 * BLOCK_BYTES] {
+            let body = in_pieces(whole.chunks(cut).map(<[u8]>::to_vec));
+            assert_eq!(read(body, whole.len()).await, Ok(Bytes::from(whole.clone())), "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_has_arrived_takes_little_more_than_its_bytes() {
+        let mut blocks = Blocks::default();
+        for n in 1..=5 * BLOCK_BYTES {
+            blocks.push(b"x");
+            let held = blocks.full.iter().map(Vec::capacity).sum::<usize>() + blocks.last.capacity();
+            assert!(held <= n + BLOCK_BYTES, "{held} bytes for {n}");
         }
     }
 

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,18 +16,15 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
-use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use super::head::{self, HEAD_BYTES_MAX};
 use super::peer::Peer;
 use super::seats::{Seat, Seats};
+use super::stream::Stream;
 
 /// How long a connection may take to send the head of a request, including the pause before it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a client may go without reading any of an answer. A client that sends requests and never reads would
-/// otherwise hold about four megabytes of kernel buffers, and an answer here, for as long as it likes.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long running requests may take to finish after the service is told to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections may wait to be accepted. The system has its own limit, 4,096 on Linux unless `net.core.somaxconn`
@@ -102,7 +98,7 @@ async fn converse(stream: TcpStream, visit: Visit, leaving: oneshot::Receiver<()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(impatient(stream)), service);
+        .serve_connection(TokioIo::new(Stream::new(stream)), service);
     let ended = tokio::select! {
         ended = watcher.watch(connection) => ended,
         // The seat tells it once, or is gone together with the connection.
@@ -120,13 +116,6 @@ async fn answer(router: Router, visit: Visit, mut request: Request<Incoming>) ->
     }
     request.extensions_mut().insert(Peer { address: visit.peer, seat: Some(visit.seat) });
     router.oneshot(request).await
-}
-
-/// The stream, with a timeout for a peer that does not read.
-fn impatient(stream: TcpStream) -> Pin<Box<TimeoutStream<TcpStream>>> {
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(WRITE_TIMEOUT));
-    Box::pin(stream)
 }
 
 #[cfg(all(test, target_os = "linux"))]

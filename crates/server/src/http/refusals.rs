@@ -68,7 +68,11 @@ fn may_be_credential(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::Arc;
+
     use mnemon_core::make_token;
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -88,5 +92,45 @@ mod tests {
         assert_eq!(refusals.turns_away("mnp_an_operator_may_choose_anything", caller, now), None);
         assert_eq!(refusals.turns_away("garbage", IpAddr::from([192, 0, 2, 2]), now), None, "others are not meant");
         assert_eq!(refusals.count(), 33);
+    }
+
+    /// Counts the lines of the log.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_log_has_one_line_per_address_and_minute() {
+        let (refusals, lines) = (Refusals::default(), Lines::default());
+        let writer = lines.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let _log = tracing::subscriber::set_default(log);
+        let note = |host: u8, second: i64| {
+            let now = Timestamp::from_second(second).unwrap();
+            let _ = refusals.note(IpAddr::from([192, 0, 2, host]), now);
+        };
+        for second in [0, 0, 1, 59] {
+            (0..REFUSED_MAX).for_each(|_| note(1, second));
+        }
+        note(2, 30);
+        note(1, 60);
+        note(1, 119);
+        note(1, 120);
+        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
+        let addresses: Vec<&str> = text.lines().filter_map(|line| line.split("caller.address=").nth(1)).collect();
+        let hosts: Vec<&str> = addresses.iter().filter_map(|rest| rest.split(' ').next()).collect();
+        assert_eq!(hosts, ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.1"], "{text}");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(addresses[3].contains("refused_total=124"), "each line says how many there were: {text}");
     }
 }
