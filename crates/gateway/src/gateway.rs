@@ -28,7 +28,12 @@ pub enum Target {
         /// Whether its host may lie anywhere, because the operator has allowed it to the upstream's owner.
         is_host_allowed: bool,
     },
-    Command(Vec<String>),
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// What of them nobody who calls it may learn.
+        secrets: Vec<Arc<Secret<String>>>,
+    },
 }
 
 /// An upstream: its owner, its name and where it is.
@@ -162,7 +167,7 @@ impl Gateway {
                 };
                 Wire::Http(Box::new(HttpWire::new(outgoing, url, headers, self.limits)?))
             }
-            Target::Command(words) => Wire::Stdio(StdioWire::start(words, self.limits)?),
+            Target::Command { words, secrets } => Wire::Stdio(StdioWire::start(words, secrets, self.limits)?),
         };
         let session = Arc::new(Session::open(wire).await?);
         *held = Some(Arc::clone(&session));

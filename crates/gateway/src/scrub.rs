@@ -1,5 +1,5 @@
 //! Takes an integration's own credential out of what its upstream sends. Upstreams echo requests, headers included, in debug
-//! tools and in errors, and whoever may call a tool must not learn what it is called with.
+//! tools and in errors, and commands echo how they were started, and whoever may call a tool must not learn what it is called with.
 //!
 //! Found are the value as it was sent and as plain encodings show it. An upstream that wants to hand its credential out can
 //! always do so in a form of its own; this is about those that do not mean to.
@@ -35,7 +35,7 @@ struct Finder {
 }
 
 impl Scrubber {
-    /// Knows the values of these headers.
+    /// Knows these values: of headers, or of a command's words.
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let forms = values.into_iter().flat_map(secrets).flat_map(|secret| forms(&secret));
         let mut by_needle: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mnemon_core::Secret;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -15,6 +16,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::oneshot;
 
 use crate::message::{self, ENVELOPE_BYTES_MAX, Incoming};
+use crate::scrub::Scrubber;
 use crate::{Limits, UpstreamError};
 
 /// What a command inherits from our environment: where programs and files are, and the language.
@@ -38,8 +40,12 @@ pub(crate) struct StdioWire {
 }
 
 impl StdioWire {
-    /// Starts a command: the program and its arguments.
-    pub(crate) fn start(words: &[String], limits: Limits) -> Result<Arc<Self>, UpstreamError> {
+    /// Starts a command: the program and its arguments, of which some parts are secrets.
+    pub(crate) fn start(
+        words: &[String],
+        secrets: &[Arc<Secret<String>>],
+        limits: Limits,
+    ) -> Result<Arc<Self>, UpstreamError> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(UpstreamError::NotStarted("its command is empty".to_owned()));
         };
@@ -60,6 +66,7 @@ impl StdioWire {
                 wire: wire.clone(),
                 waiting: Arc::clone(&waiting),
                 has_ended: Arc::clone(&has_ended),
+                scrubber: Scrubber::new(secrets.iter().map(|secret| secret.expose().as_str())),
                 bytes_max: limits.answer_bytes_max + ENVELOPE_BYTES_MAX,
             };
             let reader = tokio::spawn(reader.run(child, stdout));
@@ -151,6 +158,7 @@ struct Reader {
     wire: std::sync::Weak<StdioWire>,
     waiting: Waiting,
     has_ended: Arc<AtomicBool>,
+    scrubber: Scrubber,
     bytes_max: usize,
 }
 
@@ -198,7 +206,7 @@ impl Reader {
     /// Anything that is not a message is ignored: programs print greetings.
     async fn take(&self, line: &[u8]) -> bool {
         let mut is_answer = false;
-        for incoming in message::read(line).unwrap_or_default() {
+        for incoming in message::read(&self.scrubber.clean(line)).unwrap_or_default() {
             match incoming {
                 Incoming::Answer { id, outcome } => {
                     let answered = self.waiting.lock().remove(&id);

@@ -47,7 +47,8 @@ impl Play {
     async fn perform(&self) -> Result<usize, UpstreamError> {
         let folder = self.folder.path().display().to_string();
         let words = ["sh", "-c", SCRIPT, &folder].map(str::to_owned).to_vec();
-        let way = Upstream { owner: [1; 16], name: "local".to_owned(), revision: 1, target: Target::Command(words) };
+        let target = Target::Command { words, secrets: Vec::new() };
+        let way = Upstream { owner: [1; 16], name: "local".to_owned(), revision: 1, target };
         self.gateway.list_tools(&way).await.map(|listing| listing.tools.len())
     }
 

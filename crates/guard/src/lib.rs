@@ -19,7 +19,7 @@ mod verdict;
 pub use asset::AssetError;
 pub use features::{DISGUISE_SLOTS, RULE_SLOTS, TABLE_SLOTS};
 pub use redact::canary;
-pub use redact::{Redacted, redact, secret_kinds};
+pub use redact::{Redacted, redact, secret_kinds, secrets_in};
 pub use verdict::{Field, Judgement, Verdict};
 
 use model::Model;

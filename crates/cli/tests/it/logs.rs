@@ -9,10 +9,14 @@ use crate::process::{Place, Service};
 
 /// Sends a body with a header for the credential, on a connection of its own.
 fn post(service: &Service, authorization: &str, more: &str, body: &str) -> String {
+    post_to(service, "/mcp", authorization, more, body)
+}
+
+fn post_to(service: &Service, path: &str, authorization: &str, more: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(service.url.trim_start_matches("http://")).expect("the service accepts");
     let length = body.len();
     let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: mnemon\r\nauthorization: {authorization}\r\ncontent-length: {length}\r\n\
+        "POST {path} HTTP/1.1\r\nhost: mnemon\r\nauthorization: {authorization}\r\ncontent-length: {length}\r\n\
          connection: close\r\n{more}\r\n"
     );
     stream.write_all(format!("{head}{body}").as_bytes()).expect("the request is sent");
@@ -81,6 +85,35 @@ fn no_log_line_holds_record_text_queries_or_keys_at_any_level() {
             }
         }
     }
+}
+
+#[test]
+fn refused_credentials_leave_one_line_per_address_whoever_they_pretend_to_be() {
+    let place = Place::new();
+    let config = place.write("mnemon.toml", "[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n");
+    let service = place.serve(&["--log-format", "json", "--config", &config.display().to_string()]);
+    let accounts = "/admin/v1/accounts";
+    // The first one of each address guesses at the operator's token, at a key, at a token: each alone makes the line.
+    for (address, path, credential) in [
+        ("198.51.100.1", accounts, "Bearer mnp_guess"),
+        ("198.51.100.2", "/mcp", "Bearer mnm_guess"),
+        ("198.51.100.3", "/mcp", "Bearer mno_guess"),
+        ("198.51.100.4", "/mcp", "Basic guess"),
+    ] {
+        let from = format!("x-forwarded-for: {address}\r\n");
+        assert!(post_to(&service, path, credential, &from, "{}").starts_with("HTTP/1.1 401"));
+        for n in 0..40 {
+            post_to(&service, accounts, &format!("Bearer mnp_{n:040}"), &from, "{}");
+        }
+    }
+    let ended = service.stop();
+    let lines = ended.err.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
+    let fields: Vec<Value> = lines.map(|line| line["fields"].clone()).collect();
+    let refused = fields.iter().filter(|fields| fields["message"] == "a credential was refused");
+    let mut addresses: Vec<&str> = refused.filter_map(|fields| fields["caller.address"].as_str()).collect();
+    addresses.sort_unstable();
+    assert_eq!(addresses, ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"]);
+    assert!(!ended.err.contains("guess"), "no line holds what was presented: {}", ended.err);
 }
 
 #[test]

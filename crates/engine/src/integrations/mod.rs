@@ -5,6 +5,7 @@
 //! read-only, its description is the pinned one, and the guard accepts its text.
 
 mod allowances;
+mod command_secrets;
 mod look;
 mod naming;
 mod offer;
@@ -109,7 +110,8 @@ impl Integrations {
         let target = match &row.address {
             UpstreamAddress::Command(name) => {
                 let unknown = || UpstreamError::NotStarted(format!("no command is called '{name}'"));
-                Target::Command(self.allowances.command(name, account).ok_or_else(unknown)?.to_vec())
+                let words = self.allowances.command(name, account).ok_or_else(unknown)?.to_vec();
+                Target::Command { secrets: command_secrets::of(&words), words }
             }
             UpstreamAddress::Url(url) => {
                 let preset = row.preset.as_deref().and_then(Preset::find);

@@ -72,6 +72,11 @@ pub fn redact(text: &str) -> Redacted<'_> {
     redacted
 }
 
+/// The secrets in `text`, as they stand in it.
+pub fn secrets_in(text: &str) -> Vec<&str> {
+    scan::find_all(text).into_iter().map(|finding| &text[finding.span]).collect()
+}
+
 /// The names of all kinds, as they appear in `[redacted:<kind>]`.
 pub fn secret_kinds() -> Vec<&'static str> {
     let mut kinds: Vec<&'static str> = canary::all().into_iter().map(|(kind, _)| kind).collect();
@@ -112,6 +117,15 @@ mod tests {
                 assert!(!redacted.text.contains("[redacted:["), "{kind}: {}", redacted.text);
             }
         }
+    }
+
+    #[test]
+    fn secrets_are_told_as_they_stand_in_the_text() {
+        for (kind, secret) in canary::all() {
+            let text = format!("see {} now", secret.text);
+            assert!(secrets_in(&text).iter().any(|found| found.contains(&secret.hidden)), "{kind}: {text}");
+        }
+        assert!(secrets_in("nothing here").is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mnemon_engine::integrations::LocalCommand;
 use mnemon_testkit::{TestUpstream, Trick, read_tool};
 use serde_json::{Value, json};
 
@@ -74,6 +75,45 @@ async fn lists_and_names_that_hold_the_credential_are_cleaned_too() {
     assert!(is_clean(&accepted), "{accepted}");
     let listed = listed_tools(&world.member).await;
     assert!(is_clean(&json!(listed)), "{listed:?}");
+}
+
+/// Greets, lists one tool and answers its call, each time with how it was started; then refuses, in the same words.
+const ECHOING_COMMAND: &str = r#"
+    said="token $UPSTREAM_TOKEN, started with $*"
+    tool="{\"name\":\"echo\",\"description\":\"Reads. $said\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":true}}"
+    while read -r line; do
+        id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        case "$line" in
+            *'"initialize"'*) body="\"result\":{\"protocolVersion\":\"2025-11-25\",\"serverInfo\":{\"name\":\"$said\",\"version\":\"1\"}}" ;;
+            *'"tools/list"'*) body="\"result\":{\"tools\":[$tool]}" ;;
+            *refuse*) body="\"error\":{\"code\":-1,\"message\":\"$said\"}" ;;
+            *'"tools/call"'*) body="\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$said\"}],\"isError\":true}" ;;
+            *) continue ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$body"
+    done
+"#;
+
+#[tokio::test]
+async fn a_command_that_echoes_how_it_was_started_hands_its_secrets_to_nobody() {
+    let token = format!("UPSTREAM_TOKEN={CANARY}");
+    let words = ["env", &token, "sh", "-c", ECHOING_COMMAND, "sh", "--password", "second-canary-0815", "--mode=plain"];
+    let mut options = options();
+    options.integrations.allowances.commands.insert("local".to_owned(), LocalCommand::for_all(words));
+    let world = World::with(options, TestUpstream::start().await).await;
+    let put = world.put("host", json!({"command": "local", "allow": ["*"]})).await;
+    assert_eq!(put["works"], true, "{put}");
+    let shown = format!("token {MARK}, started with --password {MARK} --mode=plain");
+    assert_eq!(put["server"], format!("{shown} 1"), "{put}");
+    let read = world.admin.manage("GET", &world.path("/host"), json!({})).await;
+    let listed = json!(listed_tools(&world.member).await);
+    let called = world.member.call("host_readonly.echo", json!({})).await;
+    assert!(called.is_error() && called.result.to_string().contains(&shown), "{}", called.result);
+    let refused = failure(&world.member, "host_readonly.echo", json!({"refuse": true})).await;
+    assert!(refused.contains(&shown), "{refused}");
+    for answer in [&put, &read, &listed, &called.result] {
+        assert!(is_clean(answer), "{answer}");
+    }
 }
 
 #[tokio::test]
