@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use mnemon_testkit::faults::Service;
 use mnemon_testkit::process::{resident_bytes, resident_peak_bytes};
 use tokio::io::AsyncWriteExt;
@@ -18,6 +18,8 @@ const SOCKETS: usize = 1_000;
 const SENT_BYTES: usize = 1 << 20;
 /// Longer than this nobody sends: the service shows slow ones out after ten seconds.
 const SENDING_MAX: Duration = Duration::from_secs(8);
+/// How long the service may take to read what it takes of all that was sent.
+const READING_MAX: Duration = Duration::from_secs(8);
 /// What a stranger may cost: a head or a body of 64 KiB, and the buffers around it.
 const BYTES_EACH_MAX: u64 = 256 << 10;
 
@@ -41,7 +43,8 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Opens the sockets, sends on all of them, and keeps them open until the last one has sent what was taken.
+/// Opens the sockets, sends on all of them, and keeps them open until the service has read what it takes: what waits in the
+/// system's buffers is not held by the service yet.
 async fn crowd(service: &Service, sockets: usize, bytes: Vec<u8>) -> Result<()> {
     let bytes: &'static [u8] = bytes.leak();
     let mut streams = Vec::with_capacity(sockets);
@@ -57,7 +60,33 @@ async fn crowd(service: &Service, sockets: usize, bytes: Vec<u8>) -> Result<()> 
         });
     }
     let _held = sending.join_all().await;
-    Ok(())
+    let read_all = async {
+        while unread_bytes(service.address.port())? > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        anyhow::Ok(())
+    };
+    // The rest of what it does not take stays unread.
+    tokio::time::timeout(READING_MAX, read_all).await.unwrap_or(Ok(()))
+}
+
+/// What lies in the system's buffers on its way to a port.
+fn unread_bytes(port: u16) -> Result<u64> {
+    let table = std::fs::read_to_string("/proc/net/tcp").context("this needs Linux")?;
+    let rows = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let bytes = rows.filter_map(|row| {
+        let is_ours = |address: &str| address.rsplit(':').next() == Some(&format!("{port:04X}"));
+        let (sent, received) = row.get(4)?.split_once(':')?;
+        // The state 0A is the listening socket, whose queue counts connections.
+        let queue = match (is_ours(row.get(1)?), is_ours(row.get(2)?), *row.get(3)?) {
+            (_, _, "0A") => return None,
+            (true, _, _) => received,
+            (_, true, _) => sent,
+            _ => return None,
+        };
+        u64::from_str_radix(queue, 16).ok()
+    });
+    Ok(bytes.sum())
 }
 
 fn half_a_head() -> Vec<u8> {
