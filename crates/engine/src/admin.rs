@@ -20,6 +20,7 @@ mod projects;
 mod record;
 mod records;
 mod sessions;
+mod sources;
 mod usage;
 mod workspaces;
 
@@ -45,6 +46,7 @@ pub use members::{MemberChange, NewMember, RemovedMember};
 pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
+pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, ShownSource, SourcePage};
 pub use usage::{KeyUsage, UsageReport};
 pub use workspaces::ShownWorkspace;
 

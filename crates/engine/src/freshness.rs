@@ -84,7 +84,7 @@ impl Engine {
         claims: &[Claim<'_>],
         observed: Option<Observed<'_>>,
     ) -> Result<Vec<Judged>, StoreError> {
-        self.judge_for(ctx.project(), ctx.viewer(), ctx.now, claims, observed).await
+        self.judge_for(ctx.project(), ctx.viewer(), ctx.now, claims, observed.as_slice()).await
     }
 
     /// Judges records for a reader, in the given order.
@@ -94,7 +94,7 @@ impl Engine {
         viewer: &Viewer,
         now: Timestamp,
         claims: &[Claim<'_>],
-        observed: Option<Observed<'_>>,
+        observed: &[Observed<'_>],
     ) -> Result<Vec<Judged>, StoreError> {
         let rivals = self.visible_rivals(project, viewer, claims).await?;
         let rivals: Vec<(RecordId, Claim<'_>)> =
@@ -129,7 +129,7 @@ impl Engine {
         project: ProjectId,
         viewer: &Viewer,
         claims: impl Iterator<Item = &'a Claim<'a>>,
-        observed: Option<Observed<'_>>,
+        observed: &[Observed<'_>],
     ) -> Result<Knowledge, StoreError> {
         // A record without a hash can't be outdated by its source, so that source need not be loaded.
         let mut ids: Vec<&str> =
@@ -139,10 +139,10 @@ impl Engine {
         let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(project, &ids).await? };
         let mut known: HashMap<String, SourceState> =
             ids.iter().map(|id| ((*id).to_owned(), newest_known(viewer, &parts, id))).collect();
-        if let Some(Observed { source_id, hash }) = observed {
-            let state = known.entry(source_id.to_owned()).or_default();
-            state.known_hash = Some(hash.to_owned());
-            state.confirmed_hash = Some(hash.to_owned());
+        for Observed { source_id, hash } in observed {
+            let state = known.entry((*source_id).to_owned()).or_default();
+            state.known_hash = Some((*hash).to_owned());
+            state.confirmed_hash = Some((*hash).to_owned());
         }
         Ok(Knowledge(known))
     }
@@ -158,7 +158,7 @@ impl Engine {
         let own = Claim::of_record(record);
         let mut briefs = self.visible_rivals(project, viewer, std::slice::from_ref(&own)).await?;
         let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
-        let knowledge = self.knowledge(project, viewer, claims.iter(), None).await?;
+        let knowledge = self.knowledge(project, viewer, claims.iter(), &[]).await?;
         let is_rival: Vec<bool> =
             claims.iter().map(|rival| disputes(rival, &own) && !knowledge.is_stale(rival, now)).collect();
         let mut is_rival = is_rival.into_iter();
@@ -183,7 +183,7 @@ impl Engine {
     }
 }
 
-fn newest_known(viewer: &Viewer, parts: &[SourcePart], source_id: &str) -> SourceState {
+pub(crate) fn newest_known(viewer: &Viewer, parts: &[SourcePart], source_id: &str) -> SourceState {
     let parts = parts.iter().filter(|part| part.source_id == source_id);
     newest_visible_source(viewer, parts.map(|part| (&part.audience, &part.state)))
 }

@@ -17,6 +17,7 @@ mod projects;
 mod records;
 mod sessions;
 mod show;
+mod sources;
 mod workspaces;
 
 use axum::Router;
@@ -65,6 +66,8 @@ fn routes() -> Vec<Route> {
         route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
         route("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
         route("GET", "/projects/{project}/records", get(records::list)),
+        route("GET", "/projects/{project}/sources", get(sources::list)),
+        route("POST", "/projects/{project}/sources/validate", post(sources::validate)),
         route("POST", "/projects/{project}/explain", post(records::explain)),
         route("POST", "/projects/{project}/guard/releases", post(guarding::release)),
         route("GET", "/projects/{project}/integrations", get(integrations::list)),

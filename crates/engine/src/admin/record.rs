@@ -26,7 +26,7 @@ impl Engine {
         let (project, listed) = self.readable_record(ctx, id).await?;
         let viewer = ctx.viewer();
         let claim = Claim::of_record(&listed.record);
-        let judged = self.judge_for(project.id, &viewer, ctx.now, &[claim], None).await?;
+        let judged = self.judge_for(project.id, &viewer, ctx.now, &[claim], &[]).await?;
         let judged = judged.into_iter().next().expect("one claim gives one judgement");
         let mut rivals = Vec::new();
         for rival in &judged.rivals {

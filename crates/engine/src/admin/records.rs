@@ -176,7 +176,7 @@ impl Engine {
         listed: Vec<Listed>,
     ) -> Result<Vec<ShownRecord>, AdminError> {
         let claims: Vec<Claim<'_>> = listed.iter().map(|row| Claim::of_record(&row.record)).collect();
-        let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, None).await?;
+        let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, &[]).await?;
         Ok(listed
             .into_iter()
             .zip(judged)

@@ -6,16 +6,17 @@ pub(crate) mod record;
 use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Record, Timestamp};
 use mnemon_engine::admin::{
-    AuditLine, Explained, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownTool, ShownWorkspace,
-    Tested, UsageReport,
+    AuditLine, CheckedSource, Explained, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownSource,
+    ShownTool, ShownWorkspace, SourcePage, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
 use mnemon_engine::{ExplainedHit, ExplainedWord};
 use mnemon_protocol::admin::{
-    AccountJson, AuditJson, ConnectionJson, DepartmentJson, ExplainedHitJson, ExplainedJson, ExplainedWordJson,
-    FiguresJson, HeldBackJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson,
-    ProjectJson, RejectionJson, SessionJson, TestedJson, UsageJson, WorkspaceJson,
+    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, ExplainedHitJson,
+    ExplainedJson, ExplainedWordJson, FiguresJson, HeldBackJson, IntegrationJson, IntegrationToolJson, KeyJson,
+    ListedRecordJson, MemberJson, ProjectJson, RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson,
+    UsageJson, WorkspaceJson,
 };
 use serde::Serialize;
 
@@ -297,4 +298,25 @@ pub(crate) fn tested(tested: &Tested) -> TestedJson {
         problem: tested.outcome.as_ref().err().cloned(),
         integration: integration(&tested.integration, true),
     }
+}
+
+pub(crate) fn sources(page: SourcePage) -> SourcesJson {
+    SourcesJson { sources: page.sources.into_iter().map(source).collect(), next: page.next }
+}
+
+fn source(shown: ShownSource) -> SourceJson {
+    let ShownSource { source_id, records, stale, verified, source_hashes, current_source_hash } = shown;
+    SourceJson { source_id, records, verified, stale, source_hashes, current_source_hash }
+}
+
+pub(crate) fn checked_sources(checked: Vec<CheckedSource>) -> CheckedSourcesJson {
+    let show = |source: CheckedSource| CheckedSourceJson {
+        source_id: source.source_id,
+        checked: source.checked,
+        verified_count: source.verified,
+        unverified_count: source.unverified,
+        stale_ids: source.stale.iter().map(ToString::to_string).collect(),
+        conflict_ids: source.conflicting.iter().map(ToString::to_string).collect(),
+    };
+    CheckedSourcesJson { sources: checked.into_iter().map(show).collect() }
 }

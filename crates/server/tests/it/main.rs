@@ -32,6 +32,7 @@ mod restart;
 mod schema;
 mod search;
 mod sessions;
+mod sources;
 mod staleness;
 mod strangers;
 mod subscription;

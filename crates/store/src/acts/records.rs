@@ -48,6 +48,15 @@ pub trait Records: Send + Sync {
         workspace: Option<&WorkspaceName>,
     ) -> Result<Vec<Brief>, StoreError>;
 
+    /// The live records of the next sources after this one, by source and oldest first. At most so many sources are
+    /// taken; the last one is complete.
+    async fn list_after_source(
+        &self,
+        project: ProjectId,
+        after: Option<&str>,
+        sources_max: usize,
+    ) -> Result<Vec<Brief>, StoreError>;
+
     /// The live records with one of these caller-given keys in its workspace, oldest first.
     async fn list_by_fact_key(
         &self,

@@ -34,6 +34,7 @@ pub async fn projects_do_not_see_each_other(make: MakeEngine) {
         assert_eq!(store.find(b.project, given.id).await, Ok(None));
         assert_eq!(store.list_by_source(b.project, "page", None).await, Ok(Vec::new()));
         assert_eq!(store.list_by_source(b.project, "page", Some(&name)).await, Ok(Vec::new()));
+        assert_eq!(store.list_after_source(b.project, None, 9).await, Ok(Vec::new()));
         assert_eq!(store.list_by_fact_key(b.project, &[(no, "k")]).await, Ok(Vec::new()));
         assert_eq!(b.forget(&[seq], 20).await, []);
         assert_eq!(b.restore(forgotten.id, 0, 20).await, None);

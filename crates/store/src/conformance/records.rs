@@ -297,11 +297,20 @@ pub async fn records_are_listed_by_source(make: MakeEngine) {
     assert_eq!(seqs(&list("pag", None).await), []);
     assert_eq!((all[0].given_fact_key.as_deref(), all[2].given_fact_key.as_deref()), (None, Some("k")));
     assert_eq!((all[2].id, all[2].audience, all[2].valid_until), (third.id, third.audience, third.fact.valid_until));
+    let after = async |after: Option<&str>, sources_max: usize| {
+        house.store.list_after_source(house.project, after, sources_max).await.expect("storage works")
+    };
+    let capital = list("Page", None).await;
+    assert_eq!(after(None, 2).await, [&capital[..], &all[..]].concat(), "by bytes, and each source complete");
+    assert_eq!(after(None, 1).await, capital);
+    assert_eq!(after(Some("Page"), 1).await, all);
+    assert_eq!(after(Some("page"), 1).await, []);
     assert_eq!(all[2].content_hash, mnemon_core::ContentHash::of("four"));
     assert_eq!((all[2].source_id.as_deref(), all[2].source_hash.as_deref()), (Some("page"), Some("h3")));
     house.forget(&[first], 20).await;
     house.delete_workspace("other", 20).await;
     assert_eq!(seqs(&list("page", None).await), [third_seq]);
+    assert_eq!(seqs(&after(Some("Page"), 9).await), [third_seq], "no forgotten one, none of a deleted workspace");
     assert_eq!(seqs(&list("page", Some("other")).await), []);
     for n in 0..200 {
         house.save(house.sourced(&format!("many {n}"), "big", "h")).await;

@@ -18,6 +18,22 @@ pub(super) const BY_SOURCE: &str = "
         AND ($3::text IS NULL OR w.name = $3)
     ORDER BY r.seq";
 
+/// The living records of the next sources after one, each source complete.
+pub(super) const AFTER_SOURCE: &str = "
+    WITH next AS (
+        SELECT DISTINCT r.source_id
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.source_id > $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+        ORDER BY r.source_id
+        LIMIT $3)
+    SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
+        r.source_hash, r.valid_until
+    FROM next n
+    JOIN record r ON r.project_id = $1 AND r.source_id = n.source_id AND r.forgotten_at IS NULL
+    JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
+    ORDER BY r.source_id, r.seq";
+
 /// The living records under caller-given keys, each in its workspace.
 pub(super) const BY_FACT_KEY: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,

@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::bodies::{self, BY_ID, BY_SEQ, read_stored};
-use super::briefs::{BY_FACT_KEY, BY_SOURCE};
+use super::briefs::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::error::Fault;
 use super::oversight::insert_audit;
 use super::project;
@@ -87,6 +87,17 @@ impl Records for PostgresStore {
     ) -> Result<Vec<Brief>, StoreError> {
         let name = workspace.map(WorkspaceName::as_str);
         let rows = self.ask(Tenant::project(project), BY_SOURCE, &[&project.uuid(), &source_id, &name]).await?;
+        rows.iter().map(|row| read_brief(row, project)).collect()
+    }
+
+    async fn list_after_source(
+        &self,
+        project: ProjectId,
+        after: Option<&str>,
+        sources_max: usize,
+    ) -> Result<Vec<Brief>, StoreError> {
+        let (after, sources_max) = (after.unwrap_or_default(), integer(sources_max as u64));
+        let rows = self.ask(Tenant::project(project), AFTER_SOURCE, &[&project.uuid(), &after, &sources_max]).await?;
         rows.iter().map(|row| read_brief(row, project)).collect()
     }
 

@@ -46,6 +46,36 @@ pub(super) fn list_by_source(
     Ok(briefs)
 }
 
+/// No source has an empty name, so that stands before all of them.
+pub(super) fn list_after_source(
+    conn: &Connection,
+    project: ProjectId,
+    after: &str,
+    sources_max: usize,
+) -> Result<Vec<Brief>, StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
+            r.source_hash, r.valid_until
+        FROM record r INDEXED BY record_source
+        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.source_id > ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+        ORDER BY r.source_id, r.seq";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), after))?;
+    let mut briefs: Vec<Brief> = Vec::new();
+    let mut sources = 0;
+    while let Some(row) = rows.next()? {
+        let brief = read_brief(row, project)?;
+        let is_next = briefs.last().is_none_or(|last| last.source_id != brief.source_id);
+        sources += usize::from(is_next);
+        if sources > sources_max {
+            break;
+        }
+        briefs.push(brief);
+    }
+    Ok(briefs)
+}
+
 pub(super) fn list_by_fact_key(
     conn: &Connection,
     project: ProjectId,

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::SqliteStore;
 use super::batch::Tx;
 use super::bodies::{Bodies, find_seq};
-use super::briefs::{list_by_fact_key, list_by_source};
+use super::briefs::{list_after_source, list_by_fact_key, list_by_source};
 use super::insert::insert;
 use super::known_records::Touched;
 use super::listing::{find_any, list_records, list_workspaces};
@@ -96,6 +96,16 @@ impl Records for SqliteStore {
         let (source_id, workspace) = (source_id.to_owned(), workspace.cloned());
         let read = move |conn: &Connection| list_by_source(conn, project, &source_id, workspace.as_ref(), usize::MAX);
         self.readers.read_long(read).await
+    }
+
+    async fn list_after_source(
+        &self,
+        project: ProjectId,
+        after: Option<&str>,
+        sources_max: usize,
+    ) -> Result<Vec<Brief>, StoreError> {
+        let after = after.unwrap_or_default().to_owned();
+        self.readers.read_long(move |conn| list_after_source(conn, project, &after, sources_max)).await
     }
 
     async fn list_by_fact_key(

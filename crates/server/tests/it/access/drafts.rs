@@ -65,7 +65,9 @@ async fn the_operator_may_purge_what_it_can_not_read_and_nothing_else() {
 async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see() {
     let world = World::make().await;
     let project = world.organization.project;
-    world.save(json!({"content": "open to all", "workspace": "mixed"})).await;
+    world
+        .save(json!({"content": "open to all", "workspace": "mixed", "source_id": "open.md", "source_hash": "a"}))
+        .await;
     let ask = async |who: &str| {
         let caller = world.caller(who);
         let get = async |path: &str| caller.manage("GET", &format!("/projects/{project}{path}"), Value::Null).await;
@@ -75,6 +77,7 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
             get("/records?limit=1000").await,
             get("/records?state=forgotten").await,
             get("/workspaces").await,
+            get("/sources").await,
             json!([usage["records"], usage["bytes"]]),
             caller.manage("POST", &format!("/projects/{project}/explain"), explain).await,
         ]
@@ -88,6 +91,11 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
     hidden(&world, true).await;
     for scope in ["draft", "department"] {
         world.save(json!({"content": "hidden open record", "scope": scope, "workspace": "mixed"})).await;
+        for source in ["open.md", "hidden.md"] {
+            let content = format!("hidden open record {source}");
+            let sourced = json!({"content": content, "scope": scope, "source_id": source, "source_hash": "b"});
+            world.save(sourced).await;
+        }
     }
     for (who, before) in callers.into_iter().zip(before) {
         assert_eq!(ask(who).await, before, "{who}");

@@ -81,6 +81,13 @@ pub(crate) fn rows() -> Vec<Row> {
         row("GET", "/projects/{project}/workspaces", "", MEMBERS_READ),
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
         row("GET", "/projects/{project}/records", "", MEMBERS_READ),
+        row("GET", "/projects/{project}/sources", "", MEMBERS_READ),
+        row(
+            "POST",
+            "/projects/{project}/sources/validate",
+            r#"{"sources": [{"source_id": "absent", "current_source_hash": "abc"}]}"#,
+            MEMBERS_READ,
+        ),
         row("POST", "/projects/{project}/explain", r#"{"query": "default workspace"}"#, MEMBERS_READ),
         row(
             "POST",

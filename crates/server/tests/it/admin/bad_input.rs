@@ -19,6 +19,11 @@ fn bodies(office: &Office) -> Vec<(&'static str, String, Value)> {
         ("POST", office.account("/projects"), json!({"name": "n"})),
         ("POST", office.project("/keys"), json!({"member_id": member, "access": "read"})),
         ("POST", office.project("/explain"), json!({"query": "q"})),
+        (
+            "POST",
+            office.project("/sources/validate"),
+            json!({"sources": [{"source_id": "a.md", "current_source_hash": "h"}]}),
+        ),
         ("PUT", office.project("/tool-names"), json!({"tool_names": "dots"})),
         ("POST", office.project("/guard/releases"), json!({"hash": "0".repeat(64)})),
     ]
@@ -213,6 +218,7 @@ async fn what_stands_after_the_question_mark_is_checked() {
         office.account("/audit"),
         office.account("/guard/rejections"),
         office.project("/records"),
+        office.project("/sources"),
     ] {
         for wrong in ["0", "1001", "-1", "ten", "", "1e2"] {
             let refused = office.operator.refusal("GET", &format!("{path}?limit={wrong}"), Value::Null).await;
