@@ -35,6 +35,10 @@ pub enum Command {
     Search(Search),
     /// Forget a record, or every record from a source.
     Forget(Forget),
+    /// Check whether the files that facts came from have changed, and tell the service. Sends hashes, never content.
+    Validate(Validate),
+    /// Print the hash of a file, to pass as source_hash.
+    Hash(Hash),
     /// Connect an assistant to the service over stdio (MCP), and sync session histories.
     Agent(Agent),
     #[command(flatten)]
@@ -239,6 +243,30 @@ pub struct Forget {
     pub workspace: Option<String>,
     #[command(flatten)]
     pub connection: Connection,
+}
+
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Files and folders to look at [default: the working directory]. Files that .gitignore or .mnemonignore name are left alone.
+    pub paths: Vec<PathBuf>,
+    /// Only files that differ from this git revision.
+    #[arg(long, value_name = "REV")]
+    pub changed_since: Option<String>,
+    /// Exit with code 3 if a source is in one of these states: stale, gone, unknown.
+    #[arg(long, value_name = "STATES", value_delimiter = ',')]
+    pub fail_on: Vec<String>,
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+#[derive(Debug, Args)]
+pub struct Hash {
+    /// Files to hash.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print the id that git gives the content instead of its SHA-256.
+    #[arg(long)]
+    pub git: bool,
 }
 
 #[derive(Debug, Args)]

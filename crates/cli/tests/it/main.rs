@@ -14,4 +14,5 @@ mod process;
 mod serve;
 mod stopping;
 mod terminal;
+mod validate;
 mod verbs;
