@@ -19,13 +19,17 @@ CREATE TABLE account (
     is_suspended BOOLEAN NOT NULL,
     created_at BIGINT NOT NULL,
     guard_mode TEXT COLLATE "C",
-    name TEXT COLLATE "C" NOT NULL
+    name TEXT COLLATE "C" NOT NULL,
+    -- Counts the changes of what records show besides themselves.
+    appearance BIGINT NOT NULL DEFAULT 0
 );
 
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 ALTER TABLE account FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account USING (id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
 CREATE POLICY upkeep ON account FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
+CREATE POLICY looked_up ON account FOR SELECT USING (
+    id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON account TO mnemon_app;
 
 -- The one row of whoever runs the service.
@@ -49,6 +53,8 @@ CREATE TABLE department (
 ALTER TABLE department ENABLE ROW LEVEL SECURITY;
 ALTER TABLE department FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON department USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY looked_up ON department FOR SELECT USING (
+    account_id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON department TO mnemon_app;
 
 CREATE TABLE member (
@@ -66,6 +72,8 @@ CREATE TABLE member (
 ALTER TABLE member ENABLE ROW LEVEL SECURITY;
 ALTER TABLE member FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON member USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+CREATE POLICY looked_up ON member FOR SELECT USING (
+    account_id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON member TO mnemon_app;
 
 -- `seq` is how far the project's log has come: whoever writes holds this row, so commit order equals seq order.
@@ -91,6 +99,10 @@ CREATE POLICY tenant ON project USING (
     id = NULLIF(current_setting('mnemon.project', true), '')::uuid
     OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
 CREATE POLICY upkeep ON project FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
+CREATE POLICY looked_up ON project FOR SELECT USING (
+    id = ANY ((SELECT NULLIF(current_setting('mnemon.projects', true), '')::uuid[])::uuid[]));
+CREATE POLICY saves ON project USING (
+    id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON project TO mnemon_app;
 
 -- The one table that is looked up before the tenant is known. A key is made for a member of its project's account, and
@@ -98,7 +110,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON project TO mnemon_app;
 CREATE TABLE api_key (
     id UUID NOT NULL PRIMARY KEY,
     hash BYTEA NOT NULL UNIQUE,
-    project_id UUID NOT NULL REFERENCES project (id),
+    project_id UUID NOT NULL,
     account_id UUID NOT NULL,
     member_id UUID NOT NULL,
     access TEXT COLLATE "C" NOT NULL,
@@ -122,6 +134,9 @@ CREATE POLICY tenant ON api_key USING (
 CREATE POLICY presented ON api_key FOR SELECT USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
     OR id = NULLIF(current_setting('mnemon.key', true), '')::uuid);
+CREATE POLICY looked_up ON api_key FOR SELECT USING (
+    hash = ANY ((SELECT NULLIF(current_setting('mnemon.hashes', true), '')::bytea[])::bytea[])
+    OR id = ANY ((SELECT NULLIF(current_setting('mnemon.keys', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON api_key TO mnemon_app;
 
 -- `no` names one life of a workspace: the seq of the save that brought it into being. Deleting one ends that life by this
@@ -141,6 +156,8 @@ ALTER TABLE workspace ALTER project_id SET (n_distinct = 10);
 ALTER TABLE workspace ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON workspace USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY saves ON workspace USING (
+    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace TO mnemon_app;
 
 CREATE TABLE workspace_audience (
@@ -153,6 +170,8 @@ CREATE TABLE workspace_audience (
 ALTER TABLE workspace_audience ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace_audience FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON workspace_audience USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY saves ON workspace_audience USING (
+    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace_audience TO mnemon_app;
 
 -- `checksum` is two CRC-32: over what answers show, and over what indexes are built of.
@@ -204,6 +223,8 @@ ALTER TABLE record ALTER project_id SET (n_distinct = 10), ALTER workspace_no SE
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY saves ON record USING (
+    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON record TO mnemon_app;
 
 -- What happened to records after they were saved, in the same numbers as the saves: `update` when a duplicate brought one
@@ -243,6 +264,8 @@ CREATE INDEX source_place ON source (project_id, GREATEST(known_seq, handed_seq)
 ALTER TABLE source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON source USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY saves ON source USING (
+    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON source TO mnemon_app;
 
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
@@ -264,6 +287,8 @@ ALTER TABLE idempotency ALTER project_id SET (n_distinct = 10);
 ALTER TABLE idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE idempotency FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON idempotency USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY saves ON idempotency USING (
+    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO mnemon_app;
 
 CREATE TABLE audit (
@@ -378,7 +403,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_code TO mnemon_app;
 CREATE TABLE connection (
     id UUID NOT NULL PRIMARY KEY,
     hash BYTEA NOT NULL UNIQUE,
-    project_id UUID NOT NULL REFERENCES project (id),
+    project_id UUID NOT NULL,
     account_id UUID NOT NULL,
     member_id UUID NOT NULL,
     key_id UUID NOT NULL REFERENCES api_key (id),
@@ -403,6 +428,8 @@ CREATE POLICY presented ON connection FOR SELECT USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
     OR id = NULLIF(current_setting('mnemon.key', true), '')::uuid);
 CREATE POLICY upkeep ON connection USING (current_setting('mnemon.pass', true) = 'upkeep');
+CREATE POLICY looked_up ON connection FOR SELECT USING (
+    hash = ANY ((SELECT NULLIF(current_setting('mnemon.hashes', true), '')::bytea[])::bytea[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON connection TO mnemon_app;
 
 -- `sealed` is the credential, encrypted with a key that storage never sees. `allow` has one name per line. Upkeep reads the
@@ -477,6 +504,8 @@ ALTER TABLE call_window FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON call_window FOR SELECT USING (
     project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 CREATE POLICY upkeep ON call_window USING (current_setting('mnemon.pass', true) = 'upkeep');
+CREATE POLICY looked_up ON call_window FOR SELECT USING (
+    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.projects', true), '')::uuid[])::uuid[]));
 GRANT SELECT, INSERT, UPDATE, DELETE ON call_window TO mnemon_app;
 
 -- A session history, uploaded by its member's agent. `bytes` counts what was received, `kept_bytes` what is still kept of
@@ -521,3 +550,114 @@ ALTER TABLE session_part ENABLE ROW LEVEL SECURITY;
 ALTER TABLE session_part FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON session_part USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON session_part TO mnemon_app;
+
+-- Looks credentials up, many at once: takes on the service's role and opens what the presented hashes lead to.
+CREATE FUNCTION look_up(app_role TEXT, lock_timeout_ms TEXT, keys BYTEA[], tokens BYTEA[], node UUID)
+RETURNS TABLE (
+    key_id UUID, access TEXT, expires_at BIGINT, is_revoked BOOLEAN, project_id UUID, account_id UUID, member_id UUID,
+    seq BIGINT, is_deleted BOOLEAN, plan TEXT, paid_until BIGINT, is_suspended BOOLEAN,
+    member_name TEXT, role TEXT, access_until BIGINT, department_id UUID, department_name TEXT, appearance BIGINT,
+    departments UUID[], parents UUID[],
+    connection_id UUID, key_hash BYTEA, client_id TEXT, resource TEXT, token_expires_at BIGINT, is_token_revoked BOOLEAN,
+    asked BYTEA, counters UUID[], calls BYTEA[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM set_config('role', app_role, true), set_config('lock_timeout', lock_timeout_ms, true),
+        set_config('mnemon.hashes', (keys || tokens)::text, true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true);
+    IF cardinality(tokens) > 0 THEN
+        PERFORM set_config('mnemon.keys', COALESCE(array_agg(c.key_id), '{}')::text, true)
+        FROM connection c
+        WHERE c.hash = ANY (tokens);
+    END IF;
+    PERFORM set_config('mnemon.projects', COALESCE(array_agg(k.project_id), '{}')::text, true),
+        set_config('mnemon.accounts', COALESCE(array_agg(k.account_id), '{}')::text, true)
+    FROM api_key k
+    WHERE k.hash = ANY (keys) OR k.id = ANY (NULLIF(current_setting('mnemon.keys', true), '')::uuid[]);
+    RETURN QUERY
+    SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
+        p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
+        m.name, m.role, m.access_until, m.department_id, d.name, a.appearance,
+        CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
+            SELECT t.id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
+        CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
+            SELECT t.parent_id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
+        q.connection_id, k.hash, q.client_id, q.resource, q.expires_at, q.is_revoked,
+        q.asked,
+        ARRAY(
+            SELECT w.counter_id
+            FROM call_window w
+            WHERE w.project_id = k.project_id AND w.counter_id IN (COALESCE(q.connection_id, k.id), k.project_id)
+                AND w.node_id <> node
+            ORDER BY w.counter_id, w.node_id),
+        ARRAY(
+            SELECT w.calls
+            FROM call_window w
+            WHERE w.project_id = k.project_id AND w.counter_id IN (COALESCE(q.connection_id, k.id), k.project_id)
+                AND w.node_id <> node
+            ORDER BY w.counter_id, w.node_id)
+    FROM (
+        SELECT i.hash AS asked, i.id AS key_id, NULL::uuid AS connection_id, NULL::text AS client_id,
+            NULL::text AS resource, NULL::bigint AS expires_at, NULL::boolean AS is_revoked
+        FROM api_key i
+        WHERE i.hash = ANY (keys)
+        UNION ALL
+        SELECT c.hash, c.key_id, c.id, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
+        FROM connection c
+        WHERE c.hash = ANY (tokens)) AS q
+    JOIN api_key k ON k.id = q.key_id
+    JOIN project p ON p.id = k.project_id
+    JOIN account a ON a.id = k.account_id
+    JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
+    LEFT JOIN department d ON d.account_id = m.account_id AND d.id = m.department_id;
+END
+$$;
+
+-- Locks the projects of saves that are stored together, and tells what decides about each save.
+CREATE FUNCTION look_at_saves(
+    projects UUID[], of_projects UUID[], authors UUID[], workspaces TEXT[], hashes BYTEA[], key_members UUID[], keys TEXT[])
+RETURNS TABLE (
+    nth BIGINT, project_id UUID, seq BIGINT, live_records BIGINT, workspace_no BIGINT, meets BOOLEAN, has_author BOOLEAN)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    -- The lock comes first: what is read after it sees everything that was written under it.
+    RETURN QUERY
+    SELECT NULL::bigint, p.id, p.seq, p.live_records, NULL::bigint, NULL::boolean, NULL::boolean
+    FROM project p
+    WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
+    ORDER BY p.id
+    FOR NO KEY UPDATE;
+    PERFORM set_config('mnemon.accounts', COALESCE(array_agg(p.account_id), '{}')::text, true)
+    FROM project p
+    WHERE p.id = ANY (projects);
+    -- LATERAL with a limit looks up each value on its own; with any other join, the server may read all records per value.
+    RETURN QUERY
+    SELECT g.nth, g.project_id, NULL::bigint, NULL::bigint, w.no, r.one IS NOT NULL OR i.one IS NOT NULL, m.one IS NOT NULL
+    FROM unnest(of_projects, authors, workspaces, hashes, key_members, keys)
+        WITH ORDINALITY AS g (project_id, author_id, name, hash, key_member_id, key, nth)
+    LEFT JOIN LATERAL (
+        SELECT w.no
+        FROM workspace w
+        WHERE w.project_id = g.project_id AND w.name = g.name AND w.deleted_at IS NULL
+        LIMIT 1) AS w ON TRUE
+    LEFT JOIN LATERAL (
+        SELECT 1 AS one
+        FROM record r
+        WHERE r.project_id = g.project_id AND r.workspace_no = w.no AND r.content_hash = g.hash AND r.forgotten_at IS NULL
+        LIMIT 1) AS r ON TRUE
+    LEFT JOIN LATERAL (
+        SELECT 1 AS one
+        FROM idempotency i
+        WHERE i.project_id = g.project_id AND i.member_id = g.key_member_id AND i.key = g.key
+        LIMIT 1) AS i ON TRUE
+    LEFT JOIN LATERAL (
+        SELECT 1 AS one
+        FROM project p
+        JOIN member m ON m.account_id = p.account_id AND m.id = g.author_id
+        WHERE p.id = g.project_id
+        LIMIT 1) AS m ON TRUE;
+END
+$$;

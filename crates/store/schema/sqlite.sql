@@ -14,7 +14,9 @@ CREATE TABLE account (
     is_suspended INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     guard_mode TEXT,
-    name TEXT NOT NULL
+    name TEXT NOT NULL,
+    -- Counts the changes of what records show besides themselves.
+    appearance INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- The one row of whoever runs the service.

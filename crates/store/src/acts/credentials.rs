@@ -66,6 +66,9 @@ pub struct Credential {
     pub department: Option<DepartmentId>,
     pub department_name: Option<String>,
     pub viewer: Viewer,
+    /// How often the account's records have come to look different without a change of their own: names of members and
+    /// departments, and the mark of the guard.
+    pub appearance: u64,
 }
 
 /// A credential together with everything else a call needs to start: one round trip for all of it.
@@ -121,7 +124,7 @@ pub struct KeyRow {
     pub created_by: Option<MemberId>,
 }
 
-/// Reads the 17 columns of a key, its project, account, member and department. The departments of the account are loaded
+/// Reads the 18 columns of a key, its project, account, member and department. The departments of the account are loaded
 /// if the member belongs to one.
 pub(crate) fn read_credential<R: Row>(
     row: &R,
@@ -158,6 +161,7 @@ pub(crate) fn read_credential<R: Row>(
         department,
         department_name: member_cells.text_opt(16, "name")?,
         viewer: Viewer::new(member, role, department, &tree),
+        appearance: account_cells.count(17, "appearance")?,
     };
     Ok((credential, Seq(project_cells.count(7, "seq")?)))
 }

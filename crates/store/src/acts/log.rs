@@ -73,6 +73,16 @@ pub enum Change {
     Absent(Seq),
 }
 
+impl Change {
+    /// The place in the log of the record that was touched.
+    pub fn seq(&self) -> Seq {
+        match self {
+            Self::Present(present) => present.seq,
+            Self::Absent(seq) => *seq,
+        }
+    }
+}
+
 /// The newest hash of a source that an audience knows. Of the sightings open to a reader the latest counts, and records
 /// with another hash of that source are stale for this reader.
 #[derive(Debug, Clone, PartialEq, Eq)]

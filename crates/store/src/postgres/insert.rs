@@ -48,7 +48,7 @@ pub(super) async fn insert(
     if insert.records_max.is_some_and(|max| staying >= max) {
         return Ok(Inserted::LimitReached);
     }
-    let mut rows = NewRows::of(project.id);
+    let mut rows = NewRows::default();
     let (seq, workspace_no) = rows.add(project, workspace, insert, content_hash);
     tx.flight(rows.asks()).await?;
     let superseded = supersede(tx, project, insert, record.id, &superseded).await?;

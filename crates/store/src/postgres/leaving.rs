@@ -11,6 +11,7 @@ use super::bodies::{BY_SEQ, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
 use super::oversight::insert_audit;
+use super::people::change_appearance;
 use super::project::{self, Locked, lock_account};
 use super::projects::list_in_lock_order;
 use super::rows::{AudienceBytes, Cells, integer, micros, places};
@@ -67,6 +68,7 @@ pub(super) async fn delete_member(
     }
     let keys = revoke_keys(&tx, account, id, audit.at).await?;
     tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
+    change_appearance(&tx, account).await?;
     insert_audit(&tx, audit, records).await?;
     tx.commit().await?;
     Ok(MemberDeleted::Done { keys, records })

@@ -32,6 +32,7 @@ mod integrations;
 mod leaving;
 mod listing;
 mod log;
+mod look_up;
 mod migrate;
 mod new_rows;
 mod oauth;
@@ -63,6 +64,7 @@ use uuid::Uuid;
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
 use self::error::{Again, Fault};
+use self::look_up::LookUps;
 use self::transaction::{Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
@@ -80,6 +82,7 @@ pub struct PostgresStore {
     config: PostgresConfig,
     /// Distinguishes what this node wrote from what others did.
     node: Uuid,
+    look_ups: Arc<LookUps>,
 }
 
 impl PostgresStore {
@@ -89,8 +92,10 @@ impl PostgresStore {
         transfer::check_finished(&config).await?;
         let pool = Arc::new(Pool::new(&config)?);
         let writer = Writer::start(&pool, &config);
-        let mut store = Self { pool, writer, config, node: Uuid::nil() };
+        let look_ups = LookUps::new(&pool, Uuid::nil());
+        let mut store = Self { pool, writer, config, node: Uuid::nil(), look_ups };
         store.node = store.introduce().await?;
+        store.look_ups = LookUps::new(&store.pool, store.node);
         store.drop_calls_of_the_gone().await?;
         Ok(store)
     }

@@ -1,5 +1,5 @@
-//! New records of one project on their way into the tables, column by column: a statement takes whole columns, however many
-//! records there are.
+//! New records on their way into the tables, column by column: one statement takes whole columns, however many records and
+//! projects there are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,17 +16,33 @@ use crate::checksum::Covered;
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
 const OUTDATED_PER_KEY: i64 = 4;
 
+#[derive(Default)]
 pub(super) struct NewRows<'a> {
-    project: Uuid,
+    projects: Projects,
     records: Records<'a>,
     workspaces: Workspaces<'a>,
     audiences: Audiences,
+    /// What few saves bring along, project by project.
+    rest: Vec<Rest<'a>>,
+}
+
+/// The log's ends, and how many records there are.
+#[derive(Default)]
+struct Projects {
+    ids: Vec<Uuid>,
+    seqs: Vec<i64>,
+    live_records: Vec<i64>,
+}
+
+struct Rest<'a> {
+    project: Uuid,
     sources: Sources<'a>,
     keys: Keys<'a>,
 }
 
 #[derive(Default)]
 struct Records<'a> {
+    projects: Vec<Uuid>,
     seqs: Vec<i64>,
     ids: Vec<Uuid>,
     workspaces: Vec<i64>,
@@ -51,6 +67,7 @@ struct Records<'a> {
 
 #[derive(Default)]
 struct Workspaces<'a> {
+    projects: Vec<Uuid>,
     numbers: Vec<i64>,
     created_at: Vec<i64>,
     names: Vec<&'a str>,
@@ -58,7 +75,8 @@ struct Workspaces<'a> {
 
 #[derive(Default)]
 struct Audiences {
-    known: HashSet<(WorkspaceNo, Audience)>,
+    known: HashSet<(Uuid, WorkspaceNo, Audience)>,
+    projects: Vec<Uuid>,
     workspaces: Vec<i64>,
     audiences: Vec<Vec<u8>>,
 }
@@ -85,22 +103,11 @@ struct Keys<'a> {
     arguments: Vec<&'a [u8]>,
     seqs: Vec<i64>,
     created_at: Vec<i64>,
-    outdated_before: i64,
+    outdated_before: Option<i64>,
     outdated_max: i64,
 }
 
 impl<'a> NewRows<'a> {
-    pub(super) fn of(project: ProjectId) -> Self {
-        Self {
-            project: project.uuid(),
-            records: Records::default(),
-            workspaces: Workspaces::default(),
-            audiences: Audiences::default(),
-            sources: Sources::default(),
-            keys: Keys { outdated_before: i64::MAX, ..Keys::default() },
-        }
-    }
-
     /// Takes a place in the log for a record, and in its workspace, which comes into being where there is none.
     pub(super) fn add(
         &mut self,
@@ -113,50 +120,119 @@ impl<'a> NewRows<'a> {
         let seq = project.take_seq();
         project.live_records += 1;
         let no = workspace.unwrap_or_else(|| self.workspaces.add(record, seq));
-        self.audiences.add(no, record.audience);
+        self.audiences.add(record, no);
         self.records.add(record, seq, no, content_hash);
         if let Some((source_id, hash)) = record.fact.sighting() {
-            self.sources.add(record, source_id, hash, seq);
+            self.rest(record.project).sources.add(record, source_id, hash, seq);
         }
         (seq, no)
     }
 
     /// Remembers the idempotency key of a save.
     pub(super) fn add_key(&mut self, insert: &'a Insert, seq: Seq) {
-        let Some(key) = &insert.idempotency else { return };
-        self.keys.members.push(key.member.uuid());
-        self.keys.keys.push(&key.key);
-        self.keys.arguments.push(&key.arguments_hash);
-        self.keys.seqs.push(integer(seq.0));
-        self.keys.created_at.push(micros(insert.record.created_at));
-        self.keys.outdated_before = self.keys.outdated_before.min(micros(key.valid_since));
-        self.keys.outdated_max += OUTDATED_PER_KEY;
+        if insert.idempotency.is_some() {
+            self.rest(insert.record.project).keys.add(insert, seq);
+        }
     }
 
-    /// The statements that write all of it.
+    /// Also writes where the log of a project ends now.
+    pub(super) fn end(&mut self, project: &Locked) {
+        self.projects.ids.push(project.id.uuid());
+        self.projects.seqs.push(integer(project.seq));
+        self.projects.live_records.push(integer(project.live_records));
+    }
+
+    /// Saves come project by project, so the last one is the one asked for, or there is none yet.
+    fn rest(&mut self, project: ProjectId) -> &mut Rest<'a> {
+        let project = project.uuid();
+        if self.rest.last().is_none_or(|rest| rest.project != project) {
+            self.rest.push(Rest { project, sources: Sources::default(), keys: Keys::default() });
+        }
+        self.rest.last_mut().expect("one was just added")
+    }
+
+    /// The statements that write all of it: one, and a few more for sources and idempotency keys.
     pub(super) fn asks(&self) -> Vec<Ask<'_>> {
-        const WORKSPACES: &str = "
-            INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
-            SELECT $1, g.no, g.created_at, NULL, g.name
-            FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS g (no, created_at, name)";
-        const AUDIENCES: &str = "
-            INSERT INTO workspace_audience (project_id, workspace_no, audience)
-            SELECT $1, g.workspace_no, g.audience
-            FROM unnest($2::bigint[], $3::bytea[]) AS g (workspace_no, audience)
-            ON CONFLICT DO NOTHING";
-        let mut asks = Vec::new();
-        if self.records.seqs.is_empty() {
-            return asks;
+        let mut asks = vec![self.store()];
+        for rest in &self.rest {
+            asks.extend(rest.asks());
         }
-        let (workspaces, audiences, sources) = (&self.workspaces, &self.audiences, &self.sources);
-        if !workspaces.numbers.is_empty() {
-            asks.push(ask(
-                WORKSPACES,
-                &[&self.project, &workspaces.numbers, &workspaces.created_at, &workspaces.names],
-            ));
-        }
-        asks.push(ask(AUDIENCES, &[&self.project, &audiences.workspaces, &audiences.audiences]));
-        asks.push(self.records.ask(&self.project));
+        asks
+    }
+
+    /// All parts of one statement see the tables as they were before it, and references are checked at its end.
+    fn store(&self) -> Ask<'_> {
+        const STORE: &str = "
+            WITH workspaces AS (
+                INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
+                SELECT g.project_id, g.no, g.created_at, NULL, g.name
+                FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS g (project_id, no, created_at, name)),
+            audiences AS (
+                INSERT INTO workspace_audience (project_id, workspace_no, audience)
+                SELECT g.project_id, g.workspace_no, g.audience
+                FROM unnest($5::uuid[], $6::bigint[], $7::bytea[]) AS g (project_id, workspace_no, audience)
+                ON CONFLICT DO NOTHING),
+            ends AS (
+                UPDATE project p
+                SET seq = g.seq, live_records = g.live_records
+                FROM unnest($8::uuid[], $9::bigint[], $10::bigint[]) AS g (id, seq, live_records)
+                WHERE p.id = g.id)
+            INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
+                checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
+                source_id, source_hash, source_revision, content, embedding, is_cautioned)
+            SELECT g.project_id, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
+                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.created_at, NULL, g.fact_key,
+                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
+                g.is_cautioned
+            FROM unnest($11::uuid[], $12::bigint[], $13::uuid[], $14::bigint[], $15::bytea[], $16::uuid[], $17::uuid[],
+                $18::bytea[], $19::bigint[], $20::boolean[], $21::double precision[], $22::bigint[], $23::bigint[],
+                $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::bytea[], $31::boolean[])
+                AS g (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
+                    is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
+                    source_revision, content, embedding, is_cautioned)";
+        let Self { projects, records, workspaces, audiences, .. } = self;
+        ask(
+            STORE,
+            &[
+                &workspaces.projects,
+                &workspaces.numbers,
+                &workspaces.created_at,
+                &workspaces.names,
+                &audiences.projects,
+                &audiences.workspaces,
+                &audiences.audiences,
+                &projects.ids,
+                &projects.seqs,
+                &projects.live_records,
+                &records.projects,
+                &records.seqs,
+                &records.ids,
+                &records.workspaces,
+                &records.audiences,
+                &records.authors,
+                &records.departments,
+                &records.hashes,
+                &records.checksums,
+                &records.are_keys_given,
+                &records.confidences,
+                &records.valid_until,
+                &records.created_at,
+                &records.fact_keys,
+                &records.sources,
+                &records.source_ids,
+                &records.source_hashes,
+                &records.source_revisions,
+                &records.contents,
+                &records.embeddings,
+                &records.are_cautioned,
+            ],
+        )
+    }
+}
+
+impl Rest<'_> {
+    fn asks(&self) -> Vec<Ask<'_>> {
+        let (mut asks, sources) = (Vec::new(), &self.sources);
         if !sources.ids.is_empty() {
             asks.push(ask(
                 NOTE_KNOWN_HASHES,
@@ -180,6 +256,7 @@ impl<'a> NewRows<'a> {
 
 impl<'a> Workspaces<'a> {
     fn add(&mut self, record: &'a NewRecord, seq: Seq) -> WorkspaceNo {
+        self.projects.push(record.project.uuid());
         self.numbers.push(integer(seq.0));
         self.created_at.push(micros(record.created_at));
         self.names.push(record.workspace.as_str());
@@ -188,8 +265,10 @@ impl<'a> Workspaces<'a> {
 }
 
 impl Audiences {
-    fn add(&mut self, no: WorkspaceNo, audience: Audience) {
-        if self.known.insert((no, audience)) {
+    fn add(&mut self, record: &NewRecord, no: WorkspaceNo) {
+        let (project, audience) = (record.project.uuid(), record.audience);
+        if self.known.insert((project, no, audience)) {
+            self.projects.push(project);
             self.workspaces.push(integer(no.0));
             self.audiences.push(AudienceBytes::of(audience).as_slice().to_vec());
         }
@@ -217,6 +296,7 @@ impl<'a> Sources<'a> {
 
 impl<'a> Records<'a> {
     fn add(&mut self, record: &'a NewRecord, seq: Seq, no: WorkspaceNo, content_hash: ContentHash) {
+        self.projects.push(record.project.uuid());
         self.seqs.push(integer(seq.0));
         self.ids.push(record.id.uuid());
         self.workspaces.push(integer(no.0));
@@ -238,52 +318,21 @@ impl<'a> Records<'a> {
         self.embeddings.push(&record.embedding);
         self.are_cautioned.push(record.is_cautioned);
     }
-
-    fn ask<'b>(&'b self, project: &'b Uuid) -> Ask<'b> {
-        const INSERT: &str = "
-            INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
-                checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
-                source_id, source_hash, source_revision, content, embedding, is_cautioned)
-            SELECT $1, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
-                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.created_at, NULL, g.fact_key,
-                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
-                g.is_cautioned
-            FROM unnest($2::bigint[], $3::uuid[], $4::bigint[], $5::bytea[], $6::uuid[], $7::uuid[], $8::bytea[],
-                $9::bigint[], $10::boolean[], $11::double precision[], $12::bigint[], $13::bigint[], $14::text[],
-                $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[], $21::boolean[])
-                AS g (seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum, is_key_given,
-                    confidence, valid_until, created_at, fact_key, source, source_id, source_hash, source_revision,
-                    content, embedding, is_cautioned)";
-        ask(
-            INSERT,
-            &[
-                project,
-                &self.seqs,
-                &self.ids,
-                &self.workspaces,
-                &self.audiences,
-                &self.authors,
-                &self.departments,
-                &self.hashes,
-                &self.checksums,
-                &self.are_keys_given,
-                &self.confidences,
-                &self.valid_until,
-                &self.created_at,
-                &self.fact_keys,
-                &self.sources,
-                &self.source_ids,
-                &self.source_hashes,
-                &self.source_revisions,
-                &self.contents,
-                &self.embeddings,
-                &self.are_cautioned,
-            ],
-        )
-    }
 }
 
-impl Keys<'_> {
+impl<'a> Keys<'a> {
+    fn add(&mut self, insert: &'a Insert, seq: Seq) {
+        let Some(key) = &insert.idempotency else { return };
+        self.members.push(key.member.uuid());
+        self.keys.push(&key.key);
+        self.arguments.push(&key.arguments_hash);
+        self.seqs.push(integer(seq.0));
+        self.created_at.push(micros(insert.record.created_at));
+        let valid_since = micros(key.valid_since);
+        self.outdated_before = Some(self.outdated_before.map_or(valid_since, |before| before.min(valid_since)));
+        self.outdated_max += OUTDATED_PER_KEY;
+    }
+
     /// Takes a few outdated keys away and adds the new ones; none of them is there.
     fn asks<'b>(&'b self, project: &'b Uuid) -> [Ask<'b>; 2] {
         const DELETE: &str = "

@@ -7,6 +7,7 @@ use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
 
 use super::PostgresStore;
 use super::error::Fault;
+use super::people::change_appearance;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx};
 use crate::acts::oversight::{read_audit, read_size, read_usage};
@@ -113,6 +114,7 @@ impl Oversight for PostgresStore {
         let (hash, content_hash) = (hash.as_slice(), &hash[..CONTENT_HASH_BYTES]);
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            change_appearance(&tx, audit.account).await?;
             let changed = tx.count(INSERT, &[&project.uuid(), &hash, &micros(audit.at)]).await?;
             tx.count(CLEAR_CAUTIONS, &[&project.uuid(), &content_hash]).await?;
             commit_if_changed(tx, changed, &audit).await

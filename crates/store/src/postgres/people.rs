@@ -155,6 +155,7 @@ impl People for PostgresStore {
         let parent = department.parent.map(|parent| parent.uuid());
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(department.account)).await?;
+            change_appearance(&tx, department.account).await?;
             let changed = tx.count(UPDATE, &[&account, &id, &parent, &department.name]).await?;
             commit_if_changed(tx, changed, &audit).await
         })
@@ -216,6 +217,7 @@ impl People for PostgresStore {
         let access_until = micros_opt(member.access_until);
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(member.account)).await?;
+            change_appearance(&tx, member.account).await?;
             let changed = tx.count(UPDATE, &[&account, &id, &department, &role, &access_until, &member.name]).await?;
             commit_if_changed(tx, changed, &audit).await
         })
@@ -258,6 +260,14 @@ async fn insert_department(tx: &Tx, department: &Department) -> Result<(), Fault
     const INSERT: &str = "INSERT INTO department (account_id, id, parent_id, name) VALUES ($1, $2, $3, $4)";
     let parent = department.parent.map(|parent| parent.uuid());
     tx.rows(INSERT, &[&department.account.uuid(), &department.id.uuid(), &parent, &department.name]).await?;
+    Ok(())
+}
+
+/// Says that the account's records show something new that is not in their log. It locks the account, so it comes first:
+/// whoever removes a member locks in that order too.
+pub(super) async fn change_appearance(tx: &Tx, account: AccountId) -> Result<(), Fault> {
+    const UPDATE: &str = "UPDATE account SET appearance = appearance + 1 WHERE id = $1";
+    tx.rows(UPDATE, &[&account.uuid()]).await?;
     Ok(())
 }
 

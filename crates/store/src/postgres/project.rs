@@ -37,7 +37,7 @@ pub(super) fn read(row: Option<&Row>, id: ProjectId) -> Result<Option<Locked>, S
     let Some(row) = row else { return Ok(None) };
     let cells = Cells::new(row, "project", || id.to_string());
     let (seq, live_records) = (cells.count(0, "seq")?, cells.count(1, "live_records")?);
-    Ok(Some(Locked { id, seq, live_records, written: (id.uuid(), 0, 0) }))
+    Ok(Some(Locked::new(id, seq, live_records)))
 }
 
 /// Keeps new projects, members and departments from coming into an account until the transaction ends.
@@ -48,6 +48,10 @@ pub(super) async fn lock_account(tx: &Tx, account: AccountId) -> Result<(), Faul
 }
 
 impl Locked {
+    pub(super) fn new(id: ProjectId, seq: u64, live_records: u64) -> Self {
+        Self { id, seq, live_records, written: (id.uuid(), 0, 0) }
+    }
+
     /// Takes the next place of the log.
     pub(super) fn take_seq(&mut self) -> Seq {
         self.seq += 1;

@@ -5,11 +5,10 @@
 
 use async_trait::async_trait;
 use mnemon_core::Timestamp;
-use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::rows::{Cells, micros};
+use super::rows::micros;
 use super::transaction::{Tenant, Tx, ask};
 use crate::{CallWindow, Calls, Rates, StoreError};
 
@@ -59,14 +58,12 @@ impl PostgresStore {
     }
 }
 
-/// The calls of other nodes, from rows of counter and bytes.
-pub(super) fn read_calls(rows: &[Row], counter: Uuid) -> Result<Vec<Calls>, StoreError> {
+/// The calls of other nodes under one counter.
+pub(super) fn read_calls<'a>(windows: impl Iterator<Item = &'a [u8]>, counter: Uuid) -> Result<Vec<Calls>, StoreError> {
+    let broken = || StoreError::Broken { table: "call_window", column: "calls", row: counter.to_string() };
     let mut calls = Vec::new();
-    for row in rows {
-        let cells = Cells::new(row, "call_window", || counter.to_string());
-        if cells.id::<Uuid>(0, "counter_id")? == counter {
-            calls.extend(decode(cells.blob(1, "calls")?).ok_or_else(|| cells.broken("calls"))?);
-        }
+    for window in windows {
+        calls.extend(decode(window).ok_or_else(broken)?);
     }
     Ok(calls)
 }

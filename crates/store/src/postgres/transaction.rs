@@ -18,6 +18,7 @@ use deadpool_postgres::Object;
 use mnemon_core::{AccountId, ConnectionId, CredentialHash, KeyId, ProjectId, to_hex};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
+use uuid::Uuid;
 
 use super::connect::Pool;
 use super::error::Fault;
@@ -33,6 +34,7 @@ pub(super) struct Tenant {
     account: String,
     credential: String,
     key: String,
+    saves: String,
     pass: &'static str,
     /// Whether the account of the project is opened too, by the project's own row.
     has_people: bool,
@@ -47,6 +49,12 @@ impl Tenant {
     /// One project's memory, and the people of its account.
     pub(super) fn project_and_people(id: ProjectId) -> Self {
         Self { has_people: true, ..Self::project(id) }
+    }
+
+    /// The memory of several projects, for saves that are stored together.
+    pub(super) fn saves(projects: &[Uuid]) -> Self {
+        let ids: Vec<String> = projects.iter().map(Uuid::to_string).collect();
+        Self { saves: format!("{{{}}}", ids.join(",")), ..Self::default() }
     }
 
     /// One account: its people, its projects, its keys and its audit log, and no memory.
@@ -224,7 +232,7 @@ impl Tx {
     /// Begins, takes on the service's role, and declares whose rows are used. Sends all of it before waiting for anything.
     async fn begin(&self, client: &Object, enter: &Statement) -> Result<(), Fault> {
         let (limits, tenant) = (self.pool.limits(), &self.tenant);
-        let values: [&(dyn ToSql + Sync); 8] = [
+        let values: [&(dyn ToSql + Sync); 9] = [
             &limits.role,
             &limits.statement_timeout_ms,
             &limits.lock_timeout_ms,
@@ -233,6 +241,7 @@ impl Tx {
             &tenant.credential,
             &tenant.key,
             &tenant.pass,
+            &tenant.saves,
         ];
         let begin = Box::pin(async { client.batch_execute(self.begin).await.map(|()| Vec::new()) });
         let enter = Box::pin(client.query(enter, &values));
@@ -247,7 +256,7 @@ const ENTER: &str = "
     SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
         set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
         set_config('mnemon.account', $5, true), set_config('mnemon.credential', $6, true),
-        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true),
+        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true), set_config('mnemon.saves', $9, true),
         set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
         set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)";
 
@@ -268,6 +277,29 @@ async fn send_asks(client: &Object, asks: &[Ask<'_>], last: Option<&str>) -> Res
         answers.push(Box::pin(async move { client.batch_execute(last).await.map(|()| Vec::new()) }));
     }
     Ok(InOrder::new(answers).await.into_iter().collect::<Result<Vec<_>, _>>()?)
+}
+
+/// One statement outside of any transaction of ours, for a function of the database that takes on the role and opens rows by
+/// itself. Whatever it sets ends with it.
+pub(super) async fn ask_alone(
+    pool: &Arc<Pool>,
+    sql: &'static str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Fault> {
+    #[cfg(feature = "testing")]
+    crate::statements::count_statements(1);
+    let client = pool.get().await?;
+    let asked = async {
+        let statement = client.prepare_cached(sql).await?;
+        client.query(&statement, values).await
+    };
+    match tokio::time::timeout(FLIGHT_MAX, asked).await {
+        Ok(rows) => Ok(rows?),
+        Err(_) => {
+            drop(Object::take(client));
+            Err(Fault::away("PostgreSQL does not answer"))
+        }
+    }
 }
 
 impl Drop for Tx {

@@ -1,16 +1,18 @@
 //! Where saves wait for each other: those that arrive while a batch is being stored become the next one.
 //!
-//! A single save costs two round trips and a sync of the log; so do five hundred of them together. There are a few lanes, and
-//! a project always uses the same one: a project that somebody keeps locked only delays its own lane.
+//! A single save costs two round trips, two statements and a sync of the log; so do five hundred of them together. There are a few
+//! lanes, and a project always uses the same one: a project that somebody keeps locked only delays its own lane.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mnemon_core::{ContentHash, MemberId, ProjectId};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::attempt;
 use super::batch::{self, Save};
@@ -23,6 +25,12 @@ use crate::{Insert, Inserted, StoreError};
 const LANES: usize = 4;
 /// How many saves may wait in a lane. More callers than that wait for a place and hold nothing.
 const QUEUE_MAX: usize = 1_024;
+
+/// From this many saves in a batch on, the next one waits for company. Those that were answered together are about to save
+/// again, and a batch that starts with the first of them leaves the others for the next.
+const COMPANY_MIN: usize = 8;
+/// Never longer than this, nor than a quarter of what the last batch took.
+const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
 
 type Reply = oneshot::Sender<Result<Inserted, StoreError>>;
 
@@ -44,7 +52,8 @@ impl Writer {
         for _ in 0..LANES {
             let (sender, waiting) = mpsc::channel(QUEUE_MAX);
             lanes.push(sender);
-            let lane = Lane { pool: Arc::clone(pool), statistics: Arc::clone(&statistics), batch_max };
+            let (pool, statistics) = (Arc::clone(pool), Arc::clone(&statistics));
+            let lane = Lane { pool, statistics, batch_max, company: 0, took: Duration::ZERO };
             tasks.push(tokio::spawn(lane.serve(waiting)));
         }
         Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks) }
@@ -81,10 +90,13 @@ struct Lane {
     pool: Arc<Pool>,
     statistics: Arc<Statistics>,
     batch_max: usize,
+    /// How many the last batch stored, and how long that took.
+    company: usize,
+    took: Duration,
 }
 
 impl Lane {
-    async fn serve(self, mut waiting: mpsc::Receiver<Job>) {
+    async fn serve(mut self, mut waiting: mpsc::Receiver<Job>) {
         let mut held: VecDeque<Job> = VecDeque::new();
         loop {
             if held.is_empty() {
@@ -93,16 +105,30 @@ impl Lane {
                     None => return,
                 }
             }
-            while let Ok(job) = waiting.try_recv() {
-                held.push_back(job);
-                if held.len() >= self.batch_max {
-                    break;
-                }
-            }
+            self.gather(&mut held, &mut waiting).await;
             let jobs = take_batch(&mut held, self.batch_max);
-            let count = jobs.len();
+            let (count, began) = (jobs.len(), Instant::now());
             store(&self.pool, jobs).await;
+            (self.company, self.took) = (count, began.elapsed());
             self.statistics.note_saves(count);
+        }
+    }
+
+    /// Takes what has arrived. Where many save, it waits a moment until as many are there as last time; a handful never waits.
+    async fn gather(&self, held: &mut VecDeque<Job>, waiting: &mut mpsc::Receiver<Job>) {
+        while held.len() < self.batch_max
+            && let Ok(job) = waiting.try_recv()
+        {
+            held.push_back(job);
+        }
+        if self.company < COMPANY_MIN {
+            return;
+        }
+        let deadline = Instant::now() + COMPANY_WAIT_MAX.min(self.took / 4);
+        while held.len() < self.company
+            && let Ok(Some(job)) = timeout_at(deadline, waiting.recv()).await
+        {
+            held.push_back(job);
         }
     }
 }

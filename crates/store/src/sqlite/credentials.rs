@@ -105,7 +105,7 @@ fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(C
     const SELECT: &str = "
         SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
             p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-            m.name, m.role, m.access_until, m.department_id, d.name
+            m.name, m.role, m.access_until, m.department_id, d.name, a.appearance
         FROM api_key k
         JOIN project p ON p.id = k.project_id
         JOIN account a ON a.id = k.account_id

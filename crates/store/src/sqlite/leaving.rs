@@ -8,6 +8,7 @@ use super::batch::Tx;
 use super::bodies::Bodies;
 use super::log::insert_change;
 use super::oversight::insert_audit;
+use super::people::change_appearance;
 use super::projects::list_projects;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sessions::drop_sessions;
@@ -50,7 +51,7 @@ pub(super) fn delete_member(
     let keys = revoke_keys(tx.conn, account, id, audit.at)?;
     tx.conn.prepare_cached(DELETE)?.execute((account.to_bytes(), id.to_bytes()))?;
     tx.drop_author(id);
-    tx.touch_people();
+    change_appearance(tx, account)?;
     insert_audit(tx.conn, audit, records)?;
     Ok(MemberDeleted::Done { keys, records })
 }

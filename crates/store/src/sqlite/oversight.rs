@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::SqliteStore;
 use super::batch::Tx;
 use super::known_records::Touched;
+use super::people::change_appearance;
 use super::rows::{Cells, integer, micros};
 use crate::acts::oversight::{read_audit, read_size, read_usage};
 use crate::{AuditEntry, Day, Oversight, Size, StoreError, Usage};
@@ -185,7 +186,7 @@ fn set_guard_mode(tx: &Tx<'_>, account: AccountId, mode: &str, audit: &AuditEntr
     Ok(is_changed)
 }
 
-fn release_text(tx: &Tx<'_>, project: ProjectId, hash: &[u8; 32], audit: &AuditEntry) -> Result<bool, StoreError> {
+fn release_text(tx: &mut Tx<'_>, project: ProjectId, hash: &[u8; 32], audit: &AuditEntry) -> Result<bool, StoreError> {
     const INSERT: &str = "
         INSERT INTO guard_release (project_id, hash, released_at)
         SELECT id, ?2, ?3
@@ -195,6 +196,7 @@ fn release_text(tx: &Tx<'_>, project: ProjectId, hash: &[u8; 32], audit: &AuditE
     let is_new = tx.conn.prepare_cached(INSERT)?.execute((project.to_bytes(), hash, micros(audit.at)))? > 0;
     if is_new {
         clear_cautions(tx.conn, project, hash)?;
+        change_appearance(tx, audit.account)?;
         insert_audit(tx.conn, audit, 1)?;
     }
     Ok(is_new)

@@ -229,7 +229,16 @@ fn update_department(tx: &mut Tx<'_>, department: &Department, audit: &AuditEntr
     let parent = department.parent.map(|parent| parent.to_bytes());
     let values = (department.account.to_bytes(), department.id.to_bytes(), parent, &department.name);
     let changed = tx.conn.prepare_cached(UPDATE)?.execute(values)?;
+    change_appearance(tx, department.account)?;
     note_if_changed(tx, changed, audit)
+}
+
+/// Says that the account's records show something new that is not in their log.
+pub(super) fn change_appearance(tx: &mut Tx<'_>, account: AccountId) -> Result<(), StoreError> {
+    const UPDATE: &str = "UPDATE account SET appearance = appearance + 1 WHERE id = ?1";
+    tx.touch_people();
+    tx.conn.prepare_cached(UPDATE)?.execute([account.to_bytes()])?;
+    Ok(())
 }
 
 fn delete_department(
@@ -326,5 +335,6 @@ fn update_member(tx: &mut Tx<'_>, member: &Member, audit: &AuditEntry) -> Result
         micros_opt(member.access_until),
         member.name,
     ])?;
+    change_appearance(tx, member.account)?;
     note_if_changed(tx, changed, audit)
 }

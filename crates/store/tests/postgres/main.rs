@@ -4,6 +4,7 @@
 mod away;
 mod nodes;
 mod schema;
+mod spreading;
 mod stories;
 mod tls;
 mod traces;

@@ -135,7 +135,9 @@ async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
     }
     assert!(number(LOOKS) >= SAVES - 1, "each save but the first looks for its duplicate");
     let read = number(READ);
-    assert!(read < 4 * SAVES, "{read} rows were read for {SAVES} saves");
+    let by_index = "SELECT indexrelname, idx_scan, idx_tup_read FROM pg_stat_user_indexes WHERE relname = 'record'";
+    let by_index = database.sql(by_index).unwrap();
+    assert!(read < 4 * SAVES, "{read} rows were read for {SAVES} saves:\n{by_index}");
 }
 
 /// Batches of several projects, locked by all nodes at once, in every order that callers come in.

@@ -1,15 +1,18 @@
-//! How many round trips a call makes before it starts, measured over a slow line.
+//! How many round trips a call makes before it starts, and how many statements calls send that arrive together, over a slow
+//! line.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use mnemon_core::CredentialHash;
+use mnemon_core::{CredentialHash, Seq};
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, connect};
-use mnemon_store::{Credentials, Store};
+use mnemon_store::conformance::{House, at, audit, connect};
+use mnemon_store::postgres::PostgresStore;
+use mnemon_store::{Credentials, Store, statements_sent};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::{database, node};
@@ -81,5 +84,105 @@ async fn a_call_begins_with_one_way_there_and_back_by_key_and_by_token() {
     }
     for (what, took) in [("key", by_key), ("token", by_token)] {
         assert!((2 * ONE_WAY..4 * ONE_WAY).contains(&took), "by {what}: {took:?}");
+    }
+}
+
+/// A node at the end of a long line, its statements prepared, and a house that a node next to the server has built.
+async fn far_node() -> (Database, LongLine, Arc<PostgresStore>, House) {
+    let database = database();
+    let line = LongLine::to(&database);
+    let near: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let house = House::build(&near).await;
+    let far = Arc::new(node(&line.url).await);
+    far.find_credential(&house.key_hash).await.expect("storage works").expect("the key is there");
+    (database, line, far, house)
+}
+
+/// Begins a look-up, and returns when it is on its way.
+async fn begin(far: &Arc<PostgresStore>, hash: CredentialHash) -> JoinHandle<bool> {
+    let far = Arc::clone(far);
+    let before = statements_sent();
+    let task = tokio::spawn(async move {
+        let found = far.find_credential(&hash).await.expect("storage works");
+        found.is_some_and(|presented| presented.credential.is_revoked)
+    });
+    while statements_sent() == before {
+        tokio::task::yield_now().await;
+    }
+    task
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_arrive_while_a_look_up_flies_share_the_next_one() {
+    let (_database, _line, far, house) = far_node().await;
+    let first = begin(&far, house.key_hash).await;
+    let before = statements_sent();
+    let mut waiting = JoinSet::new();
+    for n in 0..64 {
+        let (far, is_known) = (Arc::clone(&far), n % 2 == 0);
+        let hash = if is_known { house.key_hash } else { CredentialHash::of("unknown") };
+        waiting.spawn(async move { far.find_credential(&hash).await.expect("storage works").is_some() == is_known });
+    }
+    assert!(waiting.join_all().await.into_iter().all(|is_right| is_right), "each gets its own answer");
+    assert_eq!(statements_sent() - before, 1);
+    assert!(!first.await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_arrives_after_a_change_is_not_served_by_a_look_up_that_began_before_it() {
+    let (_database, _line, far, house) = far_node().await;
+    for n in 0..3 {
+        // This one may read before the change or after it: it began before, so either is right.
+        let first = begin(&far, house.key_hash).await;
+        if n == 1 {
+            assert!(house.store.revoke_key(house.key, at(1), audit(house.account, 1, "key.revoke")).await.unwrap());
+        }
+        let second = far.find_credential(&house.key_hash).await.unwrap().expect("the key is there");
+        assert_eq!(second.credential.is_revoked, n > 0, "round {n}");
+        first.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_hangs_up_leaves_nobody_waiting() {
+    let (_database, _line, far, house) = far_node().await;
+    let leader = begin(&far, house.key_hash).await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..8 {
+        let (far, hash) = (Arc::clone(&far), house.key_hash);
+        waiting.spawn(async move { far.find_credential(&hash).await.expect("storage works").is_some() });
+    }
+    leader.abort();
+    assert_eq!(waiting.join_all().await, [true; 8]);
+    assert!(far.find_credential(&house.key_hash).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn saves_of_many_projects_are_stored_by_few_statements() {
+    const CLIENTS: usize = 128;
+    const SAVES: usize = 8;
+    let (_database, _line, far, house) = far_node().await;
+    let near = Arc::clone(&house.store);
+    let store: Arc<dyn Store> = far;
+    let mut houses = Vec::new();
+    for _ in 0..64 {
+        houses.push(House { store: Arc::clone(&store), ..House::build(&near).await });
+    }
+    let before = statements_sent();
+    let mut clients = JoinSet::new();
+    for client in 0..CLIENTS {
+        let house = houses[client % houses.len()].clone();
+        clients.spawn(async move {
+            for n in 0..SAVES {
+                house.save_text(&format!("fact {n} of client {client}")).await;
+            }
+        });
+    }
+    clients.join_all().await;
+    let per_save = (statements_sent() - before) as f64 / (CLIENTS * SAVES) as f64;
+    assert!(per_save <= 0.1, "{per_save}");
+    let each = (CLIENTS / houses.len() * SAVES) as u64;
+    for house in houses {
+        assert_eq!(near.last_seq(house.project).await.unwrap(), Some(Seq(each)), "each took its own place");
     }
 }
