@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
 use mnemon_core::{
-    Audience, Fact, FactKey, NewRecord, ProjectId, RecordId, Scope, Seq, Timestamp, Viewer, WorkspaceName, WorkspaceNo,
+    Audience, Fact, FactKey, NewRecord, ProjectId, Record, RecordId, Scope, Seq, Timestamp, Viewer, WorkspaceName,
+    WorkspaceNo,
 };
 use mnemon_recall::{AudienceNo, Embedding, Explanation, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
 use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
 use parking_lot::{Mutex, RwLock};
 
+use crate::bodies::{Bodies, Body, Moment, Shelf};
 use crate::figures::IndexCounts;
 use crate::snapshots;
 
@@ -28,6 +30,9 @@ const INLINE_ROWS: usize = 64;
 /// whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
 const PARKED_MAX: usize = 256;
 
+/// Memory for the records that answers showed: some 30,000 of 250 characters.
+const BODIES_BYTES_MAX: usize = 64 << 20;
+
 type Key = (ProjectId, WorkspaceName);
 
 /// All indexes of this node.
@@ -35,6 +40,7 @@ pub(crate) struct Indexes {
     store: Arc<dyn Store>,
     model: &'static Model,
     bytes_max: usize,
+    bodies: Arc<Bodies>,
     held: Mutex<Held>,
     counts: IndexCounts,
 }
@@ -58,6 +64,9 @@ pub(crate) struct Slot {
     state: RwLock<State>,
     /// Only one task follows the log at a time; the others wait and find it done.
     following: tokio::sync::Mutex<()>,
+    /// What answers showed of its records.
+    bodies: Arc<Bodies>,
+    shelf: Shelf,
 }
 
 struct State {
@@ -164,7 +173,8 @@ enum Offered {
 impl Indexes {
     pub(crate) fn new(store: Arc<dyn Store>, model: &'static Model, bytes_max: usize) -> Self {
         let held = Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 });
-        Self { store, model, bytes_max, held, counts: IndexCounts::default() }
+        let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX));
+        Self { store, model, bytes_max, bodies, held, counts: IndexCounts::default() }
     }
 
     pub(crate) const fn counts(&self) -> &IndexCounts {
@@ -269,7 +279,7 @@ impl Indexes {
     /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
     async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64) -> Result<Arc<Slot>, StoreError> {
         self.counts.loads.add(1);
-        let mut slot = Slot::new(workspace, self.model, epoch);
+        let mut slot = Slot::new(workspace, self.model, epoch, &self.bodies);
         if let Some(snapshot) = self.store.find_snapshot(key.0, slot.workspace).await? {
             // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
             let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
@@ -325,7 +335,7 @@ impl Indexes {
 }
 
 impl Slot {
-    fn new(workspace: Workspace, model: &'static Model, epoch: u64) -> Self {
+    fn new(workspace: Workspace, model: &'static Model, epoch: u64, bodies: &Arc<Bodies>) -> Self {
         let state = State {
             index: WorkspaceIndex::new(model),
             audiences: Audiences::default(),
@@ -340,6 +350,8 @@ impl Slot {
             counted_bytes: AtomicUsize::new(0),
             state: RwLock::new(state),
             following: tokio::sync::Mutex::new(()),
+            bodies: Arc::clone(bodies),
+            shelf: bodies.new_shelf(),
         }
     }
 
@@ -371,6 +383,19 @@ impl Slot {
         let state = self.state.read();
         let bytes = snapshots::encode(&state.audiences.by_number, &state.index);
         Snapshot { workspace: self.workspace, seq: self.applied(), bytes }
+    }
+
+    /// The kept bodies of ranked records, each at its position, and the moment to pass to [`Self::keep_bodies`].
+    pub(crate) fn find_bodies(&self, appearance: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment) {
+        self.bodies.find(&self.shelf, appearance, hits.iter().map(|hit| Seq(hit.seq)))
+    }
+
+    /// Makes bodies of records that were read since that moment, and keeps them for the next search.
+    pub(crate) fn keep_bodies(&self, moment: Moment, appearance: u64, records: Vec<Record>) -> Vec<Arc<Body>> {
+        let body = |record| Arc::new(self.bodies.body(record, appearance));
+        let bodies: Vec<Arc<Body>> = records.into_iter().map(body).collect();
+        self.bodies.keep(&self.shelf, moment, &bodies);
+        bodies
     }
 
     /// Explains what [`Self::rank`] would return.
@@ -438,6 +463,12 @@ impl Slot {
 
     fn apply_now(&self, tail: Tail) {
         let mut state = self.state.write();
+        // Nobody has shown a record that the index did not have.
+        let applied = self.applied();
+        let old: Vec<Seq> = tail.changes.iter().map(Change::seq).filter(|seq| *seq <= applied).collect();
+        if !old.is_empty() {
+            self.bodies.forget(&self.shelf, old.into_iter());
+        }
         for change in &tail.changes {
             match change {
                 Change::Present(present) => state.add_present(present),

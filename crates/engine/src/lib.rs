@@ -7,6 +7,7 @@
 pub mod admin;
 mod admission;
 mod authenticate;
+mod bodies;
 mod cleaning;
 mod context;
 mod error;
@@ -41,6 +42,7 @@ use mnemon_store::{Store, StoreError};
 
 pub use admission::{Admission, Tool, ToolCall};
 pub use authenticate::NotAuthenticated;
+pub use bodies::Body;
 pub use context::{CallContext, Connection};
 pub use error::CallError;
 pub use figures::Figures;

@@ -1,13 +1,16 @@
 //! Finds records.
 
-use mnemon_core::{Record, RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
+use std::sync::Arc;
+
+use mnemon_core::{RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
 use mnemon_recall::{Filter, Hit};
+use mnemon_store::StoreError;
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::Claim;
-use crate::indexes::Asked;
+use crate::indexes::{Asked, Slot};
 use crate::usage::Counted;
-use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
+use crate::{Admission, Body, CallContext, CallError, Engine, Tool, ToolCall};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
@@ -46,9 +49,9 @@ impl Search {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Found {
-    pub record: Record,
+    pub body: Arc<Body>,
     pub status: Status,
     /// How well it matches, in (0, 1].
     pub score: f64,
@@ -91,7 +94,7 @@ impl Engine {
         };
         let (viewer, now) = (ctx.viewer(), ctx.now);
         let asked = Asked { query: &search.query, limit: search.limit, viewer, now, scope: search.scope, filter };
-        let mut found = self.judge_hits(ctx, &slot.rank(&asked)).await?;
+        let mut found = self.judge_hits(ctx, &slot, &slot.rank(&asked)).await?;
         // The ranking has left them out; but a source may have changed since.
         found.retain(|found| !search.exclude_stale || found.status != Status::Stale);
         Ok(found)
@@ -106,19 +109,38 @@ impl Engine {
         Ok(seqs)
     }
 
-    /// Loads the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are dropped
+    /// Judges the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are dropped
     /// too: the ranking already excluded them, but one more check costs nothing.
-    async fn judge_hits(&self, ctx: &CallContext, hits: &[Hit]) -> Result<Vec<Found>, CallError> {
-        let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
-        let mut records = self.store.load(ctx.project(), &seqs).await?;
-        records.retain(|record| ctx.viewer().sees(&record.audience));
-        let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
+    async fn judge_hits(&self, ctx: &CallContext, slot: &Slot, hits: &[Hit]) -> Result<Vec<Found>, CallError> {
+        let bodies = self.load_bodies(ctx, slot, hits).await?;
+        let seen = hits.iter().zip(bodies).filter_map(|(hit, body)| Some((hit, body?)));
+        let seen: Vec<(&Hit, Arc<Body>)> = seen.filter(|(_, body)| ctx.viewer().sees(&body.record.audience)).collect();
+        let claims: Vec<Claim<'_>> = seen.iter().map(|(_, body)| Claim::of_record(&body.record)).collect();
         let judged = self.judge(ctx, &claims, None).await?;
-        let mut hits = hits.iter();
-        let found = records.into_iter().zip(judged).map(|(record, judged)| {
-            let hit = hits.find(|hit| hit.seq == record.seq.0).expect("records come in the order of the hits");
-            Found { record, status: judged.status, score: hit.score }
-        });
-        Ok(found.collect())
+        let found = seen.into_iter().zip(judged);
+        Ok(found.map(|((hit, body), judged)| Found { body, status: judged.status, score: hit.score }).collect())
+    }
+
+    /// The ranked records, each at its position: those that an answer showed before from memory, the others from the store.
+    async fn load_bodies(
+        &self,
+        ctx: &CallContext,
+        slot: &Slot,
+        hits: &[Hit],
+    ) -> Result<Vec<Option<Arc<Body>>>, StoreError> {
+        let appearance = ctx.credential.appearance;
+        let (mut bodies, moment) = slot.find_bodies(appearance, hits);
+        let missing = hits.iter().zip(&bodies).filter(|(_, body)| body.is_none());
+        let missing: Vec<Seq> = missing.map(|(hit, _)| Seq(hit.seq)).collect();
+        if missing.is_empty() {
+            return Ok(bodies);
+        }
+        let read = self.store.load(ctx.project(), &missing).await?;
+        // They come in the order asked for, and some may be gone.
+        let mut read = slot.keep_bodies(moment, appearance, read).into_iter().peekable();
+        for (hit, body) in hits.iter().zip(&mut bodies).filter(|(_, body)| body.is_none()) {
+            *body = read.next_if(|read| read.record.seq.0 == hit.seq);
+        }
+        Ok(bodies)
     }
 }

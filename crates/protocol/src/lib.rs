@@ -13,6 +13,7 @@ pub mod oauth;
 pub mod result;
 pub mod sessions;
 pub mod tools;
+pub mod twice;
 
 /// The version of the interface, included in results.
 pub const API_VERSION: &str = "1.0";

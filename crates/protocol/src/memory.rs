@@ -5,6 +5,20 @@ use serde::Serialize;
 /// A record as results show it: the seven members that are always present, then those that have a value.
 #[derive(Debug, Clone, Serialize)]
 pub struct RecordJson<'a> {
+    #[serde(flatten)]
+    pub head: RecordHead<'a>,
+    /// `stale`, `conflict`, `verified` or `unverified`.
+    pub status: &'static str,
+    /// Relevance with two decimals, only in search results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    #[serde(flatten)]
+    pub rest: RecordRest<'a>,
+}
+
+/// The members before the status.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecordHead<'a> {
     /// A UUIDv7.
     pub id: String,
     pub workspace: &'a str,
@@ -12,11 +26,11 @@ pub struct RecordJson<'a> {
     pub scope: &'static str,
     pub content: &'a str,
     pub fact_key: &'a str,
-    /// `stale`, `conflict`, `verified` or `unverified`.
-    pub status: &'static str,
-    /// Relevance with two decimals, only in search results.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<f64>,
+}
+
+/// The members after the score.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecordRest<'a> {
     /// A human-readable source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'a str>,
@@ -71,13 +85,6 @@ pub struct RememberJson<'a> {
     pub superseded: Vec<String>,
 }
 
-/// The result of `search`.
-#[derive(Debug, Serialize)]
-pub struct SearchJson<'a> {
-    /// Best first.
-    pub result: Vec<RecordJson<'a>>,
-}
-
 /// The result of `forget`.
 #[derive(Debug, Serialize)]
 pub struct ForgetJson {
@@ -110,6 +117,13 @@ pub struct MemoryResult<'a, T> {
     /// The tool's own members.
     #[serde(flatten)]
     pub body: T,
+    #[serde(flatten)]
+    pub common: CommonMembers<'a>,
+}
+
+/// What the result of every memory tool ends with.
+#[derive(Debug, Serialize)]
+pub struct CommonMembers<'a> {
     /// Arguments that the tool does not know.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub ignored_arguments: &'a [String],

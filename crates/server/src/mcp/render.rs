@@ -5,11 +5,11 @@ use mnemon_engine::stored::StoreError;
 use mnemon_engine::{CallError, Connection, ToolResult, UpstreamError};
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
-use mnemon_protocol::memory::MemoryResult;
+use mnemon_protocol::memory::{CommonMembers, MemoryResult};
 use mnemon_protocol::result::{GuardMeta, ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
 use mnemon_protocol::tools::{CallToolResult, PassedOnResult, TextItem};
+use mnemon_protocol::twice::{self, Form, Twice};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::Call;
 use super::era::Era;
@@ -48,30 +48,45 @@ fn subscription(state: SubscriptionState) -> Option<SubscriptionMeta> {
 }
 
 /// The JSON of a memory tool's result.
-pub(crate) fn memory_result(call: &Call<'_>, ignored_arguments: &[String], body: impl Serialize) -> Box<RawValue> {
+pub(crate) fn memory_result(call: &Call<'_>, ignored_arguments: &[String], body: impl Serialize) -> OwnResult {
+    Box::new(Written(to_json(&MemoryResult { body, common: common_members(call, ignored_arguments) })))
+}
+
+/// What the result of every memory tool ends with.
+pub(crate) fn common_members<'a>(call: &Call<'_>, ignored_arguments: &'a [String]) -> CommonMembers<'a> {
     let credential = &call.ctx.credential;
     let is_shown = shows_internals(call);
-    let result = MemoryResult {
-        body,
+    CommonMembers {
         ignored_arguments,
         api_version: is_shown.then_some(API_VERSION),
         tenant_id: is_shown.then(|| credential.account.to_string()),
         project_id: is_shown.then(|| credential.project.to_string()),
-    };
-    serde_json::value::to_raw_value(&result).expect("wire shapes have string keys and no failing serializers")
+    }
+}
+
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("wire shapes have string keys and no failing serializers")
+}
+
+/// The result of one of our own tools.
+pub(crate) type OwnResult = Box<dyn Twice + Send>;
+
+/// A result that is already JSON.
+struct Written(String);
+
+impl Twice for Written {
+    fn size_bytes(&self) -> usize {
+        self.0.size_bytes()
+    }
+
+    fn write(&self, form: Form, out: &mut Vec<u8>) {
+        self.0.write(form, out);
+    }
 }
 
 /// The answer of a tool that succeeded. In the grace period, the notice comes first and the JSON second.
-pub(crate) fn tool_success(call: &Call<'_>, result: &RawValue) -> Vec<u8> {
-    let notice = notice(call);
-    let texts = notice.as_deref().into_iter().chain([result.get()]);
-    let result = CallToolResult {
-        content: texts.map(TextItem::new).collect(),
-        structured_content: Some(result),
-        is_error: false,
-        trailer: &trailer(call),
-    };
-    success(call.id, result)
+pub(crate) fn tool_success(call: &Call<'_>, result: &dyn Twice) -> Vec<u8> {
+    twice::tool_success(call.id, notice(call).as_deref(), result, &trailer(call))
 }
 
 /// The answer of another system's tool, byte for byte.

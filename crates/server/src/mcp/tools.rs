@@ -15,11 +15,10 @@ use mnemon_engine::stored::StoreError;
 use mnemon_engine::{Admission, CallError, Connection, GatewayCall, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Call;
-use super::render::{passed_on, tool_failure, tool_success};
+use super::render::{OwnResult, passed_on, tool_failure, tool_success};
 use arguments::Arguments;
 
 /// The fields that tell callers with a key whose data a result is.
@@ -97,8 +96,7 @@ impl Called {
 
 /// What a tool answered.
 enum Answered {
-    /// Our own: the JSON of the result.
-    Own(Box<RawValue>),
+    Own(OwnResult),
     /// Another system's, byte for byte.
     PassedOn(ToolResult),
 }
@@ -122,7 +120,7 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
     call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
-        Ok(Answered::Own(result)) => tool_success(call, &result),
+        Ok(Answered::Own(result)) => tool_success(call, &*result),
         Ok(Answered::PassedOn(result)) => passed_on(call, &result),
         Err(error) => tool_failure(call, &name, &error, advice(call, &error).await.as_deref()),
     })

@@ -240,8 +240,8 @@ impl World {
             self.model.visible(person, project).filter(|f| f.workspace == place).filter(is_asked_for).collect();
         let mut findings = Vec::new();
         for hit in &found {
-            let Some(fact) = visible.iter().find(|fact| fact.id == hit.record.id) else {
-                findings.push(leak(format!("search shows {} to whom it is hidden", hit.record.id)));
+            let Some(fact) = visible.iter().find(|fact| fact.id == hit.body.record.id) else {
+                findings.push(leak(format!("search shows {} to whom it is hidden", hit.body.record.id)));
                 continue;
             };
             let expected = self.model.status(person, fact, ctx.now);
@@ -253,7 +253,7 @@ impl World {
         let matching = visible.iter().filter(has_word);
         let wanted: Vec<&&Fact> =
             matching.filter(|fact| !exclude_stale || !self.model.is_stale(person, fact, ctx.now)).collect();
-        let is_missing = |fact: &&&Fact| !found.iter().any(|hit| hit.record.id == fact.id);
+        let is_missing = |fact: &&&Fact| !found.iter().any(|hit| hit.body.record.id == fact.id);
         if wanted.len() <= SEARCH_LIMIT && wanted.iter().any(is_missing) {
             findings.push(mismatch(format!("search for {word} misses a visible record")));
         }

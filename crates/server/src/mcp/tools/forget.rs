@@ -2,17 +2,16 @@
 
 use mnemon_engine::{Admission, CallError, Forget};
 use mnemon_protocol::memory::ForgetJson;
-use serde_json::value::RawValue;
 
 use super::Arguments;
 use crate::mcp::Call;
-use crate::mcp::render::memory_result;
+use crate::mcp::render::{OwnResult, memory_result};
 
 pub(super) async fn run(
     call: &Call<'_>,
     admission: Admission<Forget>,
     mut arguments: Arguments,
-) -> Result<Box<RawValue>, CallError> {
+) -> Result<OwnResult, CallError> {
     let forget = parse(&mut arguments)?;
     let ignored = arguments.into_ignored();
     let forgotten = call.app.engine.forget(call.ctx, admission, forget).await?;

@@ -5,11 +5,10 @@ use jiff::Timestamp;
 use mnemon_core::{Fact, FactKey, Record, Scope, check_content};
 use mnemon_engine::{Admission, CallError, Remember, Remembered};
 use mnemon_protocol::memory::RememberJson;
-use serde_json::value::RawValue;
 
 use super::Arguments;
 use crate::mcp::Call;
-use crate::mcp::render::memory_result;
+use crate::mcp::render::{OwnResult, memory_result};
 use crate::record_json::record_json;
 
 const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
@@ -18,7 +17,7 @@ pub(super) async fn run(
     call: &Call<'_>,
     admission: Admission<Remember>,
     mut arguments: Arguments,
-) -> Result<Box<RawValue>, CallError> {
+) -> Result<OwnResult, CallError> {
     let remember = parse(&mut arguments, call.headers)?;
     let ignored = arguments.into_ignored();
     let saved = call.app.engine.remember(call.ctx, admission, remember).await?;

@@ -2,27 +2,54 @@
 
 use http::HeaderMap;
 use mnemon_core::{QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, Timestamp};
-use mnemon_engine::{Admission, CallError, Search};
-use mnemon_protocol::memory::SearchJson;
-use serde_json::value::RawValue;
+use mnemon_engine::{Admission, CallError, Found, Search};
+use mnemon_protocol::twice::{Form, Twice, write_members};
 
 use super::Arguments;
 use super::remember::scope;
 use crate::mcp::Call;
-use crate::mcp::render::memory_result;
-use crate::record_json::record_json;
+use crate::mcp::render::{OwnResult, common_members, to_json};
+use crate::record_json::{record_text, two_decimals};
 
 pub(super) async fn run(
     call: &Call<'_>,
     admission: Admission<Search>,
     mut arguments: Arguments,
-) -> Result<Box<RawValue>, CallError> {
+) -> Result<OwnResult, CallError> {
     let search = parse(&mut arguments, call.headers)?;
     let ignored = arguments.into_ignored();
     let found = call.app.engine.search(call.ctx, admission, search).await?;
-    let result = found.iter().map(|found| record_json(&found.record, found.status, Some(found.score))).collect();
-    Ok(memory_result(call, &ignored, SearchJson { result }))
+    Ok(Box::new(FoundRecords { found, common: to_json(&common_members(call, &ignored)) }))
 }
+
+/// The records that were found, best first, and what every result ends with.
+struct FoundRecords {
+    found: Vec<Found>,
+    common: String,
+}
+
+impl Twice for FoundRecords {
+    fn size_bytes(&self) -> usize {
+        let records: usize = self.found.iter().map(|found| found.body.text(record_text).size_bytes()).sum();
+        records + self.common.size_bytes() + FRAME_BYTES * (self.found.len() + 1)
+    }
+
+    fn write(&self, form: Form, out: &mut Vec<u8>) {
+        r#"{"result":["#.write(form, out);
+        for (nth, found) in self.found.iter().enumerate() {
+            if nth > 0 {
+                out.push(b',');
+            }
+            found.body.text(record_text).write(form, found.status.as_str(), two_decimals(found.score), out);
+        }
+        out.push(b']');
+        write_members(&self.common, form, out);
+        out.push(b'}');
+    }
+}
+
+/// What stands around a record in both forms, with its status and score.
+const FRAME_BYTES: usize = 64;
 
 fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Search, CallError> {
     let query = arguments.text("query")?.unwrap_or_default();

@@ -2,17 +2,16 @@
 
 use mnemon_engine::{Admission, CallError, Validate};
 use mnemon_protocol::memory::ValidateJson;
-use serde_json::value::RawValue;
 
 use super::Arguments;
 use crate::mcp::Call;
-use crate::mcp::render::memory_result;
+use crate::mcp::render::{OwnResult, memory_result};
 
 pub(super) async fn run(
     call: &Call<'_>,
     admission: Admission<Validate>,
     mut arguments: Arguments,
-) -> Result<Box<RawValue>, CallError> {
+) -> Result<OwnResult, CallError> {
     let validate = parse(&mut arguments)?;
     let ignored = arguments.into_ignored();
     let validated = call.app.engine.validate(call.ctx, admission, validate).await?;
