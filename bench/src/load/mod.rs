@@ -194,7 +194,7 @@ impl Phase {
     }
 
     /// The median of each figure.
-    fn median(phases: &[Self]) -> Self {
+    pub(crate) fn median(phases: &[Self]) -> Self {
         let median = |figure: fn(&Self) -> f64| {
             let mut figures: Vec<f64> = phases.iter().map(figure).collect();
             figures.sort_by(f64::total_cmp);
