@@ -44,15 +44,23 @@ pub(super) fn curated(data: &Path) -> Result<Vec<Case>> {
     Ok(load(data, CURATED)?.into_iter().map(of_sample).collect())
 }
 
-/// Texts written before this version was tuned, in this repository.
+/// Texts of our own in this repository: those that the guard was tuned with in sight, and those that nobody looked at.
 pub(super) fn own() -> Vec<Case> {
-    let texts = |file: &'static str| file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty());
-    let case = |line: &str, is_malicious, kind| Case::new(line.replace("\\n", "\n"), is_malicious, kind, "own");
-    let everyday = texts(include_str!("../../data/guard/everyday.txt")).map(|line| case(line, false, "everyday"));
-    let comments =
-        texts(include_str!("../../data/guard/code-comments.txt")).map(|line| case(line, true, "code comment"));
-    let triggers = texts(include_str!("../../data/guard/triggers.txt")).map(|line| case(line, true, "trigger"));
-    everyday.chain(comments).chain(triggers).collect()
+    const SEEN: [(&str, bool, &str); 3] = [
+        (include_str!("../../data/guard/everyday.txt"), false, "everyday"),
+        (include_str!("../../data/guard/code-comments.txt"), true, "code comment"),
+        (include_str!("../../data/guard/triggers.txt"), true, "trigger"),
+    ];
+    const FRESH: [(&str, bool, &str); 3] = [
+        (include_str!("../../data/guard/fresh-everyday.txt"), false, "everyday, fresh"),
+        (include_str!("../../data/guard/fresh-code-comments.txt"), true, "code comment, fresh"),
+        (include_str!("../../data/guard/fresh-triggers.txt"), true, "trigger, fresh"),
+    ];
+    let texts = |(file, is_malicious, kind): (&'static str, bool, &'static str)| {
+        let lines = file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty());
+        lines.map(move |line| Case::new(line.replace("\\n", "\n"), is_malicious, kind, "own"))
+    };
+    SEEN.into_iter().chain(FRESH).flat_map(texts).collect()
 }
 
 #[derive(Deserialize)]

@@ -145,6 +145,9 @@ mod tests {
             include_str!("../../../bench/data/guard/everyday.txt"),
             include_str!("../../../bench/data/guard/code-comments.txt"),
             include_str!("../../../bench/data/guard/triggers.txt"),
+            include_str!("../../../bench/data/guard/fresh-everyday.txt"),
+            include_str!("../../../bench/data/guard/fresh-code-comments.txt"),
+            include_str!("../../../bench/data/guard/fresh-triggers.txt"),
         ] {
             for line in tested.lines().filter(|line| !line.starts_with("## ")) {
                 let line = line.replace("\\n", "\n");
