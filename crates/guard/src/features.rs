@@ -12,7 +12,7 @@ use crate::tokens::{Token, read_tokens};
 /// Two classes this many tokens apart or less make a near pair.
 const NEAR_TOKENS: u32 = 6;
 /// Letters and words each have a table of `1 << TABLE_BITS` weights.
-pub(crate) const TABLE_BITS: u32 = 16;
+pub(crate) const TABLE_BITS: u32 = Slot::BITS;
 /// How many weights each table of hashed grams has.
 pub const TABLE_SLOTS: usize = 1 << TABLE_BITS;
 /// How many rules there can be: each class alone, each ordered pair near, each ordered pair in one window.
@@ -35,10 +35,13 @@ pub(crate) fn gram_values(letters: usize, words: usize) -> (f32, f32) {
     (1.0 / (letters.max(LETTERS_MIN) as f32).sqrt(), 1.0 / (words.max(WORDS_MIN) as f32).sqrt())
 }
 
-/// Receives the hashed grams of one sentence.
+/// Where a gram's weights stand in its table of `1 << 16` rows.
+pub(crate) type Slot = u16;
+
+/// Receives the hashed grams of one sentence, all at once.
 pub(crate) trait Grams {
-    fn letters(&mut self, slot: usize);
-    fn words(&mut self, slot: usize);
+    fn letters(&mut self, slots: &[Slot]);
+    fn words(&mut self, slots: &[Slot]);
 }
 
 /// A place where phrases of some classes begin.
@@ -62,14 +65,16 @@ pub(crate) struct Anatomy<G> {
 pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
     let mut anatomy =
         Anatomy { sentences: Vec::new(), hits: Vec::new(), hit_ranges: Vec::new(), disguises: plain.disguises };
-    let mut tokens: Vec<Token> = Vec::new();
+    let (mut tokens, mut slots): (Vec<Token>, Vec<Slot>) = (Vec::new(), Vec::new());
     let mut position = 0;
     for sentence in sentences(&plain.text) {
         tokens.clear();
         read_tokens(sentence, &mut tokens);
         let mut grams = new_grams();
-        letter_grams(sentence, &mut grams);
-        word_grams(&tokens, &mut grams);
+        letter_grams(sentence, &mut slots);
+        grams.letters(&slots);
+        word_grams(&tokens, &mut slots);
+        grams.words(&slots);
         let first_hit = anatomy.hits.len();
         find_hits(&tokens, lexicon, position, &mut anatomy.hits);
         position += tokens.len() as u32;
@@ -105,7 +110,8 @@ fn find_hits(tokens: &[Token], lexicon: &Lexicon, position: u32, hits: &mut Vec<
 }
 
 /// Grams of three, four and five characters, white space folded, digits alike.
-fn letter_grams(sentence: &str, grams: &mut impl Grams) {
+fn letter_grams(sentence: &str, slots: &mut Vec<Slot>) {
+    slots.clear();
     // The last characters, newest in the lowest of three places of 21 bits, and the one before these.
     let (mut three, mut fourth) = (0_u64, 0_u64);
     let mut seen = 0_u32;
@@ -126,28 +132,29 @@ fn letter_grams(sentence: &str, grams: &mut impl Grams) {
         three = (three << 21 | code) & ((1 << 63) - 1);
         seen += 1;
         if seen >= 3 {
-            grams.letters(slot(three));
+            slots.push(slot(three));
         }
         if seen >= 4 {
             let four = three ^ (fourth + 1).wrapping_mul(0xff51_afd7_ed55_8ccd);
-            grams.letters(slot(four));
+            slots.push(slot(four));
             if seen >= 5 {
-                grams.letters(slot(four.rotate_left(11) ^ (fifth + 1).wrapping_mul(0x87c3_7b91_1142_53d5)));
+                slots.push(slot(four.rotate_left(11) ^ (fifth + 1).wrapping_mul(0x87c3_7b91_1142_53d5)));
             }
         }
     }
 }
 
 /// Single words, pairs and triples.
-fn word_grams(tokens: &[Token], grams: &mut impl Grams) {
+fn word_grams(tokens: &[Token], slots: &mut Vec<Slot>) {
+    slots.clear();
     let (mut before, mut two_before) = (None, None);
     for word in tokens.iter().filter(|token| token.is_word).map(|token| token.hash) {
-        grams.words(slot(word));
+        slots.push(slot(word));
         if let Some(first) = before {
             let pair = word ^ u64::rotate_left(first, 21).wrapping_mul(3);
-            grams.words(slot(pair));
+            slots.push(slot(pair));
             if let Some(zeroth) = two_before {
-                grams.words(slot(pair ^ u64::rotate_left(zeroth, 42).wrapping_mul(5)));
+                slots.push(slot(pair ^ u64::rotate_left(zeroth, 42).wrapping_mul(5)));
             }
         }
         two_before = before;
@@ -155,8 +162,8 @@ fn word_grams(tokens: &[Token], grams: &mut impl Grams) {
     }
 }
 
-fn slot(key: u64) -> usize {
-    ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE_BITS)) as usize
+fn slot(key: u64) -> Slot {
+    ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE_BITS)) as Slot
 }
 
 /// The set of rules that fire somewhere.

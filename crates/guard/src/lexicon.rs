@@ -20,6 +20,8 @@ pub(crate) struct Lexicon {
     names: Vec<String>,
     /// Open addressing: (node, token) → child. A key of zero is an empty slot.
     edges: Vec<(u64, u32)>,
+    /// One bit for each key, by its highest bits. Most tokens begin no phrase, and these few kilobytes say so quickly.
+    may_be_key: Vec<u64>,
     /// What ends at each node.
     ends: Vec<ClassSet>,
     /// Bit `n` is set when some phrase names a prefix of `n` characters, so that other lengths are not probed.
@@ -31,7 +33,8 @@ impl Lexicon {
     pub(crate) fn parse(text: &str) -> Lexicon {
         let phrases = text.lines().map(|line| line.split(" #").next().unwrap_or(line).len()).sum::<usize>() / 4;
         let edges = vec![(0, 0); (4 * phrases + 16).next_power_of_two()];
-        let mut lexicon = Lexicon { names: Vec::new(), edges, ends: vec![0], prefix_lengths: 0 };
+        let may_be_key = vec![0; KEY_BITS / 64];
+        let mut lexicon = Lexicon { names: Vec::new(), edges, may_be_key, ends: vec![0], prefix_lengths: 0 };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("# ")) {
             match line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
                 Some(name) if name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') => {
@@ -74,6 +77,10 @@ impl Lexicon {
     }
 
     fn edge(&self, key: u64) -> Option<u32> {
+        let bit = key_bit(key);
+        if self.may_be_key[bit / 64] >> (bit % 64) & 1 == 0 {
+            return None;
+        }
         let mask = self.edges.len() - 1;
         let mut slot = key as usize & mask;
         loop {
@@ -135,8 +142,17 @@ impl Lexicon {
             slot = (slot + 1) & mask;
         }
         self.edges[slot] = (key, child);
+        let bit = key_bit(key);
+        self.may_be_key[bit / 64] |= 1 << (bit % 64);
         child
     }
+}
+
+/// How many bits [`Lexicon::may_be_key`] has.
+const KEY_BITS: usize = 1 << 16;
+
+fn key_bit(key: u64) -> usize {
+    (key >> 48) as usize
 }
 
 fn key(node: u32, hash: u64) -> u64 {

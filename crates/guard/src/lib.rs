@@ -6,6 +6,7 @@
 
 mod asset;
 mod features;
+mod letters;
 mod lexicon;
 mod model;
 mod normalise;

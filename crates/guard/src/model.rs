@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::asset::{AssetError, LANES, Row, Thresholds, Weights, scales};
-use crate::features::{Anatomy, Grams, RULE_VALUE, Rules, disguise_slots, dissect, gram_values, rule_name};
+use crate::features::{Anatomy, Grams, RULE_VALUE, Rules, Slot, disguise_slots, dissect, gram_values, rule_name};
 use crate::lexicon::{self, Lexicon};
 use crate::normalise::normalise;
 use crate::verdict::{Field, Verdict};
@@ -38,6 +38,22 @@ impl Table {
         let scales = scales(weights, 127.0);
         let steps = |row: &Row| std::array::from_fn(|lane| (row[lane] / scales[lane]).round() as i8);
         Table { rows: weights.iter().map(steps).collect(), scales }
+    }
+
+    /// Adds up the rows of some grams.
+    fn sum(&self, slots: &[Slot]) -> [i32; LANES] {
+        /// So many steps of 127 fit a small integer, and eight of those are added at once.
+        const SMALL_SUM_MAX: usize = 256;
+        let mut total = [0_i32; LANES];
+        for some in slots.chunks(SMALL_SUM_MAX) {
+            let mut sums = [0_i16; LANES];
+            for slot in some {
+                let row = &self.rows[usize::from(*slot)];
+                sums.iter_mut().zip(row).for_each(|(sum, step)| *sum += i16::from(*step));
+            }
+            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += i32::from(sum));
+        }
+        total
     }
 }
 
@@ -174,15 +190,13 @@ impl Sums {
 }
 
 impl Grams for Weighed<'_> {
-    fn letters(&mut self, slot: usize) {
-        let row = &self.model.letters.rows[slot];
-        self.sums.letters.iter_mut().zip(row).for_each(|(sum, step)| *sum += i32::from(*step));
-        self.sums.letter_count += 1;
+    fn letters(&mut self, slots: &[Slot]) {
+        self.sums.letters = self.model.letters.sum(slots);
+        self.sums.letter_count = slots.len();
     }
 
-    fn words(&mut self, slot: usize) {
-        let row = &self.model.words.rows[slot];
-        self.sums.words.iter_mut().zip(row).for_each(|(sum, step)| *sum += i32::from(*step));
-        self.sums.word_count += 1;
+    fn words(&mut self, slots: &[Slot]) {
+        self.sums.words = self.model.words.sum(slots);
+        self.sums.word_count = slots.len();
     }
 }

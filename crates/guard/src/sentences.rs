@@ -1,5 +1,7 @@
 //! Where one thought ends and the next begins. Rough on purpose: windows overlap, so a wrong cut costs little.
 
+use crate::letters::is_alphanumeric;
+
 /// A sentence shorter than this joins the next one: headings, list numbers, "OK.".
 const WORDS_MIN: usize = 3;
 /// Longer ones are cut, so that an order can't be thinned out by an endless sentence around it.
@@ -25,8 +27,9 @@ fn sentence_end(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let end = at + c.len_utf8();
-        let starts_word = c.is_alphanumeric() && (!in_word || is_ideograph(c));
-        in_word = c.is_alphanumeric();
+        let is_in_word = is_alphanumeric(c);
+        let starts_word = is_in_word && (!in_word || is_ideograph(c));
+        in_word = is_in_word;
         words += usize::from(starts_word);
         let is_last = match c {
             '\n' | '。' | '！' | '？' => words >= WORDS_MIN,

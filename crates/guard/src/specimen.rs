@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::features::{Grams, RULE_VALUE, Rules, disguise_slots, dissect, gram_values};
+use crate::features::{Grams, RULE_VALUE, Rules, Slot, disguise_slots, dissect, gram_values};
 use crate::lexicon::{self, Lexicon};
 use crate::normalise::normalise;
 
@@ -41,12 +41,12 @@ pub struct Unit {
 }
 
 impl Grams for SentenceGrams {
-    fn letters(&mut self, slot: usize) {
-        self.letters.push(slot as u32);
+    fn letters(&mut self, slots: &[Slot]) {
+        self.letters.extend(slots.iter().map(|slot| u32::from(*slot)));
     }
 
-    fn words(&mut self, slot: usize) {
-        self.words.push(slot as u32);
+    fn words(&mut self, slots: &[Slot]) {
+        self.words.extend(slots.iter().map(|slot| u32::from(*slot)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Words and telling signs of one sentence, as hashes.
 
+use crate::letters::{is_alphabetic, is_alphanumeric};
 use crate::sentences::is_ideograph;
 
 /// Prefixes of these lengths, in characters, can be named in the lexicon (`instruct*`).
@@ -34,7 +35,7 @@ pub(crate) fn read_tokens(sentence: &str, tokens: &mut Vec<Token>) {
             word.finish(tokens);
             word.add(c);
             word.finish(tokens);
-        } else if c.is_alphanumeric() || is_apostrophe(c, word.length, chars.peek()) {
+        } else if is_alphanumeric(c) || is_apostrophe(c, word.length, chars.peek()) {
             word.add(c);
         } else {
             word.finish(tokens);
@@ -48,7 +49,7 @@ pub(crate) fn read_tokens(sentence: &str, tokens: &mut Vec<Token>) {
 
 /// An apostrophe between two letters belongs to its word; elsewhere it quotes.
 fn is_apostrophe(c: char, letters_before: usize, next: Option<&char>) -> bool {
-    c == '\'' && letters_before > 0 && next.is_some_and(|next| next.is_alphabetic())
+    c == '\'' && letters_before > 0 && next.is_some_and(|next| is_alphabetic(*next))
 }
 
 fn is_telling(c: char) -> bool {

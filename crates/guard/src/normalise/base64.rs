@@ -59,14 +59,19 @@ fn decode(run: &[u8]) -> Vec<u8> {
 }
 
 fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' | b'-' => Some(62),
-        b'/' | b'_' => Some(63),
-        _ => None,
-    }
+    /// The value of each byte; beyond 63 it has none.
+    const VALUES: [u8; 256] = {
+        let mut values = [u8::MAX; 256];
+        let mut value = 0;
+        while value < 64 {
+            values[b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[value as usize] as usize] =
+                value;
+            value += 1;
+        }
+        (values[b'-' as usize], values[b'_' as usize]) = (62, 63);
+        values
+    };
+    Some(VALUES[usize::from(byte)]).filter(|value| *value < 64)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::Disguises;
+use super::wordtable::{self, WordTable};
+use crate::letters::is_alphanumeric;
 
 /// Common words, and words that orders are made of, whose rot13 and reversal are no words themselves.
 const TELLING: &[&str] = &[
@@ -89,14 +91,13 @@ const WORD_BYTES_MAX: usize = 12;
 
 /// The words of [`TELLING`] in each cipher.
 struct Ciphered {
-    rotated: Vec<Vec<u8>>,
-    reversed: Vec<Vec<u8>>,
+    words: WordTable,
     /// Which combinations of first letter and length occur at all: most words are sorted out by this.
     shapes: [u32; 26],
 }
 
 static CIPHERED: LazyLock<Ciphered> = LazyLock::new(|| {
-    let mut rotated: Vec<Vec<u8>> = TELLING.iter().map(|word| word.bytes().map(rotate).collect()).collect();
+    let rotated: Vec<Vec<u8>> = TELLING.iter().map(|word| word.bytes().map(rotate).collect()).collect();
     let mut reversed: Vec<Vec<u8>> = TELLING.iter().map(|word| word.bytes().rev().collect()).collect();
     // Words by chance: "era", "od", "yas".
     reversed.retain(|word| !matches!(word.as_slice(), b"era" | b"od" | b"yas" | b"nac"));
@@ -104,10 +105,15 @@ static CIPHERED: LazyLock<Ciphered> = LazyLock::new(|| {
     for word in rotated.iter().chain(&reversed) {
         shapes[usize::from(word[0] - b'a')] |= 1 << word.len();
     }
-    rotated.sort();
-    reversed.sort();
-    Ciphered { rotated, reversed, shapes }
+    let mut words = WordTable::with_room(rotated.len() + reversed.len());
+    rotated.iter().for_each(|word| words.mark(wordtable::hash(word), ROTATED));
+    reversed.iter().for_each(|word| words.mark(wordtable::hash(word), REVERSED));
+    Ciphered { words, shapes }
 });
+
+/// Marks of words in the table.
+const ROTATED: u8 = 1;
+const REVERSED: u8 = 2;
 
 /// Reads every sentence that is in a cipher; the text is in lower case.
 pub(super) fn read(text: String, disguises: &mut Disguises) -> String {
@@ -146,14 +152,15 @@ enum Cipher {
 
 fn cipher_of(sentence: &str) -> Option<Cipher> {
     let (mut words, mut rotated, mut reversed) = (0, 0, 0);
+    let ciphered: &Ciphered = &CIPHERED;
     for word in sentence.as_bytes().split(|byte| !byte.is_ascii_lowercase()).filter(|word| !word.is_empty()) {
         words += 1;
         let has_shape =
-            word.len() <= WORD_BYTES_MAX && CIPHERED.shapes[usize::from(word[0] - b'a')] >> word.len() & 1 == 1;
+            word.len() <= WORD_BYTES_MAX && ciphered.shapes[usize::from(word[0] - b'a')] >> word.len() & 1 == 1;
         if has_shape {
-            let is_in = |list: &[Vec<u8>]| list.binary_search_by(|known| known.as_slice().cmp(word)).is_ok();
-            rotated += usize::from(is_in(&CIPHERED.rotated));
-            reversed += usize::from(is_in(&CIPHERED.reversed));
+            let marks = ciphered.words.marks(wordtable::hash(word));
+            rotated += usize::from(marks & ROTATED != 0);
+            reversed += usize::from(marks & REVERSED != 0);
         }
     }
     let is_ciphered = |telling: usize| telling >= TELLING_MIN && telling * 4 >= words;
@@ -173,8 +180,8 @@ fn push_plain(sentence: &str, cipher: Cipher, out: &mut String) {
             // Either the sentence was reversed as a whole or each word by itself; one of the two readings makes sense.
             out.extend(sentence.chars().rev());
             out.push('\n');
-            for word in sentence.split_inclusive(|c: char| !c.is_alphanumeric()) {
-                let letters = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+            for word in sentence.split_inclusive(|c: char| !is_alphanumeric(c)) {
+                let letters = word.trim_end_matches(|c: char| !is_alphanumeric(c));
                 out.extend(letters.chars().rev());
                 out.push_str(&word[letters.len()..]);
             }

@@ -1,6 +1,7 @@
 //! Letters of other scripts that look Latin, turned back inside words that mix scripts.
 
 use super::Disguises;
+use crate::letters::is_alphabetic;
 
 /// Rewrites look-alikes in mixed words. Whole words of another script stay: they are that language.
 pub(super) fn to_latin(text: String, disguises: &mut Disguises) -> String {
@@ -11,7 +12,7 @@ pub(super) fn to_latin(text: String, disguises: &mut Disguises) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while !rest.is_empty() {
-        let word_end = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+        let word_end = rest.find(|c: char| !is_alphabetic(c)).unwrap_or(rest.len());
         let (word, tail) = rest.split_at(word_end);
         if is_disguised(word, mostly_latin) {
             disguises.mixed_script_words += 1;
@@ -19,7 +20,7 @@ pub(super) fn to_latin(text: String, disguises: &mut Disguises) -> String {
         } else {
             out.push_str(word);
         }
-        let gap_end = tail.find(char::is_alphabetic).unwrap_or(tail.len());
+        let gap_end = tail.find(is_alphabetic).unwrap_or(tail.len());
         out.push_str(&tail[..gap_end]);
         rest = &tail[gap_end..];
     }
@@ -44,7 +45,7 @@ fn is_disguised(word: &str, mostly_latin: bool) -> bool {
 
 fn is_mostly_latin(text: &str) -> bool {
     let (mut latin, mut foreign) = (0_usize, 0_usize);
-    for c in text.chars().filter(|c| c.is_alphabetic()) {
+    for c in text.chars().filter(|c| is_alphabetic(*c)) {
         if c.is_ascii() { latin += 1 } else { foreign += 1 }
     }
     latin > 2 * foreign
@@ -52,6 +53,9 @@ fn is_mostly_latin(text: &str) -> bool {
 
 /// The Latin letter that a lower-case letter of another script is drawn like.
 fn latin_twin(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return None;
+    }
     Some(match c {
         'а' | 'α' | 'ɑ' => 'a',
         'Ь' | 'ƅ' => 'b',

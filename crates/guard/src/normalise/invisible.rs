@@ -48,8 +48,9 @@ pub(super) fn reveal(text: &str, disguises: &mut Disguises) -> String {
             }
             _ => {
                 is_flag = false;
-                disguises.styled_letters += u32::from(is_styled_letter(c) || styled_letter(c).is_some());
-                out.push(styled_letter(c).or(regional_letter(c)).unwrap_or(c));
+                let styled = styled_letter(c);
+                disguises.styled_letters += u32::from(is_styled_letter(c) || styled.is_some());
+                out.push(styled.or(regional_letter(c)).unwrap_or(c));
             }
         }
     }
@@ -95,7 +96,10 @@ fn styled_letter(c: char) -> Option<char> {
     let letter = match c as u32 {
         code @ 0x1f150..=0x1f169 => code - 0x1f150,
         code @ 0x1f170..=0x1f189 => code - 0x1f170,
-        0x0262..=0xa7af => u32::try_from(SMALL_CAPITALS.chars().position(|small| small == c)?).ok()?,
+        // Where small capitals are; other letters are not searched for among them.
+        0x0262..=0x029f | 0x1d00..=0x1d22 | 0xa730..=0xa731 | 0xa7af => {
+            u32::try_from(SMALL_CAPITALS.chars().position(|small| small == c)?).ok()?
+        }
         _ => return None,
     };
     char::from_u32(u32::from(b'a') + letter)

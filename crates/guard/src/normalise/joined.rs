@@ -4,8 +4,9 @@
 //! because code is full of such names; what the words say is evidence enough.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::LazyLock;
+
+use super::wordtable::{EMPTY, WordTable, grow};
 
 /// Fewer humps than this are the usual names in code (`getUserById`).
 const HUMPS_MIN: usize = 5;
@@ -18,30 +19,24 @@ const WORD_BYTES_MIN: usize = 3;
 /// The words that run-together text is parted into: common ones, and those that orders are made of.
 const WORDS: &str = include_str!("../../assets/words.txt");
 
-struct Dictionary {
-    words: HashSet<u64>,
-    /// Hashes of all beginnings of words, so that a search ends where no word can follow.
-    beginnings: HashSet<u64>,
-}
-
-static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(|| {
-    let mut dictionary = Dictionary { words: HashSet::new(), beginnings: HashSet::new() };
+/// Every beginning of a word, so that a search ends where no word can follow, and the words themselves.
+static DICTIONARY: LazyLock<WordTable> = LazyLock::new(|| {
+    let letters = WORDS.split_whitespace().map(str::len).sum();
+    let mut dictionary = WordTable::with_room(letters);
     for word in WORDS.split_whitespace() {
         let mut hash = EMPTY;
         for byte in word.bytes() {
             hash = grow(hash, byte);
-            dictionary.beginnings.insert(hash);
+            dictionary.mark(hash, BEGINNING);
         }
-        dictionary.words.insert(hash);
+        dictionary.mark(hash, WORD);
     }
     dictionary
 });
 
-const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
-
-fn grow(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-}
+/// Marks of the dictionary.
+const BEGINNING: u8 = 1;
+const WORD: u8 = 2;
 
 /// Parts words with many humps; before the case is folded.
 pub(super) fn part_humps(text: &str) -> Cow<'_, str> {
@@ -121,6 +116,7 @@ struct Place {
 fn piece_ends(run: &[u8]) -> Vec<usize> {
     let mut places = vec![Place { cost: u32::MAX, from: 0, is_word: false }; run.len() + 1];
     places[0].cost = 0;
+    let dictionary: &WordTable = &DICTIONARY;
     for start in 0..run.len() {
         let cost = places[start].cost + 1;
         let mut reach = |end: usize, is_word: bool| {
@@ -132,10 +128,11 @@ fn piece_ends(run: &[u8]) -> Vec<usize> {
         let mut hash = EMPTY;
         for (at, byte) in run.iter().enumerate().skip(start) {
             hash = grow(hash, *byte);
-            if !DICTIONARY.beginnings.contains(&hash) {
+            let marks = dictionary.marks(hash);
+            if marks == 0 {
                 break;
             }
-            if DICTIONARY.words.contains(&hash) {
+            if marks & WORD != 0 {
                 reach(at + 1, true);
             }
         }

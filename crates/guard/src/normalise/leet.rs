@@ -1,6 +1,9 @@
 //! Digits and signs that stand for letters ("d3pl0y") read as letters.
 
+use std::sync::LazyLock;
+
 use super::Disguises;
+use super::wordtable::{self, EMPTY, WordTable, grow};
 
 /// Below this many such words, digits inside words are names: `utf8`, `i18n`, `x86_64`.
 const WORDS_MIN: usize = 3;
@@ -102,15 +105,15 @@ fn is_leet(line: &str) -> bool {
 }
 
 fn is_common(word: &str) -> bool {
-    let mut buffer = [0_u8; 16];
-    let mut length = 0;
-    for c in word.chars().map(letter).filter(|c| c.is_ascii_alphabetic()) {
-        let Some(slot) = buffer.get_mut(length) else { return false };
-        *slot = c as u8;
-        length += 1;
-    }
-    COMMON.iter().any(|common| common.as_bytes() == &buffer[..length])
+    let letters = word.chars().map(letter).filter(char::is_ascii_alphabetic);
+    COMMON_TABLE.marks(letters.fold(EMPTY, |hash, c| grow(hash, c as u8))) != 0
 }
+
+static COMMON_TABLE: LazyLock<WordTable> = LazyLock::new(|| {
+    let mut table = WordTable::with_room(COMMON.len());
+    COMMON.iter().for_each(|word| table.mark(wordtable::hash(word.as_bytes()), 1));
+    table
+});
 
 /// Has letters and stand-ins, and nothing that would make it a path, a version or a hash.
 fn is_leet_word(word: &str) -> bool {

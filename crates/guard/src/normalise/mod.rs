@@ -6,6 +6,7 @@
 mod base64;
 mod ciphers;
 mod codes;
+mod composed;
 mod confusables;
 mod hashes;
 mod invisible;
@@ -14,10 +15,9 @@ mod leet;
 mod numbers;
 mod runs;
 mod spacing;
+mod wordtable;
 
 use std::borrow::Cow;
-
-use unicode_normalization::UnicodeNormalization;
 
 /// A text in its plain spelling.
 #[derive(Debug, Clone, Default)]
@@ -105,16 +105,7 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
     let lower = if text.is_ascii() {
         text.to_ascii_lowercase()
     } else {
-        let visible = invisible::reveal(text, disguises);
-        let composed: String = visible
-            .chars()
-            .map(plain_symbol)
-            .nfkc()
-            .filter(|c| !is_overlay(*c))
-            .flat_map(char::to_lowercase)
-            .map(plain_quote)
-            .collect();
-        confusables::to_latin(composed, disguises)
+        confusables::to_latin(composed::lower(&invisible::reveal(text, disguises)), disguises)
     };
     let joined = spacing::join_letters(lower, disguises);
     let letters = leet::to_letters(joined, disguises);
@@ -123,27 +114,6 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
         Cow::Owned(parted) => parted,
     };
     runs::shorten(numbers::fold(hashes::remove(ciphers::read(parted, disguises))))
-}
-
-/// Words drawn as one character decompose to as many as eighteen. No Latin text hides there, and spelling them out
-/// would let a short text grow long.
-fn plain_symbol(c: char) -> char {
-    if matches!(c, '\u{fdf0}'..='\u{fdff}' | '\u{3300}'..='\u{33ff}') { '\u{25a1}' } else { c }
-}
-
-/// Strokes, rings and dots that did not melt into a letter: ornaments that tear words apart.
-fn is_overlay(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{488}' | '\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20f0}')
-}
-
-/// Typographic apostrophes and dashes in their ASCII form, so that "don’t" and "don't" are one word.
-fn plain_quote(c: char) -> char {
-    match c {
-        '\u{2018}' | '\u{2019}' | '\u{02bc}' | '\u{ff07}' => '\'',
-        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{ab}' | '\u{bb}' | '\u{300c}' | '\u{300d}' => '"',
-        '\u{2010}'..='\u{2015}' => '-',
-        _ => c,
-    }
 }
 
 /// Names such as HTTP, JSON or GET are no shouting. Two words in capitals side by side are, and one with an exclamation mark.

@@ -7,6 +7,7 @@
 //! written: such orders are what planted texts are after, and a long number is a part of what gives them away.
 
 use super::hashes::readable_hex;
+use crate::letters::is_alphabetic;
 
 /// Stands for every long number: a number of this form, a year or a port, is what weights know best from honest texts.
 const SHAPE: &str = "0000";
@@ -82,7 +83,7 @@ fn list_gap(bytes: &[u8]) -> usize {
 }
 
 fn orders_payment(text: &str) -> bool {
-    text.split(|c: char| !c.is_alphabetic()).any(|word| PAYMENT_ORDERS.contains(&word))
+    text.split(|c: char| !is_alphabetic(c)).any(|word| PAYMENT_ORDERS.contains(&word))
 }
 
 /// The number at the start of some bytes.

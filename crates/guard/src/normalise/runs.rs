@@ -32,14 +32,15 @@ pub(super) fn shorten(text: String) -> String {
 }
 
 /// Whether some repetition may be long enough; most texts have none, and are handed on as they are. A repeated piece of
-/// characters is a repeated piece of bytes.
+/// characters is a repeated piece of bytes. A repetition that is long enough holds one of the places looked at, with all
+/// that is compared there.
 fn may_repeat(bytes: &[u8]) -> bool {
-    (1..=PERIOD_MAX * 4).any(|period| {
-        let mut run = 0;
-        bytes.iter().zip(bytes.iter().skip(period)).any(|(before, now)| {
-            run = if before == now { run + 1 } else { 0 };
-            run >= RUN_MAX
-        })
+    const STEP: usize = RUN_MAX / 2;
+    const COMPARED: usize = STEP / 2;
+    const PERIOD_BYTES_MAX: usize = 4 * PERIOD_MAX;
+    (0..bytes.len()).step_by(STEP).any(|at| {
+        let Some(piece) = bytes.get(at..at + COMPARED + PERIOD_BYTES_MAX) else { return false };
+        (1..=PERIOD_BYTES_MAX).any(|period| piece[..COMPARED] == piece[period..period + COMPARED])
     })
 }
 

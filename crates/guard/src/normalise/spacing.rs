@@ -1,6 +1,7 @@
 //! Words whose letters were set apart ("d e p l o y", "d.e.p.l.o.y") put together again.
 
 use super::Disguises;
+use crate::letters::is_alphanumeric;
 
 /// Fewer letters than this in a row are initials, options or variables.
 const LETTERS_MIN: usize = 5;
@@ -39,11 +40,11 @@ fn may_be_spaced(text: &str) -> bool {
 fn next_run(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
     let mut letters = 0;
     let (mut start, mut end) = (from, from);
-    let mut before_is_letter = text[..from].chars().next_back().is_some_and(char::is_alphanumeric);
+    let mut before_is_letter = text[..from].chars().next_back().is_some_and(is_alphanumeric);
     let mut chars = text[from..].char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
-        let after_is_letter = chars.peek().is_some_and(|(_, next)| next.is_alphanumeric());
-        if c.is_alphanumeric() {
+        let after_is_letter = chars.peek().is_some_and(|(_, next)| is_alphanumeric(*next));
+        if is_alphanumeric(c) {
             let is_single = !before_is_letter && !after_is_letter && is_separable(c);
             if is_single {
                 if letters == 0 {
@@ -62,7 +63,7 @@ fn next_run(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
             }
             letters = 0;
         }
-        before_is_letter = c.is_alphanumeric();
+        before_is_letter = is_alphanumeric(c);
     }
     (letters >= LETTERS_MIN).then_some(start..end)
 }

@@ -86,7 +86,7 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
                 printer,
                 &answer,
                 "rejections",
-                &["at", "project_id", "member_id", "stored", "reference", "hash"],
+                &["at", "project_id", "member_id", "verdict", "stored", "reference", "hash"],
             );
         }
         GuardCommand::Release { project, text } => {

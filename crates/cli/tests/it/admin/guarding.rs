@@ -15,7 +15,8 @@ fn the_guard_is_shown_set_and_asked_what_it_found() {
     assert_eq!(refused.err, "error: Error executing tool remember: Memory rejected by Mnemon Guard\n");
     let found = house.admin_json(&["guard", "rejections", "--limit", "1"]);
     let reference = text(&found["rejections"][0], "reference");
-    let table = format!("AT PROJECT ID MEMBER ID STORED REFERENCE HASH\n<time> <id> <id> false {reference} <hash>");
+    let head = "AT PROJECT ID MEMBER ID VERDICT STORED REFERENCE HASH";
+    let table = format!("{head}\n<time> <id> <id> refuse false {reference} <hash>");
     assert_eq!(masked(&house.admin(&["guard", "rejections"])), table);
     assert_eq!(masked(&house.admin(&["guard", "release", &project, &reference])), "released <hash>");
     let hash = text(&found["rejections"][0], "hash");
