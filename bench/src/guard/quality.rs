@@ -24,6 +24,7 @@ struct Outcome {
 
 const NOTES: &[&str] = &["adr", "agents", "commit", "docs", "note", "memory", "secdocs", "runbook"];
 const CORE: &[&str] = &["explicit", "jailbreak", "agentic", "memory", "obf", "embedded"];
+const OWN_ATTACKS: &[&str] = &["code comment", "trigger", "code comment, fresh", "trigger, fresh"];
 /// Attack sources that came with the second collection; the bar for core kinds is about those of the first.
 const LATER_SOURCES: &[&str] = &["authensor", "owasp-amg", "fevzie-corpus"];
 /// Harmless texts that are no notes and no conversation: written to look like attacks, or asking for a role.
@@ -187,26 +188,29 @@ fn print_lengths(outcomes: &[Outcome]) {
 
 /// What other thresholds would give.
 fn print_curve(outcomes: &[Outcome]) {
-    let groups: [Group<'_>; 8] = [
+    let groups: [Group<'_>; 11] = [
         ("core", &is_core),
-        ("multilingual", &|case| is_kind(case, true, &["multilingual"])),
-        ("own attacks", &|case| is_kind(case, true, &["code comment", "trigger"])),
+        ("embedded", &|case| is_kind(case, true, &["embedded"])),
+        ("multiling.", &|case| is_kind(case, true, &["multilingual"])),
+        ("own attacks", &|case| is_kind(case, true, OWN_ATTACKS)),
         ("notes", &|case| is_kind(case, false, NOTES)),
-        ("turns", &|case| is_kind(case, false, &["turn", "chat", "transcript"])),
+        ("talk", &|case| is_kind(case, false, &["turn", "chat"])),
+        ("transcripts", &|case| is_kind(case, false, &["transcript"])),
         ("requests", &|case| is_kind(case, false, &["request", "rules"])),
+        ("other lang.", &|case| is_kind(case, false, &["docs-ml"])),
         ("pages", &|case| is_kind(case, false, &["page", "code file"])),
         ("mails", &|case| is_kind(case, false, &["email"])),
     ];
     println!("\n## The curve: share above a threshold, relative to the one shipped\n");
     print!("  {:>9}", "threshold");
-    groups.iter().for_each(|(name, _)| print!(" {name:>13}"));
+    groups.iter().for_each(|(name, _)| print!(" {name:>11}"));
     println!();
     for shift in [3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.0, -0.25, -0.5, -1.0, -1.5, -2.0] {
         print!("  {shift:+9.2}");
         for (_, wanted) in &groups {
             let margins: Vec<f32> = outcomes.iter().filter(|one| wanted(&one.case)).map(|one| one.margin).collect();
             let above = margins.iter().filter(|margin| **margin >= shift).count();
-            print!(" {:13.2}", 100.0 * above as f64 / margins.len().max(1) as f64);
+            print!(" {:11.2}", 100.0 * above as f64 / margins.len().max(1) as f64);
         }
         println!();
     }

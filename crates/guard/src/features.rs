@@ -11,6 +11,8 @@ use crate::tokens::{Token, read_tokens};
 
 /// Two classes this many tokens apart or less make a near pair.
 const NEAR_TOKENS: u32 = 6;
+/// So many neighbouring sentences are scored together.
+const WINDOW_MAX: usize = 3;
 /// Letters and words each have a table of `1 << TABLE_BITS` weights.
 pub(crate) const TABLE_BITS: u32 = Slot::BITS;
 /// How many weights each table of hashed grams has.
@@ -92,11 +94,13 @@ impl<G> Anatomy<G> {
         &self.hits[start..end]
     }
 
-    /// Each sentence, and each pair of neighbours: an order may need the sentence before it ("… Do not tell the
-    /// user."), or be drowned by it.
+    /// Each sentence, and each two and three neighbours: an order may need the sentences around it ("… Do not tell the
+    /// user."), or be drowned by them.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Range<usize>> + use<G> {
         let count = self.sentences.len();
-        (0..count).flat_map(move |at| [at..at + 1, at..at + 2]).filter(move |window| window.end <= count)
+        (0..count)
+            .flat_map(|at| (1..=WINDOW_MAX).map(move |width| at..at + width))
+            .filter(move |window| window.end <= count)
     }
 }
 

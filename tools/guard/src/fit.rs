@@ -46,11 +46,11 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             seed: 1,
-            epochs: 12,
+            epochs: 18,
             warm_up: 2,
-            averaged: 4,
+            averaged: 5,
             rate: 0.15,
-            shrink: 0.1,
+            shrink: 0.2,
             dropped: 0.3,
             units_harmless: 2,
             sentences_per_unit: 16,

@@ -26,7 +26,7 @@ const PAGE: f32 = 5.0;
 /// Requests without any mark of an attack can't be told from a user's own words.
 const IMPLICIT: f32 = 0.1;
 /// Harmless texts in other languages stand against the many attacks of our own in them.
-const OTHER_LANGUAGES: f32 = 1.5;
+const OTHER_LANGUAGES: f32 = 2.5;
 /// Harmless transcripts are few beside single turns.
 const TRANSCRIPTS: f32 = 2.0;
 /// Labels that were doubted.
@@ -34,7 +34,7 @@ const DOUBT: f32 = 0.05;
 /// An attack in other surroundings.
 const AGAIN: f32 = 0.7;
 /// The share of attacks that is shown between harmless texts, and in the forms in which assistants save them.
-const EMBEDDED: f32 = 0.2;
+const EMBEDDED: f32 = 0.35;
 const WRAPPED: f32 = 0.3;
 /// The share of harmless turns that is shown in these forms, too.
 const WRAPPED_HARMLESS: f32 = 0.1;
@@ -42,6 +42,11 @@ const WRAPPED_HARMLESS: f32 = 0.1;
 const DISGUISED: f32 = 0.2;
 /// How many long harmless texts are joined from short ones.
 const LONG_TEXTS: usize = 2_500;
+/// How many harmless transcripts are put together from single turns, and how many pages from our own harmless texts.
+const TRANSCRIPTS_MADE: usize = 3_000;
+const OWN_PAGES: usize = 400;
+/// What a page of our own counts.
+const OWN_PAGE: f32 = 2.0;
 /// One in so many of our own attacks is shown in each further form.
 const OWN_EVERY: usize = 4;
 /// One in so many harmless texts of our own is shown in disguise: hiding alone is no attack.
@@ -75,6 +80,7 @@ pub fn of_samples(samples: &[Sample]) -> Vec<(String, Lesson)> {
         }
     }
     lessons.extend(long_texts(samples, &mut chance));
+    lessons.extend(transcripts(samples, &mut chance));
     lessons
 }
 
@@ -108,7 +114,23 @@ pub fn of_own(own: &Own, samples: &[Sample], pages: &[Page]) -> Vec<Lesson> {
             lessons.push(lesson(&chance.pick(disguise::NEW).1(text), false, DISGUISED_HARMLESS));
         }
     }
+    for _ in 0..OWN_PAGES {
+        lessons.push(lesson(&own_page(&own.accept, &mut chance), false, OWN_PAGE));
+    }
     lessons
+}
+
+/// Harmless texts of our own, one after the other: a reference, a list, a page of notes.
+fn own_page(texts: &[String], chance: &mut Chance) -> String {
+    let gap = *chance.pick(&["\n", "\n\n", "\n- "]);
+    let count = 8 + chance.below(40);
+    // Texts of one kind stand together, as templates of one kind do.
+    let first = chance.below(texts.len().saturating_sub(4 * count).max(1));
+    (0..count)
+        .map(|_| &texts[(first + chance.below(4 * count)) % texts.len()])
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(gap)
 }
 
 fn lesson(text: &str, is_malicious: bool, weight: f32) -> Lesson {
@@ -178,6 +200,32 @@ fn inside_page(text: &str, pages: &[Page], chance: &mut Chance) -> String {
     let breaks: Vec<usize> = page.match_indices("\n\n").map(|(at, _)| at).collect();
     let at = if breaks.is_empty() { page.len() } else { *chance.pick(&breaks) };
     format!("{}\n\n{text}\n{}", &page[..at], &page[at..])
+}
+
+/// Harmless transcripts, put together from turns, questions and requests of one source.
+fn transcripts(samples: &[Sample], chance: &mut Chance) -> Vec<(String, Lesson)> {
+    const SPEAKERS: &[[&str; 2]] = &[["User", "Assistant"], ["User", "Assistant"], ["Human", "AI"], ["Q", "A"]];
+    let is_turn = |sample: &&Sample| {
+        let is_talk = matches!(sample.kind.as_str(), "chat" | "request" | "issue");
+        is_talk && !sample.is_malicious() && sample.text.len() < 500 && !sample.text.contains('\n')
+    };
+    let mut by_source: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples.iter().filter(is_turn) {
+        by_source.entry(&sample.source).or_default().push(sample);
+    }
+    let sources: Vec<Vec<&Sample>> = by_source.into_values().filter(|turns| turns.len() > 100).collect();
+    if sources.is_empty() {
+        return Vec::new();
+    }
+    let made = |_| {
+        let source = chance.pick(&sources);
+        let speakers = chance.pick(SPEAKERS);
+        let turns = 2 + chance.below(7);
+        let turn = |at: usize| format!("{}: {}", speakers[at % 2], chance.pick(source).text);
+        let text = (0..turns).map(turn).collect::<Vec<_>>().join("\n");
+        (source[0].family().to_owned(), lesson(&text, false, 1.0))
+    };
+    (0..TRANSCRIPTS_MADE).map(made).collect()
 }
 
 /// Long harmless texts, each joined from short ones of one source: the worst of many windows must still be harmless.

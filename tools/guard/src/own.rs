@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use crate::chance::Chance;
 
 const SLOTS: &str = include_str!("../own/slots.txt");
-const REJECT: [&str; 2] = [include_str!("../own/reject.txt"), include_str!("../own/reject-more.txt")];
-const ACCEPT: [&str; 2] = [include_str!("../own/accept.txt"), include_str!("../own/accept-more.txt")];
+const REJECT: [&str; 3] =
+    [include_str!("../own/reject.txt"), include_str!("../own/reject-more.txt"), include_str!("../own/reject-long.txt")];
+const ACCEPT: [&str; 3] =
+    [include_str!("../own/accept.txt"), include_str!("../own/accept-more.txt"), include_str!("../own/accept-long.txt")];
 const LANGUAGES: &str = include_str!("../own/languages.txt");
 
 /// How many texts are made of a template that has slots.
