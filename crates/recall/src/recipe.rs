@@ -72,7 +72,7 @@ pub struct Bounds {
     pub by_words: usize,
     /// How many records with all the words of a keyword query are compared in any case.
     pub complete: usize,
-    /// In how many of the most promising records pairs are looked for; in twice as many where everything is compared.
+    /// In how many of the most promising records pairs are looked for; in three times as many where everything is compared.
     pub paired: usize,
     /// In how many of them to find those that lend words.
     pub paired_first: usize,
@@ -109,8 +109,8 @@ impl Recipe {
             by_signs: 128,
             by_words: 192,
             complete: 5_000,
-            paired: 64,
-            paired_first: 32,
+            paired: 48,
+            paired_first: 24,
             sampled: 128,
             read: 128,
             rivals: 32,

@@ -16,8 +16,10 @@ const BESIDE: f32 = 0.5;
 pub(crate) const ONE: f32 = 65_536.0;
 /// No sum of words is larger: the words of a query weigh little enough together (`query.rs`).
 pub(crate) const SCORE_MAX: u32 = i32::MAX as u32;
-/// Lengths up to here have their norm ready; longer records are rare.
-const NORMS: usize = 256;
+/// Records fall into so many classes of length.
+pub(crate) const CLASSES: usize = 256;
+/// Up to here each length is a class of its own; beyond, sixteen lengths share one.
+const OWN_CLASS: u16 = 128;
 /// Counts of a term in a record up to here have their worth ready.
 const FEW: usize = 4;
 /// Counts below this have their idf kept.
@@ -29,9 +31,10 @@ const TYPICAL_LENGTH: f64 = 20.0;
 pub(crate) struct Bm25 {
     records: f64,
     mean_length: f32,
-    norms: [f32; NORMS],
-    /// What a term is worth that stands once, twice … in a record of each length.
-    few: [[f32; NORMS]; FEW],
+    /// By class of length.
+    norms: [f32; CLASSES],
+    /// What a term is worth that stands once, twice … in a record of each class.
+    few: [[f32; CLASSES]; FEW],
     /// What `idf` gave for small counts, or nothing yet: most words are rare, and a logarithm for each of the lenders' words
     /// takes longer than all the rest of lending.
     /// By their bits; 0 stands for nothing.
@@ -45,11 +48,11 @@ impl Bm25 {
         let mut bm25 = Self {
             records: f64::from(records),
             mean_length: mean_length as f32,
-            norms: [0.0; NORMS],
-            few: [[0.0; NORMS]; FEW],
+            norms: [0.0; CLASSES],
+            few: [[0.0; CLASSES]; FEW],
             idfs: [const { AtomicU32::new(0) }; IDFS],
         };
-        bm25.norms = std::array::from_fn(|length| bm25.compute_norm(length as f32));
+        bm25.norms = std::array::from_fn(|class| bm25.compute_norm(length_of(class as u16)));
         for (count, few) in (1..).zip(&mut bm25.few) {
             *few = bm25.norms.map(|norm| saturation(count, norm));
         }
@@ -75,27 +78,41 @@ impl Bm25 {
         libm::log(1.0 + (self.records - counted + 0.5) / (counted + 0.5)) as f32
     }
 
-    /// How much of its full weight a term reaches that stands `count` times in a record of this length.
+    /// How much of its full weight a term reaches that stands `count` times in a record of this class.
     #[inline(always)]
-    pub(crate) fn saturation(&self, count: u32, length: u16) -> f32 {
-        let few = self.few.get(count.wrapping_sub(1) as usize);
-        match few.and_then(|by_length| by_length.get(usize::from(length))) {
-            Some(&known) => known,
-            None => saturation(count, self.norm(length)),
+    pub(crate) fn saturation(&self, count: u32, class: u8) -> f32 {
+        match self.few.get(count.wrapping_sub(1) as usize) {
+            Some(by_class) => by_class[usize::from(class)],
+            None => saturation(count, self.norms[usize::from(class)]),
         }
+    }
+
+    /// What a term adds to a record where it stands once, by class.
+    pub(crate) fn once(&self, factor: f64) -> Box<[u32; CLASSES]> {
+        Box::new(self.few[0].map(|once| contribution(factor, once)))
     }
 
     #[inline]
     pub(crate) fn norm(&self, length: u16) -> f32 {
-        match self.norms.get(usize::from(length)) {
-            Some(&norm) => norm,
-            None => self.compute_norm(f32::from(length)),
-        }
+        self.norms[usize::from(class_of(length))]
     }
 
     fn compute_norm(&self, length: f32) -> f32 {
         K1 * (1.0 - B + B * length / self.mean_length)
     }
+}
+
+/// The class of a record's length. Very long ones are as long as each other.
+#[inline(always)]
+pub(crate) fn class_of(length: u16) -> u8 {
+    let class = if length < OWN_CLASS { length } else { length / 16 + (OWN_CLASS - OWN_CLASS / 16) };
+    class.min(CLASSES as u16 - 1) as u8
+}
+
+/// The length that stands for a class: the middle one.
+fn length_of(class: u16) -> f32 {
+    let length = if class < OWN_CLASS { class } else { (class - (OWN_CLASS - OWN_CLASS / 16)) * 16 + 8 };
+    f32::from(length)
 }
 
 /// How much of its full weight a term reaches that stands `count` times in a record's text; 0 for one beside it.
@@ -144,6 +161,18 @@ pub(crate) fn coarse_root(score: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_of_a_class_are_close_to_the_one_that_stands_for_it() {
+        for length in 0..2_176 {
+            let stands = length_of(u16::from(class_of(length)));
+            assert!(
+                (stands - f32::from(length)).abs() <= if length < OWN_CLASS { 0.0 } else { 8.0 },
+                "{length}: {stands}"
+            );
+        }
+        assert_eq!([2_175, 2_176, u16::MAX].map(class_of), [255; 3]);
+    }
 
     #[test]
     fn a_coarse_root_is_the_root_in_fewer_bits() {

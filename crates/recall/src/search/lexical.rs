@@ -6,10 +6,13 @@ use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::postings;
 use crate::records::Seen;
-use crate::search::bm25::{Bm25, contribution, factor};
+use crate::search::bm25::{Bm25, CLASSES, class_of, contribution, factor};
 
 /// Slots per window: sums for this many stay in the nearest cache.
 pub(crate) const WINDOW: usize = if cfg!(test) { 8 } else { 4_096 };
+
+/// What a term adds is made ready by class of length where it stands in so many records that it pays.
+const LONG_LIST: u32 = if cfg!(test) { 4 } else { 256 };
 
 /// A term to be scored.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +70,8 @@ struct Cursor<'a> {
     factor: f64,
     /// In the upper half.
     mark: u64,
+    /// What the term adds where it stands once, by class of length. `None` for a short list.
+    once: Option<Box<[u32; CLASSES]>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -75,21 +80,46 @@ impl<'a> Cursor<'a> {
         let mut postings = term.postings.iter();
         let next = postings.next();
         let factor = factor(weighted.weight, bm25.idf(term.counted));
-        Self { postings, next, factor, mark: u64::from(weighted.mark) << 32 }
+        let mark = u64::from(weighted.mark) << 32;
+        let once = (term.postings.len() >= LONG_LIST).then(|| bm25.once(factor));
+        Self { postings, next, factor, mark, once }
     }
 
-    /// Adds the postings of a window: score and mark in one addition. Tells whether there were any. Not inlined: what
-    /// surrounds it would take the registers away.
-    #[inline(never)]
+    /// Adds the postings of a window: score and mark in one addition. Tells whether there were any.
     fn add_to(&mut self, sums: &mut [u64], lengths: &[u16], start: usize, bm25: &Bm25) -> bool {
+        let factor = self.factor;
+        match self.once.take() {
+            Some(once) => {
+                let is_touched = self.add_each(sums, lengths, start, bm25, |class| once[usize::from(class)]);
+                self.once = Some(once);
+                is_touched
+            }
+            None => self.add_each(sums, lengths, start, bm25, |class| contribution(factor, bm25.saturation(1, class))),
+        }
+    }
+
+    /// Not inlined: what surrounds it would take the registers away.
+    #[inline(never)]
+    fn add_each(
+        &mut self,
+        sums: &mut [u64],
+        lengths: &[u16],
+        start: usize,
+        bm25: &Bm25,
+        once: impl Fn(u8) -> u32,
+    ) -> bool {
         let end = (start + lengths.len()) as u32;
         let Some(mut posting) = self.next.filter(|posting| posting.slot < end) else { return false };
         // Copies stay in registers.
         let (mut postings, factor, mark) = (self.postings.clone(), self.factor, self.mark);
         self.next = loop {
             let at = posting.slot as usize - start;
-            let saturation = bm25.saturation(posting.count, lengths[at]);
-            sums[at] += mark | u64::from(contribution(factor, saturation));
+            let class = class_of(lengths[at]);
+            let worth = match posting.count {
+                1 => once(class),
+                count => contribution(factor, bm25.saturation(count, class)),
+            };
+            sums[at] += mark | u64::from(worth);
             match postings.next() {
                 Some(next) if next.slot < end => posting = next,
                 next => break next,

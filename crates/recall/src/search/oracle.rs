@@ -257,7 +257,7 @@ impl Oracle<'_> {
             true => (&self.recipe.first, self.recipe.bounds.paired_first),
             false => (&self.recipe.last, self.recipe.bounds.paired),
         };
-        let paired = if self.is_preselecting() { paired } else { 2 * paired };
+        let paired = if self.is_preselecting() { paired } else { 3 * paired };
         let mut promising = self.weigh(weights, words, near, near_scale, locality);
         promising.retain(|found| self.may_have_pair(&self.pages[found.page]));
         let is_keywords = self.asked.typed.len() <= 3;

@@ -190,9 +190,9 @@ impl<'a> Ranking<'a> {
         self.seen.records as usize > self.recipe.bounds.exhaustive_records
     }
 
-    /// In how many records pairs are looked for: in twice as many where everything is compared.
+    /// In how many records pairs are looked for: in three times as many where everything is compared.
     fn paired(&self, bound: usize) -> usize {
-        if self.is_preselecting() { bound } else { 2 * bound }
+        if self.is_preselecting() { bound } else { 3 * bound }
     }
 
     /// Finds how near records are: all of them, or those whose signs promise something.
