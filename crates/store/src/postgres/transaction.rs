@@ -251,14 +251,15 @@ impl Tx {
 }
 
 /// Every statement touches few rows of one tenant among many others': use indexes, row by row. A young table would tempt the
-/// server to read all of it, with a plan that it keeps when the table has grown. Compiling (JIT) such a statement never pays.
+/// server to read all of it, or all of a project by a bitmap, with a plan that it keeps when the table has grown. Compiling (JIT) such a statement never pays.
 const ENTER: &str = "
     SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
         set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
         set_config('mnemon.account', $5, true), set_config('mnemon.credential', $6, true),
         set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true), set_config('mnemon.saves', $9, true),
-        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)";
+        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+        set_config('jit', 'off', true)";
 
 /// Sends statements, and whatever ends the transaction, in this order and without waiting in between.
 async fn send_asks(client: &Object, asks: &[Ask<'_>], last: Option<&str>) -> Result<Vec<Vec<Row>>, Fault> {
