@@ -114,15 +114,13 @@ fn show(name: &str, text: &str, call: impl Fn(&str)) -> f64 {
     micros
 }
 
-/// Prints the middle and the 99th of a hundred texts of 1 kB; returns the latter.
+/// Prints the middle cost and that of the 99th of a hundred texts; returns the latter.
 fn show_all(name: &str, texts: &[String], call: impl Fn(&str)) -> f64 {
     let mut micros: Vec<f64> = texts.iter().map(|text| lowest(text, &call)).collect();
     micros.sort_by(f64::total_cmp);
     let (p50, p99) = (micros[micros.len() / 2], micros[micros.len() * 99 / 100]);
-    println!(
-        "  {:44} {p50:9.1} {p99:9.1}  (p50 and p99)",
-        format!("{name}, {} pieces of documents, 1 kB", texts.len())
-    );
+    let name = format!("{name}, {} pieces of documents, 1 kB", texts.len());
+    println!("  {name:44} {p50:9.1} {p99:9.1}  (p50 and p99)");
     p99
 }
 
