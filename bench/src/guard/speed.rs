@@ -11,7 +11,7 @@ use super::Bar;
 
 const KILO: usize = 1024;
 /// How often each text is judged; the lowest cost counts.
-const TURNS: usize = 60;
+const TURNS: usize = 360;
 
 /// Ordinary texts of many forms: prose, lists, tables, commands.
 const DOCUMENTS: [&str; 4] = [
