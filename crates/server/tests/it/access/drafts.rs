@@ -92,7 +92,7 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
     for scope in ["draft", "department"] {
         world.save(json!({"content": "hidden open record", "scope": scope, "workspace": "mixed"})).await;
         for source in ["open.md", "hidden.md"] {
-            let content = format!("hidden open record {source}");
+            let content = format!("an open record from {source}");
             let sourced = json!({"content": content, "scope": scope, "source_id": source, "source_hash": "b"});
             world.save(sourced).await;
         }
