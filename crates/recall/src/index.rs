@@ -6,7 +6,7 @@ use crate::lexicon::{FormNo, Lexicon, TermNo};
 use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
-use crate::search::Bm25;
+use crate::search::bm25::{Bm25, Totals};
 use crate::truth::{Claim, Truth};
 use crate::words::{Role, each_word, is_mostly_latin};
 
@@ -70,13 +70,6 @@ pub struct WorkspaceIndex {
     pub(crate) totals: Totals,
     /// What follows from the totals, until a counted record comes or goes.
     bm25: OnceLock<Box<Bm25>>,
-}
-
-/// Sums over the counted records.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) records: u32,
-    pub(crate) length: u64,
 }
 
 impl WorkspaceIndex {

@@ -2,7 +2,7 @@
 
 mod all_words;
 mod best;
-mod bm25;
+pub(crate) mod bm25;
 mod chance;
 mod cover;
 mod explain;
@@ -22,7 +22,6 @@ use crate::recipe::Recipe;
 use crate::records::{AudienceNo, NOBODY, Seen};
 use crate::truth::{Judge, Narrowing};
 
-pub(crate) use bm25::Bm25;
 use chance::to_scores;
 pub use explain::{ExplainedHit, ExplainedWord, Explanation, HeldBack};
 use ranking::Ranking;

@@ -2,11 +2,12 @@
 //! was written by, carries a checksum, and whoever doubts it reads the change log instead.
 
 use crate::bytes::{Reader, Writer};
-use crate::index::{Totals, WorkspaceIndex};
+use crate::index::WorkspaceIndex;
 use crate::lexicon::Lexicon;
 use crate::meaning::Vectors;
 use crate::model::Model;
 use crate::records::Records;
+use crate::search::bm25::Totals;
 use crate::truth::Truth;
 
 const MAGIC: [u8; 4] = *b"mnRX";

@@ -34,7 +34,7 @@ pub(crate) use {
 };
 
 use crate::config::{Network, ServerConfig};
-use crate::metrics::Metrics;
+use crate::metrics::figures::Metrics;
 use refusals::Refusals;
 
 /// What every request can reach.

@@ -4,8 +4,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::index::Totals;
-
 /// Saturation of repeated words.
 const K1: f32 = 1.2;
 /// How much long records are held back.
@@ -26,6 +24,13 @@ const FEW: usize = 4;
 const IDFS: usize = 256;
 /// The mean length where nothing is counted yet.
 const TYPICAL_LENGTH: f64 = 20.0;
+
+/// Sums over the counted records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) records: u32,
+    pub(crate) length: u64,
+}
 
 /// The statistics that turn counts into weights.
 pub(crate) struct Bm25 {

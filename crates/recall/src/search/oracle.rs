@@ -1,6 +1,5 @@
 //! The ranking once more, as plainly as it can be written: every record is read anew for every query, nothing is kept.
 //! The index must give the same answer to the bit. Shares with it the formulas, none of the structures.
-
 //!
 //! `reading.rs` says what a record and a query are, `parts.rs` what a strength is made of, and `stories.rs` compares.
 
@@ -10,12 +9,11 @@ mod stories;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::index::Totals;
 use crate::meaning::{NO_VECTOR, draws};
 use crate::{Embedding, Hit, Recipe, SearchRequest, Weights};
 
 use self::reading::{ask, read};
-use super::bm25::{Bm25, COARSE, coarse_root, contribution, factor, root, saturation};
+use super::bm25::{Bm25, COARSE, Totals, coarse_root, contribution, factor, root, saturation};
 use super::chance::{Chances, to_scores};
 use super::fuse::{Scale, Spread};
 
