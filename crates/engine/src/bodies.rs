@@ -177,8 +177,13 @@ mod tests {
     }
 
     fn text(record: &Record) -> RecordText {
-        let head =
-            RecordHead { id: String::new(), workspace: "", scope: "", content: &record.fact.content, fact_key: "key" };
+        let head = RecordHead {
+            id: String::new(),
+            workspace: "".into(),
+            scope: "".into(),
+            content: record.fact.content.as_str().into(),
+            fact_key: "key".into(),
+        };
         let rest = RecordRest {
             source: None,
             source_id: None,

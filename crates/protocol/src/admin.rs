@@ -1,5 +1,5 @@
 //! The JSON of the admin API: requests and answers. The server and the command line share these types, so each is both
-//! written and read. A listed record is only written: it borrows its texts from the record.
+//! written and read.
 
 use std::collections::BTreeMap;
 
@@ -232,7 +232,7 @@ pub struct WorkspaceJson {
     pub created_at: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ListedRecordJson<'a> {
     #[serde(flatten)]
     pub record: RecordJson<'a>,
@@ -297,7 +297,7 @@ pub struct SubscriptionJson {
 }
 
 /// `GET /records/{id}`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct RecordDetailJson<'a> {
     #[serde(flatten)]
     pub record: ListedRecordJson<'a>,

@@ -1,14 +1,17 @@
-//! The results of the memory tools, with their members in the order shown.
+//! The results of the memory tools, with their members in the order shown. A record is both written and read: written, it
+//! borrows its texts.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 /// A record as results show it: the seven members that are always present, then those that have a value.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordJson<'a> {
     #[serde(flatten)]
     pub head: RecordHead<'a>,
     /// `stale`, `conflict`, `verified` or `unverified`.
-    pub status: &'static str,
+    pub status: Cow<'a, str>,
     /// Relevance with two decimals, only in search results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -17,37 +20,37 @@ pub struct RecordJson<'a> {
 }
 
 /// The members before the status.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordHead<'a> {
     /// A UUIDv7.
     pub id: String,
-    pub workspace: &'a str,
+    pub workspace: Cow<'a, str>,
     /// `draft`, `department` or `shared`.
-    pub scope: &'static str,
-    pub content: &'a str,
-    pub fact_key: &'a str,
+    pub scope: Cow<'a, str>,
+    pub content: Cow<'a, str>,
+    pub fact_key: Cow<'a, str>,
 }
 
 /// The members after the score.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordRest<'a> {
     /// A human-readable source.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<&'a str>,
+    pub source: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_id: Option<&'a str>,
+    pub source_id: Option<Cow<'a, str>>,
     /// The source's hash when the fact was taken from it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_hash: Option<&'a str>,
+    pub source_hash: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_revision: Option<&'a str>,
+    pub source_revision: Option<Cow<'a, str>>,
     /// From 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub author: Option<&'a str>,
+    pub author: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub department: Option<&'a str>,
+    pub department: Option<Cow<'a, str>>,
     /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<String>,
@@ -58,7 +61,7 @@ pub struct RecordRest<'a> {
     pub updated_at: Option<String>,
     /// A warning where the guard was unsure about the record.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub caution: Option<&'static str>,
+    pub caution: Option<Cow<'a, str>>,
 }
 
 /// The result of `remember`.
@@ -83,6 +86,14 @@ pub struct RememberJson<'a> {
     /// The records that this one took the place of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<String>,
+}
+
+/// What is read of the result of `search`; it is written by `twice.rs`.
+#[derive(Debug, Deserialize)]
+pub struct SearchJson<'a> {
+    /// Best first.
+    pub result: Vec<RecordJson<'a>>,
+    pub project_id: Option<String>,
 }
 
 /// The result of `forget`.

@@ -158,12 +158,18 @@ mod tests {
     use serde_json::json;
 
     fn head<'a>(workspace: &'a str, content: &'a str, fact_key: &'a str) -> RecordHead<'a> {
-        RecordHead { id: "0198-7".to_owned(), workspace, scope: "shared", content, fact_key }
+        RecordHead {
+            id: "0198-7".to_owned(),
+            workspace: workspace.into(),
+            scope: "shared".into(),
+            content: content.into(),
+            fact_key: fact_key.into(),
+        }
     }
 
     fn rest<'a>(source: Option<&'a str>, caution: Option<&'static str>) -> RecordRest<'a> {
         RecordRest {
-            source,
+            source: source.map(Into::into),
             source_id: None,
             source_hash: None,
             source_revision: None,
@@ -173,7 +179,7 @@ mod tests {
             valid_until: None,
             created_at: "2027-01-15T08:00:00Z".to_owned(),
             updated_at: None,
-            caution,
+            caution: caution.map(Into::into),
         }
     }
 
@@ -188,7 +194,7 @@ mod tests {
             let (head, rest) = (head(workspace, content, fact_key), rest(has_source.then_some(source.as_str()), None));
             let score = f64::from(hundredths) / 100.0;
             let text = RecordText::new(&head, &rest);
-            let whole = RecordJson { head, status: "conflict", score: Some(score), rest };
+            let whole = RecordJson { head, status: "conflict".into(), score: Some(score), rest };
             let expected = serde_json::to_string(&whole).unwrap();
             let (mut value, mut quoted) = (Vec::new(), b"\"".to_vec());
             text.write(Form::Value, "conflict", score, &mut value);
@@ -197,6 +203,8 @@ mod tests {
             prop_assert_eq!(&value, expected.as_bytes());
             prop_assert_eq!(quoted, serde_json::to_vec(&expected).unwrap());
             prop_assert!(text.size_bytes() > value.len());
+            let read: RecordJson<'_> = serde_json::from_slice(&value).unwrap();
+            prop_assert_eq!(serde_json::to_string(&read).unwrap(), expected);
         }
 
         #[test]

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use mnemon_protocol::admin::{ExplainSearch, ExplainedHitJson, ExplainedJson, ExplainedWordJson, HeldBackJson};
+use mnemon_protocol::memory::{RecordJson, SearchJson};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,7 +33,8 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     }
     let answer = client.call("search", arguments, None)?;
     if search.explain {
-        return explain(search, &answer.structured, printer);
+        let found = SearchJson::deserialize(&answer.structured)?;
+        return explain(search, &found.project_id.unwrap_or_default(), printer);
     }
     if printer.is_json() {
         printer.value(&answer.structured);
@@ -41,40 +43,37 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     if let Some(notice) = &answer.notice {
         printer.text(notice);
     }
-    let found = answer.structured["result"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let found = SearchJson::deserialize(&answer.structured)?.result;
     if found.is_empty() {
         printer.text("Nothing found.");
     }
-    for record in found {
+    for record in &found {
         printer.text(&show(record));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A record as a person reads it: score, status and id, then the text and where it came from.
-fn show(record: &Value) -> String {
-    let text = |name: &str| record[name].as_str().unwrap_or_default();
-    let mut lines =
-        format!("{:.2}  {:<10}  {}", record["score"].as_f64().unwrap_or_default(), text("status"), text("id"));
+fn show(record: &RecordJson<'_>) -> String {
+    let RecordJson { head, status, score, rest } = record;
+    let mut lines = format!("{:.2}  {status:<10}  {}", score.unwrap_or_default(), head.id);
     lines.push_str("\n      ");
-    lines.push_str(&visible::block(text("content"), 6));
-    let origin: Vec<&str> =
-        [text("source"), text("source_id"), text("author")].into_iter().filter(|t| !t.is_empty()).collect();
-    let origin = format!("[{}] {}", text("fact_key"), origin.join(" · "));
+    lines.push_str(&visible::block(&head.content, 6));
+    let origin = [&rest.source, &rest.source_id, &rest.author].into_iter().filter_map(Option::as_deref);
+    let origin = format!("[{}] {}", head.fact_key, origin.collect::<Vec<_>>().join(" · "));
     lines.push_str("\n      ");
     lines.push_str(&visible::one_line(&origin));
-    if !text("caution").is_empty() {
+    if let Some(caution) = &rest.caution {
         lines.push_str("\n      caution: ");
-        lines.push_str(&visible::one_line(text("caution")));
+        lines.push_str(&visible::one_line(caution));
     }
     lines
 }
 
 /// Asks why the search ranked the records as it did, and shows the explanation.
-fn explain(search: &Search, answer: &Value, printer: &Printer) -> anyhow::Result<ExitCode> {
+fn explain(search: &Search, project: &str, printer: &Printer) -> anyhow::Result<ExitCode> {
     let (url, key) = (search.connection.url.clone(), search.connection.key.clone());
     let client = AdminClient::new(&AdminConnection { url, operator_token: None, key })?;
-    let project = answer["project_id"].as_str().unwrap_or_default();
     let body = ExplainSearch {
         query: search.query.clone(),
         workspace: search.workspace.clone(),
