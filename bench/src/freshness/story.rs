@@ -69,9 +69,11 @@ impl Change {
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) question: String,
-    /// Whether the old record was the first answer before anything changed. Where it was not, the ranking of words and
-    /// meaning decides more than freshness does.
-    pub(crate) was_first: bool,
+    /// Whether the old record was the first answer before anything changed.
+    pub(crate) old_was_first: bool,
+    /// The same; of a replaced record, whether the new one is the first answer where the old one never was. Elsewhere the
+    /// ranking of words and meaning decides more than freshness does.
+    pub(crate) could_be_first: bool,
     /// Places from 0 on, of the fresh record and of the old one.
     pub(crate) fresh: Option<usize>,
     pub(crate) old: Option<usize>,
@@ -106,7 +108,11 @@ pub(crate) async fn tell(change: Change, domains: &[Domain]) -> Result<Option<To
     for domain in domains {
         story.save_old(domain).await;
     }
-    let were_first = story.firsts(domains).await;
+    let old_were_first = story.firsts(domains, |update| &update.old).await;
+    let could_be_first = match change {
+        Change::Replaced => firsts_without_old(domains).await,
+        _ => old_were_first.clone(),
+    };
     story.server.clock.advance(UNTIL_THE_CHANGE);
     for domain in domains {
         story.make_changes(domain).await;
@@ -115,12 +121,28 @@ pub(crate) async fn tell(change: Change, domains: &[Domain]) -> Result<Option<To
     for domain in domains {
         for update in domain.updates.iter().filter(|update| story.has_both(update)) {
             for question in &update.questions {
-                let was_first = were_first.contains(question.as_str());
-                asked.push(Asked { was_first, ..story.ask(domain, update, question).await? });
+                let old_was_first = old_were_first.contains(question.as_str());
+                let could_be_first = could_be_first.contains(question.as_str());
+                asked.push(Asked { old_was_first, could_be_first, ..story.ask(domain, update, question).await? });
             }
         }
     }
     Ok(Some(Told { asked, refused: story.refused }))
+}
+
+/// The questions that the new records answer first in workspaces that never had the old ones. A replaced record is forgotten,
+/// and nothing of it may help the one in its place: so these are the questions that the new one can answer first at best.
+async fn firsts_without_old(domains: &[Domain]) -> HashSet<&str> {
+    let server = TestServer::start().await;
+    let caller = server.first_caller().await;
+    let mut story = Story { server, caller, change: Change::Key, refused: Vec::new() };
+    for domain in domains {
+        for text in &domain.around {
+            story.save(json!({"content": text, "workspace": domain.name})).await;
+        }
+        story.make_changes(domain).await;
+    }
+    story.firsts(domains, |update| &update.new).await
 }
 
 struct Story {
@@ -225,7 +247,8 @@ impl Story {
         };
         Ok(Asked {
             question: question.to_owned(),
-            was_first: false,
+            old_was_first: false,
+            could_be_first: false,
             fresh,
             old,
             is_first_of_one: text(one.first()) == *wanted,
@@ -233,14 +256,14 @@ impl Story {
         })
     }
 
-    /// The questions that the old record answers first, before anything changes.
-    async fn firsts<'d>(&self, domains: &'d [Domain]) -> HashSet<&'d str> {
+    /// The questions that a certain record of each update answers first.
+    async fn firsts<'d>(&self, domains: &'d [Domain], of: impl Fn(&'d Update) -> &'d String) -> HashSet<&'d str> {
         let mut firsts = HashSet::new();
         for domain in domains {
             for update in &domain.updates {
                 for question in &update.questions {
                     let found = self.search(domain, question, 1).await;
-                    if found.first().is_some_and(|record| record["content"] == update.old) {
+                    if found.first().is_some_and(|record| record["content"] == *of(update)) {
                         firsts.insert(question.as_str());
                     }
                 }
