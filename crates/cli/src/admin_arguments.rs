@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::confirm::Confirmation;
+
 /// The service to connect to, and the credential to use.
 #[derive(Debug, Args)]
 pub struct AdminConnection {
@@ -133,6 +135,8 @@ pub enum DepartmentCommand {
     Delete {
         /// Department, by id or name.
         department: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -200,6 +204,8 @@ pub enum MemberCommand {
         /// Member who takes over the records.
         #[arg(long)]
         hand_over_to: Option<String>,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -244,6 +250,8 @@ pub enum ProjectCommand {
     Delete {
         /// Project id.
         project: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -274,6 +282,9 @@ pub enum KeyCommand {
         /// When the key expires (RFC 3339).
         #[arg(long)]
         expires_at: Option<String>,
+        /// Workspace of calls that name none [default: default].
+        #[arg(long)]
+        workspace: Option<String>,
     },
     /// List a project's keys, without their secrets.
     List {
@@ -289,6 +300,8 @@ pub enum KeyCommand {
         /// Key id.
         // Not called `key`: that flag is the caller's own key.
         key_id: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -313,6 +326,8 @@ pub enum ConnectionCommand {
     Revoke {
         /// Connection id.
         connection_id: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -330,9 +345,20 @@ pub struct Workspace {
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
     /// List a project's workspaces.
-    List,
+    List {
+        /// List the workspaces deleted in the last 30 days instead.
+        #[arg(long)]
+        deleted: bool,
+    },
     /// Delete a workspace. Its records are forgotten and can be restored for 30 days.
     Delete {
+        /// Workspace name.
+        name: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
+    },
+    /// Restore the records that the latest deletion of a workspace took, within 30 days.
+    Restore {
         /// Workspace name.
         name: String,
     },
@@ -393,6 +419,8 @@ pub enum RecordCommand {
     Purge {
         /// Record id.
         record: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -483,6 +511,8 @@ pub enum SessionCommand {
     Delete {
         /// Session id.
         session: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::confirm::Confirmation;
+
 /// The URL and the key come from the flags, then MNEMON_URL and MNEMON_API_KEY, then ~/.config/mnemon/agent.toml.
 #[derive(Debug, Args)]
 pub struct Agent {
@@ -55,6 +57,8 @@ pub struct Revoke {
     /// Also delete everything this key's member has uploaded.
     #[arg(long)]
     pub delete_uploaded: bool,
+    #[command(flatten)]
+    pub confirmation: Confirmation,
 }
 
 #[derive(Debug, Args)]

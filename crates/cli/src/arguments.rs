@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::confirm::Confirmation;
+
 pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 
 pub use crate::admin_arguments::{
@@ -152,7 +154,7 @@ pub struct Connection {
 pub struct Remember {
     /// Text to save [default: read from standard input].
     pub content: Option<String>,
-    /// Workspace to save into [default: default].
+    /// Workspace to save into [default: your key's workspace, or `default`].
     #[arg(long)]
     pub workspace: Option<String>,
     /// Who may see it: draft, department or shared [default: shared].
@@ -199,7 +201,7 @@ pub struct Search {
     /// Maximum number of results (1–50) [default: 10].
     #[arg(long)]
     pub limit: Option<String>,
-    /// Workspace to search [default: default].
+    /// Workspace to search [default: your key's workspace, or `default`].
     #[arg(long)]
     pub workspace: Option<String>,
     /// Only records with this scope: draft, department or shared.
@@ -241,6 +243,8 @@ pub struct Forget {
     /// With --source-id: only records in this workspace.
     #[arg(long)]
     pub workspace: Option<String>,
+    #[command(flatten)]
+    pub confirmation: Confirmation,
     #[command(flatten)]
     pub connection: Connection,
 }

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::confirm::Confirmation;
+
 use crate::admin_arguments::AdminConnection;
 
 #[derive(Debug, Args)]
@@ -63,6 +65,8 @@ pub enum ProjectIntegrationCommand {
     Remove {
         /// Integration name.
         name: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 

@@ -7,6 +7,7 @@ mod admin_client;
 mod agent_arguments;
 mod arguments;
 mod commands;
+mod confirm;
 mod http_client;
 mod integration_arguments;
 mod logging;

@@ -42,4 +42,4 @@ pub use secret::Secret;
 pub use status::{Reason, SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
 pub use visibility::{Audience, DepartmentTree, Scope, Viewer};
-pub use workspace::{DEFAULT_WORKSPACE, InvalidWorkspaceName, WorkspaceName};
+pub use workspace::{InvalidWorkspaceName, WorkspaceName};

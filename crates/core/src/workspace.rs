@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The workspace used when a call names none.
-pub const DEFAULT_WORKSPACE: &str = "default";
+const DEFAULT_WORKSPACE: &str = "default";
 
 /// The longest name, in characters.
 const NAME_CHARS_MAX: usize = 64;

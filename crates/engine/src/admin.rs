@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use mnemon_core::{
     Access, AccountId, AuditId, CredentialHash, CredentialKind, DepartmentId, DepartmentTree, MemberId, Project,
-    ProjectId, Role, Timestamp, Viewer, is_well_formed,
+    ProjectId, Role, Timestamp, Viewer, WorkspaceName, is_well_formed,
 };
 use mnemon_store::{Actor, AuditEntry, Credential, StoreError};
 
@@ -166,6 +166,14 @@ impl AdminContext {
         match &self.authority {
             Authority::Operator => None,
             Authority::Member(credential) => Some(credential.account),
+        }
+    }
+
+    /// The workspace that the caller's key was made with, where the key is of this project.
+    fn workspace_in(&self, project: ProjectId) -> Option<WorkspaceName> {
+        match &self.authority {
+            Authority::Member(credential) if credential.project == project => credential.workspace.clone(),
+            _ => None,
         }
     }
 }

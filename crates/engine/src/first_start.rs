@@ -53,6 +53,7 @@ impl Engine {
             expires_at: None,
             created_at: now,
             created_by: None,
+            workspace: None,
         };
         let audit = self.first_audit(&account, &project, &member, &new_key);
         let made = (account.clone(), project.clone(), member.clone());

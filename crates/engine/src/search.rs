@@ -102,11 +102,7 @@ impl Engine {
 
     /// The places in the log of the living records with these ids.
     async fn seqs_of(&self, ctx: &CallContext, ids: &[RecordId]) -> Result<Vec<u64>, CallError> {
-        let mut seqs = Vec::with_capacity(ids.len());
-        for &id in ids {
-            seqs.extend(self.store.find(ctx.project(), id).await?.map(|record| record.seq.0));
-        }
-        Ok(seqs)
+        Ok(self.store.find_places(ctx.project(), ids).await?.into_iter().map(|seq| seq.0).collect())
     }
 
     /// Judges the ranked records. Records forgotten since the ranking are gone. Records that the caller may not see are dropped

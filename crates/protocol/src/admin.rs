@@ -138,6 +138,9 @@ pub struct CreateKey {
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// The workspace of calls that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -196,6 +199,8 @@ pub struct KeyJson {
     pub member_id: String,
     pub access: String,
     pub label: Option<String>,
+    /// The workspace of calls that name none.
+    pub workspace: Option<String>,
     pub expires_at: Option<String>,
     pub revoked_at: Option<String>,
     pub last_used_at: Option<String>,
@@ -227,9 +232,11 @@ pub struct ConnectionJson {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WorkspaceJson {
     pub name: String,
-    /// Live records that the caller can see.
+    /// Records that the caller can see: those that live, or that lived when it was deleted.
     pub records: u64,
     pub created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -238,6 +245,9 @@ pub struct ListedRecordJson<'a> {
     pub record: RecordJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forgotten_at: Option<String>,
+    /// The record that took its place, if it was forgotten for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
 }
 
 /// `GET /me`. The operator has a role and nothing else.
@@ -260,6 +270,9 @@ pub struct MeJson {
     pub access: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// The workspace of calls that name none, if the key has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// The account's plan; absent if it never had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanJson>,
@@ -302,9 +315,6 @@ pub struct RecordDetailJson<'a> {
     #[serde(flatten)]
     pub record: ListedRecordJson<'a>,
     pub project_id: String,
-    /// The record that took its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub superseded_by: Option<String>,
     pub reason: ReasonJson,
     /// The records that contradict it.
     pub rivals: Vec<ListedRecordJson<'a>>,

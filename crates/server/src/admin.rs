@@ -65,6 +65,7 @@ fn routes() -> Vec<Route> {
         route("DELETE", "/connections/{connection}", delete(connections::revoke)),
         route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
         route("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
+        route("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)),
         route("GET", "/projects/{project}/records", get(records::list)),
         route("GET", "/projects/{project}/sources", get(sources::list)),
         route("POST", "/projects/{project}/sources/validate", post(sources::validate)),

@@ -119,7 +119,8 @@ CREATE TABLE api_key (
     revoked_at BIGINT,
     last_used_at BIGINT,
     label TEXT COLLATE "C",
-    created_by UUID
+    created_by UUID,
+    workspace TEXT COLLATE "C"
 );
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
@@ -557,6 +558,7 @@ RETURNS TABLE (
     key_id UUID, access TEXT, expires_at BIGINT, is_revoked BOOLEAN, project_id UUID, account_id UUID, member_id UUID,
     seq BIGINT, is_deleted BOOLEAN, plan TEXT, paid_until BIGINT, is_suspended BOOLEAN,
     member_name TEXT, role TEXT, access_until BIGINT, department_id UUID, department_name TEXT, appearance BIGINT,
+    workspace TEXT,
     departments UUID[], parents UUID[],
     connection_id UUID, key_hash BYTEA, client_id TEXT, resource TEXT, token_expires_at BIGINT, is_token_revoked BOOLEAN,
     asked BYTEA, counters UUID[], calls BYTEA[])
@@ -579,7 +581,7 @@ BEGIN
     RETURN QUERY
     SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
         p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-        m.name, m.role, m.access_until, m.department_id, d.name, a.appearance,
+        m.name, m.role, m.access_until, m.department_id, d.name, a.appearance, k.workspace,
         CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
             SELECT t.id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
         CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(

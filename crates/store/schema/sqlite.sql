@@ -74,7 +74,8 @@ CREATE TABLE api_key (
     revoked_at INTEGER,
     last_used_at INTEGER,
     label TEXT,
-    created_by BLOB
+    created_by BLOB,
+    workspace TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);

@@ -149,4 +149,12 @@ impl<'a, R: Row, K: Fn() -> String> Cells<'a, R, K> {
     pub(crate) fn workspace_name(&self, at: usize, column: &'static str) -> Result<WorkspaceName, StoreError> {
         self.word(at, column, |name| WorkspaceName::parse(name).ok())
     }
+
+    pub(crate) fn workspace_name_opt(
+        &self,
+        at: usize,
+        column: &'static str,
+    ) -> Result<Option<WorkspaceName>, StoreError> {
+        self.word_opt(at, column, |name| WorkspaceName::parse(name).ok())
+    }
 }

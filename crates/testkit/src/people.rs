@@ -118,6 +118,7 @@ impl TestServer {
             expires_at,
             created_at: now,
             created_by: None,
+            workspace: None,
         };
         self.store.insert_key(key, self.audit(organization.account, "key.create")).await.expect("a key can be made");
         (id, self.caller(token.expose()))

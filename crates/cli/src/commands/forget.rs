@@ -13,6 +13,12 @@ pub fn run(forget: &Forget, printer: &Printer) -> anyhow::Result<ExitCode> {
         bail!("--workspace needs --source-id; a record id already identifies its workspace");
     }
     let client = McpClient::new(&forget.connection)?;
+    // One record is named by its id; a source may be that of many.
+    if let Some(source_id) = &forget.source_id {
+        let place = forget.workspace.as_ref().map_or("all workspaces".to_owned(), |name| format!("workspace '{name}'"));
+        let act = format!("forget every record from source '{source_id}' in {place}");
+        forget.confirmation.ask(&act, "An admin can restore them for 30 days.")?;
+    }
     let arguments = given([
         ("memory_id", forget.memory_id.as_ref()),
         ("source_id", forget.source_id.as_ref()),

@@ -1,6 +1,7 @@
 //! The commands that manage accounts, as the operator and an admin type them.
 
 mod accounts;
+mod confirming;
 mod connections;
 mod errors;
 mod guarding;
@@ -14,7 +15,7 @@ mod records;
 use crate::process::Place;
 
 /// Every command.
-const VERBS: [&str; 69] = [
+const VERBS: [&str; 70] = [
     "account",
     "account create",
     "account list",
@@ -63,6 +64,7 @@ const VERBS: [&str; 69] = [
     "workspace",
     "workspace list",
     "workspace delete",
+    "workspace restore",
     "record",
     "record list",
     "record show",

@@ -8,6 +8,7 @@ mod agent;
 mod backup;
 mod config;
 mod doctor;
+mod guide;
 mod logs;
 mod postgres;
 mod process;

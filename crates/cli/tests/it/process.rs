@@ -88,6 +88,36 @@ impl Done {
     }
 }
 
+/// Runs a command at a terminal and types an answer. Everything that appears there is returned as the error text.
+pub(crate) fn at_terminal(mut command: Command, typed: &str) -> Done {
+    let (mut screen, terminal) = open_terminal();
+    command.stdin(terminal.try_clone().expect("a terminal")).stderr(terminal).stdout(Stdio::piped());
+    screen.write_all(typed.as_bytes()).expect("somebody types");
+    let child = command.spawn().expect("the binary runs");
+    // The test's own copies of the terminal must go, so that its screen ends with the command.
+    drop(command);
+    let reader = std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        // A terminal whose last user has gone ends with an error.
+        let _ = screen.read_to_end(&mut seen);
+        String::from_utf8_lossy(&seen).into_owned()
+    });
+    let mut done = Done::of(child.wait_with_output().expect("the command ends"));
+    done.err = reader.join().expect("the screen is read");
+    done
+}
+
+fn open_terminal() -> (File, File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&screen).expect("a terminal");
+    unlockpt(&screen).expect("a terminal");
+    let name = ptsname(&screen, Vec::new()).expect("a terminal has a name");
+    let name = name.to_str().expect("a terminal's name is plain").to_owned();
+    let terminal = File::options().read(true).write(true).open(name).expect("a terminal opens");
+    (File::from(screen), terminal)
+}
+
 /// A running service. It is killed when the value is dropped, unless it was stopped before.
 pub(crate) struct Service {
     child: Child,

@@ -83,9 +83,9 @@ fn a_program_gets_the_structured_result() {
     assert_eq!(run(&place, &service, &all).json(), saved, "the idempotency key was sent");
     let search = ["search", "tea", "--json", "--workspace", "w", "--scope", "draft", "--exclude-stale", "--limit", "5"];
     assert_eq!(run(&place, &service, &search).json()["result"][0]["id"], saved["id"]);
-    let nowhere = ["forget", "--source-id", "i", "--workspace", "other", "--json"];
+    let nowhere = ["forget", "--source-id", "i", "--workspace", "other", "--json", "--yes"];
     assert_eq!(run(&place, &service, &nowhere).json()["forgotten"], 0);
-    let forgotten = run(&place, &service, &["forget", "--source-id", "i", "--json"]).json();
+    let forgotten = run(&place, &service, &["forget", "--source-id", "i", "--json", "--yes"]).json();
     assert_eq!(forgotten["memory_ids"], json!([saved["id"]]));
 }
 

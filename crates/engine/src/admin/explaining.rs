@@ -19,12 +19,12 @@ pub struct Explained {
 }
 
 impl Engine {
-    /// Explains what a search by this caller would return.
+    /// Explains what a search by this caller would return. Without a workspace it means the one that the caller's key means.
     pub async fn explain(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
-        workspace: &WorkspaceName,
+        workspace: Option<WorkspaceName>,
         query: &str,
         limit: usize,
     ) -> Result<Explained, AdminError> {
@@ -37,7 +37,8 @@ impl Engine {
         }
         let viewer = ctx.viewer();
         let seq = self.store.last_seq(project.id).await?.unwrap_or_default();
-        let slot = self.indexes.current(project.id, workspace, seq).await?;
+        let workspace = workspace.or_else(|| ctx.workspace_in(project.id)).unwrap_or_default();
+        let slot = self.indexes.current(project.id, &workspace, seq).await?;
         let slot = slot.filter(|slot| slot.is_visible_to(&viewer)).ok_or(AdminError::NotFound("workspace"))?;
         let filter = Filter::default();
         let asked = Asked { query, limit, viewer: &viewer, now: ctx.now, scope: None, filter };

@@ -1,7 +1,8 @@
 //! Keys: created, listed without their secret, revoked. To rotate a key, create a second one and revoke the first.
 
 use mnemon_core::{
-    Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, make_token,
+    Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, WorkspaceName,
+    make_token,
 };
 use mnemon_store::{Credential, KeyRow, NewKey};
 
@@ -14,6 +15,8 @@ pub struct NewKeyRequest {
     pub access: Access,
     pub label: Option<String>,
     pub expires_at: Option<Timestamp>,
+    /// The workspace that a call with the key means which names none.
+    pub workspace: Option<WorkspaceName>,
 }
 
 /// A new key; its secret can be seen only now.
@@ -53,6 +56,9 @@ impl Engine {
             return Err(AdminError::Forbidden("a head may make keys only for projects that it has a key of itself"));
         }
         let label = request.label.map(|label| checks::name(self.guard, "label", &label)).transpose()?;
+        if let Some(workspace) = &request.workspace {
+            checks::name(self.guard, "workspace", workspace.as_str())?;
+        }
         let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
         let id = KeyId::new(self.ids.uuid(ctx.now));
         let new = NewKey {
@@ -65,6 +71,7 @@ impl Engine {
             expires_at: request.expires_at,
             created_at: ctx.now,
             created_by: ctx.member_of_caller(),
+            workspace: request.workspace,
         };
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "key.create", id);
         self.store.insert_key(new, audit).await?;

@@ -9,8 +9,8 @@ use crate::Engine;
 use crate::freshness::Claim;
 use mnemon_core::{Project, Status};
 
-/// How long a forgotten record can be restored.
-const RESTORE_DAYS: i64 = 30;
+/// How long a forgotten record, or a deleted workspace, can be restored.
+pub(super) const RESTORE_DAYS: i64 = 30;
 /// How many rows are read at a time while looking for those the caller may see.
 const PAGE_ROWS: usize = 200;
 /// How many records one round of the clean-up purges: few enough to let saves through in between.
@@ -84,19 +84,24 @@ impl Engine {
         if listed.forgotten_at.is_none() {
             return Err(AdminError::Conflict("the record is not forgotten".to_owned()));
         }
-        let account = self.find_account_or_absent(project.account).await?;
-        let records_max = account.plan().and_then(|plan| self.plans.limits(plan).records_max);
+        let records_max = self.records_max(&project).await?;
         let since = moment_before(ctx.now);
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.restore", id);
         let record = self.store.restore(project.id, id, since, records_max, audit).await?.ok_or_else(|| {
             let text = format!(
-                "can't restore the record: it was forgotten more than {RESTORE_DAYS} days ago, its workspace was deleted, or the project is full"
+                "can't restore the record: it was forgotten more than {RESTORE_DAYS} days ago, or the project is full"
             );
             AdminError::Conflict(text)
         })?;
         let restored = vec![Listed { record, forgotten_at: None, superseded_by: None }];
         let mut shown = self.judge_listed(ctx, project.id, restored).await?;
         Ok(shown.pop().expect("one record gives one"))
+    }
+
+    /// How many live records a project may have.
+    pub(super) async fn records_max(&self, project: &Project) -> Result<Option<u64>, AdminError> {
+        let account = self.find_account_or_absent(project.account).await?;
+        Ok(account.plan().and_then(|plan| self.plans.limits(plan).records_max))
     }
 
     /// Forgets a record, or purges it.
@@ -185,6 +190,7 @@ impl Engine {
     }
 }
 
-fn moment_before(now: Timestamp) -> Timestamp {
+/// What was forgotten or deleted before this moment can't be restored.
+pub(super) fn moment_before(now: Timestamp) -> Timestamp {
     now.saturating_sub(SignedDuration::from_hours(24 * RESTORE_DAYS)).unwrap_or(Timestamp::MIN)
 }

@@ -1,6 +1,6 @@
 //! Keys.
 
-use mnemon_core::Access;
+use mnemon_core::{Access, WorkspaceName};
 use mnemon_engine::admin::{AdminError, NewKeyRequest};
 use mnemon_protocol::admin::{CreateKey, MadeKeyJson};
 use serde_json::json;
@@ -16,11 +16,13 @@ pub(crate) async fn create(
     Sent(sent): Sent<CreateKey>,
 ) -> Result<Reply, Failure> {
     let missing = || AdminError::Invalid("member_id must be an id".to_owned());
+    let workspace = sent.workspace.as_deref().map(WorkspaceName::parse);
     let request = NewKeyRequest {
         member: id_in(Some(&sent.member_id), "member_id")?.ok_or_else(missing)?,
         access: word(&sent.access, "access", Access::parse, "read, write")?,
         expires_at: moment(sent.expires_at.as_deref(), "expires_at")?,
         label: sent.label,
+        workspace: workspace.transpose().map_err(|error| AdminError::Invalid(error.to_string()))?,
     };
     let made = admin.engine.create_key(&admin.ctx, id(&project, "project")?, request).await?;
     Ok(show::created(&MadeKeyJson { key_id: made.id.to_string(), key: made.key.expose().clone() }))

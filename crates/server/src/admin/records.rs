@@ -99,9 +99,9 @@ pub(crate) async fn explain(
     Sent(sent): Sent<ExplainSearch>,
 ) -> Result<Reply, Failure> {
     let workspace = sent.workspace.as_deref().map(WorkspaceName::parse).transpose();
-    let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?.unwrap_or_default();
+    let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?;
     let limit = sent.limit.unwrap_or(mnemon_core::SEARCH_LIMIT_DEFAULT);
     let project = id(&project, "project")?;
-    let explained = admin.engine.explain(&admin.ctx, project, &workspace, &sent.query, limit).await?;
+    let explained = admin.engine.explain(&admin.ctx, project, workspace, &sent.query, limit).await?;
     Ok(show::ok(&show::explained(&explained)))
 }

@@ -116,6 +116,7 @@ pub(crate) fn key(key: &KeyRow) -> KeyJson {
         member_id: key.member.to_string(),
         access: key.access.as_str().to_owned(),
         label: key.label.clone(),
+        workspace: key.workspace.as_ref().map(ToString::to_string),
         expires_at: time(key.expires_at),
         revoked_at: time(key.revoked_at),
         last_used_at: time(key.last_used_at),
@@ -134,6 +135,7 @@ pub(crate) fn workspace(workspace: &ShownWorkspace) -> WorkspaceJson {
         name: workspace.name.to_string(),
         records: workspace.records,
         created_at: workspace.created_at.to_string(),
+        deleted_at: time(workspace.deleted_at),
     }
 }
 
@@ -141,6 +143,7 @@ pub(crate) fn record(shown: &ShownRecord) -> ListedRecordJson<'_> {
     ListedRecordJson {
         record: record_json(&shown.listed.record, shown.status, None),
         forgotten_at: time(shown.listed.forgotten_at),
+        superseded_by: shown.listed.superseded_by.map(|id| id.to_string()),
     }
 }
 

@@ -14,7 +14,7 @@ use tower_http::cors::{Any, CorsLayer};
 
 /// The headers that MCP clients send.
 const REQUEST_HEADERS: &str = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, \
-    mcp-session-id, last-event-id, x-idempotency-key";
+    mcp-session-id, last-event-id, x-idempotency-key, mnemon-workspace";
 const MAX_AGE: Duration = Duration::from_secs(7_200);
 
 /// Whether a browser asks for permission on behalf of a page.

@@ -115,6 +115,11 @@ impl Side {
         let listed = server.caller(&keys[0]).manage("GET", &format!("/accounts/{account}/members"), Value::Null).await;
         let ids = listed["members"].as_array().expect("a list").iter();
         let members = ids.map(|member| member["id"].as_str().expect("an id").to_owned()).collect();
+        // One more key, with a workspace of its own.
+        let body = json!({"member_id": listed["members"][2]["id"], "access": "write", "workspace": "team"});
+        let path = format!("/projects/{}/keys", organization.project);
+        let made = server.caller(&keys[0]).manage("POST", &path, body).await;
+        keys.push(made["key"].as_str().expect("a key").to_owned());
         let departments = [top, left, right].map(|id| id.to_string()).to_vec();
         (Self { server, organization, keys }, members, departments)
     }
@@ -146,7 +151,7 @@ impl Pair {
     }
 
     fn tool(&mut self, name: &str, arguments: Value) -> Call {
-        let key = self.chance.below(4);
+        let key = self.chance.below(self.sides[0].keys.len());
         let params = json!({"name": name, "arguments": arguments});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         Call { method: "POST", path: "/mcp".to_owned(), key, idempotency_key: None, body }
@@ -182,7 +187,11 @@ impl Pair {
             }
             88 => {
                 let name = *self.chance.pick(&["team", "%D0%9A%D0%BB%D1%8E%D1%87%D0%B8"]);
-                self.admin("DELETE", format!("/projects/{project}/workspaces/{name}"), Value::Null)
+                let path = format!("/projects/{project}/workspaces/{name}");
+                match self.chance.percent(50) {
+                    true => self.admin("DELETE", path, Value::Null),
+                    false => self.admin("POST", format!("{path}/restore"), Value::Null),
+                }
             }
             89..=90 => self.change_member(),
             91 => {
@@ -191,10 +200,13 @@ impl Pair {
             }
             92..=93 => {
                 let query =
-                    *self.chance.pick(&["limit=5", "forgotten=true", "source_id=page-1", "workspace=team&limit=7"]);
+                    *self.chance.pick(&["limit=5", "state=forgotten", "source_id=page-1", "workspace=team&limit=7"]);
                 self.admin("GET", format!("/projects/{project}/records?{query}"), Value::Null)
             }
-            94 => self.admin("GET", format!("/projects/{project}/workspaces"), Value::Null),
+            94 => {
+                let query = *self.chance.pick(&["", "?state=deleted"]);
+                self.admin("GET", format!("/projects/{project}/workspaces{query}"), Value::Null)
+            }
             95 => self.admin("GET", format!("/accounts/{account}/audit?limit=20"), Value::Null),
             96 => self.admin("GET", format!("/accounts/{account}/members"), Value::Null),
             97 => self.admin("GET", format!("/projects/{project}/keys"), Value::Null),
@@ -207,7 +219,8 @@ impl Pair {
     }
 
     fn save(&mut self) -> Call {
-        let mut arguments = json!({"content": self.chance.text(), "workspace": self.chance.pick(&WORKSPACES)});
+        let mut arguments = json!({"content": self.chance.text()});
+        self.place(&mut arguments);
         if self.chance.percent(40) {
             arguments["scope"] = json!(self.chance.pick(&["draft", "department", "shared"]));
         }
@@ -239,7 +252,8 @@ impl Pair {
     }
 
     fn search(&mut self) -> Call {
-        let mut arguments = json!({"query": self.chance.text(), "workspace": self.chance.pick(&WORKSPACES)});
+        let mut arguments = json!({"query": self.chance.text()});
+        self.place(&mut arguments);
         if self.chance.percent(30) {
             arguments["limit"] = json!(1 + self.chance.below(50));
         }
@@ -254,6 +268,13 @@ impl Pair {
         }
         self.narrow(&mut arguments);
         self.tool("search", arguments)
+    }
+
+    /// Names a workspace, or leaves it to the key.
+    fn place(&mut self, arguments: &mut Value) {
+        if self.chance.percent(85) {
+            arguments["workspace"] = json!(self.chance.pick(&WORKSPACES));
+        }
     }
 
     /// Some of the filters of a search.

@@ -34,6 +34,7 @@ async fn a_search_finds_only_what_its_filters_admit() {
     };
     assert_eq!(find(json!({})).await, ["boiler one", "boiler three", "boiler two"]);
     assert_eq!(find(json!({"fact_key": "boiler.code"})).await, ["boiler one", "boiler three"]);
+    assert_eq!(find(json!({"fact_key": " boiler.code "})).await.len(), 2, "as it is trimmed when it is saved");
     assert_eq!(find(json!({"source_id": "docs/heating.md"})).await, ["boiler two"]);
     assert_eq!(find(json!({"memory_ids": [one]})).await, ["boiler one"]);
     assert_eq!(find(json!({"memory_ids": [one, three, "no id"], "fact_key": "boiler.code"})).await.len(), 2);
@@ -65,6 +66,9 @@ async fn wrong_filters_are_named() {
         let text = format!("{name} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z");
         assert_eq!(refused(name, json!("yesterday")).await, text);
     }
+    let too_long = "fact_key is 129 characters long; the limit is 128";
+    assert_eq!(refused("fact_key", json!("é".repeat(129))).await, too_long);
+    assert_eq!(contents(&caller, json!({"query": "boiler", "fact_key": "é".repeat(128)})).await, [""; 0]);
     // Fifty ids are accepted, whether or not they exist.
     assert_eq!(contents(&caller, json!({"query": "boiler", "memory_ids": many[..50]})).await, [""; 0]);
 }

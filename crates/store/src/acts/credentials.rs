@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mnemon_core::{
     Access, AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, PlanName, ProjectId, Role, Seq,
-    Subscription, Timestamp, Viewer,
+    Subscription, Timestamp, Viewer, WorkspaceName,
 };
 
 use super::{AuditEntry, CallsElsewhere, Grant};
@@ -69,6 +69,8 @@ pub struct Credential {
     /// How often the account's records have come to look different without a change of their own: names of members and
     /// departments, and the mark of the guard.
     pub appearance: u64,
+    /// The workspace that a call means which names none.
+    pub workspace: Option<WorkspaceName>,
 }
 
 /// A credential together with everything else a call needs to start: one round trip for all of it.
@@ -104,6 +106,8 @@ pub struct NewKey {
     pub created_at: Timestamp,
     /// The member who makes it; nobody where it is the operator or the first start.
     pub created_by: Option<MemberId>,
+    /// The workspace that a call with it means which names none.
+    pub workspace: Option<WorkspaceName>,
 }
 
 /// A key without its secret.
@@ -122,9 +126,11 @@ pub struct KeyRow {
     pub last_used_at: Option<Timestamp>,
     /// The member who made it; unknown for keys of the operator and of before it was noted.
     pub created_by: Option<MemberId>,
+    /// The workspace that a call with it means which names none.
+    pub workspace: Option<WorkspaceName>,
 }
 
-/// Reads the 18 columns of a key, its project, account, member and department. The departments of the account are loaded
+/// Reads the 19 columns of a key, its project, account, member and department. The departments of the account are loaded
 /// if the member belongs to one.
 pub(crate) fn read_credential<R: Row>(
     row: &R,
@@ -162,6 +168,7 @@ pub(crate) fn read_credential<R: Row>(
         department_name: member_cells.text_opt(16, "name")?,
         viewer: Viewer::new(member, role, department, &tree),
         appearance: account_cells.count(17, "appearance")?,
+        workspace: key_cells.workspace_name_opt(18, "workspace")?,
     };
     Ok((credential, Seq(project_cells.count(7, "seq")?)))
 }
@@ -186,5 +193,6 @@ pub(crate) fn read_key<R: Row>(row: &R) -> Result<KeyRow, StoreError> {
         created_at: cells.time(6, "created_at")?,
         last_used_at: cells.time_opt(8, "last_used_at")?,
         created_by: cells.id_opt(10, "created_by")?,
+        workspace: cells.workspace_name_opt(11, "workspace")?,
     })
 }

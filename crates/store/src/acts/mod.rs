@@ -27,7 +27,8 @@ pub use self::oversight::{Actor, AuditEntry, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
-    Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, Supersede, WorkspaceRow,
+    Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, RestoredWorkspace, Supersede,
+    WorkspaceRow,
 };
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};

@@ -37,6 +37,9 @@ pub trait Records: Send + Sync {
     /// The position of the live record with this id, and who may see it. One statement whether or not it exists.
     async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError>;
 
+    /// The positions of those of the records that are live, each once, oldest first.
+    async fn find_places(&self, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Seq>, StoreError>;
+
     /// The live record with this id.
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError>;
 
@@ -76,16 +79,17 @@ pub trait Records: Send + Sync {
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError>;
 
-    /// A record, live or forgotten, as long as its workspace is active.
+    /// A record, live or not.
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError>;
 
     /// Forgets those of the records that are live, and returns their ids, oldest first. Writes the audit row, with the
     /// count, if there was anything to forget. Returns once this is durable.
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError>;
 
-    /// Restores a forgotten record if it was forgotten at or after `forgotten_since`, its workspace is active and the
-    /// project has room; `None` otherwise. The record keeps its position in the log, and restoring it takes a seq of its
-    /// own.
+    /// Brings a record back, if it was forgotten, or ended with its workspace, at or after `forgotten_since`, and the project
+    /// has room. `None` when there is no such record. The restored record keeps its place in the log; the restoring itself
+    /// takes a seq. One whose workspace was deleted joins the workspace that has the name now; if none has, the name comes
+    /// back with it.
     async fn restore(
         &self,
         project: ProjectId,
@@ -103,6 +107,36 @@ pub trait Records: Send + Sync {
         name: &WorkspaceName,
         audit: AuditEntry,
     ) -> Result<Option<u64>, StoreError>;
+
+    /// The workspaces that were deleted at or after a moment and that can still be restored, the latest first. `living` counts
+    /// what lived in them when they were deleted.
+    async fn list_deleted_workspaces(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+    ) -> Result<Vec<WorkspaceRow>, StoreError>;
+
+    /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If the name was taken anew
+    /// meanwhile, the records join the workspace that has it now.
+    async fn restore_workspace(
+        &self,
+        project: ProjectId,
+        no: WorkspaceNo,
+        deleted_since: Timestamp,
+        records_max: Option<u64>,
+        audit: AuditEntry,
+    ) -> Result<RestoredWorkspace, StoreError>;
+}
+
+/// What became of restoring a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoredWorkspace {
+    /// So many records live again.
+    Done(u64),
+    /// There is nothing to restore.
+    Absent,
+    /// The project has no room for all of it. Nothing was restored.
+    Full,
 }
 
 /// A save, with everything that its transaction decides about.
@@ -223,13 +257,15 @@ pub struct Brief {
     pub valid_until: Option<Timestamp>,
 }
 
-/// An active workspace.
+/// A workspace, or what is left of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceRow {
     /// Identifies this life of the workspace.
     pub no: WorkspaceNo,
     pub name: WorkspaceName,
     pub created_at: Timestamp,
+    /// When it was deleted, if it was.
+    pub deleted_at: Option<Timestamp>,
     /// Every audience for whom something was ever saved here.
     pub audiences: Vec<Audience>,
     /// How many live records each audience has.
@@ -239,11 +275,11 @@ pub struct WorkspaceRow {
 /// Which records to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordFilter {
-    /// Only those in this active workspace.
+    /// Only those in this workspace; of the forgotten, those of its former lives too.
     pub workspace: Option<WorkspaceName>,
     /// Only those of this source.
     pub source_id: Option<String>,
-    /// Forgotten records instead of live ones.
+    /// Forgotten records instead of live ones, and those that ended with their workspace.
     pub is_forgotten: bool,
 }
 
@@ -251,6 +287,7 @@ pub struct RecordFilter {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     pub record: Record,
+    /// When it was forgotten, or ended with its workspace, if it did.
     pub forgotten_at: Option<Timestamp>,
     /// The record that took its place, if one did.
     pub superseded_by: Option<RecordId>,
@@ -306,6 +343,6 @@ impl EarlierUse {
 
 impl From<Stored> for Listed {
     fn from(stored: Stored) -> Self {
-        Self { record: stored.record, forgotten_at: stored.forgotten_at, superseded_by: stored.superseded_by }
+        Self { forgotten_at: stored.gone_at(), record: stored.record, superseded_by: stored.superseded_by }
     }
 }

@@ -17,14 +17,14 @@ pub(crate) struct Stored {
     pub(crate) checksum: i64,
     pub(crate) forgotten_at: Option<Timestamp>,
     pub(crate) superseded_by: Option<RecordId>,
-    /// Whether the life of its workspace goes on.
-    pub(crate) is_within_reach: bool,
+    /// When the life of its workspace ended, if it did.
+    pub(crate) ended_at: Option<Timestamp>,
 }
 
 /// The names that a record's row only refers to.
 pub(crate) struct Names {
     pub(crate) workspace: WorkspaceName,
-    pub(crate) is_within_reach: bool,
+    pub(crate) ended_at: Option<Timestamp>,
     pub(crate) author: Option<String>,
     pub(crate) department: Option<String>,
 }
@@ -37,7 +37,12 @@ pub(crate) struct Changed {
 
 impl Stored {
     pub(crate) fn is_alive(&self) -> bool {
-        self.is_within_reach && self.forgotten_at.is_none()
+        self.gone_at().is_none()
+    }
+
+    /// When it was forgotten, or ended with its workspace.
+    pub(crate) fn gone_at(&self) -> Option<Timestamp> {
+        self.forgotten_at.or(self.ended_at)
     }
 
     /// Reads a row with the columns of [`Nameless::read`], forgotten_at and superseded_by. The names are asked for after the
@@ -54,8 +59,8 @@ impl Stored {
         let names = names(&record, department)?;
         (record.workspace, record.author_name, record.department_name) =
             (names.workspace, names.author, names.department);
-        let is_within_reach = names.is_within_reach;
-        Ok(Self { record, department, checksum, forgotten_at, superseded_by, is_within_reach })
+        let ended_at = names.ended_at;
+        Ok(Self { record, department, checksum, forgotten_at, superseded_by, ended_at })
     }
 
     /// The record refreshed with the values of an equal save. `None` if that save says nothing new.
@@ -74,6 +79,13 @@ impl Stored {
         record.updated_at = given.created_at;
         let checksum = Covered::of_stored(given.project, &record, self.department).checksum_after(self.checksum);
         Some(Changed { record, checksum })
+    }
+
+    /// The record in another life of its workspace.
+    pub(crate) fn moved(&self, project: ProjectId, no: WorkspaceNo) -> Changed {
+        let record = Record { workspace_no: no, ..self.record.clone() };
+        let checksum = Covered::of_stored(project, &record, self.department).checksum_after(self.checksum);
+        Changed { record, checksum }
     }
 
     /// The record with a new owner; a draft becomes the owner's draft. Its old checksum must match first: a damaged record must

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mnemon_core::{Access, AccountId, Audience, CredentialHash, PlanName, Role, Subscription};
 use uuid::Uuid;
 
-use super::{House, MakeEngine, at, audit, new_key, new_member};
+use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
 use crate::{Credential, NewKey};
 
 pub(super) async fn present(house: &House, hash: &CredentialHash) -> Option<Arc<Credential>> {
@@ -21,7 +21,12 @@ pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
     let mut ben = new_member(house.account, "Ben", Role::Head, Some(works));
     ben.access_until = Some(at(900));
     house.store.insert_member(ben.clone(), audit(house.account, 0, "member.create")).await.expect("storage works");
-    let key = NewKey { access: Access::Read, expires_at: Some(at(800)), ..new_key(house.project, ben.id) };
+    let key = NewKey {
+        access: Access::Read,
+        expires_at: Some(at(800)),
+        workspace: Some(workspace("team")),
+        ..new_key(house.project, ben.id)
+    };
     house.store.insert_key(key.clone(), audit(house.account, 0, "key.create")).await.expect("storage works");
     let found = present(&house, &key.hash).await.expect("it is there");
     assert_eq!(
@@ -32,6 +37,8 @@ pub async fn a_credential_tells_all_that_follows(make: MakeEngine) {
     assert_eq!((found.member_name.as_str(), found.role, found.access_until), ("Ben", Role::Head, Some(at(900))));
     assert_eq!((found.department, found.department_name.as_deref()), (Some(works), Some("Works")));
     assert_eq!(found.subscription.plan, Some(PlanName::Unlimited));
+    assert_eq!(found.workspace, Some(workspace("team")));
+    assert_eq!(present(&house, &house.key_hash).await.expect("there").workspace, None);
     assert_eq!(present(&house, &CredentialHash::of("nobody's")).await, None);
     for n in 0..5 {
         let seq = house.save_text(&format!("fact {n}")).await;
@@ -46,14 +53,19 @@ pub async fn the_keys_in_a_members_name_are_listed_with_their_maker(make: MakeEn
     let house = House::build(&engine.store).await;
     let ben = new_member(house.account, "Ben", Role::Member, None);
     house.store.insert_member(ben.clone(), audit(house.account, 0, "member.create")).await.expect("storage works");
-    let first = NewKey { created_by: Some(house.ana), created_at: at(1), ..new_key(house.project, ben.id) };
+    let first = NewKey {
+        created_by: Some(house.ana),
+        created_at: at(1),
+        workspace: Some(workspace("team")),
+        ..new_key(house.project, ben.id)
+    };
     let second = NewKey { created_at: at(2), ..new_key(house.project, ben.id) };
     for key in [&second, &first] {
         house.store.insert_key(key.clone(), audit(house.account, 0, "key.create")).await.expect("storage works");
     }
     let keys = house.store.list_member_keys(house.account, ben.id).await.expect("storage works");
-    let shown: Vec<_> = keys.iter().map(|key| (key.id, key.created_by)).collect();
-    assert_eq!(shown, [(first.id, Some(house.ana)), (second.id, None)]);
+    let shown: Vec<_> = keys.iter().map(|key| (key.id, key.created_by, key.workspace.clone())).collect();
+    assert_eq!(shown, [(first.id, Some(house.ana), first.workspace), (second.id, None, None)]);
     let nobody = AccountId::new(Uuid::from_u128(77));
     assert_eq!(house.store.list_member_keys(nobody, ben.id).await, Ok(Vec::new()), "another account has none");
 }

@@ -13,7 +13,7 @@ use mnemon_core::{
 };
 use uuid::Uuid;
 
-use crate::{Actor, AuditEntry, Idempotency, Insert, Inserted, NewKey, Store};
+use crate::{Actor, AuditEntry, Idempotency, Insert, Inserted, NewKey, RestoredWorkspace, Store};
 
 /// An engine under test. `drop` lets go of whatever it stands on.
 pub struct Engine {
@@ -219,6 +219,16 @@ impl House {
         self.store.delete_workspace(self.project, &workspace(name), line).await.expect("storage works")
     }
 
+    /// Restores what the latest deletion of a workspace took, with no limit.
+    pub async fn restore_workspace(&self, name: &str, since: i64, second: i64) -> RestoredWorkspace {
+        let deleted = self.store.list_deleted_workspaces(self.project, at(since)).await.expect("storage works");
+        let Some(row) = deleted.into_iter().find(|row| row.name.as_str() == name) else {
+            return RestoredWorkspace::Absent;
+        };
+        let line = audit(self.account, second, "workspace.restore");
+        self.store.restore_workspace(self.project, row.no, at(since), None, line).await.expect("storage works")
+    }
+
     /// The end of the log.
     pub async fn last_seq(&self) -> Seq {
         self.store.last_seq(self.project).await.expect("storage works").expect("the project exists")
@@ -251,5 +261,6 @@ pub fn new_key(project: ProjectId, member: MemberId) -> NewKey {
         expires_at: None,
         created_at: at(0),
         created_by: None,
+        workspace: None,
     }
 }

@@ -42,8 +42,7 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
                 let filter =
                     RecordFilter { workspace: name.map(workspace), source_id: source.map(str::to_owned), is_forgotten };
                 let fits = |(given, _, is_kept_forgotten): &&(NewRecord, Seq, bool)| {
-                    given.workspace.as_str() != "over"
-                        && *is_kept_forgotten == is_forgotten
+                    (*is_kept_forgotten || given.workspace.as_str() == "over") == is_forgotten
                         && name.is_none_or(|name| given.workspace.as_str() == name)
                         && source.is_none_or(|source| given.fact.source_id.as_deref() == Some(source))
                 };
@@ -51,8 +50,9 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
                 for rows_max in [1, 3, 100] {
                     let listed = list(&house, &filter, rows_max).await;
                     assert_eq!(listed.iter().map(|row| row.record.seq).collect::<Vec<_>>(), expected, "{filter:?}");
-                    let moment = is_forgotten.then_some(at(20));
-                    assert!(listed.iter().all(|row| row.forgotten_at == moment));
+                    let gone_at = |seq: Seq| if forgotten.contains(&seq) { at(20) } else { at(21) };
+                    let moment = |row: &Listed| is_forgotten.then(|| gone_at(row.record.seq));
+                    assert!(listed.iter().all(|row| row.forgotten_at == moment(row)));
                 }
             }
         }
@@ -61,8 +61,8 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
     assert_eq!(Some(listed[0].record.clone()), house.load(listed[0].record.seq).await, "a listed record is whole");
 }
 
-/// A record is found alive or forgotten, and no longer once its workspace ended.
-pub async fn any_record_is_found_while_its_workspace_lives(make: MakeEngine) {
+/// A record is found alive, forgotten, and ended with its workspace.
+pub async fn any_record_is_found_alive_or_not(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let given = house.record("a fact");
@@ -74,7 +74,13 @@ pub async fn any_record_is_found_while_its_workspace_lives(make: MakeEngine) {
     house.forget(&[seq], 20).await;
     assert_eq!(find().await, Some(Listed { record: alive, forgotten_at: Some(at(20)), superseded_by: None }));
     house.delete_workspace("default", 30).await;
-    assert_eq!(find().await, None);
+    assert_eq!(find().await.map(|listed| listed.forgotten_at), Some(Some(at(20))));
+    let (seq, other) = (house.save_text("another").await, house.last_seq().await);
+    assert_eq!(seq, other);
+    let id = house.load(seq).await.expect("alive").id;
+    house.delete_workspace("default", 31).await;
+    let found = house.store.find_any(house.project, id).await.expect("storage works");
+    assert_eq!(found.map(|listed| listed.forgotten_at), Some(Some(at(31))));
 }
 
 /// Workspaces come by name with what lives in them, and sizes count living text by audience, in bytes.

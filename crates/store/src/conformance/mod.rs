@@ -78,6 +78,9 @@ macro_rules! conformance {
             a_forgotten_record_can_be_restored_for_a_while
             restoring_respects_the_limit
             a_deleted_workspace_comes_back_empty
+            records_of_a_deleted_workspace_come_back_one_by_one
+            a_deleted_workspace_can_be_restored_for_a_while
+            restored_records_join_a_workspace_that_took_the_name
             a_workspace_outlives_its_records
             a_repeated_key_answers_as_the_first_call
             keys_are_apart_per_member_and_project
@@ -123,7 +126,7 @@ macro_rules! conformance {
             the_guard_is_told_once
             a_mark_of_the_guard_goes_when_its_text_is_released
             records_are_listed_newest_first
-            any_record_is_found_while_its_workspace_lives
+            any_record_is_found_alive_or_not
             workspaces_and_sizes_are_told_by_audience
             a_purged_record_is_gone
             a_purge_makes_room_once

@@ -11,12 +11,13 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::log::{Followed, Known, follow_all};
 use super::{House, MakeEngine, at, workspace};
-use crate::{Idempotency, Insert, Inserted, Store, Supersede};
+use crate::{Idempotency, Insert, Inserted, RestoredWorkspace, Store, Supersede};
 
 const CASES: u32 = 300;
 const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
 const LIMIT: u64 = 12;
 const SUPERSEDED_AT: i64 = 25;
+const DELETED_AT: i64 = 50;
 
 /// One random act. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
@@ -48,6 +49,10 @@ enum Act {
     DeleteWorkspace {
         workspace: usize,
     },
+    RestoreWorkspace {
+        workspace: usize,
+        is_limited: bool,
+    },
     Observe {
         source: u8,
         hash: u8,
@@ -67,6 +72,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (prop::collection::vec(0..20_u64, 0..4), 20..30_i64).prop_map(|(places, second)| Act::Forget { places, second }),
         2 => (any::<usize>(), 20..30_i64, any::<bool>()).prop_map(|(nth, since, is_limited)| Act::Restore { nth, since, is_limited }),
         1 => (0..3_usize).prop_map(|workspace| Act::DeleteWorkspace { workspace }),
+        1 => (0..3_usize, any::<bool>()).prop_map(|(workspace, is_limited)| Act::RestoreWorkspace { workspace, is_limited }),
         1 => (0..3_u8, 0..3_u8).prop_map(|(source, hash)| Act::Observe { source, hash }),
     ]
 }
@@ -85,6 +91,8 @@ struct Model {
     seq: u64,
     records: BTreeMap<Seq, Kept>,
     workspaces: BTreeMap<usize, (WorkspaceNo, BTreeSet<Audience>)>,
+    /// Former lives, with the nth name and the audiences that they had.
+    ended: BTreeMap<WorkspaceNo, (usize, BTreeSet<Audience>)>,
     sources: BTreeMap<(String, Audience), SourceState>,
     keys: BTreeMap<u8, (u8, Seq, bool)>,
 }
@@ -186,6 +194,28 @@ impl Model {
         Some(superseded)
     }
 
+    /// One whose workspace ended joins the workspace that has the name now, or begins a new life of it.
+    fn bring_back(&mut self, seq: Seq) {
+        let place = self.next();
+        let kept = self.records.get_mut(&seq).expect("it is there");
+        kept.forgotten = None;
+        if let Some((nth, _)) = self.ended.get(&kept.no) {
+            let life = self.workspaces.entry(*nth).or_insert((WorkspaceNo(place.0), BTreeSet::new()));
+            life.1.insert(kept.given.audience);
+            kept.no = life.0;
+        }
+    }
+
+    /// The former lives of a name in which records are left, the latest first, with those records.
+    fn left(&self, nth: usize) -> Vec<(WorkspaceNo, Vec<Seq>)> {
+        let of = |no: WorkspaceNo| {
+            let left = self.records.iter().filter(|(_, kept)| kept.no == no && kept.forgotten.is_none());
+            (no, left.map(|(seq, _)| *seq).collect::<Vec<_>>())
+        };
+        let lives = self.ended.iter().rev().filter(|(_, (of, _))| *of == nth).map(|(no, _)| of(*no));
+        lives.filter(|(_, seqs)| !seqs.is_empty()).collect()
+    }
+
     fn supersede(&mut self, seqs: impl Iterator<Item = Seq>) -> Vec<RecordId> {
         let mut ids = Vec::new();
         for seq in seqs {
@@ -280,11 +310,15 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
         Act::DeleteWorkspace { workspace: nth } => {
             let count =
                 model.workspaces.get(nth).map(|(no, _)| model.living().filter(|(_, kept)| kept.no == *no).count());
-            if model.workspaces.remove(nth).is_some() {
+            if let Some((no, audiences)) = model.workspaces.remove(nth) {
+                model.ended.insert(no, (*nth, audiences));
                 model.next();
             }
             let expected = count.map(|count| count as u64);
-            prop_assert_eq!(house.delete_workspace(WORKSPACES[*nth], 50).await, expected);
+            prop_assert_eq!(house.delete_workspace(WORKSPACES[*nth], DELETED_AT).await, expected);
+        }
+        Act::RestoreWorkspace { workspace: nth, is_limited } => {
+            restore_workspace(house, model, *nth, *is_limited).await?;
         }
         Act::Observe { source, hash } => {
             let (source, hash) = (format!("source {source}"), format!("hash {hash}"));
@@ -334,16 +368,45 @@ async fn restore(
     let Some((seq, kept)) = model.records.iter().nth(nth % model.records.len().max(1)) else { return Ok(()) };
     let (seq, id) = (*seq, kept.given.id);
     let has_room = !is_limited || (model.living().count() as u64) < LIMIT;
-    let has_life = model.workspaces.values().any(|(no, _)| *no == kept.no);
-    let can_return = kept.forgotten.is_some_and(|second| second >= since) && has_life && has_room;
+    let gone_at = kept.forgotten.or_else(|| model.ended.contains_key(&kept.no).then_some(DELETED_AT));
+    let can_return = gone_at.is_some_and(|second| second >= since) && has_room;
     if can_return {
-        model.next();
-        model.records.get_mut(&seq).expect("just seen").forgotten = None;
+        model.bring_back(seq);
     }
     let line = super::audit(house.account, 40, "record.restore");
     let limit = is_limited.then_some(LIMIT);
     let restored = house.store.restore(house.project, id, at(since), limit, line).await.expect("storage works");
     prop_assert_eq!(restored.map(|record| record.seq), can_return.then_some(seq));
+    Ok(())
+}
+
+async fn restore_workspace(
+    house: &House,
+    model: &mut Model,
+    nth: usize,
+    is_limited: bool,
+) -> Result<(), TestCaseError> {
+    let rows = house.store.list_deleted_workspaces(house.project, at(DELETED_AT)).await.expect("storage works");
+    let listed: Vec<_> = rows.iter().filter(|row| row.name.as_str() == WORKSPACES[nth]).map(|row| row.no).collect();
+    let left = model.left(nth);
+    prop_assert_eq!(listed, left.iter().map(|(no, _)| *no).collect::<Vec<_>>());
+    let Some((no, seqs)) = left.into_iter().next() else { return Ok(()) };
+    let count = seqs.len() as u64;
+    let expected = if is_limited && model.living().count() as u64 + count > LIMIT {
+        RestoredWorkspace::Full
+    } else if model.workspaces.contains_key(&nth) {
+        seqs.into_iter().for_each(|seq| model.bring_back(seq));
+        RestoredWorkspace::Done(count)
+    } else {
+        model.next();
+        let (_, audiences) = model.ended.remove(&no).expect("just seen");
+        model.workspaces.insert(nth, (no, audiences));
+        RestoredWorkspace::Done(count)
+    };
+    let line = super::audit(house.account, 60, "workspace.restore");
+    let limit = is_limited.then_some(LIMIT);
+    let restored = house.store.restore_workspace(house.project, no, at(DELETED_AT), limit, line).await;
+    prop_assert_eq!(restored, Ok(expected));
     Ok(())
 }
 

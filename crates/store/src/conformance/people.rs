@@ -101,6 +101,12 @@ pub async fn a_deleted_project_is_gone_for_every_reader(make: MakeEngine) {
     assert_eq!(store.find_workspace(project, &WorkspaceName::default()).await, Ok(None));
     assert_eq!(store.list_workspaces(project).await, Ok(Vec::new()));
     assert_eq!(store.list_records(project, RecordFilter::default(), None, 10).await, Ok(Vec::new()));
+    let forgotten = RecordFilter { is_forgotten: true, ..RecordFilter::default() };
+    assert_eq!(store.list_records(project, forgotten, None, 10).await, Ok(Vec::new()));
+    assert_eq!(store.list_deleted_workspaces(project, at(0)).await, Ok(Vec::new()));
+    assert_eq!(house.restore(given.id, 0, 40).await, None);
+    let restored = store.restore_workspace(project, no, at(0), None, line()).await;
+    assert_eq!(restored, Ok(crate::RestoredWorkspace::Absent));
     assert_eq!(store.list_sizes(project).await, Ok(Vec::new()));
     assert!(!store.tail(project, no, mnemon_core::Seq(0), 10).await.expect("storage works").is_active);
     assert_eq!(store.purge(project, given.id, line()).await, Ok(false));
@@ -137,6 +143,8 @@ pub async fn a_department_in_use_stays(make: MakeEngine) {
         assert_eq!(delete_department(&house, below).await, DepartmentDeleted::InUse, "a record");
         house.forget(&[seq], 25).await;
         assert_eq!(delete_department(&house, below).await, DepartmentDeleted::InUse, "it may come back");
+        house.delete_workspace("default", 25).await;
+        assert_eq!(delete_department(&house, below).await, DepartmentDeleted::InUse, "and so may its workspace");
         assert_eq!(house.store.purge(house.project, id, audit(house.account, 26, "record.purge")).await, Ok(true));
     }
     assert_eq!(delete_department(&house, below).await, DepartmentDeleted::Done);

@@ -14,7 +14,7 @@ pub(super) const BY_SEQ: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
         r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
-        w.name, w.deleted_at IS NULL, m.name, d.name
+        w.name, w.deleted_at, m.name, d.name
     FROM record r
     LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
     LEFT JOIN project p ON p.id = r.project_id
@@ -22,18 +22,18 @@ pub(super) const BY_SEQ: &str = "
     LEFT JOIN department d ON d.account_id = p.account_id AND d.id = r.department_id
     WHERE r.project_id = $1 AND r.seq = ANY($2)";
 
-/// The record with an id, live or not.
+/// The record with an id, live or not, of a project that was not deleted.
 pub(super) const BY_ID: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
         r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
-        w.name, w.deleted_at IS NULL, m.name, d.name
+        w.name, w.deleted_at, m.name, d.name
     FROM record r
     LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
     LEFT JOIN project p ON p.id = r.project_id
     LEFT JOIN member m ON m.account_id = p.account_id AND m.id = r.author_id
     LEFT JOIN department d ON d.account_id = p.account_id AND d.id = r.department_id
-    WHERE r.project_id = $1 AND r.id = $2";
+    WHERE r.project_id = $1 AND r.id = $2 AND p.deleted_at IS NULL";
 
 pub(super) fn read_stored(row: &Row, project: ProjectId) -> Result<Stored, StoreError> {
     Stored::read(row, project, |record, _| {
@@ -41,7 +41,7 @@ pub(super) fn read_stored(row: &Row, project: ProjectId) -> Result<Stored, Store
         let workspace = cells.word_opt(21, "name", |name| WorkspaceName::parse(name).ok())?;
         Ok(Names {
             workspace: workspace.ok_or_else(|| cells.broken("no"))?,
-            is_within_reach: cells.flag(22, "deleted_at")?,
+            ended_at: cells.time_opt(22, "deleted_at")?,
             author: cells.text_opt(23, "name")?,
             department: cells.text_opt(24, "name")?,
         })

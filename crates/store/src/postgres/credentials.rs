@@ -2,7 +2,7 @@
 //! it. Calls that arrive together look their credentials up together (`look_up.rs`).
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp};
+use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp, WorkspaceName};
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
@@ -79,7 +79,7 @@ impl Credentials for PostgresStore {
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
         const SELECT: &str = "
             SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-                created_by
+                created_by, workspace
             FROM api_key
             WHERE project_id = $1
             ORDER BY created_at, id";
@@ -89,7 +89,7 @@ impl Credentials for PostgresStore {
     async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
         const SELECT: &str = "
             SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-                created_by
+                created_by, workspace
             FROM api_key
             WHERE account_id = $1 AND member_id = $2
             ORDER BY created_at, id";
@@ -100,7 +100,7 @@ impl Credentials for PostgresStore {
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
         const SELECT: &str = "
             SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-                created_by
+                created_by, workspace
             FROM api_key
             WHERE id = $1";
         self.ask(Tenant::key(id), SELECT, &[&id.uuid()]).await?.first().map(read_key).transpose()
@@ -110,8 +110,8 @@ impl Credentials for PostgresStore {
 pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label, created_by)
-        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8, $9
+            label, created_by, workspace)
+        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8, $9, $10
         FROM project p
         JOIN member m ON m.account_id = p.account_id AND m.id = $4
         WHERE p.id = $3 AND p.deleted_at IS NULL
@@ -120,8 +120,9 @@ pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
         (key.id.uuid(), key.hash.as_bytes().as_slice(), key.project.uuid(), key.member.uuid());
     let (access, expires_at, created_at) = (key.access.as_str(), micros_opt(key.expires_at), micros(key.created_at));
     let created_by = key.created_by.map(|member| member.uuid());
-    let values: [&(dyn ToSql + Sync); 9] =
-        [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label, &created_by];
+    let workspace = key.workspace.as_ref().map(WorkspaceName::as_str);
+    let values: [&(dyn ToSql + Sync); 10] =
+        [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label, &created_by, &workspace];
     let inserted = tx.count(INSERT, &values).await?;
     let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent().into()) }

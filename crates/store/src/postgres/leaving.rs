@@ -85,8 +85,7 @@ async fn list_owned(tx: &Tx, account: AccountId, project: ProjectId, member: Mem
     const SELECT: &str = "
         SELECT r.seq
         FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = $1 AND (r.author_id = $2 OR r.audience = $3) AND w.deleted_at IS NULL
+        WHERE r.project_id = $1 AND (r.author_id = $2 OR r.audience = $3)
         ORDER BY r.seq";
     let tenant = Tenant::project_of(project, account);
     let audience = AudienceBytes::of(Audience::Author(member));

@@ -15,7 +15,7 @@ use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
 impl PostgresStore {
     pub(super) async fn list_workspaces_once(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
         const SELECT: &str = "
-            SELECT w.no, w.name, w.created_at, ARRAY(
+            SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
                 SELECT a.audience
                 FROM workspace_audience a
                 WHERE a.project_id = w.project_id AND a.workspace_no = w.no
@@ -36,18 +36,8 @@ impl PostgresStore {
             return Err(Fault::away("PostgreSQL left an answer out"));
         };
         let mut living = read_counts(counts, project)?;
-        let read = |row| {
-            let cells = Cells::new(row, "workspace", || project.to_string());
-            let no = WorkspaceNo(cells.count(0, "no")?);
-            Ok(WorkspaceRow {
-                no,
-                name: cells.workspace_name(1, "name")?,
-                created_at: cells.time(2, "created_at")?,
-                audiences: read_audiences(row, 3, project, no)?,
-                living: living.remove(&no).unwrap_or_default(),
-            })
-        };
-        workspaces.iter().map(read).collect()
+        let read = workspaces.iter().map(|row| read_workspace(row, project, &mut living));
+        Ok(read.collect::<Result<_, StoreError>>()?)
     }
 
     pub(super) async fn list_records_once(
@@ -67,7 +57,28 @@ impl PostgresStore {
     }
 }
 
-fn read_counts(rows: &[Row], project: ProjectId) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
+/// Reads no, name, created_at, deleted_at and the audiences, and takes the workspace's count.
+pub(super) fn read_workspace(
+    row: &Row,
+    project: ProjectId,
+    living: &mut HashMap<WorkspaceNo, Vec<(Audience, u64)>>,
+) -> Result<WorkspaceRow, StoreError> {
+    let cells = Cells::new(row, "workspace", || project.to_string());
+    let no = WorkspaceNo(cells.count(0, "no")?);
+    Ok(WorkspaceRow {
+        no,
+        name: cells.workspace_name(1, "name")?,
+        created_at: cells.time(2, "created_at")?,
+        deleted_at: cells.time_opt(3, "deleted_at")?,
+        audiences: read_audiences(row, 4, project, no)?,
+        living: living.remove(&no).unwrap_or_default(),
+    })
+}
+
+pub(super) fn read_counts(
+    rows: &[Row],
+    project: ProjectId,
+) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
     let mut counts: HashMap<_, Vec<_>> = HashMap::new();
     for row in rows {
         let cells = Cells::new(row, "record", || project.to_string());
@@ -77,7 +88,7 @@ fn read_counts(rows: &[Row], project: ProjectId) -> Result<HashMap<WorkspaceNo, 
     Ok(counts)
 }
 
-/// The positions of the records, newest first, by the index that leads to them directly.
+/// The positions of the living records, or of those that were forgotten or ended with their workspace, newest first.
 async fn list_places(
     tx: &Tx,
     project: ProjectId,
@@ -89,7 +100,17 @@ async fn list_places(
         SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NOT NULL AND w.deleted_at IS NULL
+        WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NOT NULL
+            AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
+        ORDER BY r.seq DESC
+        LIMIT $3";
+    const OF_DELETED: &str = "
+        SELECT r.seq
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NOT NULL
+            AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
             AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
         ORDER BY r.seq DESC
         LIMIT $3";
@@ -101,12 +122,18 @@ async fn list_places(
             AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
         ORDER BY r.seq DESC
         LIMIT $3";
-    let select = if filter.is_forgotten { FORGOTTEN } else { LIVING };
+    let selects: &[&str] = if filter.is_forgotten { &[FORGOTTEN, OF_DELETED] } else { &[LIVING] };
     let before = before.map_or(i64::MAX, |seq| integer(seq.0));
     let name = filter.workspace.as_ref().map(WorkspaceName::as_str);
     let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
         [&project.uuid(), &before, &integer(rows_max as u64), &name, &filter.source_id];
-    let rows = tx.rows(select, &values).await?;
-    let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
-    rows.iter().map(read).collect()
+    let mut seqs = Vec::new();
+    for select in selects {
+        for row in tx.rows(select, &values).await? {
+            seqs.push(Seq(Cells::new(&row, "record", || project.to_string()).count(0, "seq")?));
+        }
+    }
+    seqs.sort_unstable_by(|a, b| b.cmp(a));
+    seqs.truncate(rows_max);
+    Ok(seqs)
 }

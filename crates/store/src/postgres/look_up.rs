@@ -2,7 +2,7 @@
 //! asks for all of them by one statement. A look-up serves only those who were there when it left, so what it finds is at
 //! least as new as they are. A caller that is alone waits for nobody.
 //!
-//! The statement is a function of the database (`migrations/postgres/0011_together.sql`): it takes on the service's role and
+//! The statement is a function of the database (`migrations/postgres/0012_together.sql`): it takes on the service's role and
 //! opens what the presented hashes lead to, and nothing else.
 
 use std::collections::HashMap;
@@ -24,12 +24,12 @@ use crate::acts::oauth::read_grant;
 use crate::{Calls, CallsElsewhere, Credential, Grant, Presented, SavedLooks, StoreError};
 
 /// Where the columns of a row begin.
-const DEPARTMENTS: usize = 18;
-const PARENTS: usize = 19;
-const GRANT: usize = 20;
-const ASKED: usize = 26;
-const COUNTERS: usize = 27;
-const CALLS: usize = 28;
+const DEPARTMENTS: usize = 19;
+const PARENTS: usize = 20;
+const GRANT: usize = 21;
+const ASKED: usize = 27;
+const COUNTERS: usize = 28;
+const CALLS: usize = 29;
 
 /// What is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

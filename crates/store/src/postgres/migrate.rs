@@ -25,9 +25,14 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 7, name: "superseding", sql: include_str!("../../migrations/postgres/0007_superseding.sql") },
     Migration { no: 8, name: "key_makers", sql: include_str!("../../migrations/postgres/0008_key_makers.sql") },
     Migration { no: 9, name: "caution", sql: include_str!("../../migrations/postgres/0009_caution.sql") },
-    Migration { no: 10, name: "appearance", sql: include_str!("../../migrations/postgres/0010_appearance.sql") },
-    Migration { no: 11, name: "together", sql: include_str!("../../migrations/postgres/0011_together.sql") },
-    Migration { no: 12, name: "spreading", sql: include_str!("../../migrations/postgres/0012_spreading.sql") },
+    Migration {
+        no: 10,
+        name: "key_workspaces",
+        sql: include_str!("../../migrations/postgres/0010_key_workspaces.sql"),
+    },
+    Migration { no: 11, name: "appearance", sql: include_str!("../../migrations/postgres/0011_appearance.sql") },
+    Migration { no: 12, name: "together", sql: include_str!("../../migrations/postgres/0012_together.sql") },
+    Migration { no: 13, name: "spreading", sql: include_str!("../../migrations/postgres/0013_spreading.sql") },
 ];
 
 /// The role's name in the migrations.

@@ -50,6 +50,7 @@ mod statistics;
 mod tls;
 mod transaction;
 mod transfer;
+mod workspaces;
 mod writer;
 
 use std::future::Future;

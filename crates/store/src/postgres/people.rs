@@ -301,8 +301,7 @@ async fn is_memory_in(tx: &Tx, account: AccountId, project: ProjectId, id: Depar
     const SELECT: &str = "
         SELECT 1
         FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = $1 AND (r.department_id = $2 OR r.audience = $3) AND w.deleted_at IS NULL
+        WHERE r.project_id = $1 AND (r.department_id = $2 OR r.audience = $3)
         LIMIT 1";
     let tenant = Tenant::project_of(project, account);
     let audience = AudienceBytes::of(Audience::Department(id));

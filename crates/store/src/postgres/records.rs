@@ -1,5 +1,5 @@
 //! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
-//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`.
+//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
 use std::collections::HashMap;
 
@@ -17,9 +17,12 @@ use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
 use super::transaction::{Tenant, Tx, ask};
+use super::workspaces::bring_back;
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
-use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
+use crate::{
+    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, WorkspaceRow,
+};
 
 #[async_trait]
 impl Records for PostgresStore {
@@ -71,6 +74,19 @@ impl Records for PostgresStore {
             WHERE r.project_id = $1 AND r.id = $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
         let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &id.uuid()]).await?;
         rows.first().map(|row| read_seq_and_audience(row, project, id)).transpose()
+    }
+
+    async fn find_places(&self, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Seq>, StoreError> {
+        const SELECT: &str = "
+            SELECT r.seq
+            FROM record r
+            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+            WHERE r.project_id = $1 AND r.id = ANY($2) AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            ORDER BY r.seq";
+        let ids: Vec<_> = ids.iter().map(|id| id.uuid()).collect();
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &ids]).await?;
+        let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
+        rows.iter().map(read).collect()
     }
 
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
@@ -132,7 +148,7 @@ impl Records for PostgresStore {
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
         let rows = self.ask(Tenant::project_and_people(project), BY_ID, &[&project.uuid(), &id.uuid()]).await?;
         let stored = rows.first().map(|row| read_stored(row, project)).transpose()?;
-        Ok(stored.filter(|stored| stored.is_within_reach).map(Listed::from))
+        Ok(stored.map(Listed::from))
     }
 
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
@@ -157,6 +173,25 @@ impl Records for PostgresStore {
         audit: AuditEntry,
     ) -> Result<Option<u64>, StoreError> {
         self.attempt(|| self.delete_workspace_once(project, name, &audit)).await
+    }
+
+    async fn list_deleted_workspaces(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+    ) -> Result<Vec<WorkspaceRow>, StoreError> {
+        self.attempt(|| self.list_deleted_workspaces_once(project, since)).await
+    }
+
+    async fn restore_workspace(
+        &self,
+        project: ProjectId,
+        no: WorkspaceNo,
+        deleted_since: Timestamp,
+        records_max: Option<u64>,
+        audit: AuditEntry,
+    ) -> Result<RestoredWorkspace, StoreError> {
+        self.attempt(|| self.restore_workspace_once(project, no, deleted_since, records_max, &audit)).await
     }
 }
 
@@ -196,58 +231,20 @@ impl PostgresStore {
         records_max: Option<u64>,
         audit: &AuditEntry,
     ) -> Result<Option<Record>, Fault> {
-        const UPDATE: &str =
-            "UPDATE record SET forgotten_at = NULL, superseded_by = NULL WHERE project_id = $1 AND seq = $2";
         let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
         let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
         let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(None) };
         let found = bodies::find_by_id(&tx, project, id).await?;
-        let is_restorable = |stored: &Stored| {
-            stored.is_within_reach && stored.forgotten_at.is_some_and(|forgotten_at| forgotten_at >= forgotten_since)
-        };
+        let is_restorable = |stored: &Stored| stored.gone_at().is_some_and(|gone_at| gone_at >= forgotten_since);
         let Some(stored) = found.filter(is_restorable) else { return Ok(None) };
         if records_max.is_some_and(|max| locked.live_records >= max) {
             return Ok(None);
         }
-        let record = stored.record;
-        tx.rows(UPDATE, &[&project.uuid(), &integer(record.seq.0)]).await?;
-        locked.insert_change(&tx, record.workspace_no, "restore", Some(record.seq), audit.at).await?;
+        let no = bring_back(&tx, &mut locked, std::slice::from_ref(&stored), audit.at).await?;
         locked.live_records += 1;
         insert_audit(&tx, audit, 1).await?;
         tx.finish(vec![locked.flush()]).await?;
-        Ok(Some(record))
-    }
-
-    async fn delete_workspace_once(
-        &self,
-        project: ProjectId,
-        name: &WorkspaceName,
-        audit: &AuditEntry,
-    ) -> Result<Option<u64>, Fault> {
-        const UPDATE: &str = "
-            UPDATE workspace
-            SET deleted_at = $3
-            WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL
-            RETURNING no";
-        const COUNT: &str = "
-            SELECT COUNT(*)
-            FROM record
-            WHERE project_id = $1 AND workspace_no = $2 AND forgotten_at IS NULL";
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        let mut locked = project::read(row.as_ref(), project)?.ok_or_else(|| super::error::no_such_project(project))?;
-        let ended = tx.row(UPDATE, &[&project.uuid(), &name.as_str(), &micros(audit.at)]).await?;
-        let Some(row) = ended else { return Ok(None) };
-        let no = WorkspaceNo(Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?);
-        let rows = tx.rows(COUNT, &[&project.uuid(), &integer(no.0)]).await?;
-        let counted = rows.first().map(|row| Cells::new(row, "record", || project.to_string()).count(0, "seq"));
-        let count = counted.transpose()?.unwrap_or(0);
-        locked.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
-        locked.live_records = locked.live_records.saturating_sub(count);
-        // One workspace was affected. The number of its records may include drafts that the reader of the log can't see.
-        insert_audit(&tx, audit, 1).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(Some(count))
+        Ok(no.map(|workspace_no| Record { workspace_no, ..stored.record }))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Reads whole records, with the names of the people and places in them.
 
-use mnemon_core::{AccountId, DepartmentId, MemberId, ProjectId, Record, RecordId, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_core::{
+    AccountId, DepartmentId, MemberId, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{Cells, integer};
@@ -13,7 +15,7 @@ pub(super) struct Bodies<'c> {
     conn: &'c Connection,
     project: ProjectId,
     account: Option<AccountId>,
-    workspaces: Vec<(WorkspaceNo, WorkspaceName, bool)>,
+    workspaces: Vec<(WorkspaceNo, WorkspaceName, Option<Timestamp>)>,
     members: Vec<(MemberId, Option<String>)>,
     departments: Vec<(DepartmentId, Option<String>)>,
 }
@@ -43,17 +45,17 @@ impl<'c> Bodies<'c> {
     }
 
     fn names(&mut self, record: &Record, department: Option<DepartmentId>) -> Result<Names, StoreError> {
-        let (workspace, is_within_reach) = self.workspace(record.workspace_no)?;
+        let (workspace, ended_at) = self.workspace(record.workspace_no)?;
         let author = self.member_name(record.author)?;
         let department = department.map(|id| self.department_name(id)).transpose()?.flatten();
-        Ok(Names { workspace, is_within_reach, author, department })
+        Ok(Names { workspace, ended_at, author, department })
     }
 
-    /// The workspace's name, and whether it still exists.
-    fn workspace(&mut self, no: WorkspaceNo) -> Result<(WorkspaceName, bool), StoreError> {
-        const SELECT: &str = "SELECT name, deleted_at IS NULL FROM workspace WHERE project_id = ?1 AND no = ?2";
-        if let Some((_, name, is_active)) = self.workspaces.iter().find(|known| known.0 == no) {
-            return Ok((name.clone(), *is_active));
+    /// The workspace's name, and when its life ended.
+    fn workspace(&mut self, no: WorkspaceNo) -> Result<(WorkspaceName, Option<Timestamp>), StoreError> {
+        const SELECT: &str = "SELECT name, deleted_at FROM workspace WHERE project_id = ?1 AND no = ?2";
+        if let Some((_, name, ended_at)) = self.workspaces.iter().find(|known| known.0 == no) {
+            return Ok((name.clone(), *ended_at));
         }
         let broken =
             || StoreError::Broken { table: "workspace", column: "no", row: format!("{}/{}", self.project, no.0) };
@@ -61,9 +63,9 @@ impl<'c> Bodies<'c> {
         let mut rows = statement.query((self.project.to_bytes(), integer(no.0)))?;
         let row = rows.next()?.ok_or_else(broken)?;
         let cells = Cells::new(row, "workspace", || format!("{}/{}", self.project, no.0));
-        let (name, is_active) = (cells.workspace_name(0, "name")?, cells.flag(1, "deleted_at")?);
-        self.workspaces.push((no, name.clone(), is_active));
-        Ok((name, is_active))
+        let (name, ended_at) = (cells.workspace_name(0, "name")?, cells.time_opt(1, "deleted_at")?);
+        self.workspaces.push((no, name.clone(), ended_at));
+        Ok((name, ended_at))
     }
 
     fn member_name(&mut self, id: MemberId) -> Result<Option<String>, StoreError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mnemon_core::{
-    AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, ProjectId, Seq, Timestamp,
+    AccountId, CredentialHash, DepartmentId, DepartmentTree, KeyId, MemberId, ProjectId, Seq, Timestamp, WorkspaceName,
 };
 use rusqlite::{Connection, params};
 
@@ -105,7 +105,7 @@ fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(C
     const SELECT: &str = "
         SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
             p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-            m.name, m.role, m.access_until, m.department_id, d.name, a.appearance
+            m.name, m.role, m.access_until, m.department_id, d.name, a.appearance, k.workspace
         FROM api_key k
         JOIN project p ON p.id = k.project_id
         JOIN account a ON a.id = k.account_id
@@ -150,8 +150,8 @@ fn insert_operator_token(tx: &Tx<'_>, hash: &CredentialHash, at: Timestamp) -> R
 pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label, created_by)
-        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8, ?9
+            label, created_by, workspace)
+        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8, ?9, ?10
         FROM project p
         JOIN member m ON m.account_id = p.account_id AND m.id = ?4
         WHERE p.id = ?3 AND p.deleted_at IS NULL";
@@ -165,6 +165,7 @@ pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreErr
         micros(key.created_at),
         key.label,
         key.created_by.map(|member| member.to_bytes()),
+        key.workspace.as_ref().map(WorkspaceName::as_str),
     ])?;
     let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent()) }
@@ -173,7 +174,7 @@ pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreErr
 fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
     const SELECT: &str = "
         SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-            created_by
+            created_by, workspace
         FROM api_key
         WHERE project_id = ?1
         ORDER BY created_at, id";
@@ -189,7 +190,7 @@ fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, Store
 fn list_member_keys(conn: &Connection, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
     const SELECT: &str = "
         SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-            created_by
+            created_by, workspace
         FROM api_key
         WHERE account_id = ?1 AND member_id = ?2
         ORDER BY created_at, id";
@@ -205,7 +206,7 @@ fn list_member_keys(conn: &Connection, account: AccountId, member: MemberId) -> 
 fn find_key(conn: &Connection, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
     const SELECT: &str = "
         SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-            created_by
+            created_by, workspace
         FROM api_key
         WHERE id = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;

@@ -73,8 +73,7 @@ fn list_owned(
     const SELECT: &str = "
         SELECT r.seq
         FROM record r
-        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = ?1 AND (r.author_id = ?2 OR r.audience = ?3) AND w.deleted_at IS NULL
+        WHERE r.project_id = ?1 AND (r.author_id = ?2 OR r.audience = ?3)
         ORDER BY r.seq";
     let audience = AudienceBytes::of(Audience::Author(member));
     let mut statement = conn.prepare_cached(SELECT)?;

@@ -264,14 +264,28 @@ pub(super) fn insert_change(
     record: Option<Seq>,
     at: Timestamp,
 ) -> Result<Seq, StoreError> {
+    let seq = tx.take_seq(project)?;
+    write_change(tx.conn, project, seq, no, kind, record, at)?;
+    Ok(seq)
+}
+
+/// The same, at a place that was taken before.
+pub(super) fn write_change(
+    conn: &Connection,
+    project: ProjectId,
+    seq: Seq,
+    no: WorkspaceNo,
+    kind: &str,
+    record: Option<Seq>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO change (project_id, seq, workspace_no, kind, record_seq, at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let seq = tx.take_seq(project)?;
     let record = record.map(|record| integer(record.0));
     let values = params![project.to_bytes(), integer(seq.0), integer(no.0), kind, record, micros(at)];
-    tx.conn.prepare_cached(INSERT)?.execute(values)?;
-    Ok(seq)
+    conn.prepare_cached(INSERT)?.execute(values)?;
+    Ok(())
 }
 
 /// Stores a snapshot of an active workspace unless there is a newer one.

@@ -39,6 +39,7 @@ mod sessions;
 mod sources;
 mod transfer;
 mod wal;
+mod workspaces;
 mod writer;
 
 use std::path::Path;

@@ -283,9 +283,7 @@ fn is_memory_of(conn: &Connection, account: AccountId, id: DepartmentId) -> Resu
             SELECT 1
             FROM project p INDEXED BY project_account
             CROSS JOIN record r ON r.project_id = p.id
-            CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-            WHERE p.account_id = ?1 AND p.deleted_at IS NULL AND (r.department_id = ?2 OR r.audience = ?3)
-                AND w.deleted_at IS NULL)";
+            WHERE p.account_id = ?1 AND p.deleted_at IS NULL AND (r.department_id = ?2 OR r.audience = ?3))";
     let audience = AudienceBytes::of(Audience::Department(id));
     let values = (account.to_bytes(), id.to_bytes(), audience.as_slice());
     Ok(conn.prepare_cached(SELECT)?.query_row(values, |row| row.get(0))?)

@@ -1,5 +1,5 @@
 //! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
-//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`.
+//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use mnemon_core::{
 use rusqlite::Connection;
 
 use super::SqliteStore;
-use super::batch::Tx;
+use super::batch::{Tx, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::briefs::{list_after_source, list_by_fact_key, list_by_source};
 use super::insert::insert;
@@ -19,8 +19,12 @@ use super::listing::{find_any, list_records, list_workspaces};
 use super::log::insert_change;
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
+use super::workspaces::{bring_back, delete_workspace, list_deleted_workspaces, restore_workspace};
 use crate::acts::records::read_seq_and_audience;
-use crate::{AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, StoreError, WorkspaceRow};
+use crate::acts::stored::Stored;
+use crate::{
+    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, WorkspaceRow,
+};
 
 /// Up to this many records are read on the caller's thread; see [`super::readers::Readers::read`].
 const SHORT_READ_MAX: usize = 64;
@@ -73,6 +77,19 @@ impl Records for SqliteStore {
             let mut rows = statement.query((project.to_bytes(), id.to_bytes()))?;
             rows.next()?.map(|row| read_seq_and_audience(row, project, id)).transpose()
         })
+    }
+
+    async fn find_places(&self, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Seq>, StoreError> {
+        let mut seqs: Vec<Seq> = self.readers.read_at_once(|conn| {
+            let place = |id: &RecordId| match find_seq(conn, project, *id)? {
+                Some(seq) => Ok(find_living_place(conn, project, seq)?.map(|_| seq)),
+                None => Ok(None),
+            };
+            ids.iter().map(place).filter_map(Result::transpose).collect()
+        })?;
+        seqs.sort_unstable();
+        seqs.dedup();
+        Ok(seqs)
     }
 
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
@@ -169,6 +186,25 @@ impl Records for SqliteStore {
         let name = name.clone();
         self.writer.write(move |tx| delete_workspace(tx, project, &name, &audit)).await
     }
+
+    async fn list_deleted_workspaces(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+    ) -> Result<Vec<WorkspaceRow>, StoreError> {
+        self.readers.read_long(move |conn| list_deleted_workspaces(conn, project, since)).await
+    }
+
+    async fn restore_workspace(
+        &self,
+        project: ProjectId,
+        no: WorkspaceNo,
+        deleted_since: Timestamp,
+        records_max: Option<u64>,
+        audit: AuditEntry,
+    ) -> Result<RestoredWorkspace, StoreError> {
+        self.writer.write(move |tx| restore_workspace(tx, project, no, deleted_since, records_max, &audit)).await
+    }
 }
 
 impl SqliteStore {
@@ -243,66 +279,20 @@ fn restore(
     records_max: Option<u64>,
     audit: &AuditEntry,
 ) -> Result<Option<Record>, StoreError> {
-    const UPDATE: &str =
-        "UPDATE record SET forgotten_at = NULL, superseded_by = NULL WHERE project_id = ?1 AND seq = ?2";
-    let Some((seq, no)) = find_forgotten_place(tx.conn, project, id, forgotten_since)? else { return Ok(None) };
+    if !is_living(tx.conn, project)? {
+        return Ok(None);
+    }
+    let Some(seq) = find_seq(tx.conn, project, id)? else { return Ok(None) };
+    let stored = Bodies::new(tx.conn, project).find(seq)?;
+    let is_restorable = |stored: &Stored| stored.gone_at().is_some_and(|gone_at| gone_at >= forgotten_since);
+    let Some(stored) = stored.filter(is_restorable) else { return Ok(None) };
     tx.touch_records(Touched::Project(project));
     let live_records = tx.project(project)?.live_records;
     if records_max.is_some_and(|max| live_records >= max) {
         return Ok(None);
     }
-    tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0)))?;
-    insert_change(tx, project, no, "restore", Some(seq), audit.at)?;
+    bring_back(tx, project, &stored, audit.at)?;
     tx.project(project)?.live_records += 1;
     insert_audit(tx.conn, audit, 1)?;
     Bodies::new(tx.conn, project).find_living(seq)
-}
-
-/// The position of a record that was forgotten at or after a time, in a workspace that still exists.
-fn find_forgotten_place(
-    conn: &Connection,
-    project: ProjectId,
-    id: RecordId,
-    forgotten_since: Timestamp,
-) -> Result<Option<(Seq, WorkspaceNo)>, StoreError> {
-    const SELECT: &str = "
-        SELECT r.seq, r.workspace_no
-        FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = ?1 AND r.id = ?2 AND r.forgotten_at >= ?3 AND w.deleted_at IS NULL";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), id.to_bytes(), micros(forgotten_since)))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let cells = Cells::new(row, "record", || format!("{project}/{id}"));
-    Ok(Some((Seq(cells.count(0, "seq")?), WorkspaceNo(cells.count(1, "workspace_no")?))))
-}
-
-fn delete_workspace(
-    tx: &mut Tx<'_>,
-    project: ProjectId,
-    name: &WorkspaceName,
-    audit: &AuditEntry,
-) -> Result<Option<u64>, StoreError> {
-    const UPDATE: &str = "UPDATE workspace SET deleted_at = ?3 WHERE project_id = ?1 AND no = ?2";
-    let Some(no) = tx.find_workspace(project, name)? else { return Ok(None) };
-    tx.touch_records(Touched::Project(project));
-    let count = count_living(tx.conn, project, no)?;
-    tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(no.0), micros(audit.at)))?;
-    tx.drop_workspace(project, name)?;
-    insert_change(tx, project, no, "workspace.delete", None, audit.at)?;
-    let state = tx.project(project)?;
-    state.live_records = state.live_records.saturating_sub(count);
-    // One workspace was affected. The number of its records may include drafts that the reader of the log can't see.
-    insert_audit(tx.conn, audit, 1)?;
-    Ok(Some(count))
-}
-
-fn count_living(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> Result<u64, StoreError> {
-    const SELECT: &str = "
-        SELECT COUNT(*)
-        FROM record INDEXED BY record_workspace
-        WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NULL";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let count: i64 = statement.query_row((project.to_bytes(), integer(no.0)), |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
 }

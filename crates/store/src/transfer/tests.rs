@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, transfer_everything};
-use crate::conformance::{House, at, audit, with_fact, workspace};
+use crate::conformance::{House, at, audit, new_key, with_fact, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
 use crate::{ClientKind, Day, Idempotency, OauthClient, RecordFilter, Records, Store, StoreError, Usage};
@@ -71,6 +71,8 @@ async fn fill_house(house: &House, count: usize) {
     house.add_department("Below", Some(middle)).await;
     let ben = house.add_member("Ben \u{1f600}", Role::Head, Some(middle)).await;
     house.add_key(ben).await;
+    let own = crate::NewKey { workspace: Some(workspace("team")), ..new_key(house.project, ben) };
+    house.store.insert_key(own, audit(house.account, 0, "key.create")).await.expect("a key");
     // Side by side, so that many share one commit.
     let mut saves = tokio::task::JoinSet::new();
     for n in 0..count {

@@ -66,7 +66,9 @@ fn of_project(
         ProjectIntegrationCommand::Accept { name, tools } => accept(client, printer, &one(name), tools),
         ProjectIntegrationCommand::Enable { name } => switch(client, printer, &one(name), true),
         ProjectIntegrationCommand::Disable { name } => switch(client, printer, &one(name), false),
-        ProjectIntegrationCommand::Remove { name } => {
+        ProjectIntegrationCommand::Remove { name, confirmation } => {
+            let note = "Its credential is deleted with it and can't be restored.";
+            confirmation.ask(&format!("remove the integration '{name}'"), note)?;
             show_one(printer, &client.delete(&one(name))?);
             Ok(())
         }

@@ -37,6 +37,7 @@ fn lines(me: &MeJson) -> Vec<(&'static str, String)> {
         plain("key", &me.key_id),
         plain("access", &me.access),
         plain("expires", &me.expires_at),
+        plain("workspace", &me.workspace),
         me.plan.as_ref().map(|plan| ("plan", plan_line(plan))),
         subscription,
     ];

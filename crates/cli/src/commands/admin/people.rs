@@ -32,7 +32,8 @@ pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<(
                 &client.patch(&format!("{all}/{}", encode(&client.department(&account, department)?)), body)?,
             );
         }
-        DepartmentCommand::Delete { department } => {
+        DepartmentCommand::Delete { department, confirmation } => {
+            confirmation.ask(&format!("delete the department {department}"), "It can't be restored.")?;
             show_one(printer, &client.delete(&format!("{all}/{}", encode(&client.department(&account, department)?)))?);
         }
     }
@@ -69,7 +70,9 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
             };
             show_one(printer, &client.patch(&format!("{all}/{}", encode(member)), body)?);
         }
-        MemberCommand::Delete { member, hand_over_to } => {
+        MemberCommand::Delete { member, hand_over_to, confirmation } => {
+            let note = "Its keys are refused at once, and it can't be restored.";
+            confirmation.ask(&format!("delete the member {member}"), note)?;
             let body = DeleteMember { hand_over_to: hand_over_to.clone() };
             show_one(printer, &client.delete_with(&format!("{all}/{}", encode(member)), body)?);
         }
@@ -80,13 +83,14 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
 pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     match &arguments.command {
-        KeyCommand::Create { project, member, access, label, expires_at } => {
+        KeyCommand::Create { project, member, access, label, expires_at, workspace } => {
             let project = client.project(project.as_ref())?;
             let body = CreateKey {
                 member_id: member.clone(),
                 access: access.clone(),
                 label: label.clone(),
                 expires_at: expires_at.clone(),
+                workspace: workspace.clone(),
             };
             show_one(printer, &client.post(&format!("/projects/{project}/keys"), body)?);
             if !printer.is_json() {
@@ -95,15 +99,29 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
             }
         }
         KeyCommand::List { mine: true, .. } => {
-            let columns = ["key_id", "project_id", "access", "label", "created_by_name", "last_used_at", "revoked_at"];
+            let columns = [
+                "key_id",
+                "project_id",
+                "access",
+                "label",
+                "workspace",
+                "created_by_name",
+                "last_used_at",
+                "revoked_at",
+            ];
             show_list(printer, &client.get("/me/keys")?, "keys", &columns);
         }
         KeyCommand::List { project, mine: false } => {
             let project = client.project(project.as_ref())?;
-            let columns = ["key_id", "member_id", "access", "label", "expires_at", "last_used_at", "revoked_at"];
+            let columns =
+                ["key_id", "member_id", "access", "label", "workspace", "expires_at", "last_used_at", "revoked_at"];
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
         }
-        KeyCommand::Revoke { key_id } => show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)))?),
+        KeyCommand::Revoke { key_id, confirmation } => {
+            let note = "It is refused at once, with every connection made with it, and can't be restored.";
+            confirmation.ask(&format!("revoke the key {key_id}"), note)?;
+            show_one(printer, &client.delete(&format!("/keys/{}", encode(key_id)))?);
+        }
     }
     Ok(())
 }
@@ -116,7 +134,9 @@ pub fn connection(arguments: &Connections, printer: &Printer) -> anyhow::Result<
             let columns = ["connection_id", "client_name", "created_at", "last_used_at", "expires_at", "revoked_at"];
             show_list(printer, &client.get(&format!("/projects/{project}/connections"))?, "connections", &columns);
         }
-        ConnectionCommand::Revoke { connection_id } => {
+        ConnectionCommand::Revoke { connection_id, confirmation } => {
+            let note = "Its client must connect again; the key stays valid.";
+            confirmation.ask(&format!("revoke the connection {connection_id}"), note)?;
             show_one(printer, &client.delete(&format!("/connections/{}", encode(connection_id)))?);
         }
     }

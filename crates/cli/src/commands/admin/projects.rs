@@ -33,7 +33,9 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
                     .put(&format!("/projects/{project}/tool-names"), NameTools { tool_names: tool_names.clone() })?,
             );
         }
-        ProjectCommand::Delete { project } => {
+        ProjectCommand::Delete { project, confirmation } => {
+            let note = "Its keys are refused at once, and it can't be restored.";
+            confirmation.ask(&format!("delete the project {project} with all its records"), note)?;
             show_one(printer, &client.delete(&format!("/projects/{}", encode(project)))?);
         }
     }
@@ -44,12 +46,22 @@ pub fn workspace(arguments: &Workspace, printer: &Printer) -> anyhow::Result<()>
     let client = client(&arguments.connection)?;
     let project = client.project(arguments.project.as_ref())?;
     match &arguments.command {
-        WorkspaceCommand::List => {
+        WorkspaceCommand::List { deleted: false } => {
             let answer = client.get(&format!("/projects/{project}/workspaces"))?;
             show_list(printer, &answer, "workspaces", &["name", "records", "created_at"]);
         }
-        WorkspaceCommand::Delete { name } => {
+        WorkspaceCommand::List { deleted: true } => {
+            let answer = client.get(&format!("/projects/{project}/workspaces?state=deleted"))?;
+            show_list(printer, &answer, "workspaces", &["name", "records", "created_at", "deleted_at"]);
+        }
+        WorkspaceCommand::Delete { name, confirmation } => {
+            let note = "Its records can be restored for 30 days.";
+            confirmation.ask(&format!("delete the workspace '{name}' with all its records"), note)?;
             show_one(printer, &client.delete(&format!("/projects/{project}/workspaces/{}", encode(name)))?);
+        }
+        WorkspaceCommand::Restore { name } => {
+            let path = format!("/projects/{project}/workspaces/{}/restore", encode(name));
+            show_one(printer, &client.post(&path, serde_json::json!({}))?);
         }
     }
     Ok(())

@@ -34,7 +34,8 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
         RecordCommand::Restore { record } => {
             show_one(printer, &client.post(&format!("/records/{}/restore", encode(record)), serde_json::json!({}))?);
         }
-        RecordCommand::Purge { record } => {
+        RecordCommand::Purge { record, confirmation } => {
+            confirmation.ask(&format!("delete the record {record} for good"), "It can't be restored.")?;
             show_one(printer, &client.delete(&format!("/records/{}?purge=true", encode(record)))?);
         }
     }
@@ -73,7 +74,8 @@ pub fn session(arguments: &Session, printer: &Printer) -> anyhow::Result<()> {
             let columns = ["id", "member_id", "client", "bytes", "kept_bytes", "redacted", "updated_at", "name"];
             show_list(printer, &answer, "sessions", &columns);
         }
-        SessionCommand::Delete { session } => {
+        SessionCommand::Delete { session, confirmation } => {
+            confirmation.ask(&format!("delete the session history {session}"), "It can't be restored.")?;
             show_one(printer, &client.delete(&format!("/projects/{project}/sessions/{}", encode(session)))?);
         }
     }

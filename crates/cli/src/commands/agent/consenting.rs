@@ -52,6 +52,11 @@ pub(super) fn consent(desk: &Desk, printer: &Printer) -> anyhow::Result<ExitCode
 }
 
 pub(super) fn revoke(desk: &Desk, revoke: &Revoke, printer: &Printer) -> anyhow::Result<ExitCode> {
+    if revoke.delete_uploaded {
+        let act =
+            format!("withdraw consent and delete every session history that you uploaded to {}", desk.settings.url);
+        revoke.confirmation.ask(&act, "Deleted histories can't be restored.")?;
+    }
     let was_given = Consent::revoke(&desk.places).context("can't remove the consent")?;
     let deleted = match revoke.delete_uploaded {
         true => Some(runtime()?.block_on(sync::delete_uploaded(&desk.settings))?),

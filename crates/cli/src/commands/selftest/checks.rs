@@ -43,6 +43,7 @@ impl World {
             89..=91 => self.play_record().await,
             92..=94 => self.play_restore().await,
             95..=96 => self.play_move().await,
+            97 if self.chance.percent(50) => self.play_workspace_return().await,
             97 => self.play_workspace_end().await,
             98 => self.play_leave().await,
             _ => {
@@ -179,9 +180,15 @@ impl World {
             self.model.sight(project, source, seen, hash, false);
         }
         if is_duplicate {
-            let fact = self.model.facts.iter_mut().find(|fact| fact.id == id).expect("the model knows its duplicate");
+            let now = self.now();
+            let mut facts = self.model.facts.iter_mut();
+            let fact = facts.find(|fact| fact.id == id).expect("the model knows its duplicate");
+            let before = (fact.hash.clone(), fact.valid_until);
             fact.hash = call.fact.source_hash.clone().or(fact.hash.take());
             fact.valid_until = call.fact.valid_until.or(fact.valid_until);
+            if (fact.hash.clone(), fact.valid_until) != before {
+                fact.updated_at = now;
+            }
             return;
         }
         self.model.touch(project, place, seen);
@@ -198,6 +205,7 @@ impl World {
             source: call.fact.source_id.clone(),
             hash: call.fact.source_hash.clone(),
             valid_until: call.fact.valid_until,
+            updated_at: self.now(),
             is_forgotten: false,
         });
     }
@@ -219,6 +227,7 @@ impl World {
         self.narrow(&mut search);
         let (fact_key, source_id) = (search.fact_key.clone(), search.source_id.clone());
         let memory_ids = search.memory_ids.clone();
+        let (since, until) = (search.since, search.until);
         let admission = self.engine.admit(&ctx)?;
         let answer = self.engine.search(&ctx, admission, search).await;
         let is_active = self.model.is_active(person, project, place);
@@ -235,6 +244,8 @@ impl World {
                 && (fact_key.is_none() || fact.key == fact_key)
                 && (source_id.is_none() || fact.source == source_id)
                 && memory_ids.as_ref().is_none_or(|ids| ids.contains(&fact.id))
+                && since.is_none_or(|since| fact.updated_at.as_second() >= since.as_second())
+                && until.is_none_or(|until| fact.updated_at.as_second() <= until.as_second())
         };
         let visible: Vec<&Fact> =
             self.model.visible(person, project).filter(|f| f.workspace == place).filter(is_asked_for).collect();
@@ -278,6 +289,12 @@ impl World {
         }
         if self.chance.percent(15) {
             search.memory_ids = Some(vec![one.id, another.id, third.id]);
+        }
+        if self.chance.percent(15) {
+            search.since = Some(another.updated_at);
+        }
+        if self.chance.percent(15) {
+            search.until = Some(third.updated_at);
         }
     }
 
@@ -358,12 +375,11 @@ impl World {
         let at = self.chance.below(self.model.facts.len());
         let fact = self.model.facts[at].clone();
         let is_own = self.projects[fact.project].1 == self.model.people[person].account;
-        let in_life = fact.life == self.model.life(fact.project, fact.workspace);
-        let may = ctx.credential.role == Role::Admin && is_own && in_life && self.model.sees(person, fact.seen);
+        let may = ctx.credential.role == Role::Admin && is_own && self.model.sees(person, fact.seen);
         let admin = self.admin_of(person).await?;
         match (self.engine.restore_record(&admin, fact.id).await, may) {
-            (Ok(_), true) if fact.is_forgotten => self.model.facts[at].is_forgotten = false,
-            (Err(AdminError::Conflict(_)), true) => {}
+            (Ok(_), true) if !self.model.is_alive(&fact) => self.model.bring_back(at),
+            (Err(AdminError::Conflict(_)), true) if self.model.is_alive(&fact) => {}
             (Err(AdminError::NotFound(_) | AdminError::Forbidden(_)), false) => {}
             (answer, _) => return Ok(vec![leak(format!("restoring {} by {person} gave {answer:?}", fact.id))]),
         }
@@ -394,6 +410,20 @@ impl World {
             (Ok(_), true) => self.model.end_life(project, place),
             (Err(AdminError::NotFound(_) | AdminError::Forbidden(_)), false) => {}
             (answer, _) => return Ok(vec![leak(format!("ending a workspace gave {answer:?}"))]),
+        }
+        Ok(Vec::new())
+    }
+
+    async fn play_workspace_return(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let place = self.chance.below(WORKSPACES);
+        let admin = self.admin_of(person).await?;
+        let former = self.model.former_life(person, project, place).filter(|_| ctx.credential.role == Role::Admin);
+        let answer = self.engine.restore_workspace(&admin, self.projects[project].0, &workspace(place)).await;
+        match (answer, former) {
+            (Ok(_), Some(former)) => self.model.restore_life(project, place, former),
+            (Err(AdminError::NotFound(_) | AdminError::Forbidden(_)), None) => {}
+            (answer, _) => return Ok(vec![leak(format!("restoring a workspace gave {answer:?}"))]),
         }
         Ok(Vec::new())
     }

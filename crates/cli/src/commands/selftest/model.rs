@@ -33,6 +33,7 @@ pub struct Fact {
     pub source: Option<String>,
     pub hash: Option<String>,
     pub valid_until: Option<Timestamp>,
+    pub updated_at: Timestamp,
     pub is_forgotten: bool,
 }
 
@@ -125,6 +126,44 @@ impl Model {
     pub fn touch(&mut self, project: usize, workspace: usize, seen: Seen) {
         let life = self.life(project, workspace);
         self.touched.push(Touched { project, workspace, life, seen });
+    }
+
+    /// A record comes back, into the life that its workspace has now.
+    pub fn bring_back(&mut self, at: usize) {
+        let Fact { project, workspace, seen, .. } = self.facts[at];
+        let life = self.life(project, workspace);
+        if self.facts[at].life != life {
+            self.touch(project, workspace, seen);
+        }
+        self.facts[at].life = life;
+        self.facts[at].is_forgotten = false;
+    }
+
+    /// The latest former life of a workspace with something left in it that a person may know about.
+    pub fn former_life(&self, person: usize, project: usize, workspace: usize) -> Option<usize> {
+        let here = |t: &&Touched| t.project == project && t.workspace == workspace;
+        let is_known =
+            |life: usize| self.touched.iter().filter(here).any(|t| t.life == life && self.sees(person, t.seen));
+        let left = |f: &&Fact| f.project == project && f.workspace == workspace && !f.is_forgotten;
+        let lives = self.facts.iter().filter(left).map(|fact| fact.life);
+        lives.filter(|life| *life < self.life(project, workspace) && is_known(*life)).max()
+    }
+
+    /// What was left in a former life comes back. Where nothing was saved since, the workspace is as it was then.
+    pub fn restore_life(&mut self, project: usize, workspace: usize, former: usize) {
+        let life = self.life(project, workspace);
+        let here = |t: &&Touched| t.project == project && t.workspace == workspace;
+        if !self.touched.iter().filter(here).any(|t| t.life == life) {
+            let then: Vec<Touched> = self.touched.iter().filter(here).filter(|t| t.life == former).cloned().collect();
+            self.touched.extend(then.into_iter().map(|touched| Touched { life, ..touched }));
+        }
+        for at in 0..self.facts.len() {
+            let fact = &self.facts[at];
+            let is_left = fact.project == project && fact.workspace == workspace && fact.life == former;
+            if is_left && !fact.is_forgotten {
+                self.bring_back(at);
+            }
+        }
     }
 
     pub fn sight(&mut self, project: usize, source: &str, seen: Seen, hash: &str, is_confirmed: bool) {

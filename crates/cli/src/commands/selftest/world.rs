@@ -132,7 +132,13 @@ impl World {
             if *owner != account {
                 continue;
             }
-            let request = NewKeyRequest { member: member.id, access: Access::Write, label: None, expires_at: None };
+            let request = NewKeyRequest {
+                member: member.id,
+                access: Access::Write,
+                label: None,
+                expires_at: None,
+                workspace: None,
+            };
             let made = self.engine.create_key(&operator, *project, request).await?;
             keys.push((at, made.key.expose().clone()));
         }

@@ -70,7 +70,7 @@ fn an_admin_runs_projects() {
     let listed = house.admin_json(&["project", "list"]);
     let second = text(&listed["projects"][1], "id");
     assert_eq!(house.admin_json(&["project", "show", &second])["name"], "Second");
-    assert_eq!(masked(&house.admin(&["project", "delete", &second])), "deleted true");
+    assert_eq!(masked(&house.admin(&["project", "delete", &second, "--yes"])), "deleted true");
     let gone = house.admin(&["project", "show", &second]);
     assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such project\n"));
     assert_eq!(house.project(), first);

@@ -41,8 +41,8 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
     assert_eq!(masked(&listed), table);
     let rows = house.operator_json(&["connection", "list", "--project", &house.project()]);
     let id = text(&rows["connections"][0], "connection_id");
-    assert_eq!(house.admin_json(&["connection", "revoke", &id]), json!({"revoked": true}));
-    let gone = house.admin(&["connection", "revoke", &id]);
+    assert_eq!(house.admin_json(&["connection", "revoke", &id, "--yes"]), json!({"revoked": true}));
+    let gone = house.admin(&["connection", "revoke", &id, "--yes"]);
     assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such connection\n"));
     let rows = house.admin_json(&["connection", "list"]);
     assert!(rows["connections"][0]["revoked_at"].is_string(), "{rows}");

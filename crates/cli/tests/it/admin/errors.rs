@@ -36,7 +36,7 @@ fn refusals_of_the_service_are_shown_in_its_words() {
     check(&house.admin(&["account", "show", absent]), "no such account");
     check(&house.admin(&["member", "show", absent]), "no such member");
     check(&house.admin(&["member", "show", "not an id"]), "no such member");
-    check(&house.admin(&["key", "revoke", absent]), "no such key");
+    check(&house.admin(&["key", "revoke", absent, "--yes"]), "no such key");
     for typed in ["../accounts", "x?purge=true", "x#y", "%", "."] {
         check(&house.admin(&["record", "forget", typed]), "no such record");
         check(&house.admin(&["member", "list", "--account", typed]), "no such account");

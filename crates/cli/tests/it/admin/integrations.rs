@@ -77,7 +77,7 @@ fn an_admin_adds_looks_accepts_switches_and_removes() {
     assert_eq!((&shown["integrations"][0]["offered"], &shown["tool_names"]), (&json!(1), &json!("dots")));
     let named = masked(&house.admin(&["project", "change", "--tool-names", "underscores"]));
     assert_eq!(named, "tool names underscores");
-    assert_eq!(masked(&house.admin(&["integration", "remove", "host"])), "deleted true");
+    assert_eq!(masked(&house.admin(&["integration", "remove", "host", "--yes"])), "deleted true");
     assert_eq!(masked(&house.admin(&["integration", "list"])), table);
 }
 

@@ -25,10 +25,10 @@ fn no_log_line_holds_a_text_a_query_or_a_credential_over_a_full_run() {
         &["usage"],
         &["audit"],
         &["guard", "rejections"],
-        &["member", "delete", &member],
-        &["record", "purge", &id],
-        &["workspace", "delete", "canaryroom"],
-        &["key", "revoke", &key_id],
+        &["member", "delete", &member, "--yes"],
+        &["record", "purge", &id, "--yes"],
+        &["workspace", "delete", "canaryroom", "--yes"],
+        &["key", "revoke", &key_id, "--yes"],
     ] {
         house.admin(verb);
     }

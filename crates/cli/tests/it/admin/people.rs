@@ -24,10 +24,10 @@ fn departments_are_made_moved_listed_and_removed() {
     let unknown = house.admin(&["department", "create", "East", "--parent", "Sals"]);
     let text = "error: no department is called `Sals`; departments: Sales, South\n";
     assert_eq!((unknown.code, unknown.err.as_str()), (1, text));
-    let in_use = house.admin(&["department", "delete", &top]);
+    let in_use = house.admin(&["department", "delete", &top, "--yes"]);
     let text = "error: the department still has members, sub-departments or records; move them first\n";
     assert_eq!((in_use.code, in_use.err.as_str()), (1, text));
-    assert_eq!(masked(&house.admin(&["department", "delete", &north])), "deleted true");
+    assert_eq!(masked(&house.admin(&["department", "delete", &north, "--yes"])), "deleted true");
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn members_come_change_and_go() {
     assert_eq!(text(&house.admin_json(&["member", "show", &ben]), "role"), "member");
     let key = text(&house.admin_json(&["key", "create", "--member", &zoe]), "key");
     house.with_key(&key, &["remember", "Zoe was here"]);
-    let refused = house.admin(&["member", "delete", &zoe]);
+    let refused = house.admin(&["member", "delete", &zoe, "--yes"]);
     let heir = "error: the member has 1 record(s); set hand_over_to to the member who takes them over\n";
     assert_eq!((refused.code, refused.err.as_str()), (1, heir));
-    let gone = masked(&house.admin(&["member", "delete", &zoe, "--hand-over-to", &ben]));
+    let gone = masked(&house.admin(&["member", "delete", &zoe, "--hand-over-to", &ben, "--yes"]));
     assert_eq!(gone, "deleted true\nkeys revoked 1\nrecords handed over 1");
 }
 
@@ -78,7 +78,18 @@ fn members_come_change_and_go() {
 fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
     let house = House::open();
     let admin = text(&house.admin_json(&["member", "list"])["members"][0], "id");
-    let made = house.admin(&["key", "create", "--member", &admin, "--access", "read", "--label", "phone"]);
+    let made = house.admin(&[
+        "key",
+        "create",
+        "--member",
+        &admin,
+        "--access",
+        "read",
+        "--label",
+        "phone",
+        "--workspace",
+        "desk",
+    ]);
     let shown = "key id <id>\nkey <key>\nThis key will not be shown again. To rotate, switch to this key, then revoke the old one.";
     assert_eq!(masked(&made), shown);
     let project = house.project();
@@ -97,12 +108,12 @@ fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
     house.with_key(&key, &["remember", "made with the second key"]);
     let table = masked(&house.operator(&["key", "list", "--project", &project]));
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "KEY ID MEMBER ID ACCESS LABEL EXPIRES AT LAST USED AT REVOKED AT");
+    assert_eq!(lines[0], "KEY ID MEMBER ID ACCESS LABEL WORKSPACE EXPIRES AT LAST USED AT REVOKED AT");
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(table.contains("<id> <id> read phone - - -"), "{table}");
+    assert!(table.contains("<id> <id> read phone desk - - -"), "{table}");
     let listed = house.admin_json(&["key", "list"]).to_string();
     assert!(!listed.contains(&key) && !table.contains("<key>"));
-    assert_eq!(masked(&house.admin(&["key", "revoke", &id])), "revoked true");
+    assert_eq!(masked(&house.admin(&["key", "revoke", &id, "--yes"])), "revoked true");
     let refused = house.with_key(&key, &["search", "second"]);
     assert_eq!(refused.code, 1);
     assert!(

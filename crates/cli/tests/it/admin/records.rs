@@ -39,7 +39,7 @@ fn records_are_listed_forgotten_restored_and_purged() {
     assert!(restored.contains("content The boiler code is 4711"), "{restored}");
     let again = house.admin(&["record", "restore", &first]);
     assert_eq!((again.code, again.err.as_str()), (1, "error: the record is not forgotten\n"));
-    assert_eq!(masked(&house.operator(&["record", "purge", &first])), "purged true");
+    assert_eq!(masked(&house.operator(&["record", "purge", &first, "--yes"])), "purged true");
     let gone = house.admin(&["record", "restore", &first, "--json"]);
     assert_eq!((gone.code, gone.err.as_str()), (1, "{\"error\":\"no such record\"}\n"));
 }
@@ -80,18 +80,23 @@ fn whoami_says_whose_key_it_is() {
 }
 
 #[test]
-fn workspaces_are_listed_and_deleted() {
+fn workspaces_are_listed_deleted_and_restored() {
     let house = House::open();
     remember(&house, "one", &["--workspace", "a b/c"]);
     remember(&house, "two", &["--workspace", "a b/c"]);
     let table = "NAME RECORDS CREATED AT\na b/c 2 <time>";
     assert_eq!(masked(&house.admin(&["workspace", "list"])), table);
     assert_eq!(masked(&house.operator(&["workspace", "list", "--project", &house.project()])), table);
-    let deleted = house.admin_json(&["workspace", "delete", "a b/c"]);
+    let deleted = house.admin_json(&["workspace", "delete", "a b/c", "--yes"]);
     assert_eq!(deleted, json!({"deleted": true, "records_forgotten": 2}));
     assert_eq!(house.admin_json(&["workspace", "list"]), json!({"workspaces": []}));
-    let gone = house.admin(&["workspace", "delete", "a b/c"]);
+    let gone = house.admin(&["workspace", "delete", "a b/c", "--yes"]);
     assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such workspace\n"));
+    let table = "NAME RECORDS CREATED AT DELETED AT\na b/c 2 <time> <time>";
+    assert_eq!(masked(&house.admin(&["workspace", "list", "--deleted"])), table);
+    assert_eq!(masked(&house.admin(&["workspace", "restore", "a b/c"])), "restored true\nrecords restored 2");
+    let gone = house.admin(&["workspace", "restore", "a b/c"]);
+    assert_eq!((gone.code, gone.err.as_str()), (1, "error: no such deleted workspace\n"));
 }
 
 #[test]
@@ -130,7 +135,7 @@ fn after_a_purge_and_a_compaction_no_byte_of_a_record_is_left_on_disk() {
     let id = remember(&house, "the Quetzalcoatlus nests in vault nineteen", &[]);
     remember(&house, "an ordinary fact", &[]);
     assert!(holds(&house.place.data_dir(), canary), "the search finds what is there");
-    assert_eq!(house.admin_json(&["record", "purge", &id]), json!({"purged": true}));
+    assert_eq!(house.admin_json(&["record", "purge", &id, "--yes"]), json!({"purged": true}));
     assert_eq!(masked(&house.operator(&["compact"])), "compacted true");
     assert!(!holds(&house.place.data_dir(), canary), "while it runs");
     let log = house.admin_json(&["audit", "--limit", "1"]);

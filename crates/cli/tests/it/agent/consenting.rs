@@ -74,7 +74,9 @@ async fn consent_is_for_one_service_and_one_key() {
         (&status["consent"], &status["sessions_synced"], &status["bytes_pending"]),
         (&json!(true), &json!(2), &json!(0))
     );
-    let revoked = with(&recorder.url, &first, &["revoke", "--delete-uploaded"]);
+    let unasked = with(&recorder.url, &first, &["revoke", "--delete-uploaded"]);
+    assert!(unasked.code == 1 && unasked.err.starts_with("error: add --yes to withdraw consent"), "{}", unasked.err);
+    let revoked = with(&recorder.url, &first, &["revoke", "--delete-uploaded", "--yes"]);
     assert!(revoked.out.contains("Deleted 2 session(s)"), "{}{}", revoked.out, revoked.err);
     assert_eq!(with(&recorder.url, &first, &["sync"]).code, 1);
 }

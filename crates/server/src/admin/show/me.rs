@@ -21,6 +21,7 @@ pub(crate) fn me(me: Option<&Me>) -> MeJson {
         key_id: Some(credential.key.to_string()),
         access: Some(credential.access.as_str().to_owned()),
         expires_at: time(credential.expires_at),
+        workspace: credential.workspace.as_ref().map(ToString::to_string),
         plan: me.account.plan().zip(me.limits).map(|(name, limits)| plan(name, &limits)),
         subscription: Some(SubscriptionJson {
             state: me.state.as_str().to_owned(),
@@ -39,6 +40,7 @@ fn operator() -> MeJson {
         key_id: None,
         access: None,
         expires_at: None,
+        workspace: None,
         plan: None,
         subscription: None,
     }

@@ -10,7 +10,6 @@ pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
     RecordDetailJson {
         record: record(&detail.shown),
         project_id: detail.project.id.to_string(),
-        superseded_by: detail.shown.listed.superseded_by.map(|id| id.to_string()),
         reason: ReasonJson {
             code: detail.reason.as_str().to_owned(),
             text: words(detail),

@@ -2,10 +2,11 @@
 //!
 //! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` means absent.
 
-use http::HeaderMap;
 use mnemon_core::{WorkspaceName, check_hash_text, check_source_text};
 use mnemon_engine::CallError;
 use serde_json::{Map, Value};
+
+use crate::mcp::Call;
 
 const WORKSPACE_HEADER: &str = "mnemon-workspace";
 
@@ -78,13 +79,15 @@ impl Arguments {
         Ok(name.map(|name| WorkspaceName::parse(&name)).transpose()?)
     }
 
-    /// The workspace that a call means: the argument's, else that of the header, else `default`.
-    pub(crate) fn workspace_or_default(&mut self, headers: &HeaderMap) -> Result<WorkspaceName, CallError> {
+    /// The workspace that a call means: the argument's, else that of the header, else the key's own, else `default`.
+    pub(crate) fn workspace_or_default(&mut self, call: &Call<'_>) -> Result<WorkspaceName, CallError> {
         if let Some(name) = self.workspace()? {
             return Ok(name);
         }
-        let Some(value) = headers.get(WORKSPACE_HEADER) else { return Ok(WorkspaceName::default()) };
-        Ok(WorkspaceName::parse(&String::from_utf8_lossy(value.as_bytes()))?)
+        match call.headers.get(WORKSPACE_HEADER) {
+            Some(value) => Ok(WorkspaceName::parse(&String::from_utf8_lossy(value.as_bytes()))?),
+            None => Ok(call.ctx.credential.workspace.clone().unwrap_or_default()),
+        }
     }
 
     /// An integer. A value out of range becomes the nearest integer, so that the limit check refuses it.

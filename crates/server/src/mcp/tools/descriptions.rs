@@ -1,12 +1,16 @@
 //! The tools' descriptions: what each does, when to use it, its schemas and its hints.
 
 use mnemon_core::{
-    CONTENT_BYTES_MAX, DEFAULT_WORKSPACE, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_IDS_MAX,
-    SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, SUPERSEDES_MAX,
+    CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT,
+    SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, SUPERSEDES_MAX,
 };
 use mnemon_engine::Tool;
 use mnemon_protocol::tools::{Annotations, Tool as Description};
 use serde_json::{Map, Value, json};
+
+/// In words and not as the schema's `default`: a client that fills defaults in would name a workspace, and so override the
+/// connection's own.
+const WORKSPACE_DEFAULT: &str = "Default: this connection's own workspace, or the one called default.";
 
 struct Hints {
     read_only: bool,
@@ -74,10 +78,9 @@ fn remember_input() -> Value {
     let content = format!("Text to remember; not empty, at most {CONTENT_BYTES_MAX} bytes.");
     let properties = json!({
         "content": {"type": "string", "minLength": 1, "description": content},
-        "workspace": {
-            "type": "string", "default": DEFAULT_WORKSPACE,
-            "description": "Workspace (part of the project's memory) to save into; the first save creates it."
-        },
+        "workspace": workspace(&format!(
+            "Workspace (part of the project's memory) to save into; the first save creates it. {WORKSPACE_DEFAULT}"
+        )),
         "scope": {
             "type": "string", "enum": ["draft", "department", "shared"], "default": "shared",
             "description": "Who may see the record: draft (only you), department, or shared (everyone in the project)."
@@ -144,10 +147,9 @@ pub(super) fn search() -> Description {
                 "type": "integer", "minimum": 1, "maximum": SEARCH_LIMIT_MAX, "default": SEARCH_LIMIT_DEFAULT,
                 "description": "Maximum number of results (1–50, default 10)."
             },
-            "workspace": {
-                "type": "string", "default": DEFAULT_WORKSPACE,
-                "description": "Workspace to search; something must have been saved in it."
-            },
+            "workspace": workspace(&format!(
+                "Workspace to search; something must have been saved in it. {WORKSPACE_DEFAULT}"
+            )),
             "scope": {
                 "type": "string", "enum": ["draft", "department", "shared"],
                 "description": "Only records with this scope."

@@ -18,7 +18,7 @@ pub(super) async fn run(
     admission: Admission<Remember>,
     mut arguments: Arguments,
 ) -> Result<OwnResult, CallError> {
-    let remember = parse(&mut arguments, call.headers)?;
+    let remember = parse(&mut arguments, call)?;
     let ignored = arguments.into_ignored();
     let saved = call.app.engine.remember(call.ctx, admission, remember).await?;
     let body = RememberJson {
@@ -47,11 +47,11 @@ fn hint(saved: &Remembered) -> Option<String> {
     })
 }
 
-fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, CallError> {
+fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Remember, CallError> {
     let content = arguments.text("content")?.unwrap_or_default();
     check_content(&content)?;
     let fact_key = arguments.filled_text("fact_key")?;
-    let (workspace, scope) = (arguments.workspace_or_default(headers)?, scope(arguments)?.unwrap_or(Scope::Shared));
+    let (workspace, scope) = (arguments.workspace_or_default(call)?, scope(arguments)?.unwrap_or(Scope::Shared));
     let fact_key = fact_key.map(|key| FactKey::given(&key)).transpose()?;
     let fact = Fact {
         content,
@@ -69,7 +69,7 @@ fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Remember, Cal
         fact_key,
         supersedes: arguments.texts("supersedes")?.unwrap_or_default(),
         replace: arguments.boolean("replace")?.unwrap_or(false),
-        idempotency_key: idempotency_key(headers),
+        idempotency_key: idempotency_key(call.headers),
     })
 }
 

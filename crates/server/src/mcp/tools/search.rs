@@ -1,7 +1,8 @@
 //! `search`: takes a query, returns records.
 
-use http::HeaderMap;
-use mnemon_core::{QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, Timestamp};
+use mnemon_core::{
+    FactKey, QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, Timestamp,
+};
 use mnemon_engine::{Admission, CallError, Found, Search};
 use mnemon_protocol::twice::{Form, Twice, write_members};
 
@@ -16,7 +17,7 @@ pub(super) async fn run(
     admission: Admission<Search>,
     mut arguments: Arguments,
 ) -> Result<OwnResult, CallError> {
-    let search = parse(&mut arguments, call.headers)?;
+    let search = parse(&mut arguments, call)?;
     let ignored = arguments.into_ignored();
     let found = call.app.engine.search(call.ctx, admission, search).await?;
     Ok(Box::new(FoundRecords { found, common: to_json(&common_members(call, &ignored)) }))
@@ -51,7 +52,7 @@ impl Twice for FoundRecords {
 /// What stands around a record in both forms, with its status and score.
 const FRAME_BYTES: usize = 64;
 
-fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Search, CallError> {
+fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Search, CallError> {
     let query = arguments.text("query")?.unwrap_or_default();
     if query.trim().is_empty() {
         return Err(CallError::Argument("query must not be empty".to_owned()));
@@ -63,15 +64,21 @@ fn parse(arguments: &mut Arguments, headers: &HeaderMap) -> Result<Search, CallE
     Ok(Search {
         query,
         limit: limit(arguments)?,
-        workspace: arguments.workspace_or_default(headers)?,
+        workspace: arguments.workspace_or_default(call)?,
         scope: scope(arguments)?,
         exclude_stale: arguments.boolean("exclude_stale")?.unwrap_or(false),
-        fact_key: arguments.filled_text("fact_key")?,
+        fact_key: fact_key(arguments)?,
         source_id: arguments.source_text("source_id")?,
         memory_ids: memory_ids(arguments)?,
         since: moment(arguments, "since")?,
         until: moment(arguments, "until")?,
     })
+}
+
+/// Within the limits of a key that a caller may choose: no other can be found.
+fn fact_key(arguments: &mut Arguments) -> Result<Option<String>, CallError> {
+    let key = arguments.filled_text("fact_key")?;
+    Ok(key.map(|key| FactKey::given(&key)).transpose()?.map(|key| key.text))
 }
 
 fn memory_ids(arguments: &mut Arguments) -> Result<Option<Vec<RecordId>>, CallError> {

@@ -80,6 +80,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("DELETE", "/connections/{connection}", "", head_writes(200)),
         row("GET", "/projects/{project}/workspaces", "", MEMBERS_READ),
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
+        row("POST", "/projects/{project}/workspaces/{workspace}/restore", "", admin_writes(200)),
         row("GET", "/projects/{project}/records", "", MEMBERS_READ),
         row("GET", "/projects/{project}/sources", "", MEMBERS_READ),
         row(

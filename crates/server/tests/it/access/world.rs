@@ -150,6 +150,9 @@ impl World {
             let name = format!("w{}", self.serial());
             self.save(json!({"content": "in a workspace of its own", "workspace": name})).await;
             filled = filled.replace("{workspace}", &name);
+            if path.ends_with("/restore") {
+                self.server.delete_workspace(&self.organization, &name).await.expect("it was there");
+            }
         }
         if path.contains("{session}") {
             filled = filled.replace("{session}", &self.session().await);

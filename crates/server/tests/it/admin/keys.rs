@@ -22,7 +22,7 @@ async fn a_key_is_shown_once_and_its_secret_is_nowhere_after() {
     let expected = json!({
         "key_id": made["key_id"], "project_id": office.organization.project.to_string(),
         "member_id": office.admin_id.to_string(), "access": "read", "label": "phone",
-        "expires_at": "2027-06-01T00:00:00Z", "revoked_at": null, "last_used_at": null,
+        "workspace": null, "expires_at": "2027-06-01T00:00:00Z", "revoked_at": null, "last_used_at": null,
         "created_at": "2027-01-15T08:00:00Z", "created_by": office.admin_id.to_string(),
     });
     assert_eq!(row, &expected);
@@ -31,6 +31,39 @@ async fn a_key_is_shown_once_and_its_secret_is_nowhere_after() {
         assert!(!shown.contains(secret) && !shown.contains(&secret[4..47]), "{path}");
     }
     assert_eq!(status_of(&office.server.caller(secret)).await, 200);
+}
+
+/// The argument comes before the header, the header before the key, and the key before `default`; for a connection that
+/// stands for the key too.
+#[tokio::test]
+async fn a_call_that_names_no_workspace_means_the_one_of_its_key() {
+    let office = Office::open().await;
+    let keys = office.project("/keys");
+    let body = |name: &str| json!({"member_id": office.admin_id.to_string(), "access": "write", "workspace": name});
+    let made = office.admin.manage("POST", &keys, body("  plans ")).await;
+    let listed = office.get(&keys).await;
+    assert_eq!(listed["keys"].as_array().and_then(|keys| keys.last()).expect("the new key")["workspace"], "plans");
+    assert_eq!(office.admin.manage("GET", "/me/keys", Value::Null).await["keys"][1]["workspace"], "plans");
+    let caller = office.server.caller(made["key"].as_str().expect("a key"));
+    let saved_in = async |arguments: Value, headers: &[(&str, &str)]| {
+        caller.call_with("remember", arguments, headers).await.structured()["workspace"].clone()
+    };
+    let header = [("mnemon-workspace", "notes")];
+    assert_eq!(saved_in(json!({"content": "the pier is long"}), &[]).await, "plans");
+    assert_eq!(saved_in(json!({"content": "the pier is wide"}), &header).await, "notes");
+    assert_eq!(saved_in(json!({"content": "the pier is old", "workspace": "archive"}), &header).await, "archive");
+    assert_eq!(caller.search_texts("pier").await, ["the pier is long"]);
+    assert_eq!(office.admin.remember("the pier is grey").await["workspace"], "default");
+    assert_eq!(caller.manage("GET", "/me", Value::Null).await["workspace"], "plans");
+    let explained = caller.manage("POST", &office.project("/explain"), json!({"query": "pier"})).await;
+    assert_eq!(explained["hits"][0]["content"], "the pier is long");
+    let all = caller.call("forget", json!({"source_id": "nothing has this"})).await;
+    assert_eq!(all.structured()["forgotten"], 0, "by source it means all workspaces, as ever");
+    office.admin.manage("POST", &keys, body(&"ж".repeat(64))).await;
+    const WRONG: &str = "workspace must be 1 to 64 characters long, without control characters";
+    for wrong in ["ж".repeat(65), "a\nb".to_owned(), " ".to_owned()] {
+        assert_eq!(office.admin.refusal("POST", &keys, body(&wrong)).await, (400, WRONG.to_owned()));
+    }
 }
 
 #[tokio::test]

@@ -121,14 +121,14 @@ async fn a_purged_record_can_not_be_restored() {
 }
 
 #[tokio::test]
-async fn a_record_is_not_restored_into_a_full_project_nor_into_a_workspace_that_is_gone() {
+async fn a_record_is_not_restored_into_a_full_project_and_brings_back_a_workspace_that_is_gone() {
     let mut plans = PlanTable::default();
     *plans.limits_mut(PlanName::Free) = PlanLimits { records_max: Some(1), ..PlanLimits::default() };
     let server = TestServer::start_with(TestServerOptions { plans, ..TestServerOptions::default() }).await;
     let free = Subscription { plan: Some(PlanName::Free), ..Subscription::default() };
     let organization = server.organization_on(free).await;
     let admin = server.member(&organization, MemberSpec { role: Role::Admin, ..MemberSpec::default() }).await;
-    let text = "can't restore the record: it was forgotten more than 30 days ago, its workspace was deleted, or the project is full";
+    let text = "can't restore the record: it was forgotten more than 30 days ago, or the project is full";
     let first = id_of(&admin.remember("first in the room").await);
     admin.call("forget", json!({"memory_id": first})).await.structured();
     let second = id_of(&admin.remember("second in the room").await);
@@ -140,6 +140,8 @@ async fn a_record_is_not_restored_into_a_full_project_nor_into_a_workspace_that_
     assert!(full.ends_with("project memory limit exceeded"), "the restored one counts: {full}");
     let workspace = format!("/projects/{}/workspaces/default", organization.project);
     admin.manage("DELETE", &workspace, Value::Null).await;
-    let second = admin.admin("POST", &format!("/records/{second}/restore"), Value::Null).await;
-    assert!(matches!(second.status, 404 | 409), "{}", second.text);
+    let back = admin.manage("POST", &format!("/records/{second}/restore"), Value::Null).await;
+    assert_eq!((&back["workspace"], &back["content"]), (&json!("default"), &json!("second in the room")));
+    assert_eq!(admin.search_texts("room").await, ["second in the room"], "it alone");
+    assert_eq!(admin.refusal("POST", &restore, Value::Null).await, (409, text.to_owned()), "the project is full again");
 }

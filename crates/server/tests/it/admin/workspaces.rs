@@ -56,6 +56,87 @@ async fn a_deleted_workspace_takes_its_records_along_and_is_born_again_empty() {
     assert_eq!(counts(&office, admin).await, [("töpferei & co".to_owned(), 1)]);
 }
 
+/// To the second, over the API: for 30 days a deleted workspace is listed and comes back, whole or record by record.
+#[tokio::test]
+async fn a_deleted_workspace_is_restored_for_thirty_days() {
+    let office = Office::open().await;
+    let (admin, clock) = (&office.admin, &office.server.clock);
+    let save = async |content: &str, workspace: &str| {
+        let body = json!({"content": content, "workspace": workspace});
+        admin.call("remember", body).await.structured()["id"].as_str().expect("an id").to_owned()
+    };
+    let restore = |name: &str| office.project(&format!("/workspaces/{name}/restore"));
+    for name in ["kiln", "studio"] {
+        save("clay is wet", name).await;
+        save("glaze is blue", name).await;
+        admin.manage("DELETE", &office.project(&format!("/workspaces/{name}")), Value::Null).await;
+    }
+    let deleted = office.project("/workspaces?state=deleted");
+    let listed = office.get(&deleted).await;
+    assert_eq!(listed["workspaces"].as_array().map(Vec::len), Some(2));
+    let expected = json!({
+        "name": "studio", "records": 2, "created_at": "2027-01-15T08:00:00Z", "deleted_at": "2027-01-15T08:00:00Z",
+    });
+    assert_eq!(listed["workspaces"][0], expected);
+    let gone = office.get(&office.project("/records?state=forgotten&workspace=studio")).await;
+    let id = gone["records"][0]["id"].as_str().expect("it can be found to be restored").to_owned();
+    assert_eq!(gone["records"][0]["forgotten_at"], "2027-01-15T08:00:00Z");
+
+    clock.advance(std::time::Duration::from_secs(30 * 86_400));
+    let back = admin.manage("POST", &restore("kiln"), Value::Null).await;
+    assert_eq!(back, json!({"restored": true, "records_restored": 2}));
+    let found = admin.call("search", json!({"query": "clay", "workspace": "kiln"})).await;
+    assert_eq!(found.structured()["result"][0]["content"], "clay is wet");
+    let log = office.get(&office.account("/audit?limit=1")).await;
+    let line = (&log["audit"][0]["action"], &log["audit"][0]["subject"], &log["audit"][0]["affected"]);
+    assert_eq!(line, (&json!("workspace.restore"), &json!("kiln"), &json!(1)));
+    let again = admin.refusal("POST", &restore("kiln"), Value::Null).await;
+    assert_eq!(again, (404, "no such deleted workspace".to_owned()));
+    let one = admin.manage("POST", &format!("/records/{id}/restore"), Value::Null).await;
+    assert_eq!((&one["workspace"], &one["forgotten_at"]), (&json!("studio"), &Value::Null));
+    assert_eq!(counts(&office, admin).await, [("kiln".to_owned(), 2), ("studio".to_owned(), 1)]);
+
+    clock.advance(std::time::Duration::from_secs(1));
+    assert_eq!(admin.refusal("POST", &restore("studio"), Value::Null).await.0, 404);
+    assert_eq!(office.get(&deleted).await, json!({"workspaces": []}));
+    let refused = admin.refusal("GET", &office.project("/workspaces?state=gone"), Value::Null).await;
+    assert_eq!(refused, (400, "state must be one of live, deleted".to_owned()));
+}
+
+/// What was saved under the name meanwhile stays, the restored records join it, and a full project takes none of them.
+#[tokio::test]
+async fn a_workspace_is_restored_into_one_that_took_its_name_if_there_is_room() {
+    let office = Office::open().await;
+    let admin = &office.admin;
+    let save = async |content: &str| {
+        admin.call("remember", json!({"content": content, "workspace": "kiln"})).await.structured();
+    };
+    for n in 0..3 {
+        save(&format!("clay number {n}")).await;
+    }
+    let (_, member) = office.hire(MemberSpec::default()).await;
+    let draft = json!({"content": "clay of my own", "workspace": "kiln", "scope": "draft"});
+    member.call("remember", draft).await.structured();
+    admin.manage("DELETE", &office.project("/workspaces/kiln"), Value::Null).await;
+    for n in 0..247 {
+        save(&format!("saved since {n}")).await;
+    }
+    let plan = |name: &str| json!({"plan": name});
+    let subscription = office.account("/subscription");
+    office.operator.manage("PUT", &subscription, plan("free")).await;
+    let path = office.project("/workspaces/kiln/restore");
+    let full = "can't restore the workspace: the project has no room for all its records";
+    assert_eq!(admin.refusal("POST", &path, Value::Null).await, (409, full.to_owned()), "251 of 250");
+    let listed = office.get(&office.project("/records?limit=1&workspace=kiln")).await;
+    let path_of_one = format!("/records/{}", listed["records"][0]["id"].as_str().expect("an id"));
+    admin.manage("DELETE", &path_of_one, Value::Null).await;
+    let back = admin.manage("POST", &path, Value::Null).await;
+    assert_eq!(back["records_restored"], 3, "as many as the admin sees");
+    assert_eq!(counts(&office, admin).await, [("kiln".to_owned(), 249)]);
+    let found = member.call("search", json!({"query": "clay own", "workspace": "kiln", "limit": 1})).await;
+    assert_eq!(found.structured()["result"][0]["content"], "clay of my own", "drafts came back with the rest");
+}
+
 #[tokio::test]
 async fn a_workspace_of_others_drafts_alone_is_absent_for_the_admin() {
     let office = Office::open().await;

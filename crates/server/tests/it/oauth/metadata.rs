@@ -106,7 +106,16 @@ async fn a_page_calls_tools_only_from_an_origin_that_may() {
     let leave = browser.request("OPTIONS", "/mcp", &asks("https://app.example")).await;
     assert_eq!((leave.status, leave.header("access-control-allow-origin")), (204, "https://app.example"));
     assert_eq!(leave.header("access-control-allow-methods"), "POST");
-    for header in ["authorization", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "accept"] {
+    const SENT: [&str; 7] = [
+        "authorization",
+        "content-type",
+        "mcp-protocol-version",
+        "mcp-method",
+        "mcp-name",
+        "accept",
+        "mnemon-workspace",
+    ];
+    for header in SENT {
         assert!(leave.header("access-control-allow-headers").contains(header), "{header}");
     }
     assert_eq!(leave.header("vary"), "origin");
