@@ -1,5 +1,6 @@
 //! Sources, as far as the caller may know about them: listed, and checked many at a time.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mnemon_core::{Access, ProjectId, RecordId, Status, check_hash_text, check_source_text};
@@ -105,10 +106,9 @@ impl Engine {
         }
         let viewer = ctx.viewer();
         briefs.retain(|brief| viewer.sees(&brief.audience));
-        let is_known = |source: &&SeenSource| {
-            briefs.iter().any(|brief| brief.source_id.as_deref() == Some(source.source_id.as_str()))
-        };
-        let known: Vec<&SeenSource> = seen.iter().filter(is_known).collect();
+        let visible: HashSet<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
+        let known: Vec<&SeenSource> =
+            seen.iter().filter(|source| visible.contains(source.source_id.as_str())).collect();
         if may_record(ctx) {
             self.record_sightings(ctx, project, &known).await?;
         }
@@ -118,8 +118,13 @@ impl Engine {
             .collect();
         let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
         let judged = self.judge_for(project, &viewer, ctx.now, &claims, &observed).await?;
-        let judged: Vec<(&Brief, Status)> = briefs.iter().zip(judged.iter().map(|judged| judged.status)).collect();
-        Ok(seen.iter().map(|source| checked(source, &judged)).collect())
+        let mut by_source: HashMap<&str, Vec<(&Brief, Status)>> = HashMap::new();
+        for (brief, judged) in briefs.iter().zip(&judged) {
+            let source_id = brief.source_id.as_deref().unwrap_or_default();
+            by_source.entry(source_id).or_default().push((brief, judged.status));
+        }
+        let own = |source: &SeenSource| by_source.get(source.source_id.as_str()).map_or(&[][..], Vec::as_slice);
+        Ok(seen.iter().map(|source| checked(source, own(source))).collect())
     }
 
     async fn show_sources(
@@ -161,7 +166,11 @@ impl Engine {
         if seen.is_empty() || seen.len() > SOURCES_MAX {
             return invalid(format!("sources must list 1 to {SOURCES_MAX} sources"));
         }
+        let mut listed = HashSet::new();
         for SeenSource { source_id, current_source_hash: hash } in seen {
+            if !listed.insert(source_id) {
+                return invalid(format!("source '{source_id}' is listed twice"));
+            }
             let texts =
                 check_source_text("source_id", source_id).and_then(|()| check_hash_text("current_source_hash", hash));
             texts.map_err(|error| AdminError::Invalid(error.to_string()))?;
@@ -207,13 +216,13 @@ fn may_record(ctx: &AdminContext) -> bool {
     }
 }
 
-fn checked(source: &SeenSource, judged: &[(&Brief, Status)]) -> CheckedSource {
-    let own = || judged.iter().filter(|(brief, _)| brief.source_id.as_deref() == Some(source.source_id.as_str()));
-    let ids = |wanted: Status| own().filter(|(_, status)| *status == wanted).map(|(brief, _)| brief.id).collect();
-    let count = |wanted: Status| own().filter(|(_, status)| *status == wanted).count();
+fn checked(source: &SeenSource, own: &[(&Brief, Status)]) -> CheckedSource {
+    let of = |wanted: Status| own.iter().filter(move |(_, status)| *status == wanted);
+    let ids = |wanted: Status| of(wanted).map(|(brief, _)| brief.id).collect();
+    let count = |wanted: Status| of(wanted).count();
     CheckedSource {
         source_id: source.source_id.clone(),
-        checked: own().count(),
+        checked: own.len(),
         verified: count(Status::Verified),
         unverified: count(Status::Unverified),
         stale: ids(Status::Stale),

@@ -153,6 +153,8 @@ async fn one_request_checks_at_most_500_sources() {
     let text = "sources must list 1 to 500 sources".to_owned();
     assert_eq!(refusal(json!(all)).await, (400, text.clone()));
     assert_eq!(refusal(json!([])).await, (400, text));
+    let twice = (400, "source '0.md' is listed twice".to_owned());
+    assert_eq!(refusal(json!([all[0], all[1], all[0]])).await, twice);
 }
 
 #[tokio::test]
