@@ -7,11 +7,11 @@ use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::appearance::change_appearance;
 use super::bodies::{BY_SEQ, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
 use super::oversight::insert_audit;
-use super::people::change_appearance;
 use super::project::{self, Locked, lock_account};
 use super::projects::list_in_lock_order;
 use super::rows::{AudienceBytes, Cells, integer, micros, places};

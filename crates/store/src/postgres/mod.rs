@@ -21,6 +21,7 @@
 //!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
 //! 3. Rows are read by the functions in `acts/`, which serve both engines.
 
+mod appearance;
 mod batch;
 mod bodies;
 mod briefs;

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
 
 use super::PostgresStore;
+use super::appearance::change_appearance;
 use super::error::Fault;
-use super::people::change_appearance;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx};
 use crate::acts::oversight::{read_audit, read_size, read_usage};

@@ -7,6 +7,7 @@ use mnemon_core::{
 use uuid::Uuid;
 
 use super::PostgresStore;
+use super::appearance::change_appearance;
 use super::credentials::insert_key;
 use super::error::Fault;
 use super::leaving::delete_member;
@@ -260,14 +261,6 @@ async fn insert_department(tx: &Tx, department: &Department) -> Result<(), Fault
     const INSERT: &str = "INSERT INTO department (account_id, id, parent_id, name) VALUES ($1, $2, $3, $4)";
     let parent = department.parent.map(|parent| parent.uuid());
     tx.rows(INSERT, &[&department.account.uuid(), &department.id.uuid(), &parent, &department.name]).await?;
-    Ok(())
-}
-
-/// Says that the account's records show something new that is not in their log. It locks the account, so it comes first:
-/// whoever removes a member locks in that order too.
-pub(super) async fn change_appearance(tx: &Tx, account: AccountId) -> Result<(), Fault> {
-    const UPDATE: &str = "UPDATE account SET appearance = appearance + 1 WHERE id = $1";
-    tx.rows(UPDATE, &[&account.uuid()]).await?;
     Ok(())
 }
 

@@ -4,11 +4,11 @@
 use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::appearance::change_appearance;
 use super::batch::Tx;
 use super::bodies::Bodies;
 use super::log::insert_change;
 use super::oversight::insert_audit;
-use super::people::change_appearance;
 use super::projects::list_projects;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sessions::drop_sessions;

@@ -8,6 +8,7 @@
 //! that is free over a better index, which made each save read its whole project. A statement whose index is missing then
 //! fails instead of crawling.
 
+mod appearance;
 mod backup;
 mod batch;
 mod bodies;

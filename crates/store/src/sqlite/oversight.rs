@@ -5,9 +5,9 @@ use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
+use super::appearance::change_appearance;
 use super::batch::Tx;
 use super::known_records::Touched;
-use super::people::change_appearance;
 use super::rows::{Cells, integer, micros};
 use crate::acts::oversight::{read_audit, read_size, read_usage};
 use crate::{AuditEntry, Day, Oversight, Size, StoreError, Usage};

@@ -7,6 +7,7 @@ use mnemon_core::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
+use super::appearance::change_appearance;
 use super::batch::Tx;
 use super::credentials::insert_key;
 use super::leaving::delete_member;
@@ -231,14 +232,6 @@ fn update_department(tx: &mut Tx<'_>, department: &Department, audit: &AuditEntr
     let changed = tx.conn.prepare_cached(UPDATE)?.execute(values)?;
     change_appearance(tx, department.account)?;
     note_if_changed(tx, changed, audit)
-}
-
-/// Says that the account's records show something new that is not in their log.
-pub(super) fn change_appearance(tx: &mut Tx<'_>, account: AccountId) -> Result<(), StoreError> {
-    const UPDATE: &str = "UPDATE account SET appearance = appearance + 1 WHERE id = ?1";
-    tx.touch_people();
-    tx.conn.prepare_cached(UPDATE)?.execute([account.to_bytes()])?;
-    Ok(())
 }
 
 fn delete_department(
