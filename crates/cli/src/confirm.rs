@@ -10,7 +10,7 @@ use crate::visible;
 
 #[derive(Debug, Args)]
 pub struct Confirmation {
-    /// Do it without asking; required where there is no terminal to ask at.
+    /// Assume yes; needed in scripts.
     #[arg(long, short = 'y')]
     pub yes: bool,
 }
