@@ -4,8 +4,7 @@ use super::story::{Asked, Change};
 
 /// In percent: how many of the questions that the old record answered first before the change must be answered first by the
 /// new one after it, also when only one record is requested. Other questions are shown but not counted: the ranking put
-/// something else first even while the old record held. For a
-/// replaced record, which is gone, the questions are those whose first answer is the new one where the old one never was.
+/// something else first even while the old record held.
 const FRESH_FIRST_MIN: f64 = 95.0;
 /// In percent: where nothing fresh answers, how often the stale record must be among the first three.
 const STALE_WITHIN_MIN: f64 = 95.0;
@@ -18,7 +17,7 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn print_tables(rows: &[Row]) {
-    println!("{:27} it could be first                  | all questions", "a fresh record answers");
+    println!("{:27} first answer was the old record    | all questions", "a fresh record answers");
     println!(
         "{:27}{:>8}{:>15}{:>12} |{:>8}{:>15}{:>19}{:>13}{:>14}",
         "",
@@ -46,7 +45,7 @@ pub(crate) fn print_tables(rows: &[Row]) {
 }
 
 fn fresh_cells(asked: &[Asked]) -> String {
-    let known = could_be_first(asked);
+    let known = answered_before(asked);
     format!(
         "{:>8}{:>13.1} %{:>10.1} % |{:>8}{:>13.1} %{:>17.1} %{:>11.1} %{:>12.1} %",
         known.len(),
@@ -60,9 +59,9 @@ fn fresh_cells(asked: &[Asked]) -> String {
     )
 }
 
-/// The questions whose first answer the fresh record could be.
-fn could_be_first(asked: &[Asked]) -> Vec<Asked> {
-    asked.iter().filter(|asked| asked.could_be_first).cloned().collect()
+/// The questions that the old record answered first before the change.
+fn answered_before(asked: &[Asked]) -> Vec<Asked> {
+    asked.iter().filter(|asked| asked.old_was_first).cloned().collect()
 }
 
 fn stale_cells(asked: &[Asked]) -> String {
@@ -94,7 +93,7 @@ pub(crate) fn print_missed(rows: &[Row]) {
 pub(crate) fn print_bars(rows: &[Row]) -> bool {
     println!();
     let (all, stale) = (together(rows, true), together(rows, false));
-    let fresh = could_be_first(&all);
+    let fresh = answered_before(&all);
     let mut is_met = bar("the fresh record first, together", percent(&fresh, is_fresh_first), FRESH_FIRST_MIN);
     is_met &= bar("the same with limit: 1", percent(&fresh, |asked| asked.is_first_of_one), FRESH_FIRST_MIN);
     is_met &=
@@ -103,8 +102,8 @@ pub(crate) fn print_bars(rows: &[Row]) -> bool {
     for row in rows.iter().filter(|row| row.change.has_fresh()) {
         if let Some(asked) = &row.asked {
             let text = format!("the fresh record first, {}", row.change.name());
-            print_old_base(row.change, asked);
-            is_met &= bar(&text, percent(&could_be_first(asked), is_fresh_first), FRESH_FIRST_MIN);
+            print_at_best(row.change, asked);
+            is_met &= bar(&text, percent(&answered_before(asked), is_fresh_first), FRESH_FIRST_MIN);
         }
     }
     is_met & bar("the stale record within three, together", percent(&stale, is_stale_within), STALE_WITHIN_MIN)
@@ -122,14 +121,15 @@ fn print_literal(all: &[Asked]) {
     );
 }
 
-/// A replaced record's own words are gone with it: so of the questions that it answered first, its successor answers fewer.
-fn print_old_base(change: Change, asked: &[Asked]) {
+/// A replaced record's own words are gone with it, and nothing of it may help the one in its place. So this shows beside the
+/// bar how the new record does where it is the first answer in a workspace that never had the old one.
+fn print_at_best(change: Change, asked: &[Asked]) {
     if change != Change::Replaced {
         return;
     }
-    let base: Vec<Asked> = asked.iter().filter(|asked| asked.old_was_first).cloned().collect();
+    let base: Vec<Asked> = asked.iter().filter(|asked| asked.could_be_first).cloned().collect();
     println!(
-        "---- the fresh record first, {}, of the {} questions that the old one answered first: {:.1} %",
+        "---- the fresh record first, {}, of the {} questions that it answers first where the old one never was: {:.1} %",
         change.name(),
         base.len(),
         percent(&base, is_fresh_first)
