@@ -1,60 +1,59 @@
 //! Lists of what a project holds: its workspaces and its records, page by page.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
 use tokio_postgres::Row;
 
-use super::PostgresStore;
 use super::bodies::{BY_SEQ, read_stored};
+use super::connect::Pool;
 use super::error::Fault;
 use super::rows::{Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
 
-impl PostgresStore {
-    pub(super) async fn list_workspaces_once(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
-        const SELECT: &str = "
-            SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
-                SELECT a.audience
-                FROM workspace_audience a
-                WHERE a.project_id = w.project_id AND a.workspace_no = w.no
-                ORDER BY a.audience)
-            FROM workspace w
-            WHERE w.project_id = $1 AND w.deleted_at IS NULL
-            ORDER BY w.name";
-        const COUNT: &str = "
-            SELECT workspace_no, audience, COUNT(*)
-            FROM record
-            WHERE project_id = $1 AND forgotten_at IS NULL
-            GROUP BY workspace_no, audience
-            ORDER BY workspace_no, audience";
-        let id = project.uuid();
-        let tx = Tx::read(&self.pool, Tenant::project(project)).await?;
-        let answers = tx.finish(vec![ask(SELECT, &[&id]), ask(COUNT, &[&id])]).await?;
-        let [workspaces, counts] = answers.as_slice() else {
-            return Err(Fault::away("PostgreSQL left an answer out"));
-        };
-        let mut living = read_counts(counts, project)?;
-        let read = workspaces.iter().map(|row| read_workspace(row, project, &mut living));
-        Ok(read.collect::<Result<_, StoreError>>()?)
-    }
+pub(super) async fn list_workspaces(pool: &Arc<Pool>, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
+    const SELECT: &str = "
+        SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
+            SELECT a.audience
+            FROM workspace_audience a
+            WHERE a.project_id = w.project_id AND a.workspace_no = w.no
+            ORDER BY a.audience)
+        FROM workspace w
+        WHERE w.project_id = $1 AND w.deleted_at IS NULL
+        ORDER BY w.name";
+    const COUNT: &str = "
+        SELECT workspace_no, audience, COUNT(*)
+        FROM record
+        WHERE project_id = $1 AND forgotten_at IS NULL
+        GROUP BY workspace_no, audience
+        ORDER BY workspace_no, audience";
+    let id = project.uuid();
+    let tx = Tx::read(pool, Tenant::project(project)).await?;
+    let answers = tx.finish(vec![ask(SELECT, &[&id]), ask(COUNT, &[&id])]).await?;
+    let [workspaces, counts] = answers.as_slice() else {
+        return Err(Fault::away("PostgreSQL left an answer out"));
+    };
+    let mut living = read_counts(counts, project)?;
+    let read = workspaces.iter().map(|row| read_workspace(row, project, &mut living));
+    Ok(read.collect::<Result<_, StoreError>>()?)
+}
 
-    pub(super) async fn list_records_once(
-        &self,
-        project: ProjectId,
-        filter: &RecordFilter,
-        before: Option<Seq>,
-        rows_max: usize,
-    ) -> Result<Vec<Listed>, Fault> {
-        let tx = Tx::read(&self.pool, Tenant::project_and_people(project)).await?;
-        let seqs = list_places(&tx, project, filter, before, rows_max).await?;
-        let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
-        let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
-        let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
-        found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.record.seq));
-        Ok(found.into_iter().map(Listed::from).collect())
-    }
+pub(super) async fn list_records(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    filter: &RecordFilter,
+    before: Option<Seq>,
+    rows_max: usize,
+) -> Result<Vec<Listed>, Fault> {
+    let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
+    let seqs = list_places(&tx, project, filter, before, rows_max).await?;
+    let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
+    let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
+    let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
+    found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.record.seq));
+    Ok(found.into_iter().map(Listed::from).collect())
 }
 
 /// Reads no, name, created_at, deleted_at and the audiences, and takes the workspace's count.

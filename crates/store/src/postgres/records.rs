@@ -2,6 +2,7 @@
 //! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use mnemon_core::{
@@ -12,12 +13,15 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::bodies::{self, BY_ID, BY_SEQ, read_stored};
 use super::briefs::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
+use super::connect::Pool;
 use super::error::Fault;
+use super::listing::{list_records, list_workspaces};
 use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
 use super::transaction::{Tenant, Tx, ask};
 use super::workspaces::bring_back;
+use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_workspace};
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{
@@ -132,7 +136,7 @@ impl Records for PostgresStore {
     }
 
     async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
-        self.attempt(|| self.list_workspaces_once(project)).await
+        self.attempt(|| list_workspaces(&self.pool, project)).await
     }
 
     async fn list_records(
@@ -142,7 +146,7 @@ impl Records for PostgresStore {
         before: Option<Seq>,
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError> {
-        self.attempt(|| self.list_records_once(project, &filter, before, rows_max)).await
+        self.attempt(|| list_records(&self.pool, project, &filter, before, rows_max)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
@@ -152,7 +156,7 @@ impl Records for PostgresStore {
     }
 
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
-        self.attempt(|| self.forget_once(project, seqs, &audit)).await
+        self.attempt(|| forget(&self.pool, project, seqs, &audit)).await
     }
 
     async fn restore(
@@ -163,7 +167,7 @@ impl Records for PostgresStore {
         records_max: Option<u64>,
         audit: AuditEntry,
     ) -> Result<Option<Record>, StoreError> {
-        self.attempt(|| self.restore_once(project, id, forgotten_since, records_max, &audit)).await
+        self.attempt(|| restore(&self.pool, project, id, forgotten_since, records_max, &audit)).await
     }
 
     async fn delete_workspace(
@@ -172,7 +176,7 @@ impl Records for PostgresStore {
         name: &WorkspaceName,
         audit: AuditEntry,
     ) -> Result<Option<u64>, StoreError> {
-        self.attempt(|| self.delete_workspace_once(project, name, &audit)).await
+        self.attempt(|| delete_workspace(&self.pool, project, name, &audit)).await
     }
 
     async fn list_deleted_workspaces(
@@ -180,7 +184,7 @@ impl Records for PostgresStore {
         project: ProjectId,
         since: Timestamp,
     ) -> Result<Vec<WorkspaceRow>, StoreError> {
-        self.attempt(|| self.list_deleted_workspaces_once(project, since)).await
+        self.attempt(|| list_deleted_workspaces(&self.pool, project, since)).await
     }
 
     async fn restore_workspace(
@@ -191,61 +195,64 @@ impl Records for PostgresStore {
         records_max: Option<u64>,
         audit: AuditEntry,
     ) -> Result<RestoredWorkspace, StoreError> {
-        self.attempt(|| self.restore_workspace_once(project, no, deleted_since, records_max, &audit)).await
+        self.attempt(|| restore_workspace(&self.pool, project, no, deleted_since, records_max, &audit)).await
     }
 }
 
-impl PostgresStore {
-    async fn forget_once(&self, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, Fault> {
-        const UPDATE: &str = "
-            UPDATE record r
-            SET forgotten_at = $3
-            FROM workspace w
-            WHERE r.project_id = $1 AND r.seq = ANY($2) AND r.forgotten_at IS NULL
-                AND w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
-            RETURNING r.seq, r.id, r.workspace_no";
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        // Nothing is live in a deleted project.
-        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(Vec::new()) };
-        let rows = tx.rows(UPDATE, &[&project.uuid(), &places(seqs), &micros(audit.at)]).await?;
-        let mut forgotten = rows.iter().map(|row| read_place(row, project)).collect::<Result<Vec<_>, _>>()?;
-        if forgotten.is_empty() {
-            return Ok(Vec::new());
-        }
-        forgotten.sort_unstable();
-        let touched: Vec<_> = forgotten.iter().map(|(seq, no, _)| (*no, Some(*seq))).collect();
-        locked.insert_changes(&tx, &touched, "forget", audit.at).await?;
-        let count = forgotten.len() as u64;
-        locked.live_records = locked.live_records.saturating_sub(count);
-        insert_audit(&tx, audit, count).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(forgotten.into_iter().map(|(_, _, id)| id).collect())
+async fn forget(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    seqs: &[Seq],
+    audit: &AuditEntry,
+) -> Result<Vec<RecordId>, Fault> {
+    const UPDATE: &str = "
+        UPDATE record r
+        SET forgotten_at = $3
+        FROM workspace w
+        WHERE r.project_id = $1 AND r.seq = ANY($2) AND r.forgotten_at IS NULL
+            AND w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
+        RETURNING r.seq, r.id, r.workspace_no";
+    let tx = Tx::write(pool, Tenant::project_of(project, audit.account)).await?;
+    let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+    // Nothing is live in a deleted project.
+    let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(Vec::new()) };
+    let rows = tx.rows(UPDATE, &[&project.uuid(), &places(seqs), &micros(audit.at)]).await?;
+    let mut forgotten = rows.iter().map(|row| read_place(row, project)).collect::<Result<Vec<_>, _>>()?;
+    if forgotten.is_empty() {
+        return Ok(Vec::new());
     }
+    forgotten.sort_unstable();
+    let touched: Vec<_> = forgotten.iter().map(|(seq, no, _)| (*no, Some(*seq))).collect();
+    locked.insert_changes(&tx, &touched, "forget", audit.at).await?;
+    let count = forgotten.len() as u64;
+    locked.live_records = locked.live_records.saturating_sub(count);
+    insert_audit(&tx, audit, count).await?;
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(forgotten.into_iter().map(|(_, _, id)| id).collect())
+}
 
-    async fn restore_once(
-        &self,
-        project: ProjectId,
-        id: RecordId,
-        forgotten_since: Timestamp,
-        records_max: Option<u64>,
-        audit: &AuditEntry,
-    ) -> Result<Option<Record>, Fault> {
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(None) };
-        let found = bodies::find_by_id(&tx, project, id).await?;
-        let is_restorable = |stored: &Stored| stored.gone_at().is_some_and(|gone_at| gone_at >= forgotten_since);
-        let Some(stored) = found.filter(is_restorable) else { return Ok(None) };
-        if records_max.is_some_and(|max| locked.live_records >= max) {
-            return Ok(None);
-        }
-        let no = bring_back(&tx, &mut locked, std::slice::from_ref(&stored), audit.at).await?;
-        locked.live_records += 1;
-        insert_audit(&tx, audit, 1).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(no.map(|workspace_no| Record { workspace_no, ..stored.record }))
+async fn restore(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    id: RecordId,
+    forgotten_since: Timestamp,
+    records_max: Option<u64>,
+    audit: &AuditEntry,
+) -> Result<Option<Record>, Fault> {
+    let tx = Tx::write(pool, Tenant::project_of(project, audit.account)).await?;
+    let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+    let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(None) };
+    let found = bodies::find_by_id(&tx, project, id).await?;
+    let is_restorable = |stored: &Stored| stored.gone_at().is_some_and(|gone_at| gone_at >= forgotten_since);
+    let Some(stored) = found.filter(is_restorable) else { return Ok(None) };
+    if records_max.is_some_and(|max| locked.live_records >= max) {
+        return Ok(None);
     }
+    let no = bring_back(&tx, &mut locked, std::slice::from_ref(&stored), audit.at).await?;
+    locked.live_records += 1;
+    insert_audit(&tx, audit, 1).await?;
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(no.map(|workspace_no| Record { workspace_no, ..stored.record }))
 }
 
 fn read_place(row: &Row, project: ProjectId) -> Result<(Seq, WorkspaceNo, RecordId), StoreError> {

@@ -4,6 +4,7 @@
 //! rewriting the tables removes the former at once.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,7 +12,7 @@ use mnemon_core::{Audience, ProjectId, RecordId, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::connect::connect_as_owner;
+use super::connect::{Pool, connect_as_owner};
 use super::error::Fault;
 use super::log::DELETE_SNAPSHOT;
 use super::oversight::insert_audit;
@@ -31,7 +32,7 @@ const OLDER_VIEWS_PAUSE: Duration = Duration::from_millis(20);
 #[async_trait]
 impl Retention for PostgresStore {
     async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError> {
-        self.attempt(|| self.purge_once(project, id, &audit)).await
+        self.attempt(|| purge(&self.pool, project, id, &audit)).await
     }
 
     /// Project by project. Maintenance is the only act that belongs to no tenant: it sees which projects exist, and selects each
@@ -43,9 +44,9 @@ impl Retention for PostgresStore {
         let mut left = rows_max.max(1) as u64;
         let mut purged = 0;
         for some in projects.chunks(PROJECTS_AT_ONCE) {
-            let doomed = self.attempt(|| self.list_doomed(some, before)).await?;
+            let doomed = self.attempt(|| list_doomed(&self.pool, some, before)).await?;
             for project in doomed {
-                let count = self.attempt(|| self.purge_project(project, before, left)).await?;
+                let count = self.attempt(|| purge_project(&self.pool, project, before, left)).await?;
                 purged += count;
                 left -= count;
                 if left == 0 {
@@ -79,80 +80,78 @@ impl Retention for PostgresStore {
     }
 }
 
-impl PostgresStore {
-    /// Removes one record, live or not.
-    async fn purge_once(&self, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, Fault> {
-        const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
-        const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(false) };
-        let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
-        let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
-        let deletes =
-            vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(DELETE_SNAPSHOT, &[&uuid, &no])];
-        tx.flight(deletes).await?;
-        remove_sources(&tx, project).await?;
-        locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
-        if place.is_alive {
-            locked.live_records = locked.live_records.saturating_sub(1);
-        }
-        insert_audit(&tx, audit, 1).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(true)
+/// Removes one record, live or not.
+async fn purge(pool: &Arc<Pool>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, Fault> {
+    const DELETE: &str = "DELETE FROM record WHERE project_id = $1 AND seq = $2";
+    const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = $1 AND record_seq = $2";
+    let tx = Tx::write(pool, Tenant::project_of(project, audit.account)).await?;
+    let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+    let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(false) };
+    let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
+    let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
+    let deletes =
+        vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(DELETE_SNAPSHOT, &[&uuid, &no])];
+    tx.flight(deletes).await?;
+    remove_sources(&tx, project).await?;
+    locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
+    if place.is_alive {
+        locked.live_records = locked.live_records.saturating_sub(1);
     }
+    insert_audit(&tx, audit, 1).await?;
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(true)
+}
 
-    /// The projects that have something to remove.
-    async fn list_doomed(&self, projects: &[ProjectId], before: Timestamp) -> Result<Vec<ProjectId>, Fault> {
-        const SELECT: &str = "
-            SELECT 1
-            WHERE EXISTS (
-                    SELECT 1 FROM record r
-                    WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL AND r.forgotten_at < $2)
-                OR EXISTS (SELECT 1 FROM workspace w WHERE w.project_id = $1 AND w.deleted_at < $2)
-                OR EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at < $2 AND (
-                    EXISTS (SELECT 1 FROM source s WHERE s.project_id = $1)
-                    OR EXISTS (SELECT 1 FROM idempotency i WHERE i.project_id = $1)
-                    OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = $1)
-                    OR EXISTS (SELECT 1 FROM session h WHERE h.project_id = $1)))";
-        let tx = Tx::read(&self.pool, Tenant::nobody()).await?;
-        let tenants: Vec<Tenant> = projects.iter().map(|project| Tenant::project(*project)).collect();
-        let ids: Vec<_> = projects.iter().map(|project| project.uuid()).collect();
-        let before = micros(before);
-        let mut asks = Vec::with_capacity(projects.len() * 2);
-        for (tenant, id) in tenants.iter().zip(&ids) {
-            asks.push(tenant.turn());
-            asks.push(ask(SELECT, &[id, &before]));
-        }
-        let answers = tx.finish(asks).await?;
-        let is_doomed = |(project, answers): (&ProjectId, &[Vec<Row>])| (!answers[1].is_empty()).then_some(*project);
-        Ok(projects.iter().zip(answers.chunks_exact(2)).filter_map(is_doomed).collect())
+/// The projects that have something to remove.
+async fn list_doomed(pool: &Arc<Pool>, projects: &[ProjectId], before: Timestamp) -> Result<Vec<ProjectId>, Fault> {
+    const SELECT: &str = "
+        SELECT 1
+        WHERE EXISTS (
+                SELECT 1 FROM record r
+                WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL AND r.forgotten_at < $2)
+            OR EXISTS (SELECT 1 FROM workspace w WHERE w.project_id = $1 AND w.deleted_at < $2)
+            OR EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at < $2 AND (
+                EXISTS (SELECT 1 FROM source s WHERE s.project_id = $1)
+                OR EXISTS (SELECT 1 FROM idempotency i WHERE i.project_id = $1)
+                OR EXISTS (SELECT 1 FROM guard_release g WHERE g.project_id = $1)
+                OR EXISTS (SELECT 1 FROM session h WHERE h.project_id = $1)))";
+    let tx = Tx::read(pool, Tenant::nobody()).await?;
+    let tenants: Vec<Tenant> = projects.iter().map(|project| Tenant::project(*project)).collect();
+    let ids: Vec<_> = projects.iter().map(|project| project.uuid()).collect();
+    let before = micros(before);
+    let mut asks = Vec::with_capacity(projects.len() * 2);
+    for (tenant, id) in tenants.iter().zip(&ids) {
+        asks.push(tenant.turn());
+        asks.push(ask(SELECT, &[id, &before]));
     }
+    let answers = tx.finish(asks).await?;
+    let is_doomed = |(project, answers): (&ProjectId, &[Vec<Row>])| (!answers[1].is_empty()).then_some(*project);
+    Ok(projects.iter().zip(answers.chunks_exact(2)).filter_map(is_doomed).collect())
+}
 
-    async fn purge_project(&self, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
-        // Deleted projects too: nobody else writes into those.
-        const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
-        let tx = Tx::write(&self.pool, Tenant::project(id)).await?;
-        let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
-        let Some(mut locked) = project::read(row.as_ref(), id)? else { return Ok(0) };
-        let is_over = row.is_some_and(|row| row.get::<_, Option<bool>>(2) == Some(true));
-        let (count, touched) = remove_records(&tx, id, before, rows_max).await?;
-        for no in &touched {
-            note_purge(&tx, &mut locked, *no, before).await?;
-        }
-        if !touched.is_empty() {
-            remove_keys(&tx, id, before).await?;
-            remove_sources(&tx, id).await?;
-        }
-        if count < rows_max {
-            remove_workspaces(&tx, id, before).await?;
-            if is_over {
-                remove_leftovers(&tx, id).await?;
-            }
-        }
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(count)
+async fn purge_project(pool: &Arc<Pool>, id: ProjectId, before: Timestamp, rows_max: u64) -> Result<u64, Fault> {
+    // Deleted projects too: nobody else writes into those.
+    const LOCK: &str = "SELECT seq, live_records, deleted_at < $2 FROM project WHERE id = $1 FOR NO KEY UPDATE";
+    let tx = Tx::write(pool, Tenant::project(id)).await?;
+    let row = tx.row(LOCK, &[&id.uuid(), &micros(before)]).await?;
+    let Some(mut locked) = project::read(row.as_ref(), id)? else { return Ok(0) };
+    let is_over = row.is_some_and(|row| row.get::<_, Option<bool>>(2) == Some(true));
+    let (count, touched) = remove_records(&tx, id, before, rows_max).await?;
+    for no in &touched {
+        note_purge(&tx, &mut locked, *no, before).await?;
     }
+    if !touched.is_empty() {
+        remove_keys(&tx, id, before).await?;
+        remove_sources(&tx, id).await?;
+    }
+    if count < rows_max {
+        remove_workspaces(&tx, id, before).await?;
+        if is_over {
+            remove_leftovers(&tx, id).await?;
+        }
+    }
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(count)
 }
 
 /// Waits until nobody sees this database as it was before now, and no writer on the server could make a newcomer do so.

@@ -1,11 +1,14 @@
 //! Uploaded session histories: a row with counts, and parts with the text. An append holds the project's lock, so that of
 //! several at one position only one succeeds, and the volume is kept.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, SessionId};
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
+use super::connect::Pool;
 use super::error::Fault;
 use super::oversight::commit_if_changed;
 use super::project;
@@ -55,7 +58,7 @@ impl Sessions for PostgresStore {
     }
 
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError> {
-        self.attempt(|| self.append_once(&append)).await
+        self.attempt(|| append_session(&self.pool, &append)).await
     }
 
     async fn find_session_part(
@@ -89,38 +92,36 @@ impl Sessions for PostgresStore {
     }
 }
 
-impl PostgresStore {
-    async fn append_once(&self, append: &SessionAppend) -> Result<SessionAppended, Fault> {
-        const IS_MEMBER: &str = "
-            SELECT 1
-            FROM project p
-            JOIN member m ON m.account_id = p.account_id AND m.id = $2
-            WHERE p.id = $1";
-        let tx = Tx::write(&self.pool, Tenant::project_and_people(append.project)).await?;
-        project::lock(&tx, append.project).await?;
-        let (project, member) = (append.project, append.member);
-        if tx.row(IS_MEMBER, &[&project.uuid(), &member.uuid()]).await?.is_none() {
-            return Err(StoreError::Failed(format!("no project {project} with a member {member}")).into());
-        }
-        let found = find_session(&tx, append).await?;
-        if !append.fits(found.as_ref()) {
-            return Ok(SessionAppended::Elsewhere(found));
-        }
-        let replaced = match &found {
-            Some(session) => take_part(&tx, project, session.id, append.part.start).await?,
-            None => 0,
-        };
-        let session = append.grown(found, replaced);
-        store(&tx, project, &session, &append.part).await?;
-        if let Some(volume_bytes_max) = append.volume_bytes_max {
-            shrink(&tx, project, volume_bytes_max).await?;
-        }
-        let now = find_session(&tx, append).await?;
-        let broken = || StoreError::Broken { table: "session", column: "id", row: session.id.to_string() };
-        let now = now.ok_or_else(broken)?;
-        tx.commit().await?;
-        Ok(SessionAppended::Done(now))
+async fn append_session(pool: &Arc<Pool>, append: &SessionAppend) -> Result<SessionAppended, Fault> {
+    const IS_MEMBER: &str = "
+        SELECT 1
+        FROM project p
+        JOIN member m ON m.account_id = p.account_id AND m.id = $2
+        WHERE p.id = $1";
+    let tx = Tx::write(pool, Tenant::project_and_people(append.project)).await?;
+    project::lock(&tx, append.project).await?;
+    let (project, member) = (append.project, append.member);
+    if tx.row(IS_MEMBER, &[&project.uuid(), &member.uuid()]).await?.is_none() {
+        return Err(StoreError::Failed(format!("no project {project} with a member {member}")).into());
     }
+    let found = find_session(&tx, append).await?;
+    if !append.fits(found.as_ref()) {
+        return Ok(SessionAppended::Elsewhere(found));
+    }
+    let replaced = match &found {
+        Some(session) => take_part(&tx, project, session.id, append.part.start).await?,
+        None => 0,
+    };
+    let session = append.grown(found, replaced);
+    store(&tx, project, &session, &append.part).await?;
+    if let Some(volume_bytes_max) = append.volume_bytes_max {
+        shrink(&tx, project, volume_bytes_max).await?;
+    }
+    let now = find_session(&tx, append).await?;
+    let broken = || StoreError::Broken { table: "session", column: "id", row: session.id.to_string() };
+    let now = now.ok_or_else(broken)?;
+    tx.commit().await?;
+    Ok(SessionAppended::Done(now))
 }
 
 async fn find_session(tx: &Tx, append: &SessionAppend) -> Result<Option<Session>, Fault> {

@@ -1,11 +1,12 @@
 //! Workspaces that end, and what comes back from them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 
-use super::PostgresStore;
 use super::bodies::{BY_SEQ, read_stored};
+use super::connect::Pool;
 use super::error::Fault;
 use super::listing::{read_counts, read_workspace};
 use super::oversight::insert_audit;
@@ -19,114 +20,112 @@ use crate::{AuditEntry, RestoredWorkspace, StoreError, WorkspaceRow};
 /// How many records are moved by one statement.
 const PIECE: usize = 500;
 
-impl PostgresStore {
-    pub(super) async fn delete_workspace_once(
-        &self,
-        project: ProjectId,
-        name: &WorkspaceName,
-        audit: &AuditEntry,
-    ) -> Result<Option<u64>, Fault> {
-        const UPDATE: &str = "
-            UPDATE workspace
-            SET deleted_at = $3
-            WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL
-            RETURNING no";
-        const COUNT: &str = "
-            SELECT COUNT(*)
-            FROM record
-            WHERE project_id = $1 AND workspace_no = $2 AND forgotten_at IS NULL";
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        let mut locked = project::read(row.as_ref(), project)?.ok_or_else(|| super::error::no_such_project(project))?;
-        let ended = tx.row(UPDATE, &[&project.uuid(), &name.as_str(), &micros(audit.at)]).await?;
-        let Some(row) = ended else { return Ok(None) };
-        let no = WorkspaceNo(Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?);
-        let rows = tx.rows(COUNT, &[&project.uuid(), &integer(no.0)]).await?;
-        let counted = rows.first().map(|row| Cells::new(row, "record", || project.to_string()).count(0, "seq"));
-        let count = counted.transpose()?.unwrap_or(0);
-        locked.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
-        locked.live_records = locked.live_records.saturating_sub(count);
-        // One workspace was affected. The number of its records may include drafts that the reader of the log can't see.
-        insert_audit(&tx, audit, 1).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(Some(count))
-    }
+pub(super) async fn delete_workspace(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    name: &WorkspaceName,
+    audit: &AuditEntry,
+) -> Result<Option<u64>, Fault> {
+    const UPDATE: &str = "
+        UPDATE workspace
+        SET deleted_at = $3
+        WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL
+        RETURNING no";
+    const COUNT: &str = "
+        SELECT COUNT(*)
+        FROM record
+        WHERE project_id = $1 AND workspace_no = $2 AND forgotten_at IS NULL";
+    let tx = Tx::write(pool, Tenant::project_of(project, audit.account)).await?;
+    let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+    let mut locked = project::read(row.as_ref(), project)?.ok_or_else(|| super::error::no_such_project(project))?;
+    let ended = tx.row(UPDATE, &[&project.uuid(), &name.as_str(), &micros(audit.at)]).await?;
+    let Some(row) = ended else { return Ok(None) };
+    let no = WorkspaceNo(Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?);
+    let rows = tx.rows(COUNT, &[&project.uuid(), &integer(no.0)]).await?;
+    let counted = rows.first().map(|row| Cells::new(row, "record", || project.to_string()).count(0, "seq"));
+    let count = counted.transpose()?.unwrap_or(0);
+    locked.insert_change(&tx, no, "workspace.delete", None, audit.at).await?;
+    locked.live_records = locked.live_records.saturating_sub(count);
+    // One workspace was affected. The number of its records may include drafts that the reader of the log can't see.
+    insert_audit(&tx, audit, 1).await?;
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(Some(count))
+}
 
-    pub(super) async fn list_deleted_workspaces_once(
-        &self,
-        project: ProjectId,
-        since: Timestamp,
-    ) -> Result<Vec<WorkspaceRow>, Fault> {
-        const SELECT: &str = "
-            SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
-                SELECT a.audience
-                FROM workspace_audience a
-                WHERE a.project_id = w.project_id AND a.workspace_no = w.no
-                ORDER BY a.audience)
-            FROM workspace w
-            WHERE w.project_id = $1 AND w.deleted_at >= $2
-                AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
-            ORDER BY w.deleted_at DESC, w.no DESC";
-        const COUNT: &str = "
-            SELECT r.workspace_no, r.audience, COUNT(*)
-            FROM record r
-            JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-            WHERE r.project_id = $1 AND r.forgotten_at IS NULL AND w.deleted_at >= $2
-            GROUP BY r.workspace_no, r.audience
-            ORDER BY r.workspace_no, r.audience";
-        let (id, since) = (project.uuid(), micros(since));
-        let tx = Tx::read(&self.pool, Tenant::project(project)).await?;
-        let answers = tx.finish(vec![ask(SELECT, &[&id, &since]), ask(COUNT, &[&id, &since])]).await?;
-        let [workspaces, counts] = answers.as_slice() else {
-            return Err(Fault::away("PostgreSQL left an answer out"));
-        };
-        let mut left = read_counts(counts, project)?;
-        let read = workspaces.iter().map(|row| read_workspace(row, project, &mut left));
-        let mut ended = read.collect::<Result<Vec<_>, StoreError>>()?;
-        ended.retain(|workspace| !workspace.living.is_empty());
-        Ok(ended)
-    }
+pub(super) async fn list_deleted_workspaces(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    since: Timestamp,
+) -> Result<Vec<WorkspaceRow>, Fault> {
+    const SELECT: &str = "
+        SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
+            SELECT a.audience
+            FROM workspace_audience a
+            WHERE a.project_id = w.project_id AND a.workspace_no = w.no
+            ORDER BY a.audience)
+        FROM workspace w
+        WHERE w.project_id = $1 AND w.deleted_at >= $2
+            AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
+        ORDER BY w.deleted_at DESC, w.no DESC";
+    const COUNT: &str = "
+        SELECT r.workspace_no, r.audience, COUNT(*)
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.forgotten_at IS NULL AND w.deleted_at >= $2
+        GROUP BY r.workspace_no, r.audience
+        ORDER BY r.workspace_no, r.audience";
+    let (id, since) = (project.uuid(), micros(since));
+    let tx = Tx::read(pool, Tenant::project(project)).await?;
+    let answers = tx.finish(vec![ask(SELECT, &[&id, &since]), ask(COUNT, &[&id, &since])]).await?;
+    let [workspaces, counts] = answers.as_slice() else {
+        return Err(Fault::away("PostgreSQL left an answer out"));
+    };
+    let mut left = read_counts(counts, project)?;
+    let read = workspaces.iter().map(|row| read_workspace(row, project, &mut left));
+    let mut ended = read.collect::<Result<Vec<_>, StoreError>>()?;
+    ended.retain(|workspace| !workspace.living.is_empty());
+    Ok(ended)
+}
 
-    pub(super) async fn restore_workspace_once(
-        &self,
-        project: ProjectId,
-        no: WorkspaceNo,
-        deleted_since: Timestamp,
-        records_max: Option<u64>,
-        audit: &AuditEntry,
-    ) -> Result<RestoredWorkspace, Fault> {
-        const REVIVE: &str = "UPDATE workspace SET deleted_at = NULL WHERE project_id = $1 AND no = $2";
-        let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-        let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
-        let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(RestoredWorkspace::Absent) };
-        let Some(name) = find_ended(&tx, project, no, deleted_since).await? else {
-            return Ok(RestoredWorkspace::Absent);
-        };
-        let seqs = list_left(&tx, project, no).await?;
-        if seqs.is_empty() {
-            return Ok(RestoredWorkspace::Absent);
-        }
-        let count = seqs.len() as u64;
-        if records_max.is_some_and(|max| locked.live_records + count > max) {
-            return Ok(RestoredWorkspace::Full);
-        }
-        if find_living(&tx, project, &name).await?.is_none() {
-            tx.rows(REVIVE, &[&project.uuid(), &integer(no.0)]).await?;
-            locked.insert_change(&tx, no, "restore", None, audit.at).await?;
-        } else {
-            for piece in seqs.chunks(PIECE) {
-                let rows = tx.rows(BY_SEQ, &[&project.uuid(), &places(piece)]).await?;
-                let mut stored =
-                    rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, StoreError>>()?;
-                stored.sort_unstable_by_key(|stored| stored.record.seq);
-                bring_back(&tx, &mut locked, &stored, audit.at).await?;
-            }
-        }
-        locked.live_records += count;
-        insert_audit(&tx, audit, 1).await?;
-        tx.finish(vec![locked.flush()]).await?;
-        Ok(RestoredWorkspace::Done(count))
+pub(super) async fn restore_workspace(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    no: WorkspaceNo,
+    deleted_since: Timestamp,
+    records_max: Option<u64>,
+    audit: &AuditEntry,
+) -> Result<RestoredWorkspace, Fault> {
+    const REVIVE: &str = "UPDATE workspace SET deleted_at = NULL WHERE project_id = $1 AND no = $2";
+    let tx = Tx::write(pool, Tenant::project_of(project, audit.account)).await?;
+    let row = tx.row(project::LOCK, &[&project.uuid()]).await?;
+    let Some(mut locked) = project::read(row.as_ref(), project)? else { return Ok(RestoredWorkspace::Absent) };
+    let Some(name) = find_ended(&tx, project, no, deleted_since).await? else {
+        return Ok(RestoredWorkspace::Absent);
+    };
+    let seqs = list_left(&tx, project, no).await?;
+    if seqs.is_empty() {
+        return Ok(RestoredWorkspace::Absent);
     }
+    let count = seqs.len() as u64;
+    if records_max.is_some_and(|max| locked.live_records + count > max) {
+        return Ok(RestoredWorkspace::Full);
+    }
+    if find_living(&tx, project, &name).await?.is_none() {
+        tx.rows(REVIVE, &[&project.uuid(), &integer(no.0)]).await?;
+        locked.insert_change(&tx, no, "restore", None, audit.at).await?;
+    } else {
+        for piece in seqs.chunks(PIECE) {
+            let rows = tx.rows(BY_SEQ, &[&project.uuid(), &places(piece)]).await?;
+            let mut stored =
+                rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, StoreError>>()?;
+            stored.sort_unstable_by_key(|stored| stored.record.seq);
+            bring_back(&tx, &mut locked, &stored, audit.at).await?;
+        }
+    }
+    locked.live_records += count;
+    insert_audit(&tx, audit, 1).await?;
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(RestoredWorkspace::Done(count))
 }
 
 /// Makes records of one workspace live again. Those whose workspace ended join the workspace that has the name now; if none
