@@ -76,6 +76,10 @@ impl Retention for PostgresStore {
         ] {
             client.batch_execute(&format!("VACUUM (FULL, ANALYZE) {table}")).await.map_err(failed)?;
         }
+        // The planner's statistics hold samples of what the tables held: keys of facts, sources. They were gathered anew
+        // above, and their old rows go as those of the tables did.
+        outlive_older_views(&client).await?;
+        client.batch_execute("VACUUM (FULL) pg_catalog.pg_statistic").await.map_err(failed)?;
         Ok(())
     }
 }

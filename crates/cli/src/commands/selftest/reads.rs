@@ -28,10 +28,10 @@ impl World {
             Err(error) => return Err(error.into()),
         };
         let said: BTreeSet<RecordId> = page.records.iter().map(|shown| shown.listed.record.id).collect();
-        let in_life = |fact: &&Fact| fact.life == self.model.life(fact.project, fact.workspace);
+        // What ended with its workspace is listed with the forgotten: both can be restored.
+        let is_gone = |fact: &Fact| fact.is_forgotten || fact.life != self.model.life(fact.project, fact.workspace);
         let mine = self.model.facts.iter().filter(|f| f.project == project && self.model.sees(person, f.seen));
-        let meant: BTreeSet<RecordId> =
-            mine.filter(in_life).filter(|fact| fact.is_forgotten == is_forgotten).map(|fact| fact.id).collect();
+        let meant: BTreeSet<RecordId> = mine.filter(|fact| is_gone(fact) == is_forgotten).map(|fact| fact.id).collect();
         let mut findings = Vec::new();
         if said != meant {
             findings.push(leak(format!("the list of records has {} rows, expected {}", said.len(), meant.len())));
