@@ -26,9 +26,7 @@ impl Engine {
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        let viewer = ctx.viewer();
-        let rows = self.store.list_workspaces(project.id).await?;
-        Ok(rows.into_iter().filter(|row| is_visible(row, &viewer)).map(|row| show(row, &viewer)).collect())
+        Ok(visible(self.store.list_workspaces(project.id).await?, &ctx.viewer()))
     }
 
     /// The workspaces deleted in the last 30 days in which the caller could see something, the latest first.
@@ -38,9 +36,8 @@ impl Engine {
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
         let project = self.admin_project(ctx, project).await?;
-        let viewer = ctx.viewer();
         let rows = self.store.list_deleted_workspaces(project.id, moment_before(ctx.now)).await?;
-        Ok(rows.into_iter().filter(|row| is_visible(row, &viewer)).map(|row| show(row, &viewer)).collect())
+        Ok(visible(rows, &ctx.viewer()))
     }
 
     /// Restores the records that the latest deletion of a workspace took, all of them: the act that took them was one, too.
@@ -87,6 +84,11 @@ impl Engine {
         self.store.delete_workspace(project.id, name, audit).await?.ok_or_else(absent)?;
         Ok(show(row, &viewer).records)
     }
+}
+
+/// Those in which the viewer can see something.
+fn visible(rows: Vec<WorkspaceRow>, viewer: &Viewer) -> Vec<ShownWorkspace> {
+    rows.into_iter().filter(|row| is_visible(row, viewer)).map(|row| show(row, viewer)).collect()
 }
 
 fn is_visible(row: &WorkspaceRow, viewer: &Viewer) -> bool {
