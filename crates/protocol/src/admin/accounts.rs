@@ -1,0 +1,122 @@
+//! Accounts, their subscription and projects, and who a caller is.
+
+use serde::{Deserialize, Serialize};
+
+/// `POST /accounts`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateAccount {
+    pub name: String,
+    /// The plan to activate; without one the account has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// The end of the paid period; none means no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_until: Option<String>,
+}
+
+/// `PUT /accounts/{id}/subscription`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetSubscription {
+    /// The plan. It can be changed but not removed: an empty request must not end a subscription.
+    pub plan: String,
+    /// The end of the paid period; none means no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_until: Option<String>,
+}
+
+/// `PUT /accounts/{id}/suspension`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetSuspension {
+    pub suspended: bool,
+}
+
+/// `POST /accounts/{id}/projects`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateProject {
+    pub name: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AccountJson {
+    pub id: String,
+    pub name: String,
+    pub plan: Option<String>,
+    /// The end of the paid period.
+    pub paid_until: Option<String>,
+    /// Whether the operator suspended it.
+    pub suspended: bool,
+    /// The current state: `active`, `none`, `grace` or `suspended`.
+    pub state: String,
+    pub created_at: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ProjectJson {
+    pub id: String,
+    pub account_id: String,
+    pub name: String,
+    pub created_at: String,
+}
+
+/// `GET /me`. The operator has a role and nothing else.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MeJson {
+    /// `operator`, `admin`, `head` or `member`.
+    pub role: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub department: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<NamedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
+    /// `read` or `write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The workspace of calls that name none, if the key has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The account's plan; absent if it never had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscription: Option<SubscriptionJson>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct NamedJson {
+    pub id: String,
+    pub name: String,
+}
+
+/// A plan with its limits; `null` means no limit.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PlanJson {
+    pub name: String,
+    /// Live records per project.
+    pub records_max: Option<u64>,
+    /// Calls per connection and minute.
+    pub connection_calls_max: Option<u32>,
+    /// Calls per project and minute.
+    pub project_calls_max: Option<u32>,
+    /// Bytes of session histories per project.
+    pub history_bytes_max: Option<u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SubscriptionJson {
+    /// `active`, `none`, `grace` or `suspended`.
+    pub state: String,
+    /// The end of the paid period; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_until: Option<String>,
+}

@@ -1,0 +1,37 @@
+//! The guard: its mode, what it rejected, and what was released.
+
+use serde::{Deserialize, Serialize};
+
+/// `PUT /accounts/{id}/guard`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetGuard {
+    /// `reject`, `report` or `off`.
+    pub mode: String,
+}
+
+/// `POST /projects/{id}/guard/releases`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseText {
+    /// The hash shown in the list of rejections.
+    pub hash: Option<String>,
+    /// The reference that the refused caller was told.
+    pub reference: Option<String>,
+}
+
+/// A finding of the guard.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RejectionJson {
+    pub at: String,
+    pub project_id: Option<String>,
+    pub member_id: Option<String>,
+    /// Used to release the text.
+    pub hash: String,
+    /// What the refused caller was told; it also releases the text.
+    pub reference: String,
+    /// `refuse`, or `caution` where the guard was unsure.
+    pub verdict: String,
+    /// Whether it was stored, with a mark or because the mode was `report`.
+    pub stored: bool,
+}

@@ -1,0 +1,65 @@
+//! Keys, and the OAuth connections that stand for them.
+
+use serde::{Deserialize, Serialize};
+
+/// `POST /projects/{id}/keys`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateKey {
+    pub member_id: String,
+    /// `read` or `write`.
+    pub access: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The workspace of calls that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// A new key.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MadeKeyJson {
+    pub key_id: String,
+    /// The secret, shown only now.
+    pub key: String,
+}
+
+/// A key without its secret.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeyJson {
+    pub key_id: String,
+    pub project_id: String,
+    pub member_id: String,
+    pub access: String,
+    pub label: Option<String>,
+    /// The workspace of calls that name none.
+    pub workspace: Option<String>,
+    pub expires_at: Option<String>,
+    pub revoked_at: Option<String>,
+    pub last_used_at: Option<String>,
+    pub created_at: String,
+    /// The member who made it; `null` where it was the operator.
+    pub created_by: Option<String>,
+    /// That member's name, where the caller may know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_by_name: Option<String>,
+}
+
+/// An OAuth connection, without its secret.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ConnectionJson {
+    pub connection_id: String,
+    pub project_id: String,
+    pub member_id: String,
+    /// The key it stands for.
+    pub key_id: String,
+    pub client_id: String,
+    /// The client's name for itself.
+    pub client_name: Option<String>,
+    pub created_at: String,
+    pub expires_at: String,
+    pub revoked_at: Option<String>,
+    pub last_used_at: Option<String>,
+}

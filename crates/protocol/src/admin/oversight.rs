@@ -1,0 +1,69 @@
+//! Audit rows, usage figures and session histories.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AuditJson {
+    pub id: String,
+    pub at: String,
+    /// `member`, `operator` or `service`.
+    pub actor: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+    pub action: String,
+    pub subject: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// How many things were affected.
+    pub affected: u64,
+}
+
+/// An uploaded session history, without its text.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SessionJson {
+    pub id: String,
+    pub member_id: String,
+    pub client: String,
+    pub name: String,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Bytes of text still kept.
+    pub kept_bytes: u64,
+    /// Secrets redacted on arrival.
+    pub redacted: u64,
+    /// When it was last written.
+    pub modified_at: String,
+    /// When its first part arrived.
+    pub created_at: String,
+    /// When its last part arrived.
+    pub updated_at: String,
+}
+
+/// The figures of a day or a key.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FiguresJson {
+    /// Only in a list of days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
+    /// Only in a list of keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
+    /// Calls admitted.
+    pub calls: u64,
+    pub saves: u64,
+    pub searches: u64,
+    /// Texts that the guard rejected.
+    pub rejections: u64,
+    /// Bytes of text saved.
+    pub bytes: u64,
+}
+
+/// `GET /projects/{id}/usage`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UsageJson {
+    /// Live records that the caller can see.
+    pub records: u64,
+    pub bytes: u64,
+    pub days: Vec<FiguresJson>,
+    pub keys: Vec<FiguresJson>,
+}

@@ -1,0 +1,72 @@
+//! Workspaces and records.
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::RecordJson;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WorkspaceJson {
+    pub name: String,
+    /// Records that the caller can see: those that live, or that lived when it was deleted.
+    pub records: u64,
+    pub created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ListedRecordJson<'a> {
+    #[serde(flatten)]
+    pub record: RecordJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgotten_at: Option<String>,
+    /// The record that took its place, if it was forgotten for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+}
+
+/// `GET /records/{id}`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecordDetailJson<'a> {
+    #[serde(flatten)]
+    pub record: ListedRecordJson<'a>,
+    pub project_id: String,
+    pub reason: ReasonJson,
+    /// The records that contradict it.
+    pub rivals: Vec<ListedRecordJson<'a>>,
+    /// What happened to it, oldest first.
+    pub history: Vec<EventJson>,
+}
+
+/// Why a record has its status.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReasonJson {
+    /// `valid_until_passed`, `source_changed`, `disputed`, `confirmed`, `never_checked` or `no_source`.
+    pub code: String,
+    /// The same for people.
+    pub text: String,
+    /// The newest hash that the caller knows of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_hash: Option<String>,
+    /// The hash last confirmed by a validation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed_hash: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EventJson {
+    pub at: String,
+    /// `saved`, `updated`, `forgotten` or `replaced`.
+    pub event: String,
+    /// Who saved it, or the id of the record that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// `POST /records/{id}/keep`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeptJson {
+    /// How many records contradicted it.
+    pub forgotten: usize,
+    pub memory_ids: Vec<String>,
+}

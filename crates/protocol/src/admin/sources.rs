@@ -1,0 +1,57 @@
+//! Sources, and checking them.
+
+use serde::{Deserialize, Serialize};
+
+/// A source of which the caller can see a live record.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SourceJson {
+    pub source_id: String,
+    /// Live records that the caller can see.
+    pub records: usize,
+    pub verified: usize,
+    pub stale: usize,
+    /// The different hashes that these records were saved with, newest first, at most eight.
+    pub source_hashes: Vec<String>,
+    /// The newest known hash.
+    pub current_source_hash: Option<String>,
+}
+
+/// `GET /projects/{id}/sources`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SourcesJson {
+    pub sources: Vec<SourceJson>,
+    /// What to pass as `after` for the next page.
+    pub next: Option<String>,
+}
+
+/// `POST /projects/{id}/sources/validate`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValidateSources {
+    /// At most 500.
+    pub sources: Vec<SeenSourceJson>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeenSourceJson {
+    pub source_id: String,
+    pub current_source_hash: String,
+}
+
+/// What holds of a source's records, ids oldest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CheckedSourceJson {
+    pub source_id: String,
+    pub checked: usize,
+    pub verified_count: usize,
+    pub unverified_count: usize,
+    pub stale_ids: Vec<String>,
+    pub conflict_ids: Vec<String>,
+}
+
+/// The answer to `POST /projects/{id}/sources/validate`, in the order asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CheckedSourcesJson {
+    pub sources: Vec<CheckedSourceJson>,
+}
