@@ -385,6 +385,21 @@ pub enum RecordCommand {
         /// Only records from this source.
         #[arg(long)]
         source_id: Option<String>,
+        /// Only records with this status: stale, conflict, verified or unverified.
+        #[arg(long)]
+        status: Option<String>,
+        /// Only records with this scope: draft, department or shared.
+        #[arg(long)]
+        scope: Option<String>,
+        /// Only records of this author (name or member id).
+        #[arg(long)]
+        author: Option<String>,
+        /// Only records with this key, where a caller gave it.
+        #[arg(long)]
+        fact_key: Option<String>,
+        /// Only records with a source (true) or without one (false).
+        #[arg(long)]
+        has_source: Option<String>,
         /// List forgotten records instead.
         #[arg(long)]
         forgotten: bool,

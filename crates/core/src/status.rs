@@ -16,6 +16,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// In the order of the rules.
+    pub const ALL: [Self; 4] = [Self::Stale, Self::Conflict, Self::Verified, Self::Unverified];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stale => "stale",
@@ -27,7 +30,7 @@ impl Status {
 
     /// The status that a word names.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Stale, Self::Conflict, Self::Verified, Self::Unverified].into_iter().find(|s| s.as_str() == word)
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 
     /// Derives the status; the first matching rule decides. `is_disputed` is called only if the record is not stale.

@@ -86,6 +86,15 @@ impl Viewer {
         Self { member, above: tree.above(department), below }
     }
 
+    /// Every audience that this reader belongs to: those that [`Self::sees`] admits, and no others.
+    pub fn audiences(&self) -> Vec<Audience> {
+        let departments: HashSet<DepartmentId> = self.above.iter().chain(&self.below).copied().collect();
+        let mut audiences = vec![Audience::Shared, Audience::Author(self.member)];
+        audiences.extend(departments.into_iter().map(Audience::Department));
+        audiences.sort_unstable();
+        audiences
+    }
+
     /// Whether this reader may see records with that audience.
     pub fn sees(&self, audience: &Audience) -> bool {
         match audience {
@@ -166,6 +175,19 @@ mod tests {
         check(Role::Head, 3, 4, false);
         check(Role::Head, 3, 2, false);
         check(Role::Head, 9, 1, false);
+    }
+
+    #[test]
+    fn a_reader_belongs_to_the_audiences_that_it_sees() {
+        let all = [1, 2, 3, 4, 9].map(|n| Audience::Department(department(n)));
+        let others = [Audience::Shared, Audience::Author(member(1)), Audience::Author(member(2))];
+        for (role, own) in [(Role::Head, Some(2)), (Role::Member, Some(2)), (Role::Admin, None), (Role::Head, Some(1))]
+        {
+            let viewer = Viewer::new(member(1), role, own.map(department), &tree());
+            let mut seen: Vec<Audience> = all.iter().chain(&others).copied().filter(|a| viewer.sees(a)).collect();
+            seen.sort_unstable();
+            assert_eq!(viewer.audiences(), seen, "{role:?} of {own:?}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod record;
 mod records;
 mod sessions;
 mod sources;
+mod standing;
 mod usage;
 mod workspaces;
 
@@ -47,6 +48,7 @@ pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
 pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, ShownSource, SourcePage};
+pub use standing::{ProjectStanding, Standing, StatusCounts};
 pub use usage::{KeyUsage, UsageReport};
 pub use workspaces::ShownWorkspace;
 

@@ -6,7 +6,7 @@ use mnemon_core::{
     ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo,
     newest_visible_source,
 };
-use mnemon_store::{Brief, SourcePart, StoreError};
+use mnemon_store::{Brief, SourcePart, StoreError, Survey};
 
 use crate::{CallContext, Engine};
 
@@ -67,6 +67,17 @@ pub(crate) struct Observed<'a> {
 struct Knowledge(HashMap<String, SourceState>);
 
 impl Knowledge {
+    fn from_parts(viewer: &Viewer, parts: &[SourcePart]) -> Self {
+        let mut by_source: HashMap<&str, Vec<&SourcePart>> = HashMap::new();
+        for part in parts {
+            by_source.entry(&part.source_id).or_default().push(part);
+        }
+        let newest = |parts: Vec<&SourcePart>| {
+            newest_visible_source(viewer, parts.iter().map(|part| (&part.audience, &part.state)))
+        };
+        Self(by_source.into_iter().map(|(id, parts)| (id.to_owned(), newest(parts))).collect())
+    }
+
     fn of(&self, source_id: Option<&str>) -> SourceState {
         source_id.and_then(|id| self.0.get(id)).cloned().unwrap_or_default()
     }
@@ -74,6 +85,54 @@ impl Knowledge {
     fn is_stale(&self, claim: &Claim<'_>, now: Timestamp) -> bool {
         Status::is_stale(now, claim.valid_until, claim.source_hash, &self.of(claim.source_id))
     }
+}
+
+/// Records by the key that they have in their workspace.
+struct Rivals<'a>(HashMap<(WorkspaceNo, &'a str), Vec<(RecordId, Claim<'a>)>>);
+
+impl<'a> Rivals<'a> {
+    fn of(briefs: impl Iterator<Item = &'a Brief>) -> Self {
+        let mut by_key: HashMap<_, Vec<_>> = HashMap::new();
+        for brief in briefs {
+            if let Some(key) = brief.given_fact_key.as_deref() {
+                by_key.entry((brief.workspace_no, key)).or_default().push((brief.id, Claim::of_brief(brief)));
+            }
+        }
+        Self(by_key)
+    }
+
+    fn claims(&self) -> impl Iterator<Item = &Claim<'a>> {
+        self.0.values().flatten().map(|(_, claim)| claim)
+    }
+
+    fn under_key_of<'b>(&'b self, claim: &Claim<'b>) -> &'b [(RecordId, Claim<'b>)] {
+        let found = claim.given_key.and_then(|key| self.0.get(&(claim.workspace_no, key)));
+        found.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// One of a survey's suspects, as it stands for a reader.
+pub(crate) struct Suspect<'a> {
+    pub(crate) brief: &'a Brief,
+    pub(crate) status: Status,
+    /// Whether its hash is the last confirmed one of its source.
+    pub(crate) is_confirmed: bool,
+}
+
+/// Judges those of a survey's suspects that the reader sees, oldest first.
+pub(crate) fn judge_suspects<'a>(survey: &'a Survey, viewer: &Viewer, now: Timestamp) -> Vec<Suspect<'a>> {
+    let seen = || survey.suspects.iter().filter(|brief| viewer.sees(&brief.audience));
+    let (rivals, knowledge) = (Rivals::of(seen()), Knowledge::from_parts(viewer, &survey.parts));
+    let suspect = |brief: &'a Brief| {
+        let claim = Claim::of_brief(brief);
+        let confirmed = knowledge.of(claim.source_id).confirmed_hash;
+        Suspect {
+            brief,
+            status: judge_one(&claim, &rivals, &knowledge, now).status,
+            is_confirmed: claim.source_hash.is_some() && claim.source_hash == confirmed.as_deref(),
+        }
+    };
+    seen().map(suspect).collect()
 }
 
 impl Engine {
@@ -96,10 +155,9 @@ impl Engine {
         claims: &[Claim<'_>],
         observed: &[Observed<'_>],
     ) -> Result<Vec<Judged>, StoreError> {
-        let rivals = self.visible_rivals(project, viewer, claims).await?;
-        let rivals: Vec<(RecordId, Claim<'_>)> =
-            rivals.iter().map(|brief| (brief.id, Claim::of_brief(brief))).collect();
-        let involved = claims.iter().chain(rivals.iter().map(|(_, claim)| claim));
+        let briefs = self.visible_rivals(project, viewer, claims).await?;
+        let rivals = Rivals::of(briefs.iter());
+        let involved = claims.iter().chain(rivals.claims());
         let knowledge = self.knowledge(project, viewer, involved, observed).await?;
         Ok(claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, now)).collect())
     }
@@ -137,8 +195,7 @@ impl Engine {
         ids.sort_unstable();
         ids.dedup();
         let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(project, &ids).await? };
-        let mut known: HashMap<String, SourceState> =
-            ids.iter().map(|id| ((*id).to_owned(), newest_known(viewer, &parts, id))).collect();
+        let Knowledge(mut known) = Knowledge::from_parts(viewer, &parts);
         for Observed { source_id, hash } in observed {
             let state = known.entry((*source_id).to_owned()).or_default();
             state.known_hash = Some((*hash).to_owned());
@@ -188,11 +245,12 @@ pub(crate) fn newest_known(viewer: &Viewer, parts: &[SourcePart], source_id: &st
     newest_visible_source(viewer, parts.map(|part| (&part.audience, &part.state)))
 }
 
-fn judge_one(claim: &Claim<'_>, rivals: &[(RecordId, Claim<'_>)], knowledge: &Knowledge, now: Timestamp) -> Judged {
+fn judge_one(claim: &Claim<'_>, rivals: &Rivals<'_>, knowledge: &Knowledge, now: Timestamp) -> Judged {
     let mut disputing = Vec::new();
     let source = knowledge.of(claim.source_id);
     let status = Status::derive(now, claim.valid_until, claim.source_hash, &source, || {
-        let against = rivals.iter().filter(|(_, rival)| disputes(rival, claim) && !knowledge.is_stale(rival, now));
+        let under_key = rivals.under_key_of(claim).iter();
+        let against = under_key.filter(|(_, rival)| disputes(rival, claim) && !knowledge.is_stale(rival, now));
         disputing.extend(against.map(|(id, _)| *id));
         !disputing.is_empty()
     });

@@ -26,6 +26,7 @@ mod search;
 mod sessions;
 mod snapshots;
 pub mod stored;
+mod surveys;
 mod system;
 mod upkeep;
 mod usage;
@@ -66,6 +67,7 @@ use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
 use oauth::{DocumentHosts, OauthMemory};
 use rate::RateLimiter;
+use surveys::Surveyed;
 use usage::UsageCounter;
 
 #[derive(Debug, Clone)]
@@ -88,6 +90,7 @@ pub struct Engine {
     indexes: Indexes,
     rates: RateLimiter,
     usage: UsageCounter,
+    surveyed: Surveyed,
     counts: Counts,
     outgoing: Outgoing,
     document_hosts: DocumentHosts,
@@ -120,6 +123,7 @@ impl Engine {
             indexes,
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
+            surveyed: Surveyed::default(),
             counts: Counts::default(),
             outgoing: config.outgoing,
             document_hosts: DocumentHosts::default(),

@@ -20,71 +20,78 @@ mod show;
 mod sources;
 mod workspaces;
 
-use axum::Router;
-use axum::routing::{delete, get, patch, post, put};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use axum::{Extension, Router};
 
+use self::extract::NoParameters;
 use crate::http::App;
 use crate::http::routes::{self, Route, route};
 
 pub(crate) const PREFIX: &str = "/admin/v1";
 
+/// A route that takes no query parameters.
+fn bare(method: &'static str, path: &'static str, handler: MethodRouter<App>) -> Route {
+    route(method, path, handler.layer(Extension(NoParameters)))
+}
+
 /// Every route.
 fn routes() -> Vec<Route> {
     vec![
-        route("POST", "/accounts", post(accounts::create)),
+        bare("POST", "/accounts", post(accounts::create)),
         route("GET", "/accounts", get(accounts::list)),
-        route("GET", "/accounts/{account}", get(accounts::show)),
-        route("PUT", "/accounts/{account}/subscription", put(accounts::subscribe)),
-        route("PUT", "/accounts/{account}/suspension", put(accounts::suspend)),
+        bare("GET", "/accounts/{account}", get(accounts::show)),
+        bare("PUT", "/accounts/{account}/subscription", put(accounts::subscribe)),
+        bare("PUT", "/accounts/{account}/suspension", put(accounts::suspend)),
         route("GET", "/accounts/{account}/audit", get(accounts::audit)),
-        route("GET", "/accounts/{account}/guard", get(guarding::show)),
-        route("PUT", "/accounts/{account}/guard", put(guarding::set)),
+        bare("GET", "/accounts/{account}/guard", get(guarding::show)),
+        bare("PUT", "/accounts/{account}/guard", put(guarding::set)),
         route("GET", "/accounts/{account}/guard/rejections", get(guarding::rejections)),
-        route("POST", "/accounts/{account}/departments", post(departments::create)),
-        route("GET", "/accounts/{account}/departments", get(departments::list)),
-        route("GET", "/accounts/{account}/departments/{department}", get(departments::show)),
-        route("PATCH", "/accounts/{account}/departments/{department}", patch(departments::change)),
-        route("DELETE", "/accounts/{account}/departments/{department}", delete(departments::remove)),
-        route("POST", "/accounts/{account}/members", post(members::create)),
-        route("GET", "/accounts/{account}/members", get(members::list)),
-        route("GET", "/accounts/{account}/members/{member}", get(members::show)),
-        route("PATCH", "/accounts/{account}/members/{member}", patch(members::change)),
-        route("DELETE", "/accounts/{account}/members/{member}", delete(members::remove)),
-        route("POST", "/accounts/{account}/projects", post(projects::create)),
-        route("GET", "/accounts/{account}/projects", get(projects::list)),
-        route("GET", "/projects/{project}", get(projects::show)),
-        route("PUT", "/projects/{project}/tool-names", put(integrations::name_tools)),
-        route("DELETE", "/projects/{project}", delete(projects::remove)),
+        bare("POST", "/accounts/{account}/departments", post(departments::create)),
+        bare("GET", "/accounts/{account}/departments", get(departments::list)),
+        bare("GET", "/accounts/{account}/departments/{department}", get(departments::show)),
+        bare("PATCH", "/accounts/{account}/departments/{department}", patch(departments::change)),
+        bare("DELETE", "/accounts/{account}/departments/{department}", delete(departments::remove)),
+        bare("POST", "/accounts/{account}/members", post(members::create)),
+        bare("GET", "/accounts/{account}/members", get(members::list)),
+        bare("GET", "/accounts/{account}/members/{member}", get(members::show)),
+        bare("PATCH", "/accounts/{account}/members/{member}", patch(members::change)),
+        bare("DELETE", "/accounts/{account}/members/{member}", delete(members::remove)),
+        bare("POST", "/accounts/{account}/projects", post(projects::create)),
+        bare("GET", "/accounts/{account}/projects", get(projects::list)),
+        bare("GET", "/projects/{project}", get(projects::show)),
+        bare("PUT", "/projects/{project}/tool-names", put(integrations::name_tools)),
+        bare("DELETE", "/projects/{project}", delete(projects::remove)),
         route("GET", "/projects/{project}/usage", get(projects::usage)),
-        route("POST", "/projects/{project}/keys", post(keys::create)),
-        route("GET", "/projects/{project}/keys", get(keys::list)),
-        route("DELETE", "/keys/{key}", delete(keys::revoke)),
-        route("GET", "/me", get(me::show)),
-        route("GET", "/me/keys", get(keys::own)),
-        route("GET", "/projects/{project}/connections", get(connections::list)),
-        route("DELETE", "/connections/{connection}", delete(connections::revoke)),
+        bare("POST", "/projects/{project}/keys", post(keys::create)),
+        bare("GET", "/projects/{project}/keys", get(keys::list)),
+        bare("DELETE", "/keys/{key}", delete(keys::revoke)),
+        bare("GET", "/me", get(me::show)),
+        bare("GET", "/me/keys", get(keys::own)),
+        bare("GET", "/projects/{project}/connections", get(connections::list)),
+        bare("DELETE", "/connections/{connection}", delete(connections::revoke)),
         route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
-        route("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
-        route("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)),
+        bare("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
+        bare("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)),
         route("GET", "/projects/{project}/records", get(records::list)),
+        bare("GET", "/projects/{project}/standing", get(records::standing)),
         route("GET", "/projects/{project}/sources", get(sources::list)),
-        route("POST", "/projects/{project}/sources/validate", post(sources::validate)),
-        route("POST", "/projects/{project}/explain", post(records::explain)),
-        route("POST", "/projects/{project}/guard/releases", post(guarding::release)),
-        route("GET", "/projects/{project}/integrations", get(integrations::list)),
-        route("GET", "/projects/{project}/integrations/{integration}", get(integrations::show)),
-        route("PUT", "/projects/{project}/integrations/{integration}", put(integrations::put)),
-        route("DELETE", "/projects/{project}/integrations/{integration}", delete(integrations::remove)),
-        route("POST", "/projects/{project}/integrations/{integration}/accept", post(integrations::accept)),
-        route("POST", "/projects/{project}/integrations/{integration}/test", post(integrations::test)),
-        route("POST", "/integrations/rotate-key", post(integrations::rotate_key)),
-        route("GET", "/records/{record}", get(records::show)),
-        route("POST", "/records/{record}/keep", post(records::keep)),
-        route("POST", "/records/{record}/restore", post(records::restore)),
+        bare("POST", "/projects/{project}/sources/validate", post(sources::validate)),
+        bare("POST", "/projects/{project}/explain", post(records::explain)),
+        bare("POST", "/projects/{project}/guard/releases", post(guarding::release)),
+        bare("GET", "/projects/{project}/integrations", get(integrations::list)),
+        bare("GET", "/projects/{project}/integrations/{integration}", get(integrations::show)),
+        bare("PUT", "/projects/{project}/integrations/{integration}", put(integrations::put)),
+        bare("DELETE", "/projects/{project}/integrations/{integration}", delete(integrations::remove)),
+        bare("POST", "/projects/{project}/integrations/{integration}/accept", post(integrations::accept)),
+        bare("POST", "/projects/{project}/integrations/{integration}/test", post(integrations::test)),
+        bare("POST", "/integrations/rotate-key", post(integrations::rotate_key)),
+        bare("GET", "/records/{record}", get(records::show)),
+        bare("POST", "/records/{record}/keep", post(records::keep)),
+        bare("POST", "/records/{record}/restore", post(records::restore)),
         route("DELETE", "/records/{record}", delete(records::remove)),
         route("GET", "/projects/{project}/sessions", get(sessions::list)),
-        route("DELETE", "/projects/{project}/sessions/{session}", delete(sessions::remove)),
-        route("POST", "/compact", post(records::compact)),
+        bare("DELETE", "/projects/{project}/sessions/{session}", delete(sessions::remove)),
+        bare("POST", "/compact", post(records::compact)),
     ]
 }
 

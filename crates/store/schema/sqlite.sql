@@ -136,6 +136,8 @@ CREATE UNIQUE INDEX record_id ON record (project_id, id);
 CREATE INDEX record_duplicate ON record (project_id, workspace_no, content_hash) WHERE forgotten_at IS NULL;
 CREATE INDEX record_workspace ON record (project_id, workspace_no, seq) WHERE forgotten_at IS NULL;
 CREATE INDEX record_source ON record (project_id, source_id, seq) WHERE source_id IS NOT NULL AND forgotten_at IS NULL;
+-- Few records have an end.
+CREATE INDEX record_ending ON record (project_id, seq) WHERE valid_until IS NOT NULL AND forgotten_at IS NULL;
 CREATE INDEX record_fact_key ON record (project_id, workspace_no, fact_key)
     WHERE is_key_given = 1 AND forgotten_at IS NULL;
 -- Saves never touch it. It holds what the purge asks of every forgotten record, so that none is read for being young.

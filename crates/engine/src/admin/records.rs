@@ -1,13 +1,14 @@
 //! Records, as visible to the caller: listed, restored, purged.
 
 use jiff::SignedDuration;
-use mnemon_core::{ProjectId, RecordId, Seq, Timestamp, WorkspaceName};
+use mnemon_core::{
+    AccountId, Member, MemberId, Project, ProjectId, RecordId, Scope, Seq, Status, Timestamp, Viewer, WorkspaceName,
+};
 use mnemon_store::{Listed, RecordFilter};
 
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::Claim;
-use mnemon_core::{Project, Status};
+use crate::freshness::{Claim, judge_suspects};
 
 /// How long a forgotten record, or a deleted workspace, can be restored.
 pub(super) const RESTORE_DAYS: i64 = 30;
@@ -23,6 +24,14 @@ pub struct RecordQuery {
     pub source_id: Option<String>,
     /// Forgotten records instead of live ones.
     pub is_forgotten: bool,
+    pub status: Option<Status>,
+    pub scope: Option<Scope>,
+    /// The author's name, or its id as a member.
+    pub author: Option<String>,
+    /// A key that a caller gave.
+    pub fact_key: Option<String>,
+    /// Whether a source is named.
+    pub has_source: Option<bool>,
     /// Only records before this log position.
     pub before: Option<Seq>,
     /// Maximum number of rows.
@@ -56,25 +65,83 @@ impl Engine {
         if query.is_forgotten && ctx.not_admin().is_some() {
             return Err(ADMINS_ONLY);
         }
-        let viewer = ctx.viewer();
-        let filter =
-            RecordFilter { workspace: query.workspace, source_id: query.source_id, is_forgotten: query.is_forgotten };
-        let (mut seen, mut before) = (Vec::new(), query.before);
+        let (viewer, wanted, limit, mut before) = (ctx.viewer(), query.status, query.limit, query.before);
+        let Some(filter) = self.narrow(ctx, &project, &viewer, query).await? else {
+            return Ok(RecordPage { records: Vec::new(), next: None });
+        };
+        // Storage knows who may see a record, and not what its status is for them.
+        let is_exact = wanted.is_none() || filter.among.is_some();
+        let rows_max = if is_exact { PAGE_ROWS.min(limit + 1) } else { PAGE_ROWS };
+        let mut seen: Vec<ShownRecord> = Vec::new();
         let next = loop {
-            let rows = self.store.list_records(project.id, filter.clone(), before, PAGE_ROWS).await?;
-            let is_end = rows.len() < PAGE_ROWS;
+            let mut rows = self.store.list_records(project.id, filter.clone(), before, rows_max).await?;
+            let is_end = rows.len() < rows_max;
             before = rows.last().map(|row| row.record.seq).or(before);
-            seen.extend(rows.into_iter().filter(|row| viewer.sees(&row.record.audience)));
-            if seen.len() > query.limit {
-                seen.truncate(query.limit);
-                break seen.last().map(|row| row.record.seq);
+            rows.retain(|row| viewer.sees(&row.record.audience));
+            let judged = self.judge_listed(ctx, project.id, rows).await?;
+            seen.extend(judged.into_iter().filter(|shown| wanted.is_none_or(|wanted| shown.status == wanted)));
+            if seen.len() > limit {
+                seen.truncate(limit);
+                break seen.last().map(|shown| shown.listed.record.seq);
             }
             if is_end {
                 break None;
             }
         };
-        let records = self.judge_listed(ctx, project.id, seen).await?;
-        Ok(RecordPage { records, next })
+        Ok(RecordPage { records: seen, next })
+    }
+
+    /// What storage can tell of a query; `None` where nothing can fit.
+    async fn narrow(
+        &self,
+        ctx: &AdminContext,
+        project: &Project,
+        viewer: &Viewer,
+        query: RecordQuery,
+    ) -> Result<Option<RecordFilter>, AdminError> {
+        let mut audiences = viewer.audiences();
+        audiences.retain(|audience| query.scope.is_none_or(|scope| audience.scope() == scope));
+        let authors = match &query.author {
+            Some(author) => Some(self.members_called(project.account, author).await?),
+            None => None,
+        };
+        let (mut among, mut is_confirmed) = (None, None);
+        match query.status.filter(|_| !query.is_forgotten) {
+            None => {}
+            Some(Status::Verified) => is_confirmed = Some(true),
+            Some(Status::Unverified) => is_confirmed = Some(false),
+            Some(wanted @ (Status::Stale | Status::Conflict)) => {
+                let survey = self.survey(project.id, ctx.now).await?;
+                let suspects = judge_suspects(&survey, viewer, ctx.now).into_iter();
+                let fitting = suspects.filter(|suspect| suspect.status == wanted);
+                among = Some(fitting.map(|suspect| suspect.brief.seq).collect::<Vec<_>>());
+            }
+        }
+        let is_hopeless = audiences.is_empty()
+            || authors.as_ref().is_some_and(Vec::is_empty)
+            || among.as_ref().is_some_and(Vec::is_empty);
+        let RecordQuery { workspace, source_id, is_forgotten, fact_key, has_source, .. } = query;
+        let audiences = Some(audiences);
+        let filter = RecordFilter {
+            workspace,
+            source_id,
+            is_forgotten,
+            audiences,
+            authors,
+            fact_key,
+            has_source,
+            is_confirmed,
+            among,
+        };
+        Ok((!is_hopeless).then_some(filter))
+    }
+
+    /// The members of an account with this name, or with this id.
+    async fn members_called(&self, account: AccountId, author: &str) -> Result<Vec<MemberId>, AdminError> {
+        let members = self.store.list_members(account).await?;
+        let id = author.parse::<MemberId>().ok();
+        let is_meant = |member: &Member| member.name == author || Some(member.id) == id;
+        Ok(members.iter().filter(|member| is_meant(member)).map(|member| member.id).collect())
     }
 
     /// Restores a record forgotten in the last 30 days.

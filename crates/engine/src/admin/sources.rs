@@ -8,6 +8,7 @@ use mnemon_guard::{Field, Verdict, redact};
 use mnemon_store::{Brief, SourcePart};
 use tokio::task::JoinSet;
 
+use super::standing::StatusCounts;
 use super::{AdminContext, AdminError, Authority};
 use crate::Engine;
 use crate::freshness::{Claim, Observed, newest_known};
@@ -24,9 +25,7 @@ const WRITES_AT_ONCE: usize = 64;
 pub struct ShownSource {
     pub source_id: String,
     /// Live records that the caller can see.
-    pub records: usize,
-    pub stale: usize,
-    pub verified: usize,
+    pub counts: StatusCounts,
     /// The different hashes that these records were saved with, newest first, at most eight.
     pub source_hashes: Vec<String>,
     /// The newest hash that the caller knows.
@@ -150,11 +149,10 @@ impl Engine {
                 source_hashes.push(hash.clone());
             }
         }
-        let count = |wanted: Status| group.iter().filter(|(_, status)| *status == wanted).count();
+        let mut counts = StatusCounts::default();
+        group.iter().for_each(|(_, status)| counts.count(*status));
         Some(ShownSource {
-            records: group.len(),
-            stale: count(Status::Stale),
-            verified: count(Status::Verified),
+            counts,
             source_hashes,
             current_source_hash: newest_known(&ctx.viewer(), parts, &source_id).known_hash,
             source_id,
@@ -203,6 +201,7 @@ impl Engine {
                 written.expect("a write neither panics nor is cancelled")?;
             }
         }
+        self.surveyed.forget(project);
         Ok(())
     }
 }

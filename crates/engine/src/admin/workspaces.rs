@@ -4,6 +4,7 @@ use mnemon_core::{ProjectId, Timestamp, Viewer, WorkspaceName};
 use mnemon_store::{RestoredWorkspace, WorkspaceRow};
 
 use super::records::moment_before;
+use super::standing::{Standing, stand};
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
@@ -16,6 +17,8 @@ pub struct ShownWorkspace {
     pub created_at: Timestamp,
     /// When it was deleted, if it was.
     pub deleted_at: Option<Timestamp>,
+    /// How its records stand; nothing for a deleted one.
+    pub standing: Standing,
 }
 
 impl Engine {
@@ -26,7 +29,13 @@ impl Engine {
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        Ok(visible(self.store.list_workspaces(project.id).await?, &ctx.viewer()))
+        let survey = self.survey(project.id, ctx.now).await?;
+        let mut workspaces = visible(survey.workspaces.clone(), &ctx.viewer());
+        let mut standing = stand(&survey, &ctx.viewer(), ctx.now);
+        for workspace in &mut workspaces {
+            workspace.standing = standing.workspaces.remove(workspace.name.as_str()).unwrap_or_default();
+        }
+        Ok(workspaces)
     }
 
     /// The workspaces deleted in the last 30 days in which the caller could see something, the latest first.
@@ -102,5 +111,6 @@ fn show(row: WorkspaceRow, viewer: &Viewer) -> ShownWorkspace {
         name: row.name,
         created_at: row.created_at,
         deleted_at: row.deleted_at,
+        standing: Standing::default(),
     }
 }

@@ -9,9 +9,48 @@ pub struct WorkspaceJson {
     pub name: String,
     /// Records that the caller can see: those that live, or that lived when it was deleted.
     pub records: u64,
+    /// How they stand; absent for a deleted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_status: Option<StatusCountsJson>,
+    /// When something was last saved that still lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<String>,
     pub created_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
+}
+
+/// Live records that the caller can see, by status.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StatusCountsJson {
+    pub verified: u64,
+    pub unverified: u64,
+    pub stale: u64,
+    pub conflict: u64,
+}
+
+/// `GET /projects/{id}/standing`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StandingJson {
+    /// Live records that the caller can see.
+    pub records: u64,
+    pub by_status: StatusCountsJson,
+    /// How many of them name no source.
+    pub without_source: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<String>,
+    /// The workspaces with such a record, by name.
+    pub workspaces: Vec<WorkspaceStandingJson>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WorkspaceStandingJson {
+    pub name: String,
+    pub records: u64,
+    pub by_status: StatusCountsJson,
+    pub without_source: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct SourceJson {
     pub source_id: String,
     /// Live records that the caller can see.
-    pub records: usize,
-    pub verified: usize,
-    pub stale: usize,
+    pub records: u64,
+    pub verified: u64,
+    pub unverified: u64,
+    pub stale: u64,
+    pub conflict: u64,
     /// The different hashes that these records were saved with, newest first, at most eight.
     pub source_hashes: Vec<String>,
     /// The newest known hash.

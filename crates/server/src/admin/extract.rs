@@ -29,6 +29,10 @@ impl FromRequestParts<App> for Admin {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         app.0.origins.check(&parts.headers).map_err(IntoResponse::into_response)?;
         let ctx = admin_context(&app.0, (&*parts).into()).await.map_err(|refusal| *refusal)?;
+        // Only now: a caller without a credential learns nothing about a route.
+        if parts.extensions.get::<NoParameters>().is_some() {
+            check_names::<()>(parts).map_err(IntoResponse::into_response)?;
+        }
         Ok(Self { engine: Arc::clone(&app.0.engine), ctx })
     }
 }
@@ -52,13 +56,20 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        if let Some(text) = unknown_name::<T>(parts.uri.query().unwrap_or_default()) {
-            return Err(AdminError::Invalid(text).into());
-        }
+        check_names::<T>(parts)?;
         let read = axum::extract::Query::from_request_parts(parts, app).await;
         let text = "invalid query string; give each parameter once, as name=value";
         read.map(|axum::extract::Query(asked)| Self(asked)).map_err(|_| AdminError::Invalid(text.to_owned()).into())
     }
+}
+
+/// Marks a route that takes no query parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoParameters;
+
+fn check_names<T: DeserializeOwned>(parts: &Parts) -> Result<(), Failure> {
+    let unknown = unknown_name::<T>(parts.uri.query().unwrap_or_default());
+    unknown.map_or(Ok(()), |text| Err(AdminError::Invalid(text).into()))
 }
 
 /// The JSON body. If every field is optional, an empty body counts as an empty object.
@@ -113,6 +124,10 @@ pub(crate) fn word<T>(
     words: &str,
 ) -> Result<T, AdminError> {
     parse(text.trim()).ok_or_else(|| AdminError::Invalid(format!("{field} must be one of {words}")))
+}
+
+pub(crate) fn flag(text: &str, field: &str) -> Result<bool, AdminError> {
+    text.parse().map_err(|_| AdminError::Invalid(format!("{field} must be true or false")))
 }
 
 /// The maximum number of rows in a list.

@@ -17,6 +17,7 @@ pub(super) fn unknown_name<T: DeserializeOwned>(query: &str) -> Option<String> {
     let shown: String = unknown.chars().take(SHOWN_CHARS_MAX).collect();
     let advice = match nearest(&unknown, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
+        None if known.is_empty() => "this route takes none".to_owned(),
         None => format!("this route takes `{}`", known.join("`, `")),
     };
     Some(format!("unknown query parameter `{shown}`; {advice}"))
@@ -92,6 +93,9 @@ mod tests {
         check("limit=1&statuz=x", Some("unknown query parameter `statuz`; did you mean `state`?"));
         check("colour=red", Some("unknown query parameter `colour`; this route takes `state`, `limit`"));
         check("li%6Dit=1", None);
+        assert_eq!(unknown_name::<()>(""), None);
+        let text = "unknown query parameter `limit`; this route takes none";
+        assert_eq!(unknown_name::<()>("limit=1").as_deref(), Some(text));
         let text = format!("unknown query parameter `{}`; this route takes `state`, `limit`", "x".repeat(64));
         check(&"x".repeat(65), Some(&text));
     }

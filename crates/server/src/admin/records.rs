@@ -1,21 +1,28 @@
 //! Records, as visible to the caller, and compaction.
 
-use mnemon_core::{Seq, WorkspaceName};
+use mnemon_core::{Scope, Seq, Status, WorkspaceName};
 use mnemon_engine::admin::{AdminError, RecordQuery};
 use mnemon_protocol::admin::{ExplainSearch, KeptJson};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::error::Failure;
-use super::extract::{Admin, Path, Query, Sent, id, limit};
+use super::extract::{Admin, Path, Query, Sent, flag, id, limit, word};
 use super::show;
 use crate::http::Reply;
+
+const STATUSES: &str = "stale, conflict, verified, unverified";
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Filter {
     workspace: Option<String>,
     source_id: Option<String>,
     state: Option<String>,
+    status: Option<String>,
+    scope: Option<String>,
+    author: Option<String>,
+    fact_key: Option<String>,
+    has_source: Option<String>,
     before: Option<String>,
     limit: Option<String>,
 }
@@ -36,6 +43,11 @@ fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
             Some("forgotten") => true,
             Some(_) => return Err(invalid("state must be one of live, forgotten")),
         },
+        status: filter.status.map(|text| word(&text, "status", Status::parse, STATUSES)).transpose()?,
+        scope: filter.scope.map(|text| word(&text, "scope", Scope::parse, "draft, department, shared")).transpose()?,
+        author: filter.author,
+        fact_key: filter.fact_key,
+        has_source: filter.has_source.map(|text| flag(&text, "has_source")).transpose()?,
         before: match filter.before {
             None => None,
             Some(text) => {
@@ -55,6 +67,11 @@ pub(crate) async fn list(
     let page = admin.engine.list_records(&admin.ctx, id(&project, "project")?, query).await?;
     let shown: Vec<_> = page.records.iter().map(show::record).collect();
     Ok(show::ok(&json!({"records": shown, "next": page.next.map(|seq| seq.to_string())})))
+}
+
+pub(crate) async fn standing(admin: Admin, Path(project): Path<String>) -> Result<Reply, Failure> {
+    let standing = admin.engine.show_standing(&admin.ctx, id(&project, "project")?).await?;
+    Ok(show::ok(&show::standing::standing(&standing)))
 }
 
 pub(crate) async fn show(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
@@ -78,11 +95,7 @@ pub(crate) async fn remove(
     Path(record): Path<String>,
     Query(removal): Query<Removal>,
 ) -> Result<Reply, Failure> {
-    let is_purge = match removal.purge.as_deref() {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err(AdminError::Invalid("purge must be true or false".to_owned()).into()),
-    };
+    let is_purge = removal.purge.map(|text| flag(&text, "purge")).transpose()?.unwrap_or(false);
     admin.engine.delete_record(&admin.ctx, id(&record, "record")?, is_purge).await?;
     let word = if is_purge { "purged" } else { "forgotten" };
     Ok(show::ok(&json!({word: true})))

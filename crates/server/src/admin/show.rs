@@ -2,12 +2,13 @@
 
 pub(crate) mod me;
 pub(crate) mod record;
+pub(crate) mod standing;
 
 use http::StatusCode;
 use mnemon_core::{Account, Department, Member, Project, Record, Timestamp};
 use mnemon_engine::admin::{
     AuditLine, CheckedSource, Explained, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownSource,
-    ShownTool, ShownWorkspace, SourcePage, Tested, UsageReport,
+    ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
@@ -134,6 +135,8 @@ pub(crate) fn workspace(workspace: &ShownWorkspace) -> WorkspaceJson {
     WorkspaceJson {
         name: workspace.name.to_string(),
         records: workspace.records,
+        by_status: workspace.deleted_at.is_none().then(|| standing::counts(&workspace.standing.counts)),
+        last_saved_at: time(workspace.standing.last_saved_at),
         created_at: workspace.created_at.to_string(),
         deleted_at: time(workspace.deleted_at),
     }
@@ -308,8 +311,10 @@ pub(crate) fn sources(page: SourcePage) -> SourcesJson {
 }
 
 fn source(shown: ShownSource) -> SourceJson {
-    let ShownSource { source_id, records, stale, verified, source_hashes, current_source_hash } = shown;
-    SourceJson { source_id, records, verified, stale, source_hashes, current_source_hash }
+    let ShownSource { source_id, counts, source_hashes, current_source_hash } = shown;
+    let StatusCounts { verified, unverified, stale, conflict } = counts;
+    let records = counts.total();
+    SourceJson { source_id, records, verified, unverified, stale, conflict, source_hashes, current_source_hash }
 }
 
 pub(crate) fn checked_sources(checked: Vec<CheckedSource>) -> CheckedSourcesJson {

@@ -54,7 +54,8 @@ async fn sources_are_listed_by_what_the_caller_may_see() {
     save(&house.ana, "The port is open", "a.md", "h1", "shared").await;
     let before = house.list(&house.ana, "").await;
     let expected = json!({
-        "source_id": "a.md", "records": 2, "verified": 0, "stale": 0, "source_hashes": ["h1"], "current_source_hash": "h1",
+        "source_id": "a.md", "records": 2, "verified": 0, "unverified": 2, "stale": 0, "conflict": 0,
+        "source_hashes": ["h1"], "current_source_hash": "h1",
     });
     assert_eq!(before, json!({"sources": [expected], "next": null}));
     save(&house.ben, "The port will be 81", "a.md", "h2", "draft").await;

@@ -13,6 +13,7 @@ pub(crate) mod retention;
 pub(crate) mod sessions;
 pub(crate) mod sources;
 pub(crate) mod stored;
+pub(crate) mod survey;
 
 use async_trait::async_trait;
 
@@ -33,12 +34,24 @@ pub use self::records::{
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use self::sources::{SourcePart, Sources};
+pub use self::survey::{Place, Survey, Surveys};
 use crate::StoreError;
 
 /// All acts together.
 #[async_trait]
 pub trait Store:
-    Records + Log + Sources + Credentials + People + Oversight + Retention + Oauth + Integrations + Sessions + Rates
+    Records
+    + Log
+    + Sources
+    + Surveys
+    + Credentials
+    + People
+    + Oversight
+    + Retention
+    + Oauth
+    + Integrations
+    + Sessions
+    + Rates
 {
     /// Checks that reading and writing work now. The error tells the operator why they do not.
     async fn check(&self) -> Result<(), StoreError>;

@@ -281,6 +281,18 @@ pub struct RecordFilter {
     pub source_id: Option<String>,
     /// Forgotten records instead of live ones, and those that ended with their workspace.
     pub is_forgotten: bool,
+    /// Only those that one of these audiences may see.
+    pub audiences: Option<Vec<Audience>>,
+    /// Only those of these authors.
+    pub authors: Option<Vec<MemberId>>,
+    /// Only those with this key, if a caller gave it.
+    pub fact_key: Option<String>,
+    /// Only those that name a source, or only those that name none.
+    pub has_source: Option<bool>,
+    /// Only those whose hash was the last confirmed one of their source, or only the others.
+    pub is_confirmed: Option<bool>,
+    /// Only those at these positions.
+    pub among: Option<Vec<Seq>>,
 }
 
 /// A record in a list.

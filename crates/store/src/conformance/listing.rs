@@ -1,6 +1,6 @@
 //! Stories of looking at what a project holds.
 
-use mnemon_core::{Audience, NewRecord, Role, Seq};
+use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
 use crate::{Listed, RecordFilter, Size};
@@ -39,8 +39,12 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
     for is_forgotten in [false, true] {
         for name in [None, Some("default"), Some("team"), Some("over"), Some("never")] {
             for source in [None, Some("page 0"), Some("page 4"), Some("page 9")] {
-                let filter =
-                    RecordFilter { workspace: name.map(workspace), source_id: source.map(str::to_owned), is_forgotten };
+                let filter = RecordFilter {
+                    workspace: name.map(workspace),
+                    source_id: source.map(str::to_owned),
+                    is_forgotten,
+                    ..RecordFilter::default()
+                };
                 let fits = |(given, _, is_kept_forgotten): &&(NewRecord, Seq, bool)| {
                     (*is_kept_forgotten || given.workspace.as_str() == "over") == is_forgotten
                         && name.is_none_or(|name| given.workspace.as_str() == name)
@@ -59,6 +63,66 @@ pub async fn records_are_listed_newest_first(make: MakeEngine) {
     }
     let listed = list(&house, &RecordFilter::default(), 100).await;
     assert_eq!(Some(listed[0].record.clone()), house.load(listed[0].record.seq).await, "a listed record is whole");
+}
+
+/// Each way to narrow a list, alone and with every other, leads to exactly the records it means.
+pub async fn lists_are_narrowed_in_every_way(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let ben = house.add_member("Ben", Role::Member, None).await;
+    let mut kept: Vec<(NewRecord, Seq)> = Vec::new();
+    for n in 0..48_usize {
+        let own = house.record(&format!("fact {n}"));
+        let key = if n % 5 < 2 { FactKey::given("k").expect("a key") } else { own.fact_key.clone() };
+        let given = NewRecord {
+            workspace: workspace(["default", "team"][n % 2]),
+            audience: if n % 3 == 0 { Audience::Author(ben) } else { Audience::Shared },
+            author: if n % 4 == 0 { ben } else { house.ana },
+            fact_key: key,
+            ..with_fact(own, |fact| {
+                fact.source_id = (n % 7 < 4).then(|| "page".to_owned());
+                fact.source_hash = (n % 7 < 3).then(|| format!("h{}", n % 2));
+            })
+        };
+        kept.push((given.clone(), house.save(given).await));
+    }
+    house.store.observe_source(house.project, "page", "h1", at(20)).await.expect("storage works");
+    let forgotten: Vec<Seq> = kept.iter().map(|kept| kept.1).filter(|seq| seq.0 % 6 == 0).collect();
+    house.forget(&forgotten, 21).await;
+    let among: Vec<Seq> = kept.iter().map(|kept| kept.1).filter(|seq| seq.0 % 4 < 3).chain([Seq(10_000)]).collect();
+    let base = RecordFilter::default();
+    for code in 0..2 * 3 * 3 * 2 * 3 * 3 * 2_usize {
+        let mut left = code;
+        let mut choose = |of: usize| {
+            let chosen = left % of;
+            left /= of;
+            chosen
+        };
+        let filter = RecordFilter {
+            is_forgotten: choose(2) == 1,
+            audiences: [None, Some(vec![Audience::Shared]), Some(vec![Audience::Author(ben)])][choose(3)].clone(),
+            authors: [None, Some(vec![ben]), Some(vec![ben, house.ana])][choose(3)].clone(),
+            fact_key: [None, Some("k".to_owned())][choose(2)].clone(),
+            has_source: [None, Some(true), Some(false)][choose(3)],
+            is_confirmed: [None, Some(true), Some(false)][choose(3)],
+            among: [None, Some(among.clone())][choose(2)].clone(),
+            ..base.clone()
+        };
+        let fits = |(given, seq): &&(NewRecord, Seq)| {
+            let fact = &given.fact;
+            let is_confirmed = fact.source_id.is_some() && fact.source_hash.as_deref() == Some("h1");
+            forgotten.contains(seq) == filter.is_forgotten
+                && filter.audiences.as_ref().is_none_or(|all| all.contains(&given.audience))
+                && filter.authors.as_ref().is_none_or(|all| all.contains(&given.author))
+                && filter.fact_key.as_deref().is_none_or(|key| given.fact_key.chosen() == Some(key))
+                && filter.has_source.is_none_or(|has| fact.source_id.is_some() == has)
+                && filter.is_confirmed.is_none_or(|wanted| is_confirmed == wanted)
+                && filter.among.as_ref().is_none_or(|all| all.contains(seq))
+        };
+        let expected: Vec<Seq> = kept.iter().rev().filter(fits).map(|kept| kept.1).collect();
+        let listed = list(&house, &filter, 7).await;
+        assert_eq!(listed.iter().map(|row| row.record.seq).collect::<Vec<_>>(), expected, "{filter:?}");
+    }
 }
 
 /// A record is found alive, forgotten, and ended with its workspace.

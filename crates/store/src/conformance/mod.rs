@@ -25,6 +25,7 @@ mod retention;
 mod sessions;
 mod sources;
 mod superseding;
+mod survey;
 mod walls;
 
 pub use credentials::*;
@@ -46,6 +47,7 @@ pub use retention::*;
 pub use sessions::*;
 pub use sources::*;
 pub use superseding::*;
+pub use survey::*;
 pub use walls::*;
 
 /// Declares one test per story, each with an engine of its own.
@@ -126,6 +128,8 @@ macro_rules! conformance {
             the_guard_is_told_once
             a_mark_of_the_guard_goes_when_its_text_is_released
             records_are_listed_newest_first
+            lists_are_narrowed_in_every_way
+            a_survey_tells_totals_and_suspects
             any_record_is_found_alive_or_not
             workspaces_and_sizes_are_told_by_audience
             a_purged_record_is_gone

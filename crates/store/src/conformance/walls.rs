@@ -96,7 +96,8 @@ async fn read_in_project(b: &House, living: &NewRecord, forgotten: &NewRecord) {
             [(None, None), (Some("default"), None), (None, Some("page")), (Some("default"), Some("page"))]
         {
             let source_id = source.map(str::to_owned);
-            let filter = RecordFilter { workspace: name.map(workspace), source_id, is_forgotten };
+            let filter =
+                RecordFilter { workspace: name.map(workspace), source_id, is_forgotten, ..RecordFilter::default() };
             assert_eq!(store.list_records(project, filter, None, 100).await, Ok(Vec::new()));
         }
     }

@@ -5,24 +5,27 @@ use std::sync::Arc;
 
 use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use super::bodies::{BY_SEQ, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
-use super::rows::{Cells, integer, places, read_audiences};
+use super::rows::{AudienceBytes, Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
 
+/// The active workspaces of a project.
+pub(super) const WORKSPACES: &str = "
+    SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
+        SELECT a.audience
+        FROM workspace_audience a
+        WHERE a.project_id = w.project_id AND a.workspace_no = w.no
+        ORDER BY a.audience)
+    FROM workspace w
+    WHERE w.project_id = $1 AND w.deleted_at IS NULL
+    ORDER BY w.name";
+
 pub(super) async fn list_workspaces(pool: &Arc<Pool>, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
-    const SELECT: &str = "
-        SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
-            SELECT a.audience
-            FROM workspace_audience a
-            WHERE a.project_id = w.project_id AND a.workspace_no = w.no
-            ORDER BY a.audience)
-        FROM workspace w
-        WHERE w.project_id = $1 AND w.deleted_at IS NULL
-        ORDER BY w.name";
     const COUNT: &str = "
         SELECT workspace_no, audience, COUNT(*)
         FROM record
@@ -31,7 +34,7 @@ pub(super) async fn list_workspaces(pool: &Arc<Pool>, project: ProjectId) -> Res
         ORDER BY workspace_no, audience";
     let id = project.uuid();
     let tx = Tx::read(pool, Tenant::project(project)).await?;
-    let answers = tx.finish(vec![ask(SELECT, &[&id]), ask(COUNT, &[&id])]).await?;
+    let answers = tx.finish(vec![ask(WORKSPACES, &[&id]), ask(COUNT, &[&id])]).await?;
     let [workspaces, counts] = answers.as_slice() else {
         return Err(Fault::away("PostgreSQL left an answer out"));
     };
@@ -87,6 +90,26 @@ pub(super) fn read_counts(
     Ok(counts)
 }
 
+/// What every list can be narrowed by.
+macro_rules! narrowed {
+    ($select:literal) => {
+        concat!(
+            $select,
+            "
+            AND ($6::bytea[] IS NULL OR r.audience = ANY($6)) AND ($7::uuid[] IS NULL OR r.author_id = ANY($7))
+            AND ($8::text IS NULL OR r.is_key_given AND r.fact_key = $8)
+            AND ($9::boolean IS NULL OR (r.source_id IS NOT NULL) = $9)
+            AND ($10::boolean IS NULL OR $10 = EXISTS (
+                SELECT 1
+                FROM source s
+                WHERE s.project_id = r.project_id AND s.source_id = r.source_id AND s.confirmed_hash = r.source_hash))
+            AND ($11::bigint[] IS NULL OR r.seq = ANY($11))
+        ORDER BY r.seq DESC
+        LIMIT $3"
+        )
+    };
+}
+
 /// The positions of the living records, or of those that were forgotten or ended with their workspace, newest first.
 async fn list_places(
     tx: &Tx,
@@ -95,37 +118,74 @@ async fn list_places(
     before: Option<Seq>,
     rows_max: usize,
 ) -> Result<Vec<Seq>, Fault> {
-    const FORGOTTEN: &str = "
+    const FORGOTTEN: &str = narrowed!(
+        "
         SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NOT NULL
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
-            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
-        ORDER BY r.seq DESC
-        LIMIT $3";
-    const OF_DELETED: &str = "
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
+    );
+    const OF_DELETED: &str = narrowed!(
+        "
         SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NOT NULL
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
-            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
-        ORDER BY r.seq DESC
-        LIMIT $3";
-    const LIVING: &str = "
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
+    );
+    const LIVING: &str = narrowed!(
+        "
         SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)
-        ORDER BY r.seq DESC
-        LIMIT $3";
-    let selects: &[&str] = if filter.is_forgotten { &[FORGOTTEN, OF_DELETED] } else { &[LIVING] };
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
+    );
+    const AMONG: &str = narrowed!(
+        "
+        SELECT r.seq
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.seq = ANY($11) AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
+    );
+    const OF_KEY: &str = narrowed!(
+        "
+        SELECT r.seq
+        FROM workspace w
+        JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.fact_key = $8
+        WHERE w.project_id = $1 AND w.deleted_at IS NULL AND r.is_key_given AND r.forgotten_at IS NULL AND r.seq < $2
+            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
+    );
+    let selects: &[&str] = match filter {
+        RecordFilter { is_forgotten: true, .. } => &[FORGOTTEN, OF_DELETED],
+        RecordFilter { among: Some(_), .. } => &[AMONG],
+        RecordFilter { fact_key: Some(_), .. } => &[OF_KEY],
+        _ => &[LIVING],
+    };
     let before = before.map_or(i64::MAX, |seq| integer(seq.0));
     let name = filter.workspace.as_ref().map(WorkspaceName::as_str);
-    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-        [&project.uuid(), &before, &integer(rows_max as u64), &name, &filter.source_id];
+    let audiences: Option<Vec<AudienceBytes>> =
+        filter.audiences.as_ref().map(|all| all.iter().map(|audience| AudienceBytes::of(*audience)).collect());
+    let audiences: Option<Vec<&[u8]>> = audiences.as_ref().map(|all| all.iter().map(AudienceBytes::as_slice).collect());
+    let authors: Option<Vec<Uuid>> = filter.authors.as_ref().map(|all| all.iter().map(|id| id.uuid()).collect());
+    let among = filter.among.as_deref().map(places);
+    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 11] = [
+        &project.uuid(),
+        &before,
+        &integer(rows_max as u64),
+        &name,
+        &filter.source_id,
+        &audiences,
+        &authors,
+        &filter.fact_key,
+        &filter.has_source,
+        &filter.is_confirmed,
+        &among,
+    ];
     let mut seqs = Vec::new();
     for select in selects {
         for row in tx.rows(select, &values).await? {

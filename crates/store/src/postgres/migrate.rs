@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 11, name: "appearance", sql: include_str!("../../migrations/postgres/0011_appearance.sql") },
     Migration { no: 12, name: "together", sql: include_str!("../../migrations/postgres/0012_together.sql") },
     Migration { no: 13, name: "spreading", sql: include_str!("../../migrations/postgres/0013_spreading.sql") },
+    Migration { no: 14, name: "endings", sql: include_str!("../../migrations/postgres/0014_endings.sql") },
 ];
 
 /// The role's name in the migrations.

@@ -48,6 +48,7 @@ mod rows;
 mod sessions;
 mod sources;
 mod statistics;
+mod survey;
 mod tls;
 mod transaction;
 mod transfer;

@@ -38,7 +38,7 @@ async fn load_parts(tx: &Tx, project: ProjectId, source_id: &str) -> Result<Vec<
     Ok(rows.iter().map(|row| read_part(row, project)).collect::<Result<_, _>>()?)
 }
 
-const LIST: &str = "
+pub(super) const LIST: &str = "
     SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
     FROM source
     WHERE project_id = $1 AND source_id = ANY($2)

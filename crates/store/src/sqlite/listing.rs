@@ -3,21 +3,29 @@
 use std::collections::HashMap;
 
 use mnemon_core::{Audience, ProjectId, RecordId, Seq, WorkspaceName, WorkspaceNo};
-use rusqlite::{Connection, Row, Rows};
+use rusqlite::{Connection, Row, Rows, ToSql, params};
 
 use super::batch::{find_living, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
-use super::rows::{Cells, integer};
+use super::rows::{AudienceBytes, Cells, integer};
 use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
+    list_workspaces_with(conn, project, count_living_by_audience(conn, project)?)
+}
+
+/// The active workspaces, with these counts.
+pub(super) fn list_workspaces_with(
+    conn: &Connection,
+    project: ProjectId,
+    mut living: HashMap<WorkspaceNo, Vec<(Audience, u64)>>,
+) -> Result<Vec<WorkspaceRow>, StoreError> {
     const SELECT: &str = "
         SELECT no, name, created_at, deleted_at
         FROM workspace INDEXED BY workspace_living
         WHERE project_id = ?1 AND deleted_at IS NULL
         ORDER BY name";
-    let mut living = count_living_by_audience(conn, project)?;
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([project.to_bytes()])?;
     let mut workspaces = Vec::new();
@@ -86,6 +94,91 @@ pub(super) fn list_records(
     found.filter_map(Result::transpose).collect()
 }
 
+/// What every list can be narrowed by. Lists of ids are JSON arrays of hexadecimal numbers.
+macro_rules! narrowed {
+    ($select:literal) => {
+        concat!(
+            $select,
+            "
+            AND (?6 IS NULL OR r.audience IN (SELECT unhex(value) FROM json_each(?6)))
+            AND (?7 IS NULL OR r.author_id IN (SELECT unhex(value) FROM json_each(?7)))
+            AND (?8 IS NULL OR r.is_key_given = 1 AND r.fact_key = ?8)
+            AND (?9 IS NULL OR (r.source_id IS NOT NULL) = ?9)
+            AND (?10 IS NULL OR ?10 = EXISTS (
+                SELECT 1
+                FROM source s
+                WHERE s.project_id = r.project_id AND s.source_id = r.source_id AND s.confirmed_hash = r.source_hash))
+            AND (?11 IS NULL OR r.seq IN (SELECT value FROM json_each(?11)))
+        ORDER BY r.seq DESC
+        LIMIT ?3"
+        )
+    };
+}
+
+/// The values of a list's parameters, from the second on.
+struct Narrowing<'a> {
+    before: i64,
+    rows_max: i64,
+    source_id: Option<&'a str>,
+    audiences: Option<String>,
+    authors: Option<String>,
+    fact_key: Option<&'a str>,
+    has_source: Option<bool>,
+    is_confirmed: Option<bool>,
+    among: Option<String>,
+}
+
+impl<'a> Narrowing<'a> {
+    fn of(filter: &'a RecordFilter, before: Option<Seq>, rows_max: usize) -> Self {
+        let audience = |audience: &Audience| quoted_hex(AudienceBytes::of(*audience).as_slice());
+        Self {
+            before: before.map_or(i64::MAX, |seq| integer(seq.0)),
+            rows_max: integer(rows_max as u64),
+            source_id: filter.source_id.as_deref(),
+            audiences: filter.audiences.as_ref().map(|all| json_array(all.iter().map(audience))),
+            authors: filter.authors.as_ref().map(|all| json_array(all.iter().map(|id| quoted_hex(&id.to_bytes())))),
+            fact_key: filter.fact_key.as_deref(),
+            has_source: filter.has_source,
+            is_confirmed: filter.is_confirmed,
+            among: filter.among.as_ref().map(|all| json_array(all.iter().map(|seq| seq.0.to_string()))),
+        }
+    }
+
+    /// Runs a statement whose fourth parameter says where.
+    fn list(
+        &self,
+        conn: &Connection,
+        select: &'static str,
+        project: ProjectId,
+        place: &dyn ToSql,
+    ) -> Result<Vec<Seq>, StoreError> {
+        let mut statement = conn.prepare_cached(select)?;
+        let rows = statement.query(params![
+            project.to_bytes(),
+            self.before,
+            self.rows_max,
+            place,
+            self.source_id,
+            self.audiences,
+            self.authors,
+            self.fact_key,
+            self.has_source,
+            self.is_confirmed,
+            self.among,
+        ])?;
+        read_seqs(rows, project)
+    }
+}
+
+fn quoted_hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{digits}\"")
+}
+
+fn json_array(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
 /// The positions of the living records, newest first, by the index that leads to them directly.
 fn list_living(
     conn: &Connection,
@@ -94,28 +187,46 @@ fn list_living(
     before: Option<Seq>,
     rows_max: usize,
 ) -> Result<Vec<Seq>, StoreError> {
-    const OF_SOURCE: &str = "
+    const AMONG: &str = narrowed!(
+        "
+        SELECT r.seq
+        FROM json_each(?11) j
+        CROSS JOIN record r ON r.project_id = ?1 AND r.seq = j.value
+        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.seq < ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL AND (?4 IS NULL OR r.workspace_no = ?4)
+            AND (?5 IS NULL OR r.source_id = ?5)"
+    );
+    const OF_KEY: &str = narrowed!(
+        "
+        SELECT r.seq
+        FROM workspace w INDEXED BY workspace_living
+        CROSS JOIN record r INDEXED BY record_fact_key
+            ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.fact_key = ?8
+        WHERE w.project_id = ?1 AND w.deleted_at IS NULL AND r.is_key_given = 1 AND r.forgotten_at IS NULL
+            AND r.seq < ?2 AND (?4 IS NULL OR r.workspace_no = ?4) AND (?5 IS NULL OR r.source_id = ?5)"
+    );
+    const OF_SOURCE: &str = narrowed!(
+        "
         SELECT r.seq
         FROM record r INDEXED BY record_source
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.source_id = ?5 AND r.seq < ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-            AND (?4 IS NULL OR r.workspace_no = ?4)
-        ORDER BY r.seq DESC
-        LIMIT ?3";
-    const OF_WORKSPACE: &str = "
-        SELECT seq
-        FROM record INDEXED BY record_workspace
-        WHERE project_id = ?1 AND workspace_no = ?4 AND seq < ?2 AND forgotten_at IS NULL AND ?5 IS NULL
-        ORDER BY seq DESC
-        LIMIT ?3";
-    const ALL: &str = "
+            AND (?4 IS NULL OR r.workspace_no = ?4)"
+    );
+    const OF_WORKSPACE: &str = narrowed!(
+        "
+        SELECT r.seq
+        FROM record r INDEXED BY record_workspace
+        WHERE r.project_id = ?1 AND r.workspace_no = ?4 AND r.seq < ?2 AND r.forgotten_at IS NULL AND ?5 IS NULL"
+    );
+    const ALL: &str = narrowed!(
+        "
         SELECT r.seq
         FROM record r
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.seq < ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-            AND ?4 IS NULL AND ?5 IS NULL
-        ORDER BY r.seq DESC
-        LIMIT ?3";
+            AND ?4 IS NULL AND ?5 IS NULL"
+    );
     let workspace = match &filter.workspace {
         Some(name) => match find_living(conn, project, name)? {
             Some(no) => Some(no),
@@ -123,15 +234,15 @@ fn list_living(
         },
         None => None,
     };
-    let select = match (&filter.source_id, workspace) {
-        (Some(_), _) => OF_SOURCE,
-        (None, Some(_)) => OF_WORKSPACE,
-        (None, None) => ALL,
+    let select = match (filter, workspace) {
+        (RecordFilter { among: Some(_), .. }, _) => AMONG,
+        (RecordFilter { fact_key: Some(_), .. }, _) => OF_KEY,
+        (RecordFilter { source_id: Some(_), .. }, _) => OF_SOURCE,
+        (_, Some(_)) => OF_WORKSPACE,
+        (_, None) => ALL,
     };
     let workspace = workspace.map(|no| integer(no.0));
-    let values = (project.to_bytes(), upper_bound(before), integer(rows_max as u64), workspace, &filter.source_id);
-    let mut statement = conn.prepare_cached(select)?;
-    read_seqs(statement.query(values)?, project)
+    Narrowing::of(filter, before, rows_max).list(conn, select, project, &workspace)
 }
 
 /// The positions of the records that were forgotten, or that ended with their workspace, newest first.
@@ -142,36 +253,29 @@ fn list_gone(
     before: Option<Seq>,
     rows_max: usize,
 ) -> Result<Vec<Seq>, StoreError> {
-    const FORGOTTEN: &str = "
+    const FORGOTTEN: &str = narrowed!(
+        "
         SELECT r.seq
         FROM record r INDEXED BY record_forgotten
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = ?1 AND r.seq < ?2 AND r.forgotten_at IS NOT NULL
-            AND (?4 IS NULL OR w.name = ?4) AND (?5 IS NULL OR r.source_id = ?5)
-        ORDER BY r.seq DESC
-        LIMIT ?3";
-    const OF_DELETED: &str = "
+            AND (?4 IS NULL OR w.name = ?4) AND (?5 IS NULL OR r.source_id = ?5)"
+    );
+    const OF_DELETED: &str = narrowed!(
+        "
         SELECT r.seq
         FROM workspace w
         CROSS JOIN record r INDEXED BY record_workspace ON r.project_id = w.project_id AND r.workspace_no = w.no
         WHERE w.project_id = ?1 AND w.deleted_at IS NOT NULL AND r.seq < ?2 AND r.forgotten_at IS NULL
-            AND (?4 IS NULL OR w.name = ?4) AND (?5 IS NULL OR r.source_id = ?5)
-        ORDER BY r.seq DESC
-        LIMIT ?3";
+            AND (?4 IS NULL OR w.name = ?4) AND (?5 IS NULL OR r.source_id = ?5)"
+    );
     let name = filter.workspace.as_ref().map(WorkspaceName::as_str);
-    let values = (project.to_bytes(), upper_bound(before), integer(rows_max as u64), name, &filter.source_id);
-    let mut seqs = Vec::new();
-    for select in [FORGOTTEN, OF_DELETED] {
-        let mut statement = conn.prepare_cached(select)?;
-        seqs.extend(read_seqs(statement.query(values)?, project)?);
-    }
+    let narrowing = Narrowing::of(filter, before, rows_max);
+    let mut seqs = narrowing.list(conn, FORGOTTEN, project, &name)?;
+    seqs.extend(narrowing.list(conn, OF_DELETED, project, &name)?);
     seqs.sort_unstable_by(|a, b| b.cmp(a));
     seqs.truncate(rows_max);
     Ok(seqs)
-}
-
-fn upper_bound(before: Option<Seq>) -> i64 {
-    before.map_or(i64::MAX, |seq| integer(seq.0))
 }
 
 fn read_seqs(mut rows: Rows<'_>, project: ProjectId) -> Result<Vec<Seq>, StoreError> {

@@ -38,6 +38,7 @@ mod retention;
 mod rows;
 mod sessions;
 mod sources;
+mod survey;
 mod transfer;
 mod wal;
 mod workspaces;

@@ -48,7 +48,7 @@ pub fn workspace(arguments: &Workspace, printer: &Printer) -> anyhow::Result<()>
     match &arguments.command {
         WorkspaceCommand::List { deleted: false } => {
             let answer = client.get(&format!("/projects/{project}/workspaces"))?;
-            show_list(printer, &answer, "workspaces", &["name", "records", "created_at"]);
+            show_list(printer, &answer, "workspaces", &["name", "records", "last_saved_at", "created_at"]);
         }
         WorkspaceCommand::List { deleted: true } => {
             let answer = client.get(&format!("/projects/{project}/workspaces?state=deleted"))?;

@@ -9,10 +9,31 @@ use crate::printer::Printer;
 pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     match &arguments.command {
-        RecordCommand::List { project, workspace, source_id, forgotten, before, limit } => {
+        RecordCommand::List {
+            project,
+            workspace,
+            source_id,
+            status,
+            scope,
+            author,
+            fact_key,
+            has_source,
+            forgotten,
+            before,
+            limit,
+        } => {
             let project = client.project(project.as_ref())?;
             let mut query = format!("?limit={limit}");
-            let parts = [("workspace", workspace), ("source_id", source_id), ("before", before)];
+            let parts = [
+                ("workspace", workspace),
+                ("source_id", source_id),
+                ("status", status),
+                ("scope", scope),
+                ("author", author),
+                ("fact_key", fact_key),
+                ("has_source", has_source),
+                ("before", before),
+            ];
             for (name, value) in parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
                 query.push_str(&format!("&{name}={}", encode(value)));
             }

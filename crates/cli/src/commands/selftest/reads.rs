@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mnemon_core::{RecordId, Role};
+use mnemon_core::{RecordId, Role, Status};
 use mnemon_engine::admin::{AdminError, RecordQuery};
 
 use super::Finding;
@@ -41,6 +41,22 @@ impl World {
         let used = self.engine.show_usage(&reader, id, 1).await?.records;
         if counted != living || used != living {
             findings.push(leak(format!("workspaces count {counted}, usage {used}, expected {living}")));
+        }
+        let told = self.engine.show_standing(&reader, id).await?.all.counts;
+        for status in Status::ALL {
+            let visible = self.model.visible(person, project);
+            let meant: BTreeSet<RecordId> = visible
+                .filter(|fact| self.model.status(person, fact, ctx.now) == status.as_str())
+                .map(|fact| fact.id)
+                .collect();
+            let query = RecordQuery { status: Some(status), limit: 10_000, ..RecordQuery::default() };
+            let page = self.engine.list_records(&reader, id, query).await?;
+            let said: BTreeSet<RecordId> = page.records.iter().map(|shown| shown.listed.record.id).collect();
+            if said != meant || told.of(status) != meant.len() as u64 {
+                let (listed, counted) = (said.len(), told.of(status));
+                let text = format!("{}: {listed} listed, {counted} counted, {} expected", status.as_str(), meant.len());
+                findings.push(leak(text));
+            }
         }
         Ok(findings)
     }

@@ -41,7 +41,7 @@ pub struct Row {
     pub state: State,
     pub source_id: String,
     /// How many facts came from it.
-    pub facts: usize,
+    pub facts: u64,
     pub note: String,
     /// The facts that no longer hold.
     pub ids: Vec<String>,

@@ -84,7 +84,7 @@ fn workspaces_are_listed_deleted_and_restored() {
     let house = House::open();
     remember(&house, "one", &["--workspace", "a b/c"]);
     remember(&house, "two", &["--workspace", "a b/c"]);
-    let table = "NAME RECORDS CREATED AT\na b/c 2 <time>";
+    let table = "NAME RECORDS LAST SAVED AT CREATED AT\na b/c 2 <time> <time>";
     assert_eq!(masked(&house.admin(&["workspace", "list"])), table);
     assert_eq!(masked(&house.operator(&["workspace", "list", "--project", &house.project()])), table);
     let deleted = house.admin_json(&["workspace", "delete", "a b/c", "--yes"]);

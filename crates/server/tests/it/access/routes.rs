@@ -82,6 +82,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
         row("POST", "/projects/{project}/workspaces/{workspace}/restore", "", admin_writes(200)),
         row("GET", "/projects/{project}/records", "", MEMBERS_READ),
+        row("GET", "/projects/{project}/standing", "", MEMBERS_READ),
         row("GET", "/projects/{project}/sources", "", MEMBERS_READ),
         row(
             "POST",

@@ -234,7 +234,9 @@ async fn what_stands_after_the_question_mark_is_checked() {
         ("/accounts?after=x".to_owned(), "after must be an id"),
         (office.project("/records?state=dead"), "state must be one of live, forgotten"),
         (office.project("/records?before=x"), "before must be the `next` value of the previous page"),
-        (office.project("/records?limit=1&statuz=live"), "unknown query parameter `statuz`; did you mean `state`?"),
+        (office.project("/records?limit=1&statuz=live"), "unknown query parameter `statuz`; did you mean `status`?"),
+        (office.project("?limit=1"), "unknown query parameter `limit`; this route takes none"),
+        ("/me?verbose=1".to_owned(), "unknown query parameter `verbose`; this route takes none"),
         (
             office.account("/guard/rejections?page=2"),
             "unknown query parameter `page`; this route takes `reference`, `limit`",

@@ -38,6 +38,93 @@ async fn records_are_listed_newest_first_and_filtered() {
 }
 
 #[tokio::test]
+async fn lists_are_narrowed_by_what_is_known_of_a_record() {
+    let office = Office::open().await;
+    let admin = &office.admin;
+    let (ben, member) = office.hire(MemberSpec { name: "Ben", ..MemberSpec::default() }).await;
+    for body in [
+        json!({"content": "bare"}),
+        json!({"content": "checked", "source_id": "page", "source_hash": "h2"}),
+        json!({"content": "left", "fact_key": "k"}),
+        json!({"content": "outdated", "source_id": "file", "source_hash": "h1"}),
+        json!({"content": "ends", "valid_until": "2027-01-15T08:00:01Z"}),
+    ] {
+        admin.call("remember", body).await.structured();
+    }
+    member.call("remember", json!({"content": "right", "fact_key": "k"})).await.structured();
+    member.call("remember", json!({"content": "private", "scope": "draft", "fact_key": "k"})).await.structured();
+    admin.call("validate_memory", json!({"source_id": "page", "current_source_hash": "h2"})).await.structured();
+    admin.call("validate_memory", json!({"source_id": "file", "current_source_hash": "h2"})).await.structured();
+    let of = async |caller: &mnemon_testkit::Caller, query: &str| {
+        let page = caller.manage("GET", &office.project(&format!("/records?{query}")), Value::Null).await;
+        pluck(&page["records"], "content").join(" ")
+    };
+    assert_eq!(of(admin, "status=stale").await, "outdated");
+    assert_eq!(of(admin, "status=conflict").await, "right left");
+    assert_eq!(of(&member, "status=conflict").await, "private right left");
+    assert_eq!(of(admin, "status=verified").await, "checked");
+    assert_eq!(of(admin, "status=unverified").await, "ends bare");
+    assert_eq!(of(admin, "scope=draft").await, "");
+    assert_eq!(of(&member, "scope=draft").await, "private");
+    assert_eq!(of(admin, "author=Ben").await, "right");
+    assert_eq!(of(&member, &format!("author={ben}")).await, "private right");
+    assert_eq!(of(admin, "author=nobody").await, "");
+    assert_eq!(of(admin, "fact_key=k&author=Ada").await, "left");
+    assert_eq!(of(admin, "has_source=true").await, "outdated checked");
+    assert_eq!(of(admin, "has_source=false&status=conflict&author=Ada").await, "left");
+    office.server.clock.advance(std::time::Duration::from_secs(1));
+    assert_eq!(of(admin, "status=stale").await, "ends outdated");
+    assert_eq!(of(admin, "status=unverified").await, "bare");
+    for (query, text) in [
+        ("status=old", "status must be one of stale, conflict, verified, unverified"),
+        ("scope=team", "scope must be one of draft, department, shared"),
+        ("has_source=maybe", "has_source must be true or false"),
+    ] {
+        let refused = admin.refusal("GET", &office.project(&format!("/records?{query}")), Value::Null).await;
+        assert_eq!(refused, (400, text.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_told_by_status_as_the_reader_sees_it() {
+    let office = Office::open().await;
+    let admin = &office.admin;
+    let (_, member) = office.hire(MemberSpec::default()).await;
+    let save = async |caller: &mnemon_testkit::Caller, body: Value| {
+        caller.call("remember", body).await.structured();
+    };
+    let standing =
+        async |caller: &mnemon_testkit::Caller| caller.manage("GET", &office.project("/standing"), Value::Null).await;
+    let none = json!({"verified": 0, "unverified": 0, "stale": 0, "conflict": 0});
+    let empty = json!({"records": 0, "by_status": none, "without_source": 0, "workspaces": []});
+    assert_eq!(standing(admin).await, empty);
+    save(admin, json!({"content": "one", "source_id": "page", "source_hash": "h1", "fact_key": "k"})).await;
+    save(admin, json!({"content": "two", "source_id": "page", "source_hash": "h1"})).await;
+    save(admin, json!({"content": "three", "workspace": "team"})).await;
+    save(&member, json!({"content": "four", "fact_key": "k", "scope": "draft"})).await;
+    admin.call("validate_memory", json!({"source_id": "page", "current_source_hash": "h1"})).await.structured();
+    let told = standing(admin).await;
+    assert_eq!(told["by_status"], json!({"verified": 2, "unverified": 1, "stale": 0, "conflict": 0}));
+    assert_eq!((&told["records"], &told["without_source"]), (&json!(3), &json!(1)));
+    assert_eq!(pluck(&told["workspaces"], "name"), ["default", "team"]);
+    assert_eq!(told["workspaces"][1]["by_status"]["unverified"], 1);
+    assert_eq!(told["workspaces"][0]["last_saved_at"], "2027-01-15T08:00:00Z");
+    let told = standing(&member).await;
+    assert_eq!(told["by_status"], json!({"verified": 1, "unverified": 1, "stale": 0, "conflict": 2}));
+    // A confirmation of what is known already takes no place in the log, and counts at once.
+    save(admin, json!({"content": "two", "source_id": "page", "source_hash": "h2"})).await;
+    assert_eq!(standing(admin).await["by_status"], json!({"verified": 0, "unverified": 2, "stale": 1, "conflict": 0}));
+    admin.call("validate_memory", json!({"source_id": "page", "current_source_hash": "h2"})).await.structured();
+    assert_eq!(standing(admin).await["by_status"], json!({"verified": 1, "unverified": 1, "stale": 1, "conflict": 0}));
+    let workspaces = office.get(&office.project("/workspaces")).await;
+    let stale = json!({"verified": 1, "unverified": 0, "stale": 1, "conflict": 0});
+    assert_eq!(workspaces["workspaces"][0]["by_status"], stale);
+    let sources = office.get(&office.project("/sources")).await;
+    let source = &sources["sources"][0];
+    assert_eq!((&source["stale"], &source["verified"], &source["conflict"]), (&json!(1), &json!(1), &json!(0)));
+}
+
+#[tokio::test]
 async fn a_listed_record_has_the_fields_and_the_status_that_search_shows() {
     let office = Office::open().await;
     let admin = &office.admin;
