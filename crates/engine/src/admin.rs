@@ -38,7 +38,7 @@ use crate::{Engine, NotAuthenticated};
 
 pub use audit::AuditLine;
 pub use departments::NewDepartment;
-pub use explaining::Explained;
+pub use explaining::{ExplainQuery, Explained, ExplainedRecord};
 pub use guarding::{Rejection, Release};
 pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownTool, Tested};
 pub use keys::{MadeKey, NewKeyRequest, OwnKey};

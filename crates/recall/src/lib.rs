@@ -30,3 +30,4 @@ pub use recipe::{Bounds, Chance, Recipe, Weights};
 pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
 pub use snapshot::SnapshotError;
+pub use words::matched_spans;

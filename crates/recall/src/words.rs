@@ -3,6 +3,7 @@
 
 mod identifiers;
 mod scripts;
+mod spans;
 mod stem;
 mod stop;
 
@@ -10,6 +11,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 pub(crate) use scripts::is_mostly_latin;
+pub use spans::matched_spans;
 pub(crate) use stem::Stems;
 pub(crate) use stop::is_stop_word;
 

@@ -78,6 +78,8 @@ fn explain(search: &Search, project: &str, printer: &Printer) -> anyhow::Result<
         query: search.query.clone(),
         workspace: search.workspace.clone(),
         limit: search.limit.as_ref().and_then(|limit| limit.parse().ok()),
+        scope: search.scope.clone(),
+        exclude_stale: search.exclude_stale.then_some(true),
     };
     let answer = client.post(&format!("/projects/{project}/explain"), body)?;
     if printer.is_json() {
@@ -90,8 +92,8 @@ fn explain(search: &Search, project: &str, printer: &Printer) -> anyhow::Result<
     for hit in &explained.hits {
         printer.text(&show_reasons(hit));
     }
-    for HeldBackJson { content, cosine, .. } in &explained.held_back {
-        printer.text(&format!("held back, cosine {cosine:.2}: {}", first_line(content)));
+    for HeldBackJson { record, cosine, .. } in &explained.held_back {
+        printer.text(&format!("held back, cosine {cosine:.2}: {}", first_line(&record.head.content)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -105,7 +107,7 @@ fn first_line(content: &str) -> &str {
     content.lines().next().unwrap_or_default()
 }
 
-fn show_reasons(hit: &ExplainedHitJson) -> String {
+fn show_reasons(hit: &ExplainedHitJson<'_>) -> String {
     let cosine = hit.cosine.map_or("-".to_owned(), |cosine| format!("{cosine:.2}"));
     let matched = if hit.matched.is_empty() { "by meaning alone".to_owned() } else { hit.matched.join(", ") };
     format!(
@@ -113,8 +115,8 @@ fn show_reasons(hit: &ExplainedHitJson) -> String {
          words {:.2} + pairs {:.2} (with lent words {:.2}), cosine {cosine}\n      \
          shares: words {:.2}, pairs {:.2}, meaning {:.2}, count {:.2}, cover {:.2}, neighbours' terms {:.2}, \
          neighbours' words {:.2}; all words +{:.2}, as typed +{:.2}, truth {:.2}",
-        hit.score,
-        first_line(&hit.content),
+        hit.record.score.unwrap_or_default(),
+        first_line(&hit.record.head.content),
         hit.chance,
         hit.strength,
         hit.words,

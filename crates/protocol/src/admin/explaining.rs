@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::RecordJson;
+
 /// `POST /projects/{id}/explain`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -11,19 +13,23 @@ pub struct ExplainSearch {
     pub workspace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude_stale: Option<bool>,
 }
 
 /// Why a search ranked the records as it did.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ExplainedJson {
+pub struct ExplainedJson<'a> {
     /// The query's words.
     pub words: Vec<ExplainedWordJson>,
     /// Words added from the best hits.
     pub lent: Vec<ExplainedWordJson>,
     /// Best first.
-    pub hits: Vec<ExplainedHitJson>,
+    pub hits: Vec<ExplainedHitJson<'a>>,
     /// Near in meaning, but not near enough.
-    pub held_back: Vec<HeldBackJson>,
+    pub held_back: Vec<HeldBackJson<'a>>,
     /// The cosine that a record without any of the query's words must exceed.
     pub cosine_bar: f64,
     /// How much neighbours counted, from 0 to 1.
@@ -41,10 +47,12 @@ pub struct ExplainedWordJson {
 
 /// A hit, with every part of its score.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ExplainedHitJson {
-    pub id: String,
-    pub content: String,
-    pub score: f64,
+pub struct ExplainedHitJson<'a> {
+    /// The record as the search returns it.
+    #[serde(flatten)]
+    pub record: RecordJson<'a>,
+    /// Where its content has words of the query: pairs of the first byte and the one after the last.
+    pub spans: Vec<[usize; 2]>,
     /// How likely it is an answer by itself. The score is the lowest chance down to this hit.
     pub chance: f64,
     /// What hits are ordered by.
@@ -71,9 +79,9 @@ pub struct ExplainedHitJson {
 
 /// A record that contains none of the query's words and was not near enough in meaning.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct HeldBackJson {
-    pub id: String,
-    pub content: String,
+pub struct HeldBackJson<'a> {
+    #[serde(flatten)]
+    pub record: RecordJson<'a>,
     pub cosine: f64,
     pub why: String,
 }

@@ -1,7 +1,7 @@
 //! Records, as visible to the caller, and compaction.
 
 use mnemon_core::{Scope, Seq, Status, WorkspaceName};
-use mnemon_engine::admin::{AdminError, RecordQuery};
+use mnemon_engine::admin::{AdminError, ExplainQuery, RecordQuery};
 use mnemon_protocol::admin::{ExplainSearch, KeptJson};
 use serde::Deserialize;
 use serde_json::json;
@@ -32,6 +32,10 @@ pub(crate) struct Removal {
     purge: Option<String>,
 }
 
+fn scope(text: &str) -> Result<Scope, AdminError> {
+    word(text, "scope", Scope::parse, "draft, department, shared")
+}
+
 fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
     let invalid = |text: &str| AdminError::Invalid(text.to_owned());
     let workspace = filter.workspace.map(|name| WorkspaceName::parse(&name));
@@ -44,7 +48,7 @@ fn query(filter: Filter) -> Result<RecordQuery, AdminError> {
             Some(_) => return Err(invalid("state must be one of live, forgotten")),
         },
         status: filter.status.map(|text| word(&text, "status", Status::parse, STATUSES)).transpose()?,
-        scope: filter.scope.map(|text| word(&text, "scope", Scope::parse, "draft, department, shared")).transpose()?,
+        scope: filter.scope.as_deref().map(scope).transpose()?,
         author: filter.author,
         fact_key: filter.fact_key,
         has_source: filter.has_source.map(|text| flag(&text, "has_source")).transpose()?,
@@ -113,8 +117,13 @@ pub(crate) async fn explain(
 ) -> Result<Reply, Failure> {
     let workspace = sent.workspace.as_deref().map(WorkspaceName::parse).transpose();
     let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?;
-    let limit = sent.limit.unwrap_or(mnemon_core::SEARCH_LIMIT_DEFAULT);
-    let project = id(&project, "project")?;
-    let explained = admin.engine.explain(&admin.ctx, project, workspace, &sent.query, limit).await?;
-    Ok(show::ok(&show::explained(&explained)))
+    let asked = ExplainQuery {
+        query: sent.query,
+        limit: sent.limit.unwrap_or(mnemon_core::SEARCH_LIMIT_DEFAULT),
+        workspace,
+        scope: sent.scope.as_deref().map(scope).transpose()?,
+        exclude_stale: sent.exclude_stale.unwrap_or(false),
+    };
+    let explained = admin.engine.explain(&admin.ctx, id(&project, "project")?, asked).await?;
+    Ok(show::ok(&show::explained::explained(&explained)))
 }

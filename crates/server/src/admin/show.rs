@@ -1,21 +1,20 @@
 //! Converts engine values to the JSON of the admin API.
 
+pub(crate) mod explained;
 pub(crate) mod me;
 pub(crate) mod record;
 pub(crate) mod standing;
 
 use http::StatusCode;
-use mnemon_core::{Account, Department, Member, Project, Record, Timestamp};
+use mnemon_core::{Account, Department, Member, Project, Timestamp};
 use mnemon_engine::admin::{
-    AuditLine, CheckedSource, Explained, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownSource,
+    AuditLine, CheckedSource, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownSource,
     ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
-use mnemon_engine::{ExplainedHit, ExplainedWord};
 use mnemon_protocol::admin::{
-    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, ExplainedHitJson,
-    ExplainedJson, ExplainedWordJson, FiguresJson, HeldBackJson, IntegrationJson, IntegrationToolJson, KeyJson,
+    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, FiguresJson, IntegrationJson, IntegrationToolJson, KeyJson,
     ListedRecordJson, MemberJson, ProjectJson, RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson,
     UsageJson, WorkspaceJson,
 };
@@ -205,59 +204,6 @@ fn figures_json(day: Option<Day>, key_id: Option<String>, figures: &KeyUsage) ->
 fn date(day: Day) -> String {
     let midnight = Timestamp::from_second(i64::from(day.0) * 86_400).unwrap_or(Timestamp::MIN);
     midnight.to_string().chars().take_while(|c| *c != 'T').collect()
-}
-
-/// Every part of every score, and which records were held back.
-pub(crate) fn explained(explained: &Explained) -> ExplainedJson {
-    let reasons = &explained.reasons;
-    let hits = reasons.hits.iter().filter_map(|hit| Some(explained_hit(hit, explained.records.get(&hit.seq)?)));
-    let held_back = reasons.held_back.iter().filter_map(|held| {
-        let record = explained.records.get(&held.seq)?;
-        Some(HeldBackJson {
-            id: record.id.to_string(),
-            content: record.fact.content.clone(),
-            cosine: held.cosine,
-            why: "it contains none of the query's words, and its cosine is below the threshold".to_owned(),
-        })
-    });
-    ExplainedJson {
-        words: reasons.words.iter().map(explained_word).collect(),
-        lent: reasons.lent.iter().map(explained_word).collect(),
-        hits: hits.collect(),
-        held_back: held_back.collect(),
-        cosine_bar: reasons.cosine_bar,
-        locality: reasons.locality,
-    }
-}
-
-fn explained_word(word: &ExplainedWord) -> ExplainedWordJson {
-    ExplainedWordJson { stem: word.stem.clone(), weight: word.weight, records: word.records }
-}
-
-fn explained_hit(hit: &ExplainedHit, record: &Record) -> ExplainedHitJson {
-    ExplainedHitJson {
-        id: record.id.to_string(),
-        content: record.fact.content.clone(),
-        matched: hit.matched.clone(),
-        score: hit.score,
-        chance: hit.chance,
-        strength: hit.strength,
-        words: hit.words,
-        words_with_lent: hit.words_with_lent,
-        pairs: hit.pairs,
-        cosine: hit.cosine,
-        words_share: hit.words_share,
-        cosine_share: hit.cosine_share,
-        count_share: hit.count_share,
-        cover_share: hit.cover_share,
-        around_share: hit.around_share,
-        ring_share: hit.ring_share,
-        pairs_share: hit.pairs_share,
-        all_words_bonus: hit.all_words_bonus,
-        as_typed_bonus: hit.as_typed_bonus,
-        is_stale: hit.is_stale,
-        truth_share: hit.truth_share,
-    }
 }
 
 pub(crate) fn integration(integration: &ShownIntegration, has_tools: bool) -> IntegrationJson {

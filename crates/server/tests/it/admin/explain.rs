@@ -24,6 +24,31 @@ async fn an_explanation_names_the_records_that_a_search_finds_with_their_scores(
 }
 
 #[tokio::test]
+async fn an_explanation_shows_records_as_the_search_does_and_where_the_words_stand() {
+    let office = Office::open().await;
+    let old = json!({"content": "Café: the boiler's codes", "source_id": "page", "source_hash": "h1", "scope": "draft"});
+    office.admin.call("remember", old).await.structured();
+    office.admin.remember("the boiler room").await;
+    office.admin.call("validate_memory", json!({"source_id": "page", "current_source_hash": "h2"})).await.structured();
+    let path = office.project("/explain");
+    let explain = async |more: Value| {
+        let mut body = json!({"query": "boiler code"});
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        office.admin.manage("POST", &path, body).await["hits"].as_array().expect("a list").clone()
+    };
+    let all = explain(json!({})).await;
+    let codes = all.iter().find(|hit| hit["source_id"] == "page").expect("found");
+    assert_eq!((&codes["status"], &codes["author"], &codes["scope"]), (&json!("stale"), &json!("Ada"), &json!("draft")));
+    // `é` has two bytes.
+    assert_eq!(codes["spans"], json!([[11, 17], [20, 25]]));
+    assert_eq!(all.len(), 2);
+    assert_eq!(explain(json!({"scope": "draft"})).await.len(), 1);
+    assert_eq!(explain(json!({"exclude_stale": true})).await[0]["content"], "the boiler room");
+    let scope = office.admin.refusal("POST", &path, json!({"query": "q", "scope": "all"})).await;
+    assert_eq!(scope, (400, "scope must be one of draft, department, shared".to_owned()));
+}
+
+#[tokio::test]
 async fn an_explanation_checks_what_it_is_asked() {
     let office = Office::open().await;
     office.admin.remember("anything").await;
