@@ -446,6 +446,33 @@ pub struct Audit {
     /// Maximum number of rows.
     #[arg(long, default_value_t = 100)]
     pub limit: usize,
+    /// Continue from the end of the previous page.
+    #[arg(long)]
+    pub before: Option<String>,
+    /// Only rows by this kind of caller: member, operator or service.
+    #[arg(long)]
+    pub actor: Option<String>,
+    /// Only what this member did.
+    #[arg(long)]
+    pub member: Option<String>,
+    /// Only these actions, separated by commas: key.revoke, or key for all that is done to keys.
+    #[arg(long)]
+    pub action: Option<String>,
+    /// None of these actions.
+    #[arg(long)]
+    pub except: Option<String>,
+    /// Only rows about this project.
+    #[arg(long)]
+    pub project: Option<String>,
+    /// Only rows about this subject.
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// Only rows at or after this time (RFC 3339).
+    #[arg(long)]
+    pub from: Option<String>,
+    /// Only rows before this time (RFC 3339).
+    #[arg(long)]
+    pub to: Option<String>,
     #[command(flatten)]
     pub connection: AdminConnection,
 }

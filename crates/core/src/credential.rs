@@ -115,6 +115,12 @@ impl PartialEq for CredentialHash {
     }
 }
 
+/// The last four characters of a key: enough to tell keys apart in a list, and not to use one.
+pub fn key_hint(key: &str) -> String {
+    let skipped = key.chars().count().saturating_sub(4);
+    key.chars().skip(skipped).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@ mod workspace;
 pub use account::{Access, Account, Department, Member, Project, Role};
 pub use audience_bytes::AudienceBytes;
 pub use clock::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
-pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, make_token};
+pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, key_hint, make_token};
 pub use fact_key::{FactKey, made_fact_key};
 pub use hex::{parse_hex, to_hex};
 pub use ids::{

@@ -36,20 +36,20 @@ use mnemon_store::{Actor, AuditEntry, Credential, StoreError};
 use crate::usage::Counted;
 use crate::{Engine, NotAuthenticated};
 
-pub use audit::AuditLine;
+pub use audit::{AuditLine, AuditPage};
 pub use departments::NewDepartment;
 pub use explaining::{ExplainQuery, Explained, ExplainedRecord};
 pub use guarding::{Rejection, Release};
 pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownTool, Tested};
-pub use keys::{MadeKey, NewKeyRequest, OwnKey};
+pub use keys::{MadeKey, NewKeyRequest, ShownKey};
 pub use me::Me;
-pub use members::{MemberChange, NewMember, RemovedMember};
+pub use members::{MemberChange, MemberHoldings, NewMember, RemovedMember};
 pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
 pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, ShownSource, SourcePage};
 pub use standing::{ProjectStanding, Standing, StatusCounts};
-pub use usage::{KeyUsage, UsageReport};
+pub use usage::{DayUsage, KeyUsage, UsageReport};
 pub use workspaces::ShownWorkspace;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -274,6 +274,8 @@ impl Engine {
             actor,
             action: action.into(),
             subject: subject.to_string(),
+            actor_name: None,
+            subject_name: None,
         }
     }
 }

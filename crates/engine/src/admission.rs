@@ -60,7 +60,13 @@ impl Engine {
     pub fn admit<Call: ToolCall>(&self, ctx: &CallContext) -> Result<Admission<Call>, CallError> {
         let tool = Call::TOOL;
         let limits = self.plan_limits(ctx);
-        self.rates.pass(ctx.connection_id(), ctx.project(), &limits, &ctx.elsewhere, ctx.now)?;
+        let passed = self.rates.pass(ctx.connection_id(), ctx.project(), &limits, &ctx.elsewhere, ctx.now);
+        match &passed {
+            Err(CallError::ConnectionRate { .. }) => self.usage.count(ctx, Counted::RefusedByConnection),
+            Err(CallError::ProjectRate { .. }) => self.usage.count(ctx, Counted::RefusedByProject),
+            _ => {}
+        }
+        passed?;
         self.usage.count(ctx, Counted::Call);
         let state = ctx.subscription;
         let is_allowed = if tool.needs_active_subscription() { state.allows_writing() } else { state.allows_reading() };

@@ -69,6 +69,8 @@ impl Engine {
             actor: Actor::Member(ctx.credential.member),
             action: action.into(),
             subject,
+            actor_name: None,
+            subject_name: None,
         }
     }
 }

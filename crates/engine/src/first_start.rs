@@ -2,7 +2,7 @@
 
 use mnemon_core::{
     Access, Account, AccountId, AuditId, CredentialHash, CredentialKind, KeyId, Member, MemberId, PlanName, Project,
-    ProjectId, Role, Secret, Subscription, Timestamp, make_token,
+    ProjectId, Role, Secret, Subscription, Timestamp, key_hint, make_token,
 };
 use mnemon_store::{Actor, AuditEntry, NewKey, StoreError};
 
@@ -54,6 +54,7 @@ impl Engine {
             created_at: now,
             created_by: None,
             workspace: None,
+            hint: Some(key_hint(key.expose())),
         };
         let audit = self.first_audit(&account, &project, &member, &new_key);
         let made = (account.clone(), project.clone(), member.clone());
@@ -90,6 +91,8 @@ impl Engine {
             actor: Actor::Service,
             action: action.into(),
             subject,
+            actor_name: None,
+            subject_name: None,
         };
         vec![
             entry("account.create", account.id.to_string(), None),

@@ -23,6 +23,7 @@ pub mod oauth;
 mod rate;
 mod remember;
 mod search;
+mod seen;
 mod sessions;
 mod snapshots;
 pub mod stored;
@@ -67,6 +68,7 @@ use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
 use oauth::{DocumentHosts, OauthMemory};
 use rate::RateLimiter;
+use seen::SeenKeys;
 use surveys::Surveyed;
 use usage::UsageCounter;
 
@@ -91,6 +93,7 @@ pub struct Engine {
     rates: RateLimiter,
     usage: UsageCounter,
     surveyed: Surveyed,
+    seen: SeenKeys,
     counts: Counts,
     outgoing: Outgoing,
     document_hosts: DocumentHosts,
@@ -124,6 +127,7 @@ impl Engine {
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
             surveyed: Surveyed::default(),
+            seen: SeenKeys::default(),
             counts: Counts::default(),
             outgoing: config.outgoing,
             document_hosts: DocumentHosts::default(),

@@ -25,6 +25,7 @@ pub use clients::{ClientError, Registration};
 pub use document::DocumentHosts;
 pub use form::{FORM_LIFE, FormError};
 pub use per_address::PerAddress;
+pub use redirects::return_host;
 pub use token::{Issued, TokenError, TokenRequest};
 
 use document::RefusedDocuments;

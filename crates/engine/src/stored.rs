@@ -1,4 +1,6 @@
 //! Values of the store that endpoints show as they are: a key, a connection, a session. They are re-exported here, so that
 //! the server names no storage and can't call it; an endpoint only renders them.
 
-pub use mnemon_store::{Actor, ConnectionRow, Day, KeyRow, OauthClient, Session, StoreError, UpstreamAddress};
+pub use mnemon_store::{
+    Actor, ActorKind, AuditFilter, ConnectionRow, Day, KeyRow, OauthClient, Session, StoreError, UpstreamAddress,
+};

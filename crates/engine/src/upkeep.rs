@@ -44,6 +44,9 @@ impl Engine {
         if let Err(error) = self.publish_calls().await {
             tracing::warn!(%error, "could not share call counts with the other nodes");
         }
+        if let Err(error) = self.flush_seen(false).await {
+            tracing::warn!(%error, "could not note which keys were used");
+        }
     }
 
     async fn write_figures(self: Arc<Self>) {

@@ -19,6 +19,10 @@ pub(crate) enum Counted {
     },
     Search,
     Rejection,
+    /// A call that was refused because its connection made too many.
+    RefusedByConnection,
+    /// A call that was refused because its project made too many.
+    RefusedByProject,
     /// An admin request: it updates the last use and no figure.
     Administration,
 }
@@ -51,6 +55,8 @@ impl UsageCounter {
             searches: 0,
             rejections: 0,
             bytes: 0,
+            refused_by_connection: 0,
+            refused_by_project: 0,
             last_used_at: ctx.now,
         });
         row.last_used_at = row.last_used_at.max(ctx.now);
@@ -62,6 +68,8 @@ impl UsageCounter {
             }
             Counted::Search => row.searches += 1,
             Counted::Rejection => row.rejections += 1,
+            Counted::RefusedByConnection => row.refused_by_connection += 1,
+            Counted::RefusedByProject => row.refused_by_project += 1,
             Counted::Administration => {}
         }
     }
@@ -84,6 +92,8 @@ impl UsageCounter {
                     newer.searches += row.searches;
                     newer.rejections += row.rejections;
                     newer.bytes += row.bytes;
+                    newer.refused_by_connection += row.refused_by_connection;
+                    newer.refused_by_project += row.refused_by_project;
                 }
             }
         }
@@ -98,6 +108,7 @@ impl Engine {
         if !connections.is_empty() {
             self.store.note_connections(connections).await?;
         }
+        self.flush_seen(true).await?;
         let rows = self.usage.take();
         if rows.is_empty() {
             return Ok(());

@@ -3,7 +3,9 @@
 //! To add a route: a row in [`routes`], a handler in the file of its resource, a row in the tests' access table.
 
 mod accounts;
+mod audit;
 mod connections;
+mod csv;
 mod departments;
 mod error;
 mod extract;
@@ -42,7 +44,7 @@ fn routes() -> Vec<Route> {
         bare("GET", "/accounts/{account}", get(accounts::show)),
         bare("PUT", "/accounts/{account}/subscription", put(accounts::subscribe)),
         bare("PUT", "/accounts/{account}/suspension", put(accounts::suspend)),
-        route("GET", "/accounts/{account}/audit", get(accounts::audit)),
+        route("GET", "/accounts/{account}/audit", get(audit::list)),
         bare("GET", "/accounts/{account}/guard", get(guarding::show)),
         bare("PUT", "/accounts/{account}/guard", put(guarding::set)),
         route("GET", "/accounts/{account}/guard/rejections", get(guarding::rejections)),
@@ -56,6 +58,7 @@ fn routes() -> Vec<Route> {
         bare("GET", "/accounts/{account}/members/{member}", get(members::show)),
         bare("PATCH", "/accounts/{account}/members/{member}", patch(members::change)),
         bare("DELETE", "/accounts/{account}/members/{member}", delete(members::remove)),
+        bare("GET", "/accounts/{account}/members/{member}/holdings", get(members::holdings)),
         bare("POST", "/accounts/{account}/projects", post(projects::create)),
         bare("GET", "/accounts/{account}/projects", get(projects::list)),
         bare("GET", "/projects/{project}", get(projects::show)),

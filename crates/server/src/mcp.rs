@@ -17,6 +17,7 @@ use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 use mnemon_engine::CallContext;
 use mnemon_protocol::json;
 use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
+use mnemon_protocol::mcp::meta;
 use serde_json::Value;
 
 use crate::http::{App, Reply, Shared, authenticate, cors, read_body};
@@ -63,7 +64,10 @@ async fn serve(app: &Shared, request: Request) -> Response {
     }
     let (head, body) = request.into_parts();
     match receive(&head.headers, body).await {
-        Ok(incoming) => answer(app, &ctx, &head.headers, incoming).await,
+        Ok(incoming) => {
+            app.engine.note_request(&ctx, client_of(&incoming));
+            answer(app, &ctx, &head.headers, incoming).await
+        }
         Err(error) => error.into_reply(None),
     }
     .into_response()
@@ -83,6 +87,14 @@ async fn receive(headers: &HeaderMap, body: axum::body::Body) -> Result<Incoming
     let value = json::parse(&bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX)
         .map_err(|error| WireError::bad_request(code::PARSE_ERROR, format!("the body is not valid JSON: {error}")))?;
     Incoming::from_json(value).map_err(|error| WireError::bad_request(code::INVALID_REQUEST, error.to_string()))
+}
+
+/// The program's name and version: a legacy client tells them once, a modern one with every request.
+fn client_of(incoming: &Incoming) -> Option<(&str, Option<&str>)> {
+    let Incoming::Request { params: Some(params), .. } = incoming else { return None };
+    let described = params.get("_meta").and_then(|described| described.get(meta::CLIENT_INFO));
+    let info = described.or_else(|| params.get("clientInfo"))?;
+    Some((info.get("name")?.as_str()?, info.get("version").and_then(Value::as_str)))
 }
 
 async fn answer(app: &Shared, ctx: &CallContext, headers: &HeaderMap, incoming: Incoming) -> Reply {

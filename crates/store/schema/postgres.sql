@@ -120,7 +120,10 @@ CREATE TABLE api_key (
     last_used_at BIGINT,
     label TEXT COLLATE "C",
     created_by UUID,
-    workspace TEXT COLLATE "C"
+    workspace TEXT COLLATE "C",
+    hint TEXT COLLATE "C",
+    seen_at BIGINT,
+    seen_client TEXT COLLATE "C"
 );
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
@@ -304,6 +307,8 @@ CREATE TABLE audit (
     affected BIGINT NOT NULL,
     action TEXT COLLATE "C" NOT NULL,
     subject TEXT COLLATE "C" NOT NULL,
+    actor_name TEXT COLLATE "C",
+    subject_name TEXT COLLATE "C",
     PRIMARY KEY (account_id, at, id)
 );
 
@@ -340,6 +345,8 @@ CREATE TABLE usage (
     rejections BIGINT NOT NULL,
     bytes BIGINT NOT NULL,
     last_used_at BIGINT NOT NULL,
+    refused_by_connection BIGINT NOT NULL DEFAULT 0,
+    refused_by_project BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (project_id, day, key_id)
 );
 
@@ -347,6 +354,19 @@ ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON usage USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON usage TO mnemon_app;
+
+-- How many records a project had at the last figures of a day, as its plan counts them.
+CREATE TABLE record_day (
+    project_id UUID NOT NULL,
+    day INTEGER NOT NULL,
+    records BIGINT NOT NULL,
+    PRIMARY KEY (project_id, day)
+);
+
+ALTER TABLE record_day ENABLE ROW LEVEL SECURITY;
+ALTER TABLE record_day FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON record_day USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+GRANT SELECT, INSERT, UPDATE, DELETE ON record_day TO mnemon_app;
 
 -- The hashes of texts that may pass the guard because somebody has looked at them.
 CREATE TABLE guard_release (
@@ -416,7 +436,8 @@ CREATE TABLE connection (
     last_used_at BIGINT,
     client_id TEXT COLLATE "C" NOT NULL,
     client_name TEXT COLLATE "C",
-    resource TEXT COLLATE "C" NOT NULL
+    resource TEXT COLLATE "C" NOT NULL,
+    redirect_uri TEXT COLLATE "C"
 );
 
 CREATE INDEX connection_project ON connection (project_id, created_at);

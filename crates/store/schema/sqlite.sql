@@ -75,7 +75,10 @@ CREATE TABLE api_key (
     last_used_at INTEGER,
     label TEXT,
     created_by BLOB,
-    workspace TEXT
+    workspace TEXT,
+    hint TEXT,
+    seen_at INTEGER,
+    seen_client TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_key_project ON api_key (project_id, created_at);
@@ -199,6 +202,8 @@ CREATE TABLE audit (
     affected INTEGER NOT NULL,
     action TEXT NOT NULL,
     subject TEXT NOT NULL,
+    actor_name TEXT,
+    subject_name TEXT,
     PRIMARY KEY (account_id, at, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -222,7 +227,17 @@ CREATE TABLE usage (
     rejections INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     last_used_at INTEGER NOT NULL,
+    refused_by_connection INTEGER NOT NULL DEFAULT 0,
+    refused_by_project INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (project_id, day, key_id)
+) STRICT, WITHOUT ROWID;
+
+-- How many records a project had at the last figures of a day, as its plan counts them.
+CREATE TABLE record_day (
+    project_id BLOB NOT NULL,
+    day INTEGER NOT NULL,
+    records INTEGER NOT NULL,
+    PRIMARY KEY (project_id, day)
 ) STRICT, WITHOUT ROWID;
 
 -- The hashes of texts that may pass the guard because somebody has looked at them.
@@ -310,7 +325,8 @@ CREATE TABLE connection (
     last_used_at INTEGER,
     client_id TEXT NOT NULL,
     client_name TEXT,
-    resource TEXT NOT NULL
+    resource TEXT NOT NULL,
+    redirect_uri TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX connection_project ON connection (project_id, created_at);

@@ -119,6 +119,7 @@ impl TestServer {
             created_at: now,
             created_by: None,
             workspace: None,
+            hint: None,
         };
         self.store.insert_key(key, self.audit(organization.account, "key.create")).await.expect("a key can be made");
         (id, self.caller(token.expose()))
@@ -171,6 +172,8 @@ impl TestServer {
             actor: Actor::Operator,
             action: action.into(),
             subject: account.to_string(),
+            actor_name: None,
+            subject_name: None,
         }
     }
 }

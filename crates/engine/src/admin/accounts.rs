@@ -21,7 +21,7 @@ impl Engine {
             subscription: Subscription { plan, paid_until, is_suspended: false },
             created_at: ctx.now,
         };
-        let audit = self.admin_audit(ctx, account.id, None, "account.create", account.id);
+        let audit = self.admin_audit(ctx, account.id, None, "account.create", account.id).about(&account.name);
         self.store.insert_account(account.clone(), audit).await?;
         Ok(account)
     }
@@ -78,7 +78,7 @@ impl Engine {
         ctx.need_operator()?;
         let mut account = self.find_account_or_absent(id).await?;
         change(&mut account.subscription);
-        let audit = self.admin_audit(ctx, id, None, action, id);
+        let audit = self.admin_audit(ctx, id, None, action, id).about(&account.name);
         let is_known = self.store.update_subscription(id, account.subscription, audit).await?;
         if is_known { Ok(account) } else { Err(AdminError::NotFound("account")) }
     }

@@ -41,7 +41,9 @@ impl Engine {
         let reach = self.reach(ctx, row.account).await?;
         self.member_within(&reach, row.account, row.member).await.map_err(|_| absent())?;
         ctx.need_write()?;
-        let audit = self.admin_audit(ctx, row.account, Some(row.project), "connection.revoke", id);
+        let audit = self
+            .admin_audit(ctx, row.account, Some(row.project), "connection.revoke", id)
+            .about(row.client_name.as_deref().unwrap_or_default());
         let was_alive = self.store.revoke_connection(id, ctx.now, audit).await?;
         if was_alive { Ok(()) } else { Err(absent()) }
     }

@@ -30,7 +30,7 @@ impl Engine {
             parent: new.parent,
             name: checks::name(self.guard, "name", &new.name)?,
         };
-        let audit = self.admin_audit(ctx, account, None, "department.create", department.id);
+        let audit = self.admin_audit(ctx, account, None, "department.create", department.id).about(&department.name);
         self.store.insert_department(department.clone(), audit).await?;
         Ok(department)
     }
@@ -78,7 +78,7 @@ impl Engine {
             }
             department.parent = parent;
         }
-        let audit = self.admin_audit(ctx, account, None, "department.change", id);
+        let audit = self.admin_audit(ctx, account, None, "department.change", id).about(&department.name);
         let is_known = self.store.update_department(department.clone(), audit).await?;
         if is_known { Ok(department) } else { Err(AdminError::NotFound("department")) }
     }
@@ -92,7 +92,9 @@ impl Engine {
     ) -> Result<(), AdminError> {
         self.admin_account(ctx, account).await?;
         ctx.need_write()?;
-        let audit = self.admin_audit(ctx, account, None, "department.delete", id);
+        let departments = self.store.list_departments(account).await?;
+        let name = departments.iter().find(|department| department.id == id).map(|department| department.name.as_str());
+        let audit = self.admin_audit(ctx, account, None, "department.delete", id).about(name.unwrap_or_default());
         match self.store.delete_department(account, id, audit).await? {
             DepartmentDeleted::Done => Ok(()),
             DepartmentDeleted::Absent => Err(AdminError::NotFound("department")),

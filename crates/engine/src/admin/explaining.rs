@@ -70,7 +70,8 @@ impl Engine {
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
         let judged = self.judge_for(project.id, &viewer, ctx.now, &claims, &[]).await?;
         let statuses: Vec<Status> = judged.into_iter().map(|judged| judged.status).collect();
-        let explained = records.into_iter().zip(statuses).map(|(record, status)| explain_record(&reasons, record, status));
+        let explained =
+            records.into_iter().zip(statuses).map(|(record, status)| explain_record(&reasons, record, status));
         let records = explained.collect();
         Ok(Explained { reasons, records })
     }

@@ -2,7 +2,7 @@
 //! mode does to a call is decided in `guarding.rs`, one room up.
 
 use mnemon_core::{AccountId, MemberId, Project, ProjectId, Timestamp, parse_hex};
-use mnemon_store::Actor;
+use mnemon_store::{Actor, AuditFilter};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
@@ -14,6 +14,8 @@ pub struct Rejection {
     pub at: Timestamp,
     pub project: Option<ProjectId>,
     pub member: Option<MemberId>,
+    /// That member's name at the time.
+    pub member_name: Option<String>,
     /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
     /// What the refused caller was told; it also releases the text.
@@ -65,9 +67,9 @@ impl Engine {
     }
 
     async fn rejections(&self, account: AccountId) -> Result<Vec<Rejection>, AdminError> {
-        let rows = self.store.list_audit(account, AUDIT_ROWS).await?;
-        let is_finding = |action: &str| [REJECTED, REPORTED, CAUTIONED].contains(&action);
-        let found = rows.into_iter().filter(|(entry, _)| is_finding(&entry.action));
+        let actions = Some([REJECTED, REPORTED, CAUTIONED].map(str::to_owned).to_vec());
+        let filter = AuditFilter { actions, ..AuditFilter::default() };
+        let found = self.store.search_audit(account, filter, AUDIT_ROWS).await?.into_iter();
         let shown = found.map(|(entry, _)| Rejection {
             at: entry.at,
             project: entry.project,
@@ -78,6 +80,7 @@ impl Engine {
             is_caution: entry.action == CAUTIONED,
             was_stored: entry.action != REJECTED,
             reference: reference(&entry.subject).to_owned(),
+            member_name: entry.actor_name,
             hash: entry.subject,
         });
         Ok(shown.collect())

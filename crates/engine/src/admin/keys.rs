@@ -1,8 +1,10 @@
 //! Keys: created, listed without their secret, revoked. To rotate a key, create a second one and revoke the first.
 
+use std::collections::{BTreeSet, HashMap};
+
 use mnemon_core::{
     Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, WorkspaceName,
-    make_token,
+    key_hint, make_token,
 };
 use mnemon_store::{Credential, KeyRow, NewKey};
 
@@ -26,12 +28,13 @@ pub struct MadeKey {
     pub key: Secret<String>,
 }
 
-/// A key in the caller's own name.
+/// A key in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnKey {
-    /// The key.
+pub struct ShownKey {
     pub key: KeyRow,
-    /// The name of the member who made it, where it was a member who is still there.
+    /// How many living OAuth connections stand for it.
+    pub connections: u64,
+    /// The name of the member who made it, where it was a member who is still there. Told of the caller's own keys.
     pub made_by: Option<String>,
 }
 
@@ -72,14 +75,23 @@ impl Engine {
             created_at: ctx.now,
             created_by: ctx.member_of_caller(),
             workspace: request.workspace,
+            hint: Some(key_hint(key.expose())),
         };
-        let audit = self.admin_audit(ctx, project.account, Some(project.id), "key.create", id);
+        let audit = self
+            .admin_audit(ctx, project.account, Some(project.id), "key.create", id)
+            .about(&new.label.clone().unwrap_or_default());
         self.store.insert_key(new, audit).await?;
         Ok(MadeKey { id, key })
     }
 
     /// The keys of a project that the caller may manage, oldest first. A plain member sees its own.
-    pub async fn list_keys(&self, ctx: &AdminContext, project: ProjectId) -> Result<Vec<KeyRow>, AdminError> {
+    pub async fn list_keys(&self, ctx: &AdminContext, project: ProjectId) -> Result<Vec<ShownKey>, AdminError> {
+        let keys = self.keys_of(ctx, project).await?;
+        self.show_keys(keys, ctx.now).await
+    }
+
+    async fn keys_of(&self, ctx: &AdminContext, project: ProjectId) -> Result<Vec<KeyRow>, AdminError> {
+        self.flush_seen(true).await?;
         if let Some(caller) = ctx.plain_member() {
             let project = self.readable_project(ctx, project).await?;
             let mut keys = self.store.list_keys(project.id).await?;
@@ -97,12 +109,27 @@ impl Engine {
     }
 
     /// Every key in the caller's own name, of all projects, oldest first, with who made each. The operator has none.
-    pub async fn list_own_keys(&self, ctx: &AdminContext) -> Result<Vec<OwnKey>, AdminError> {
+    pub async fn list_own_keys(&self, ctx: &AdminContext) -> Result<Vec<ShownKey>, AdminError> {
         let Authority::Member(caller) = &ctx.authority else { return Ok(Vec::new()) };
+        self.flush_seen(true).await?;
         let keys = self.store.list_member_keys(caller.account, caller.member).await?;
         let members = self.store.list_members(caller.account).await?;
         let name_of = |id: MemberId| members.iter().find(|member| member.id == id).map(|member| member.name.clone());
-        let shown = |key: KeyRow| OwnKey { made_by: key.created_by.and_then(name_of), key };
+        let shown = self.show_keys(keys, ctx.now).await?.into_iter();
+        Ok(shown.map(|shown| ShownKey { made_by: shown.key.created_by.and_then(name_of), ..shown }).collect())
+    }
+
+    /// Counts the living connections of keys.
+    async fn show_keys(&self, keys: Vec<KeyRow>, now: Timestamp) -> Result<Vec<ShownKey>, AdminError> {
+        let projects: BTreeSet<ProjectId> = keys.iter().map(|key| key.project).collect();
+        let mut counts: HashMap<KeyId, u64> = HashMap::new();
+        for project in projects {
+            let connections = self.store.list_connections(project).await?;
+            for row in connections.iter().filter(|row| row.revoked_at.is_none() && now < row.expires_at) {
+                *counts.entry(row.key).or_default() += 1;
+            }
+        }
+        let shown = |key: KeyRow| ShownKey { connections: counts.remove(&key.id).unwrap_or(0), key, made_by: None };
         Ok(keys.into_iter().map(shown).collect())
     }
 
@@ -127,7 +154,9 @@ impl Engine {
         let reach = self.reach(ctx, key.account).await?;
         self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
         ctx.need_write()?;
-        let audit = self.admin_audit(ctx, key.account, Some(key.project), "key.revoke", id);
+        let audit = self
+            .admin_audit(ctx, key.account, Some(key.project), "key.revoke", id)
+            .about(key.label.as_deref().unwrap_or_default());
         let was_alive = self.store.revoke_key(id, ctx.now, audit).await?;
         if was_alive { Ok(()) } else { Err(absent()) }
     }

@@ -32,6 +32,19 @@ pub struct RemovedMember {
     pub records: u64,
 }
 
+/// What a member has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemberHoldings {
+    /// Records in all projects that can still be read or restored.
+    pub records: u64,
+    /// How many of them only the member sees.
+    pub drafts: u64,
+    /// Keys that are not revoked.
+    pub keys: u64,
+    /// Uploaded session histories.
+    pub sessions: u64,
+}
+
 impl Engine {
     pub async fn create_member(
         &self,
@@ -52,7 +65,7 @@ impl Engine {
             created_at: ctx.now,
         };
         check_within(&reach, &member)?;
-        let audit = self.admin_audit(ctx, account, None, "member.create", member.id);
+        let audit = self.admin_audit(ctx, account, None, "member.create", member.id).about(&member.name);
         self.store.insert_member(member.clone(), audit).await?;
         Ok(member)
     }
@@ -89,6 +102,9 @@ impl Engine {
         if let Some(name) = change.name {
             member.name = checks::name(self.guard, "name", &name)?;
         }
+        if change.role.is_some_and(|role| role != Role::Admin) {
+            self.check_not_last_admin(&member).await?;
+        }
         member.role = change.role.unwrap_or(member.role);
         member.access_until = change.access_until.unwrap_or(member.access_until);
         if let Some(department) = change.department {
@@ -96,9 +112,41 @@ impl Engine {
             member.department = department;
         }
         check_within(&reach, &member)?;
-        let audit = self.admin_audit(ctx, account, None, "member.change", id);
+        let audit = self.admin_audit(ctx, account, None, "member.change", id).about(&member.name);
         let is_known = self.store.update_member(member.clone(), audit).await?;
         if is_known { Ok(member) } else { Err(AdminError::NotFound("member")) }
+    }
+
+    /// An account keeps an admin: without one, nobody in it could make another.
+    async fn check_not_last_admin(&self, member: &Member) -> Result<(), AdminError> {
+        let members = self.store.list_members(member.account).await?;
+        let is_other_admin = |other: &Member| other.role == Role::Admin && other.id != member.id;
+        if member.role == Role::Admin && !members.iter().any(is_other_admin) {
+            let text = "this is the account's last admin; make somebody else an admin first";
+            return Err(AdminError::Conflict(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// What a member has: what its leaving would hand over, revoke or delete.
+    pub async fn show_holdings(
+        &self,
+        ctx: &AdminContext,
+        account: AccountId,
+        id: MemberId,
+    ) -> Result<MemberHoldings, AdminError> {
+        let reach = self.reach(ctx, account).await?;
+        let member = self.member_within(&reach, account, id).await?;
+        let mut all = MemberHoldings::default();
+        for project in self.store.list_projects(account).await? {
+            let own = self.store.count_holdings(project.id, member.id).await?;
+            all.records += own.records;
+            all.drafts += own.drafts;
+            all.sessions += own.sessions;
+        }
+        let keys = self.store.list_member_keys(account, member.id).await?;
+        all.keys = keys.iter().filter(|key| key.revoked_at.is_none()).count() as u64;
+        Ok(all)
     }
 
     /// Deletes a member: its keys are revoked, and its records go to another member.
@@ -119,7 +167,8 @@ impl Engine {
             }
             self.member_within(&reach, account, heir).await?;
         }
-        let audit = self.admin_audit(ctx, account, None, "member.delete", id);
+        self.check_not_last_admin(&member).await?;
+        let audit = self.admin_audit(ctx, account, None, "member.delete", id).about(&member.name);
         match self.store.delete_member(account, id, hand_over_to, audit).await? {
             MemberDeleted::Done { keys, records } => Ok(RemovedMember { keys, records }),
             MemberDeleted::Absent => Err(AdminError::NotFound("member")),

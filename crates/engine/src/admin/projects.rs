@@ -20,7 +20,7 @@ impl Engine {
             name: checks::name(self.guard, "name", name)?,
             created_at: ctx.now,
         };
-        let audit = self.admin_audit(ctx, account, Some(project.id), "project.create", project.id);
+        let audit = self.admin_audit(ctx, account, Some(project.id), "project.create", project.id).about(&project.name);
         self.store.insert_project(project.clone(), audit).await?;
         Ok(project)
     }
@@ -39,7 +39,7 @@ impl Engine {
     pub async fn delete_project(&self, ctx: &AdminContext, id: ProjectId) -> Result<(), AdminError> {
         let project = self.admin_project(ctx, id).await?;
         ctx.need_write()?;
-        let audit = self.admin_audit(ctx, project.account, Some(id), "project.delete", id);
+        let audit = self.admin_audit(ctx, project.account, Some(id), "project.delete", id).about(&project.name);
         let is_known = self.store.delete_project(project.account, id, audit).await?;
         if is_known { Ok(()) } else { Err(AdminError::NotFound("project")) }
     }

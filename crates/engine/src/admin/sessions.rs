@@ -9,8 +9,14 @@ use crate::Engine;
 /// A page of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPage {
-    /// The sessions, by the time of their first upload.
+    /// The sessions, by the time of their last upload, the latest first.
     pub sessions: Vec<Session>,
+    /// How many there are on all pages.
+    pub count: u64,
+    /// Bytes of text that are kept of all of them.
+    pub kept_bytes: u64,
+    /// How many bytes the project may keep, by the account's plan.
+    pub bytes_max: Option<u64>,
     /// Where the next page starts, if there may be one.
     pub next: Option<SessionId>,
 }
@@ -26,9 +32,12 @@ impl Engine {
     ) -> Result<SessionPage, AdminError> {
         let project = self.readable_project(ctx, project).await?;
         let member = ctx.not_admin().map(|caller| caller.member);
-        let sessions = self.store.list_sessions(project.id, member, after, limit).await?;
+        let sessions = self.store.list_latest_sessions(project.id, member, after, limit).await?;
+        let (count, kept_bytes) = self.store.sum_sessions(project.id, member).await?;
+        let account = self.find_account_or_absent(project.account).await?;
+        let bytes_max = account.plan().and_then(|plan| self.plans.limits(plan).history_bytes_max);
         let next = sessions.last().map(|session| session.id).filter(|_| sessions.len() == limit);
-        Ok(SessionPage { sessions, next })
+        Ok(SessionPage { sessions, count, kept_bytes, bytes_max, next })
     }
 
     /// Deletes a session permanently.

@@ -37,6 +37,11 @@ pub(super) fn parse(uri: &str) -> Result<Redirect, &'static str> {
     Ok(Redirect { host: format!("{host}{port}"), is_loopback })
 }
 
+/// Where a URI leads, as a person can judge it: its host, and whether that is the person's own machine.
+pub fn return_host(uri: &str) -> Option<(String, bool)> {
+    parse(uri).ok().map(|redirect| (redirect.host, redirect.is_loopback))
+}
+
 /// Whether a presented URI is a registered one: exactly, except for the port on the person's own machine, which programs
 /// choose freely.
 pub(super) fn is_registered(presented: &str, registered: &[String]) -> bool {

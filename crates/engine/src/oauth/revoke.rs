@@ -23,6 +23,8 @@ impl Engine {
             actor: Actor::Member(row.member),
             action: "connection.revoke".into(),
             subject: row.id.to_string(),
+            actor_name: None,
+            subject_name: None,
         };
         self.store.revoke_connection(row.id, now, audit).await?;
         Ok(())

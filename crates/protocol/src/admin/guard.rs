@@ -26,6 +26,9 @@ pub struct RejectionJson {
     pub at: String,
     pub project_id: Option<String>,
     pub member_id: Option<String>,
+    /// That member's name at the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member_name: Option<String>,
     /// Used to release the text.
     pub hash: String,
     /// What the refused caller was told; it also releases the text.

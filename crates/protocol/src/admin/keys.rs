@@ -45,6 +45,14 @@ pub struct KeyJson {
     /// That member's name, where the caller may know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by_name: Option<String>,
+    /// Its last four characters; `null` for keys of before they were noted.
+    pub hint: Option<String>,
+    /// Its last request to `/mcp`, of any method.
+    pub seen_at: Option<String>,
+    /// The name and version of the last program that told them.
+    pub seen_client: Option<String>,
+    /// How many living OAuth connections stand for it.
+    pub connections: u64,
 }
 
 /// An OAuth connection, without its secret.
@@ -58,6 +66,11 @@ pub struct ConnectionJson {
     pub client_id: String,
     /// The client's name for itself.
     pub client_name: Option<String>,
+    /// The host that the person was sent back to; `null` for connections of before it was noted.
+    pub return_host: Option<String>,
+    /// Whether that is the person's own computer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returns_home: Option<bool>,
     pub created_at: String,
     pub expires_at: String,
     pub revoked_at: Option<String>,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PlanJson;
+
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AuditJson {
     pub id: String,
@@ -10,8 +12,14 @@ pub struct AuditJson {
     pub actor: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
+    /// That member's name at the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_name: Option<String>,
     pub action: String,
     pub subject: String,
+    /// The subject's name at the time, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// How many things were affected.
@@ -56,6 +64,13 @@ pub struct FiguresJson {
     pub rejections: u64,
     /// Bytes of text saved.
     pub bytes: u64,
+    /// Calls that were refused because one connection made too many.
+    pub refused_by_connection: u64,
+    /// Calls that were refused because the project made too many.
+    pub refused_by_project: u64,
+    /// Records of the project at the end of the day, as the plan counts them. Only in a list of days, and for admins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
 }
 
 /// `GET /projects/{id}/usage`.
@@ -64,6 +79,13 @@ pub struct UsageJson {
     /// Live records that the caller can see.
     pub records: u64,
     pub bytes: u64,
+    /// The account's plan with its limits; absent if it never had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanJson>,
+    /// Every day, oldest first.
     pub days: Vec<FiguresJson>,
     pub keys: Vec<FiguresJson>,
+    pub total: FiguresJson,
+    /// The sum of as many days before.
+    pub before: FiguresJson,
 }

@@ -81,6 +81,19 @@ pub struct MemberJson {
     pub created_at: String,
 }
 
+/// `GET /accounts/{id}/members/{id}/holdings`: what a member's leaving would hand over, revoke or delete.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HoldingsJson {
+    /// Records in all projects that can still be read or restored.
+    pub records: u64,
+    /// How many of them only the member sees.
+    pub drafts: u64,
+    /// Keys that are not revoked.
+    pub keys: u64,
+    /// Uploaded session histories.
+    pub sessions: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

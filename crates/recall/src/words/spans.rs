@@ -101,7 +101,7 @@ mod tests {
         check("We deploy; deploying deployed it.", &["deploy"], &["deploy", "deploying", "deployed"]);
         check("Café, CAFE and cafés", &["cafe"], &["Café", "CAFE", "cafés"]);
         check("handler.setFormatter(x)", &["formatt"], &["Formatter"]);
-        check("handler.setFormatter(x)", &["setformatt"], &[]);
+        check("handler.setFormatter(x)", &["setformatt"], &["setFormatter"]);
         check("handler.setFormatter(x)", &["set", "formatt"], &["setFormatter"]);
         check("lib.rs and lib", &["lib.rs"], &["lib.rs"]);
         check("das 東京都 ist", &["東京", "京都"], &["東京都"]);

@@ -1,4 +1,4 @@
-//! Accounts, their subscriptions and their audit log.
+//! Accounts and their subscriptions.
 
 use axum::extract::State;
 use mnemon_core::PlanName;
@@ -70,15 +70,4 @@ pub(crate) async fn suspend(
 ) -> Result<Reply, Failure> {
     let account = admin.engine.set_suspension(&admin.ctx, id(&account, "account")?, sent.suspended).await?;
     Ok(show::ok(&show::account(&account, app.0.engine.now())))
-}
-
-pub(crate) async fn audit(
-    admin: Admin,
-    Path(account): Path<String>,
-    Query(page): Query<Page>,
-) -> Result<Reply, Failure> {
-    let limit = limit(page.limit.as_deref())?;
-    let lines = admin.engine.list_audit(&admin.ctx, id(&account, "account")?, limit).await?;
-    let shown: Vec<_> = lines.iter().map(show::audit).collect();
-    Ok(show::ok(&json!({"audit": shown})))
 }

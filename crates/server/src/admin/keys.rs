@@ -36,7 +36,7 @@ pub(crate) async fn list(admin: Admin, Path(project): Path<String>) -> Result<Re
 
 pub(crate) async fn own(admin: Admin) -> Result<Reply, Failure> {
     let keys = admin.engine.list_own_keys(&admin.ctx).await?;
-    let shown: Vec<_> = keys.iter().map(show::own_key).collect();
+    let shown: Vec<_> = keys.iter().map(show::key).collect();
     Ok(show::ok(&json!({"keys": shown})))
 }
 

@@ -1,8 +1,8 @@
 //! Members.
 
 use mnemon_core::Role;
-use mnemon_engine::admin::{AdminError, MemberChange, NewMember};
-use mnemon_protocol::admin::{ChangeMember, CreateMember, DeleteMember};
+use mnemon_engine::admin::{AdminError, MemberChange, MemberHoldings, NewMember};
+use mnemon_protocol::admin::{ChangeMember, CreateMember, DeleteMember, HoldingsJson};
 use serde_json::json;
 
 use super::error::Failure;
@@ -66,4 +66,11 @@ pub(crate) async fn remove(
     let heir = id_in(sent.hand_over_to.as_deref(), "hand_over_to")?;
     let removed = admin.engine.delete_member(&admin.ctx, account, member, heir).await?;
     Ok(show::ok(&json!({"deleted": true, "keys_revoked": removed.keys, "records_handed_over": removed.records})))
+}
+
+pub(crate) async fn holdings(admin: Admin, Path((account, member)): Path<(String, String)>) -> Result<Reply, Failure> {
+    let (account, member) = (id(&account, "account")?, id(&member, "member")?);
+    let MemberHoldings { records, drafts, keys, sessions } =
+        admin.engine.show_holdings(&admin.ctx, account, member).await?;
+    Ok(show::ok(&HoldingsJson { records, drafts, keys, sessions }))
 }

@@ -1,10 +1,12 @@
 //! Projects and their usage.
 
+use axum::response::{IntoResponse, Response};
 use mnemon_engine::admin::AdminError;
 use mnemon_protocol::admin::CreateProject;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::csv::{self, Format};
 use super::error::Failure;
 use super::extract::{Admin, Path, Query, Sent, id};
 use super::show;
@@ -16,6 +18,7 @@ const USAGE_DAYS_MAX: u16 = 366;
 #[derive(Debug, Deserialize)]
 pub(crate) struct Period {
     days: Option<String>,
+    format: Option<String>,
 }
 
 pub(crate) async fn create(
@@ -47,7 +50,8 @@ pub(crate) async fn usage(
     admin: Admin,
     Path(project): Path<String>,
     Query(period): Query<Period>,
-) -> Result<Reply, Failure> {
+) -> Result<Response, Failure> {
+    let format = Format::read(period.format.as_deref())?;
     let days = match period.days.as_deref() {
         None => USAGE_DAYS_DEFAULT,
         Some(text) => text
@@ -57,5 +61,9 @@ pub(crate) async fn usage(
             .ok_or_else(|| AdminError::Invalid(format!("days must be between 1 and {USAGE_DAYS_MAX}")))?,
     };
     let report = admin.engine.show_usage(&admin.ctx, id(&project, "project")?, days).await?;
-    Ok(show::ok(&show::usage(&report)))
+    let usage = show::usage(&report);
+    Ok(match format {
+        Format::Json => show::ok(&usage).into_response(),
+        Format::Csv => csv::usage(&usage),
+    })
 }

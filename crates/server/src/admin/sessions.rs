@@ -23,7 +23,11 @@ pub(crate) async fn list(
     let limit = limit(page.limit.as_deref())?;
     let page = admin.engine.list_sessions(&admin.ctx, id(&project, "project")?, after, limit).await?;
     let shown: Vec<_> = page.sessions.iter().map(show::session).collect();
-    Ok(show::ok(&json!({"sessions": shown, "next": page.next.map(|id| id.to_string())})))
+    let next = page.next.map(|id| id.to_string());
+    let (count, kept_bytes, bytes_max) = (page.count, page.kept_bytes, page.bytes_max);
+    Ok(show::ok(&json!({
+        "sessions": shown, "next": next, "count": count, "kept_bytes": kept_bytes, "history_bytes_max": bytes_max,
+    })))
 }
 
 pub(crate) async fn remove(admin: Admin, Path((project, session)): Path<(String, String)>) -> Result<Reply, Failure> {

@@ -6,17 +6,18 @@ pub(crate) mod record;
 pub(crate) mod standing;
 
 use http::StatusCode;
-use mnemon_core::{Account, Department, Member, Project, Timestamp};
+use mnemon_core::{Account, Department, KeyId, Member, Project, Timestamp};
 use mnemon_engine::admin::{
-    AuditLine, CheckedSource, KeyUsage, OwnKey, Rejection, ShownIntegration, ShownRecord, ShownSource,
+    AuditLine, CheckedSource, DayUsage, KeyUsage, Rejection, ShownIntegration, ShownKey, ShownRecord, ShownSource,
     ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
-use mnemon_engine::stored::{Actor, ConnectionRow, Day, KeyRow, Session, UpstreamAddress};
+use mnemon_engine::oauth::return_host;
+use mnemon_engine::stored::{Actor, ConnectionRow, Day, Session, UpstreamAddress};
 use mnemon_protocol::admin::{
-    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, FiguresJson, IntegrationJson, IntegrationToolJson, KeyJson,
-    ListedRecordJson, MemberJson, ProjectJson, RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson,
-    UsageJson, WorkspaceJson,
+    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, FiguresJson,
+    IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson, ProjectJson, RejectionJson,
+    SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
 };
 use serde::Serialize;
 
@@ -95,6 +96,7 @@ pub(crate) fn session(session: &Session) -> SessionJson {
 }
 
 pub(crate) fn connection(row: &ConnectionRow) -> ConnectionJson {
+    let returns = row.redirect_uri.as_deref().and_then(return_host);
     ConnectionJson {
         connection_id: row.id.to_string(),
         project_id: row.project.to_string(),
@@ -102,6 +104,8 @@ pub(crate) fn connection(row: &ConnectionRow) -> ConnectionJson {
         key_id: row.key.to_string(),
         client_id: row.client.clone(),
         client_name: row.client_name.clone(),
+        returns_home: returns.as_ref().map(|(_, is_home)| *is_home),
+        return_host: returns.map(|(host, _)| host),
         created_at: row.created_at.to_string(),
         expires_at: row.expires_at.to_string(),
         revoked_at: time(row.revoked_at),
@@ -109,7 +113,8 @@ pub(crate) fn connection(row: &ConnectionRow) -> ConnectionJson {
     }
 }
 
-pub(crate) fn key(key: &KeyRow) -> KeyJson {
+pub(crate) fn key(shown: &ShownKey) -> KeyJson {
+    let key = &shown.key;
     KeyJson {
         key_id: key.id.to_string(),
         project_id: key.project.to_string(),
@@ -122,12 +127,12 @@ pub(crate) fn key(key: &KeyRow) -> KeyJson {
         last_used_at: time(key.last_used_at),
         created_at: key.created_at.to_string(),
         created_by: key.created_by.map(|member| member.to_string()),
-        created_by_name: None,
+        created_by_name: shown.made_by.clone(),
+        hint: key.hint.clone(),
+        seen_at: time(key.seen_at),
+        seen_client: key.seen_client.clone(),
+        connections: shown.connections,
     }
-}
-
-pub(crate) fn own_key(own: &OwnKey) -> KeyJson {
-    KeyJson { created_by_name: own.made_by.clone(), ..key(&own.key) }
 }
 
 pub(crate) fn workspace(workspace: &ShownWorkspace) -> WorkspaceJson {
@@ -160,8 +165,10 @@ pub(crate) fn audit(line: &AuditLine) -> AuditJson {
         at: line.entry.at.to_string(),
         actor: actor.to_owned(),
         member_id: member.map(|id| id.to_string()),
+        actor_name: line.entry.actor_name.clone(),
         action: line.entry.action.to_string(),
         subject: line.entry.subject.clone(),
+        subject_name: line.entry.subject_name.clone().filter(|name| !name.is_empty()),
         project_id: line.entry.project.map(|id| id.to_string()),
         affected: line.affected,
     }
@@ -172,6 +179,7 @@ pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
         at: rejection.at.to_string(),
         project_id: rejection.project.map(|id| id.to_string()),
         member_id: rejection.member.map(|id| id.to_string()),
+        member_name: rejection.member_name.clone(),
         hash: rejection.hash.clone(),
         reference: rejection.reference.clone(),
         verdict: if rejection.is_caution { "caution" } else { "refuse" }.to_owned(),
@@ -180,23 +188,31 @@ pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
 }
 
 pub(crate) fn usage(report: &UsageReport) -> UsageJson {
+    let day = |day: &DayUsage| FiguresJson { day: Some(date(day.day)), records: day.records, ..figures(&day.figures) };
+    let key = |(key, of): &(KeyId, KeyUsage)| FiguresJson { key_id: Some(key.to_string()), ..figures(of) };
     UsageJson {
         records: report.records,
         bytes: report.bytes,
-        days: report.days.iter().map(|(day, figures)| figures_json(Some(*day), None, figures)).collect(),
-        keys: report.keys.iter().map(|(key, figures)| figures_json(None, Some(key.to_string()), figures)).collect(),
+        plan: report.plan.as_ref().map(|(name, limits)| me::plan(*name, limits)),
+        days: report.days.iter().map(day).collect(),
+        keys: report.keys.iter().map(key).collect(),
+        total: figures(&report.total),
+        before: figures(&report.before),
     }
 }
 
-fn figures_json(day: Option<Day>, key_id: Option<String>, figures: &KeyUsage) -> FiguresJson {
+fn figures(figures: &KeyUsage) -> FiguresJson {
     FiguresJson {
-        day: day.map(date),
-        key_id,
+        day: None,
+        key_id: None,
         calls: figures.calls,
         saves: figures.saves,
         searches: figures.searches,
         rejections: figures.rejections,
         bytes: figures.bytes,
+        refused_by_connection: figures.refused_by_connection,
+        refused_by_project: figures.refused_by_project,
+        records: None,
     }
 }
 

@@ -86,7 +86,7 @@ async fn a_line_carries_the_moment_and_the_project() {
     let line = &log["audit"][0];
     let expected = json!({
         "id": line["id"], "at": "2027-01-15T09:01:01Z", "actor": "member", "member_id": office.admin_id.to_string(),
-        "action": "record.forget", "subject": id, "project_id": office.organization.project.to_string(), "affected": 1,
+        "actor_name": "Ada", "action": "record.forget", "subject": id, "project_id": office.organization.project.to_string(), "affected": 1,
     });
     assert_eq!(line, &expected);
 }
@@ -190,4 +190,58 @@ async fn no_line_of_the_log_and_no_error_holds_a_text_a_query_or_a_key() {
     for key in [admin.key.as_str(), &reader.key, &office.operator.key, made["key"].as_str().expect("a key")] {
         assert!(!log.contains(key) && !log.contains(&key[4..]), "{log}");
     }
+}
+
+#[tokio::test]
+async fn the_log_is_read_in_pages_and_by_what_one_looks_for() {
+    let office = Office::open().await;
+    let member = json!({"name": "Mo", "role": "member"});
+    let mo = id_of(&office.admin.manage("POST", &office.account("/members"), member).await);
+    office.server.clock.advance(Duration::from_secs(60));
+    let made =
+        office.operator.manage("POST", &office.project("/keys"), json!({"member_id": mo, "access": "read"})).await;
+    let key = made["key_id"].as_str().expect("an id");
+    office.admin.manage("DELETE", &format!("/keys/{key}"), Value::Null).await;
+    office.admin.manage("PATCH", &office.account(&format!("/members/{mo}")), json!({"name": "Max"})).await;
+    office.admin.manage("DELETE", &office.account(&format!("/members/{mo}")), Value::Null).await;
+    let log = async |query: &str| office.get(&office.account(&format!("/audit?{query}"))).await;
+    let actions = async |query: &str| {
+        let lines = log(query).await["audit"].as_array().expect("a list").clone();
+        lines.iter().map(|line| line["action"].as_str().expect("a word").to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        actions("action=key.revoke,member").await,
+        "member.delete member.change key.revoke member.create member.create"
+    );
+    assert_eq!(actions("action=member&except=member.change").await, "member.delete member.create member.create");
+    assert_eq!(actions(&format!("subject={key}")).await, "key.revoke key.create");
+    assert_eq!(actions(&format!("member_id={}&action=key", office.admin_id)).await, "key.revoke");
+    assert_eq!(actions("actor=operator&action=key").await, "key.create key.create");
+    assert_eq!(actions("action=member&to=2027-01-15T08:01:00Z").await, "member.create member.create");
+    assert_eq!(actions("action=member&from=2027-01-15T08:01:00Z").await, "member.delete member.change");
+    let project = office.organization.project;
+    assert_eq!(actions(&format!("project_id={project}&action=key,member")).await, "key.revoke key.create");
+    let removed = &log("action=member.delete").await["audit"][0];
+    let names = (&removed["actor_name"], &removed["subject_name"]);
+    assert_eq!(names, (&json!("Ada"), &json!("Max")), "a removed member has a name, too");
+    let (mut pages, mut query) = (Vec::new(), "limit=1&action=member".to_owned());
+    loop {
+        let page = log(&query).await;
+        pages.extend(page["audit"].as_array().expect("a list").iter().map(|line| line["action"].clone()));
+        let Some(next) = page["next"].as_str() else { break };
+        query = format!("limit=1&action=member&before={next}");
+    }
+    assert_eq!(pages, ["member.delete", "member.change", "member.create", "member.create"]);
+    for (query, text) in [
+        ("before=1", "before must be the `next` value of the previous page"),
+        ("actor=robot", "actor must be one of member, operator, service"),
+        ("member_id=x", "member_id must be an id"),
+        ("from=monday", "from must be an RFC 3339 time, for example 2027-01-31T00:00:00Z"),
+        ("after=x", "unknown query parameter `after`; did you mean `actor`?"),
+    ] {
+        let refused = office.admin.refusal("GET", &office.account(&format!("/audit?{query}")), Value::Null).await;
+        assert_eq!(refused, (400, text.to_owned()));
+    }
+    let csv = office.admin.admin("GET", &office.account("/audit?action=member.change&format=csv"), Value::Null).await;
+    assert!(csv.text.contains(",member.change,") && csv.text.lines().count() == 2, "{}", csv.text);
 }

@@ -41,7 +41,7 @@ impl House {
 
     async fn rejected_in_usage(&self) -> Value {
         let path = format!("/projects/{}/usage", self.organization.project);
-        self.admin.manage("GET", &path, Value::Null).await["days"][0]["rejections"].clone()
+        self.admin.manage("GET", &path, Value::Null).await["total"]["rejections"].clone()
     }
 }
 

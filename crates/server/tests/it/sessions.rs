@@ -271,8 +271,10 @@ async fn an_admin_lists_and_removes_without_reading() {
     assert_eq!(first["sessions"][0]["member_id"], ana_id.to_string());
     let next = first["next"].as_str().expect("there is more");
     let second = admin.manage("GET", &format!("{path}?limit=2&after={next}"), Value::Null).await;
-    assert_eq!((&second["sessions"][0]["name"], &second["next"]), (&json!("c"), &Value::Null));
-    let id = first["sessions"][0]["id"].as_str().expect("an id");
+    assert_eq!((&second["sessions"][0]["name"], &second["next"]), (&json!("a"), &Value::Null), "the latest first");
+    let sums = ["count", "kept_bytes", "history_bytes_max"].map(|sum| second[sum].clone());
+    assert_eq!(sums, [json!(3), json!(3 * 26), Value::Null]);
+    let id = second["sessions"][0]["id"].as_str().expect("an id");
     assert_eq!(admin.manage("DELETE", &format!("{path}/{id}"), Value::Null).await, json!({"deleted": true}));
     let again = admin.refusal("DELETE", &format!("{path}/{id}"), Value::Null).await;
     assert_eq!(again, (404, "no such session".to_owned()));

@@ -43,6 +43,9 @@ pub trait Credentials: Send + Sync {
     /// The keys in a member's name, of every project of its account, oldest first, revoked ones included; never the secret.
     async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError>;
 
+    /// Notes requests of keys. An older one changes nothing, and a request without a client's name keeps the last.
+    async fn note_seen(&self, seen: Vec<SeenKey>) -> Result<(), StoreError>;
+
     /// One key.
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError>;
 }
@@ -108,6 +111,18 @@ pub struct NewKey {
     pub created_by: Option<MemberId>,
     /// The workspace that a call with it means which names none.
     pub workspace: Option<WorkspaceName>,
+    /// Its last characters, by which people tell keys apart.
+    pub hint: Option<String>,
+}
+
+/// A request that a key made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenKey {
+    pub project: ProjectId,
+    pub key: KeyId,
+    pub at: Timestamp,
+    /// The program's name for itself, if the request told it.
+    pub client: Option<String>,
 }
 
 /// A key without its secret.
@@ -128,7 +143,22 @@ pub struct KeyRow {
     pub created_by: Option<MemberId>,
     /// The workspace that a call with it means which names none.
     pub workspace: Option<WorkspaceName>,
+    /// Its last characters; unknown for keys of before they were noted.
+    pub hint: Option<String>,
+    /// Its last request to the assistants' endpoint.
+    pub seen_at: Option<Timestamp>,
+    /// The last program that told its name.
+    pub seen_client: Option<String>,
 }
+
+/// The columns that [`read_key`] reads.
+macro_rules! key_columns {
+    () => {
+        "id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label, created_by,
+            workspace, hint, seen_at, seen_client"
+    };
+}
+pub(crate) use key_columns;
 
 /// Reads the 19 columns of a key, its project, account, member and department. The departments of the account are loaded
 /// if the member belongs to one.
@@ -194,5 +224,8 @@ pub(crate) fn read_key<R: Row>(row: &R) -> Result<KeyRow, StoreError> {
         last_used_at: cells.time_opt(8, "last_used_at")?,
         created_by: cells.id_opt(10, "created_by")?,
         workspace: cells.workspace_name_opt(11, "workspace")?,
+        hint: cells.text_opt(12, "hint")?,
+        seen_at: cells.time_opt(13, "seen_at")?,
+        seen_client: cells.text_opt(14, "seen_client")?,
     })
 }

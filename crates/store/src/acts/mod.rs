@@ -17,14 +17,14 @@ pub(crate) mod survey;
 
 use async_trait::async_trait;
 
-pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SavedLooks};
+pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SavedLooks, SeenKey};
 pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,
 };
 pub use self::log::{Change, Log, Present, Sighting, Snapshot, Tail, Workspace};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
-pub use self::oversight::{Actor, AuditEntry, Day, Oversight, Size, Usage};
+pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
@@ -34,7 +34,7 @@ pub use self::records::{
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use self::sources::{SourcePart, Sources};
-pub use self::survey::{Place, Survey, Surveys};
+pub use self::survey::{Holdings, Place, Survey, Surveys};
 use crate::StoreError;
 
 /// All acts together.

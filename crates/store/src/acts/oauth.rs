@@ -144,6 +144,8 @@ pub struct ConnectionRow {
     pub revoked_at: Option<Timestamp>,
     /// Accurate to a few seconds.
     pub last_used_at: Option<Timestamp>,
+    /// Where the client had the person sent back to; unknown for connections of before it was noted.
+    pub redirect_uri: Option<String>,
 }
 
 /// A stored code, with the key it stands for.
@@ -215,6 +217,8 @@ impl Code {
             actor,
             action: action.into(),
             subject: subject.to_string(),
+            actor_name: None,
+            subject_name: None,
         }
     }
 }
@@ -259,5 +263,6 @@ pub(crate) fn read_connection<R: Row>(row: &R) -> Result<ConnectionRow, StoreErr
         expires_at: cells.time(6, "expires_at")?,
         revoked_at: cells.time_opt(7, "revoked_at")?,
         last_used_at: cells.time_opt(8, "last_used_at")?,
+        redirect_uri: cells.text_opt(11, "redirect_uri")?,
     })
 }

@@ -14,13 +14,27 @@ pub trait Oversight: Send + Sync {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// The audit log of an account, newest first.
-    async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError>;
+    async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
+        self.search_audit(account, AuditFilter::default(), rows_max).await
+    }
 
-    /// Adds to the usage figures, and records when the keys were last used.
+    /// The rows of an account's audit log that fit, newest first.
+    async fn search_audit(
+        &self,
+        account: AccountId,
+        filter: AuditFilter,
+        rows_max: usize,
+    ) -> Result<Vec<(AuditEntry, u64)>, StoreError>;
+
+    /// Adds to the usage figures, and records when the keys were last used and how many records the projects have.
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError>;
 
     /// The figures of a project between two days, inclusive, oldest first, per key.
     async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError>;
+
+    /// How many records a project had at the end of each day between two, inclusive, oldest first, and of the last day before
+    /// them. Days without figures are left out.
+    async fn list_record_days(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError>;
 
     /// How much a project stores now, by audience.
     async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError>;
@@ -61,6 +75,60 @@ pub struct AuditEntry {
     pub action: Cow<'static, str>,
     /// To what: an id, or a source's id.
     pub subject: String,
+    /// The name of the member who acted, at that time. Storage fills it in.
+    pub actor_name: Option<String>,
+    /// The name of the subject at that time, if it has one.
+    pub subject_name: Option<String>,
+}
+
+impl AuditEntry {
+    /// The same, with the name that the subject has now.
+    #[must_use]
+    pub fn about(self, name: &str) -> Self {
+        Self { subject_name: Some(name.to_owned()), ..self }
+    }
+}
+
+/// Which audit rows to list. All that is given must fit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditFilter {
+    /// Only rows before this one, in the order of the list.
+    pub before: Option<(Timestamp, AuditId)>,
+    pub actor: Option<ActorKind>,
+    /// Only what this member did.
+    pub member: Option<MemberId>,
+    /// Only these: `key.revoke`, or `key` for everything that is done to keys.
+    pub actions: Option<Vec<String>>,
+    /// None of these.
+    pub except: Option<Vec<String>>,
+    pub project: Option<ProjectId>,
+    pub subject: Option<String>,
+    /// At or after this moment.
+    pub from: Option<Timestamp>,
+    /// Before this moment.
+    pub to: Option<Timestamp>,
+}
+
+/// What kind of caller acted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActorKind {
+    Member,
+    Operator,
+    Service,
+}
+
+impl ActorKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Operator => "operator",
+            Self::Service => "service",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Member, Self::Operator, Self::Service].into_iter().find(|kind| kind.as_str() == word)
+    }
 }
 
 /// A day, counted from 1970-01-01 in UTC.
@@ -82,6 +150,10 @@ pub struct Usage {
     pub rejections: u64,
     /// Bytes of text saved.
     pub bytes: u64,
+    /// Calls that were refused because this connection made too many.
+    pub refused_by_connection: u64,
+    /// Calls that were refused because the project made too many.
+    pub refused_by_project: u64,
     /// The last use within this row.
     pub last_used_at: Timestamp,
 }
@@ -127,6 +199,8 @@ pub(crate) fn read_audit<R: Row>(row: &R, account: AccountId) -> Result<(AuditEn
         actor: cells.word(3, "actor", |word| Actor::from_columns(word, member))?,
         action: cells.text(6, "action")?.into(),
         subject: cells.text(7, "subject")?,
+        actor_name: cells.text_opt(8, "actor_name")?,
+        subject_name: cells.text_opt(9, "subject_name")?,
     };
     Ok((entry, cells.count(5, "affected")?))
 }
@@ -143,7 +217,15 @@ pub(crate) fn read_usage<R: Row>(row: &R, project: ProjectId) -> Result<Usage, S
         rejections: cells.count(5, "rejections")?,
         bytes: cells.count(6, "bytes")?,
         last_used_at: cells.time(7, "last_used_at")?,
+        refused_by_connection: cells.count(8, "refused_by_connection")?,
+        refused_by_project: cells.count(9, "refused_by_project")?,
     })
+}
+
+pub(crate) fn read_record_day<R: Row>(row: &R, project: ProjectId) -> Result<(Day, u64), StoreError> {
+    let cells = Cells::new(row, "record_day", || project.to_string());
+    let day = Day(i32::try_from(cells.integer(0, "day")?).map_err(|_| cells.broken("day"))?);
+    Ok((day, cells.count(1, "records")?))
 }
 
 pub(crate) fn read_size<R: Row>(row: &R, project: ProjectId) -> Result<Size, StoreError> {

@@ -27,6 +27,18 @@ pub trait Sessions: Send + Sync {
         rows_max: usize,
     ) -> Result<Vec<Session>, StoreError>;
 
+    /// The sessions of a project, or of one of its members, by the last upload, the latest first, after the given one.
+    async fn list_latest_sessions(
+        &self,
+        project: ProjectId,
+        member: Option<MemberId>,
+        after: Option<SessionId>,
+        rows_max: usize,
+    ) -> Result<Vec<Session>, StoreError>;
+
+    /// How many sessions a project or one of its members has, and how many bytes of text are kept of them.
+    async fn sum_sessions(&self, project: ProjectId, member: Option<MemberId>) -> Result<(u64, u64), StoreError>;
+
     /// Appends to a session; the first part creates it. Returns only once it is durable.
     ///
     /// Inside one transaction: the session must be as long as the append says, else nothing is changed. Then the part is
@@ -144,6 +156,11 @@ pub enum SessionAppended {
     Done(Session),
     /// The session has another length, or does not exist though the append continues one. Nothing was changed.
     Elsewhere(Option<Session>),
+}
+
+pub(crate) fn read_sum<R: Row>(row: &R, project: ProjectId) -> Result<(u64, u64), StoreError> {
+    let cells = Cells::new(row, "session", || project.to_string());
+    Ok((cells.count(0, "id")?, cells.count(1, "kept_bytes")?))
 }
 
 pub(crate) fn read_session<R: Row>(row: &R, project: ProjectId) -> Result<Session, StoreError> {

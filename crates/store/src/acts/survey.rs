@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 
 use super::records::{Brief, WorkspaceRow};
 use super::sources::SourcePart;
@@ -16,6 +16,20 @@ use crate::rows::{Cells, Row};
 pub trait Surveys: Send + Sync {
     /// The whole project in one consistent view. It costs statements, and not one row for each record.
     async fn survey(&self, project: ProjectId) -> Result<Survey, StoreError>;
+
+    /// What a member has in a project: what its leaving would hand over or delete. Scans the project.
+    async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError>;
+}
+
+/// What a member has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Holdings {
+    /// Records that can still be read or restored.
+    pub records: u64,
+    /// How many of them only the member sees.
+    pub drafts: u64,
+    /// Uploaded session histories.
+    pub sessions: u64,
 }
 
 /// A project at one place of its log.
@@ -79,6 +93,15 @@ pub(crate) fn living_by_workspace(places: &[Place]) -> HashMap<WorkspaceNo, Vec<
         living.entry(place.no).or_default().push((place.audience, place.records));
     }
     living
+}
+
+pub(crate) fn read_holdings<R: Row>(row: &R, project: ProjectId) -> Result<Holdings, StoreError> {
+    let cells = Cells::new(row, "record", || project.to_string());
+    Ok(Holdings {
+        records: cells.count(0, "author_id")?,
+        drafts: cells.count(1, "audience")?,
+        sessions: cells.count(2, "session")?,
+    })
 }
 
 /// Oldest first, each once.

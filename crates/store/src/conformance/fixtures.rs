@@ -65,6 +65,8 @@ pub fn audit(account: AccountId, second: i64, action: &'static str) -> AuditEntr
         actor: Actor::Service,
         action: action.into(),
         subject: "a story".to_owned(),
+        actor_name: None,
+        subject_name: None,
     }
 }
 
@@ -262,5 +264,6 @@ pub fn new_key(project: ProjectId, member: MemberId) -> NewKey {
         created_at: at(0),
         created_by: None,
         workspace: None,
+        hint: None,
     }
 }

@@ -109,6 +109,9 @@ macro_rules! conformance {
             accounts_do_not_mix
             a_failing_act_fails_alone
             the_audit_log_is_newest_first
+            the_audit_log_is_searched
+            a_key_is_seen
+            figures_tell_how_many_records_lived
             a_closed_store_refuses
             projects_do_not_see_each_other
             an_unknown_project_is_empty_and_takes_nothing
@@ -130,6 +133,7 @@ macro_rules! conformance {
             records_are_listed_newest_first
             lists_are_narrowed_in_every_way
             a_survey_tells_totals_and_suspects
+            a_members_holdings_are_counted
             any_record_is_found_alive_or_not
             workspaces_and_sizes_are_told_by_audience
             a_purged_record_is_gone

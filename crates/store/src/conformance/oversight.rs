@@ -4,7 +4,7 @@ use mnemon_core::{AccountId, NewRecord, ProjectId};
 use sha2::{Digest, Sha256};
 
 use super::{House, MakeEngine, at, audit, new_key};
-use crate::{Actor, AuditEntry, Day, NewKey, StoreError, Usage};
+use crate::{Actor, ActorKind, AuditEntry, AuditFilter, Day, NewKey, SeenKey, StoreError, Usage};
 
 /// The audit log comes back as it was written, newest first, and apart per account.
 pub async fn the_audit_log_is_newest_first(make: MakeEngine) {
@@ -20,13 +20,117 @@ pub async fn the_audit_log_is_newest_first(make: MakeEngine) {
             ..audit(house.account, 100 + n, "story.tell")
         };
         house.store.insert_audit(line.clone()).await.expect("storage works");
-        expected.insert(0, (line, 1));
+        let actor_name = (actor == Actor::Member(house.ana)).then(|| "Ana".to_owned());
+        expected.insert(0, (AuditEntry { actor_name, ..line }, 1));
     }
     assert_eq!(house.store.list_audit(house.account, 3).await, Ok(expected.clone()));
     assert_eq!(house.store.list_audit(house.account, 1).await, Ok(expected[..1].to_vec()));
     assert_eq!(house.store.list_audit(house.account, 0).await, Ok(Vec::new()));
     assert_eq!(house.store.list_audit(house.account, 100).await.map(|rows| rows.len()), Ok(5));
     assert_eq!(other.store.list_audit(other.account, 100).await.map(|rows| rows.len()), Ok(2));
+}
+
+/// Each way to narrow the audit log, and pages of any size.
+pub async fn the_audit_log_is_searched(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let mut all: Vec<AuditEntry> = Vec::new();
+    let actions = ["key.create", "key.revoke", "record.forget", "keyring.open"];
+    for n in 0..24_usize {
+        let actor = [Actor::Member(house.ana), Actor::Operator, Actor::Service][n % 3];
+        let line = AuditEntry {
+            project: (n % 2 == 0).then_some(house.project),
+            actor,
+            action: actions[n % 4].into(),
+            subject: format!("subject {}", n % 5),
+            subject_name: (n % 5 == 0).then(|| "the first".to_owned()),
+            ..audit(house.account, 100 + n as i64 / 2, "story.tell")
+        };
+        house.store.insert_audit(line.clone()).await.expect("storage works");
+        let actor_name = matches!(actor, Actor::Member(_)).then(|| "Ana".to_owned());
+        all.push(AuditEntry { actor_name, ..line });
+    }
+    all.sort_by_key(|line| std::cmp::Reverse((line.at, line.id)));
+    let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+    let since = AuditFilter { from: Some(at(100)), ..AuditFilter::default() };
+    type Fits = fn(&AuditEntry, &House) -> bool;
+    let rows: [(AuditFilter, Fits); 8] = [
+        (since.clone(), |_, _| true),
+        (AuditFilter { actor: Some(ActorKind::Operator), ..since.clone() }, |line, _| line.actor == Actor::Operator),
+        (AuditFilter { member: Some(house.ana), ..since.clone() }, |line, house| {
+            line.actor == Actor::Member(house.ana)
+        }),
+        (AuditFilter { actions: words(&["key", "record.forget"]), ..since.clone() }, |line, _| {
+            line.action != "keyring.open"
+        }),
+        (AuditFilter { except: words(&["key", "record.forget"]), ..since.clone() }, |line, _| {
+            line.action == "keyring.open"
+        }),
+        (AuditFilter { project: Some(house.project), ..since.clone() }, |line, house| {
+            line.project == Some(house.project)
+        }),
+        (AuditFilter { subject: Some("subject 3".to_owned()), ..since.clone() }, |line, _| line.subject == "subject 3"),
+        (AuditFilter { from: Some(at(103)), to: Some(at(106)), ..since }, |line, _| {
+            line.at >= at(103) && line.at < at(106)
+        }),
+    ];
+    for (filter, fits) in rows {
+        let expected: Vec<AuditEntry> = all.iter().filter(|line| fits(line, &house)).cloned().collect();
+        for rows_max in [1, 5, 100] {
+            let (mut told, mut filter) = (Vec::new(), filter.clone());
+            loop {
+                let page = house.store.search_audit(house.account, filter.clone(), rows_max).await;
+                let page = page.expect("storage works");
+                assert!(page.len() <= rows_max);
+                let Some((last, _)) = page.last() else { break };
+                filter.before = Some((last.at, last.id));
+                told.extend(page.into_iter().map(|(line, _)| line));
+            }
+            assert_eq!(told, expected, "{filter:?}");
+        }
+    }
+}
+
+/// A key shows its last request, and the last program that told its name.
+pub async fn a_key_is_seen(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let seen = |second: i64, client: Option<&str>| SeenKey {
+        project: house.project,
+        key: house.key,
+        at: at(second),
+        client: client.map(str::to_owned),
+    };
+    let shown = async || {
+        let row = house.store.find_key(house.key).await.expect("storage works").expect("there");
+        (row.seen_at, row.seen_client, row.last_used_at)
+    };
+    assert_eq!(shown().await, (None, None, None));
+    house.store.note_seen(vec![seen(10, None)]).await.expect("storage works");
+    assert_eq!(shown().await, (Some(at(10)), None, None));
+    house.store.note_seen(vec![seen(12, Some("one 1.0")), seen(13, None)]).await.expect("storage works");
+    assert_eq!(shown().await, (Some(at(13)), Some("one 1.0".to_owned()), None));
+    house.store.note_seen(vec![seen(5, Some("late"))]).await.expect("storage works");
+    assert_eq!(shown().await, (Some(at(13)), Some("one 1.0".to_owned()), None));
+    let stranger = House::build(&engine.store).await;
+    let foreign = SeenKey { project: stranger.project, ..seen(99, None) };
+    house.store.note_seen(vec![foreign]).await.expect("storage works");
+    assert_eq!(shown().await.0, Some(at(13)), "a key is its project's");
+}
+
+/// Figures tell how many records lived at the end of a day, and of the last day before the asked ones.
+pub async fn figures_tell_how_many_records_lived(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let days = async |from, to| house.store.list_record_days(house.project, Day(from), Day(to)).await;
+    assert_eq!(days(0, 99).await, Ok(Vec::new()));
+    for (n, day) in [10, 10, 12, 15].into_iter().enumerate() {
+        house.save_text(&format!("fact {n}")).await;
+        house.store.add_usage(vec![usage(&house, day, 100)]).await.expect("storage works");
+    }
+    assert_eq!(days(10, 15).await, Ok(vec![(Day(10), 2), (Day(12), 3), (Day(15), 4)]));
+    assert_eq!(days(13, 14).await, Ok(vec![(Day(12), 3)]));
+    assert_eq!(days(0, 9).await, Ok(Vec::new()));
 }
 
 fn usage(house: &House, day: i32, second: i64) -> Usage {
@@ -39,6 +143,8 @@ fn usage(house: &House, day: i32, second: i64) -> Usage {
         searches: 2,
         rejections: 1,
         bytes: 700,
+        refused_by_connection: 3,
+        refused_by_project: 4,
         last_used_at: at(second),
     }
 }
@@ -60,7 +166,16 @@ pub async fn usage_adds_up(make: MakeEngine) {
     let spare = Usage { key: second.id, ..usage(&house, 11, 70) };
     house.store.add_usage(vec![spare.clone()]).await.expect("storage works");
     house.store.add_usage(Vec::new()).await.expect("storage works");
-    let sum = Usage { calls: 10, saves: 4, searches: 4, rejections: 2, bytes: 1400, ..usage(&house, 10, 100) };
+    let sum = Usage {
+        calls: 10,
+        saves: 4,
+        searches: 4,
+        rejections: 2,
+        bytes: 1400,
+        refused_by_connection: 6,
+        refused_by_project: 8,
+        ..usage(&house, 10, 100)
+    };
     let list = async |from, to| house.store.list_usage(house.project, Day(from), Day(to)).await;
     assert_eq!(list(0, 99).await, Ok(vec![sum.clone(), spare.clone(), usage(&house, 12, 80)]));
     assert_eq!(list(10, 11).await, Ok(vec![sum, spare]), "both ends belong to it");

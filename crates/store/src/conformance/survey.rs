@@ -2,7 +2,8 @@
 
 use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
 
-use super::{House, MakeEngine, at, with_fact, workspace};
+use super::{House, MakeEngine, at, audit, with_fact, workspace};
+use crate::{Holdings, MemberDeleted};
 
 /// Totals are told by workspace and audience; whatever may be stale or disputed is listed, and nothing else.
 pub async fn a_survey_tells_totals_and_suspects(make: MakeEngine) {
@@ -51,4 +52,22 @@ pub async fn a_survey_tells_totals_and_suspects(make: MakeEngine) {
     let mut sources: Vec<&str> = told.parts.iter().map(|part| part.source_id.as_str()).collect();
     sources.dedup();
     assert_eq!(sources, ["other", "page"]);
+}
+
+/// What a member has is what its leaving would hand over.
+pub async fn a_members_holdings_are_counted(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let ben = house.add_member("Ben", Role::Member, None).await;
+    let count = async |member| house.store.count_holdings(house.project, member).await.expect("storage works");
+    assert_eq!(count(ben).await, Holdings::default());
+    let of = |text: &str, audience| NewRecord { author: ben, audience, ..house.record(text) };
+    house.save(of("shared", Audience::Shared)).await;
+    let forgotten = house.save(of("forgotten", Audience::Shared)).await;
+    house.save(of("draft", Audience::Author(ben))).await;
+    house.save_text("somebody else's").await;
+    house.forget(&[forgotten], 20).await;
+    assert_eq!(count(ben).await, Holdings { records: 3, drafts: 1, sessions: 0 });
+    let left = house.store.delete_member(house.account, ben, None, audit(house.account, 30, "member.delete")).await;
+    assert_eq!(left, Ok(MemberDeleted::NeedsHeir { records: 3 }));
 }

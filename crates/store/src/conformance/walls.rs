@@ -42,6 +42,8 @@ pub async fn strangers_run_nothing(make: MakeEngine) {
             searches: 1,
             rejections: 1,
             bytes: 1,
+            refused_by_connection: 0,
+            refused_by_project: 0,
             last_used_at: at(99),
         };
         b.store.add_usage(vec![usage]).await.expect("storage works");

@@ -11,8 +11,8 @@ use super::look_up::Asked;
 use super::oversight::{commit_if_changed, insert_audit};
 use super::rows::{micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::credentials::{read_key, read_operator_token};
-use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SavedLooks, StoreError};
+use crate::acts::credentials::{key_columns, read_key, read_operator_token};
+use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SavedLooks, SeenKey, StoreError};
 
 #[async_trait]
 impl Credentials for PostgresStore {
@@ -77,32 +77,56 @@ impl Credentials for PostgresStore {
     }
 
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
-        const SELECT: &str = "
-            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-                created_by, workspace
+        const SELECT: &str = concat!(
+            "SELECT ",
+            key_columns!(),
+            "
             FROM api_key
             WHERE project_id = $1
-            ORDER BY created_at, id";
+            ORDER BY created_at, id"
+        );
         self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?.iter().map(read_key).collect()
     }
 
     async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
-        const SELECT: &str = "
-            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-                created_by, workspace
+        const SELECT: &str = concat!(
+            "SELECT ",
+            key_columns!(),
+            "
             FROM api_key
             WHERE account_id = $1 AND member_id = $2
-            ORDER BY created_at, id";
+            ORDER BY created_at, id"
+        );
         let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid(), &member.uuid()]).await?;
         rows.iter().map(read_key).collect()
     }
 
+    /// Nodes note at the same time: all go through projects and keys in one order, so that none waits for one that waits for it.
+    async fn note_seen(&self, mut seen: Vec<SeenKey>) -> Result<(), StoreError> {
+        const UPDATE: &str = "
+            UPDATE api_key
+            SET seen_at = $3, seen_client = COALESCE($4, seen_client)
+            WHERE project_id = $1 AND id = $2 AND (seen_at IS NULL OR seen_at <= $3)";
+        seen.sort_by_key(|seen| (seen.project, seen.key, seen.at));
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
+            for SeenKey { project, key, at, client } in &seen {
+                tx.flight(vec![Tenant::project(*project).turn()]).await?;
+                tx.rows(UPDATE, &[&project.uuid(), &key.uuid(), &micros(*at), client]).await?;
+            }
+            tx.commit().await
+        })
+        .await
+    }
+
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
-        const SELECT: &str = "
-            SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-                created_by, workspace
+        const SELECT: &str = concat!(
+            "SELECT ",
+            key_columns!(),
+            "
             FROM api_key
-            WHERE id = $1";
+            WHERE id = $1"
+        );
         self.ask(Tenant::key(id), SELECT, &[&id.uuid()]).await?.first().map(read_key).transpose()
     }
 }
@@ -110,8 +134,8 @@ impl Credentials for PostgresStore {
 pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label, created_by, workspace)
-        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8, $9, $10
+            label, created_by, workspace, hint)
+        SELECT $1, $2, p.id, p.account_id, m.id, $5, $6, $7, NULL, $8, $9, $10, $11
         FROM project p
         JOIN member m ON m.account_id = p.account_id AND m.id = $4
         WHERE p.id = $3 AND p.deleted_at IS NULL
@@ -121,8 +145,19 @@ pub(super) async fn insert_key(tx: &Tx, key: &NewKey) -> Result<(), Fault> {
     let (access, expires_at, created_at) = (key.access.as_str(), micros_opt(key.expires_at), micros(key.created_at));
     let created_by = key.created_by.map(|member| member.uuid());
     let workspace = key.workspace.as_ref().map(WorkspaceName::as_str);
-    let values: [&(dyn ToSql + Sync); 10] =
-        [&id, &hash, &project, &member, &access, &expires_at, &created_at, &key.label, &created_by, &workspace];
+    let values: [&(dyn ToSql + Sync); 11] = [
+        &id,
+        &hash,
+        &project,
+        &member,
+        &access,
+        &expires_at,
+        &created_at,
+        &key.label,
+        &created_by,
+        &workspace,
+        &key.hint,
+    ];
     let inserted = tx.count(INSERT, &values).await?;
     let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent().into()) }

@@ -34,6 +34,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 12, name: "together", sql: include_str!("../../migrations/postgres/0012_together.sql") },
     Migration { no: 13, name: "spreading", sql: include_str!("../../migrations/postgres/0013_spreading.sql") },
     Migration { no: 14, name: "endings", sql: include_str!("../../migrations/postgres/0014_endings.sql") },
+    Migration { no: 15, name: "looking", sql: include_str!("../../migrations/postgres/0015_looking.sql") },
 ];
 
 /// The role's name in the migrations.

@@ -82,7 +82,7 @@ impl Oauth for PostgresStore {
     async fn list_connections(&self, project: ProjectId) -> Result<Vec<ConnectionRow>, StoreError> {
         const SELECT: &str = "
             SELECT id, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at, last_used_at,
-                client_id, client_name
+                client_id, client_name, redirect_uri
             FROM connection
             WHERE project_id = $1
             ORDER BY created_at, id";
@@ -92,7 +92,7 @@ impl Oauth for PostgresStore {
     async fn find_connection(&self, id: ConnectionId) -> Result<Option<ConnectionRow>, StoreError> {
         const SELECT: &str = "
             SELECT id, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at, last_used_at,
-                client_id, client_name
+                client_id, client_name, redirect_uri
             FROM connection
             WHERE id = $1";
         self.ask(Tenant::connection(id), SELECT, &[&id.uuid()]).await?.first().map(read_connection).transpose()
@@ -215,9 +215,9 @@ async fn end_replayed(tx: Tx, code: &Code, redemption: &Redemption) -> Result<Re
 async fn insert_connection(tx: &Tx, redemption: &Redemption) -> Result<(), Fault> {
     const INSERT: &str = "
         INSERT INTO connection (id, hash, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at,
-            last_used_at, client_id, client_name, resource)
+            last_used_at, client_id, client_name, resource, redirect_uri)
         SELECT $2, $3, k.project_id, k.account_id, k.member_id, k.id, $4, $5, NULL, NULL, c.client_id, c.client_name,
-            c.resource
+            c.resource, c.redirect_uri
         FROM oauth_code c
         JOIN api_key k ON k.id = c.key_id
         WHERE c.hash = $1";

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
 
 use super::PostgresStore;
 use super::appearance::change_appearance;
 use super::error::Fault;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx};
-use crate::acts::oversight::{read_audit, read_size, read_usage};
-use crate::{AuditEntry, Day, Oversight, Size, StoreError, Usage};
+use crate::acts::oversight::{read_audit, read_record_day, read_size, read_usage};
+use crate::{ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, StoreError, Usage};
 
 #[async_trait]
 impl Oversight for PostgresStore {
@@ -24,14 +26,43 @@ impl Oversight for PostgresStore {
         .await
     }
 
-    async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
+    async fn search_audit(
+        &self,
+        account: AccountId,
+        filter: AuditFilter,
+        rows_max: usize,
+    ) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
         const SELECT: &str = "
-            SELECT at, id, project_id, actor, member_id, affected, action, subject
+            SELECT at, id, project_id, actor, member_id, affected, action, subject, actor_name, subject_name
             FROM audit
-            WHERE account_id = $1
+            WHERE account_id = $1 AND (at, id) < ($3, $4) AND at >= $5 AND at < $6
+                AND ($7::text IS NULL OR actor = $7)
+                AND ($8::uuid IS NULL OR member_id = $8)
+                AND ($9::uuid IS NULL OR project_id = $9)
+                AND ($10::text IS NULL OR subject = $10)
+                AND ($11::text[] IS NULL OR action = ANY($11) OR split_part(action, '.', 1) = ANY($11))
+                AND ($12::text[] IS NULL OR NOT (action = ANY($12) OR split_part(action, '.', 1) = ANY($12)))
             ORDER BY at DESC, id DESC
             LIMIT $2";
-        let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid(), &integer(rows_max as u64)]).await?;
+        let (at, id) = filter.before.map_or((i64::MAX, Uuid::max()), |(at, id)| (micros(at), id.uuid()));
+        let (from, to) = (filter.from.map_or(i64::MIN, micros), filter.to.map_or(i64::MAX, micros));
+        let actor = filter.actor.map(ActorKind::as_str);
+        let (member, project) = (filter.member.map(|id| id.uuid()), filter.project.map(|id| id.uuid()));
+        let values: [&(dyn ToSql + Sync); 12] = [
+            &account.uuid(),
+            &integer(rows_max as u64),
+            &at,
+            &id,
+            &from,
+            &to,
+            &actor,
+            &member,
+            &project,
+            &filter.subject,
+            &filter.actions,
+            &filter.except,
+        ];
+        let rows = self.ask(Tenant::account(account), SELECT, &values).await?;
         rows.iter().map(|row| read_audit(row, account)).collect()
     }
 
@@ -59,12 +90,24 @@ impl Oversight for PostgresStore {
 
     async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError> {
         const SELECT: &str = "
-            SELECT day, key_id, calls, saves, searches, rejections, bytes, last_used_at
+            SELECT day, key_id, calls, saves, searches, rejections, bytes, last_used_at, refused_by_connection,
+                refused_by_project
             FROM usage
             WHERE project_id = $1 AND day BETWEEN $2 AND $3
             ORDER BY day, key_id";
         let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &from.0, &to.0]).await?;
         rows.iter().map(|row| read_usage(row, project)).collect()
+    }
+
+    async fn list_record_days(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError> {
+        const SELECT: &str = "
+            SELECT day, records
+            FROM record_day
+            WHERE project_id = $1 AND day <= $3
+                AND day >= COALESCE((SELECT MAX(day) FROM record_day WHERE project_id = $1 AND day < $2), $2)
+            ORDER BY day";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &from.0, &to.0]).await?;
+        rows.iter().map(|row| read_record_day(row, project)).collect()
     }
 
     /// Scans the whole project, but detoasts no text: the length is stored in front of it.
@@ -132,14 +175,29 @@ impl Oversight for PostgresStore {
 /// Adds an audit row, with how many things it affected.
 pub(super) async fn insert_audit(tx: &Tx, audit: &AuditEntry, affected: u64) -> Result<(), Fault> {
     const INSERT: &str = "
-        INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject, actor_name,
+            subject_name)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+            COALESCE($10, (SELECT name FROM member WHERE account_id = $1 AND id = $6)), $11)";
     let (actor, member) = audit.actor.to_columns();
     let member = member.map(|member| member.uuid());
     let (account, at, id) = (audit.account.uuid(), micros(audit.at), audit.id.uuid());
     let (project, affected) = (audit.project.map(|project| project.uuid()), integer(affected));
     let action: &str = &audit.action;
-    tx.rows(INSERT, &[&account, &at, &id, &project, &actor, &member, &affected, &action, &audit.subject]).await?;
+    let values: [&(dyn ToSql + Sync); 11] = [
+        &account,
+        &at,
+        &id,
+        &project,
+        &actor,
+        &member,
+        &affected,
+        &action,
+        &audit.subject,
+        &audit.actor_name,
+        &audit.subject_name,
+    ];
+    tx.rows(INSERT, &values).await?;
     Ok(())
 }
 
@@ -154,25 +212,57 @@ pub(super) async fn commit_if_changed(tx: Tx, changed: u64, audit: &AuditEntry) 
 
 async fn add_usage(tx: &Tx, row: &Usage) -> Result<(), Fault> {
     const UPSERT: &str = "
-        INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at)
-        SELECT project_id, $2, id, $4, $5, $6, $7, $8, $9
+        INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at,
+            refused_by_connection, refused_by_project)
+        SELECT project_id, $2, id, $4, $5, $6, $7, $8, $9, $10, $11
         FROM api_key
         WHERE project_id = $1 AND id = $3
         ON CONFLICT (project_id, day, key_id) DO UPDATE
         SET calls = usage.calls + excluded.calls, saves = usage.saves + excluded.saves,
             searches = usage.searches + excluded.searches, rejections = usage.rejections + excluded.rejections,
-            bytes = usage.bytes + excluded.bytes, last_used_at = GREATEST(usage.last_used_at, excluded.last_used_at)";
+            bytes = usage.bytes + excluded.bytes,
+            refused_by_connection = usage.refused_by_connection + excluded.refused_by_connection,
+            refused_by_project = usage.refused_by_project + excluded.refused_by_project,
+            last_used_at = GREATEST(usage.last_used_at, excluded.last_used_at)";
     // A late row does not move the last use back.
     const NOTE_USE: &str = "
         UPDATE api_key
         SET last_used_at = $3
         WHERE project_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)";
     let (project, key, last_used_at) = (row.project.uuid(), row.key.uuid(), micros(row.last_used_at));
-    let [calls, saves, searches, rejections, bytes] =
-        [row.calls, row.saves, row.searches, row.rejections, row.bytes].map(integer);
-    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
-        [&project, &row.day.0, &key, &calls, &saves, &searches, &rejections, &bytes, &last_used_at];
+    // The day's last figures count.
+    const NOTE_RECORDS: &str = "
+        INSERT INTO record_day (project_id, day, records)
+        SELECT id, $2, live_records
+        FROM project
+        WHERE id = $1
+        ON CONFLICT (project_id, day) DO UPDATE
+        SET records = excluded.records";
+    let [calls, saves, searches, rejections, bytes, by_connection, by_project] = [
+        row.calls,
+        row.saves,
+        row.searches,
+        row.rejections,
+        row.bytes,
+        row.refused_by_connection,
+        row.refused_by_project,
+    ]
+    .map(integer);
+    let values: [&(dyn ToSql + Sync); 11] = [
+        &project,
+        &row.day.0,
+        &key,
+        &calls,
+        &saves,
+        &searches,
+        &rejections,
+        &bytes,
+        &last_used_at,
+        &by_connection,
+        &by_project,
+    ];
     tx.rows(UPSERT, &values).await?;
     tx.rows(NOTE_USE, &[&project, &key, &last_used_at]).await?;
+    tx.rows(NOTE_RECORDS, &[&project, &row.day.0]).await?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::oversight::commit_if_changed;
 use super::project;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::sessions::{read_session, read_session_part};
+use crate::acts::sessions::{read_session, read_session_part, read_sum};
 use crate::{AuditEntry, Session, SessionAppend, SessionAppended, SessionPart, Sessions, StoreError};
 
 const FIND: &str = "
@@ -55,6 +55,39 @@ impl Sessions for PostgresStore {
         let values: [&(dyn ToSql + Sync); 4] = [&project.uuid(), &after, &member, &integer(rows_max as u64)];
         let rows = self.ask(Tenant::project(project), SELECT, &values).await?;
         rows.iter().map(|row| read_session(row, project)).collect()
+    }
+
+    async fn list_latest_sessions(
+        &self,
+        project: ProjectId,
+        member: Option<MemberId>,
+        after: Option<SessionId>,
+        rows_max: usize,
+    ) -> Result<Vec<Session>, StoreError> {
+        const SELECT: &str = "
+            SELECT id, member_id, bytes, kept_bytes, redacted, chain, last_start, last_chain, modified_at, created_at,
+                updated_at, client, name
+            FROM session
+            WHERE project_id = $1 AND ($3::uuid IS NULL OR member_id = $3) AND ($2::uuid IS NULL OR (updated_at, id) < (
+                SELECT updated_at, id
+                FROM session
+                WHERE project_id = $1 AND id = $2))
+            ORDER BY updated_at DESC, id DESC
+            LIMIT $4";
+        let (after, member) = (after.map(SessionId::uuid), member.map(MemberId::uuid));
+        let values: [&(dyn ToSql + Sync); 4] = [&project.uuid(), &after, &member, &integer(rows_max as u64)];
+        let rows = self.ask(Tenant::project(project), SELECT, &values).await?;
+        rows.iter().map(|row| read_session(row, project)).collect()
+    }
+
+    async fn sum_sessions(&self, project: ProjectId, member: Option<MemberId>) -> Result<(u64, u64), StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COALESCE(SUM(kept_bytes), 0)::bigint
+            FROM session
+            WHERE project_id = $1 AND ($2::uuid IS NULL OR member_id = $2)";
+        let member = member.map(MemberId::uuid);
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &member]).await?;
+        rows.first().map_or(Ok((0, 0)), |row| read_sum(row, project))
     }
 
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError> {

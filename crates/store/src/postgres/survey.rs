@@ -3,24 +3,36 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mnemon_core::{ProjectId, Seq};
+use mnemon_core::{Audience, MemberId, ProjectId, Seq};
 
 use super::PostgresStore;
 use super::connect::Pool;
 use super::error::Fault;
 use super::listing::{WORKSPACES, read_workspace};
-use super::rows::Cells;
+use super::rows::{AudienceBytes, Cells};
 use super::sources;
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::records::read_brief;
 use crate::acts::sources::read_part;
-use crate::acts::survey::{add_confirmed, living_by_workspace, once_each, read_place, sources_of};
-use crate::{Place, StoreError, Survey, Surveys};
+use crate::acts::survey::{add_confirmed, living_by_workspace, once_each, read_holdings, read_place, sources_of};
+use crate::{Holdings, Place, StoreError, Survey, Surveys};
 
 #[async_trait]
 impl Surveys for PostgresStore {
     async fn survey(&self, project: ProjectId) -> Result<Survey, StoreError> {
         self.attempt(|| survey(&self.pool, project)).await
+    }
+
+    async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COUNT(*) FILTER (WHERE r.audience = $3),
+                (SELECT COUNT(*) FROM session s WHERE s.project_id = $1 AND s.member_id = $2)
+            FROM record r
+            WHERE r.project_id = $1 AND (r.author_id = $2 OR r.audience = $3)";
+        let draft = AudienceBytes::of(Audience::Author(member));
+        let draft = draft.as_slice();
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &member.uuid(), &draft]).await?;
+        rows.first().map_or(Ok(Holdings::default()), |row| read_holdings(row, project))
     }
 }
 

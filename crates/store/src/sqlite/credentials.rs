@@ -10,12 +10,13 @@ use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
+use super::known_records::Touched;
 use super::oauth::find_grant;
 use super::oversight::{insert_audit, note_if_changed};
 use super::rows::{Cells, micros, micros_opt};
-use crate::acts::credentials::{read_credential, read_key, read_operator_token};
+use crate::acts::credentials::{key_columns, read_credential, read_key, read_operator_token};
 use crate::{
-    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SavedLooks,
+    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SavedLooks, SeenKey,
     StoreError,
 };
 
@@ -95,6 +96,10 @@ impl Credentials for SqliteStore {
         self.readers.read_long(move |conn| list_member_keys(conn, account, member)).await
     }
 
+    async fn note_seen(&self, seen: Vec<SeenKey>) -> Result<(), StoreError> {
+        self.writer.write(move |tx| note_seen(tx, &seen)).await
+    }
+
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
         self.readers.read(|conn| find_key(conn, id))
     }
@@ -150,8 +155,8 @@ fn insert_operator_token(tx: &Tx<'_>, hash: &CredentialHash, at: Timestamp) -> R
 pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO api_key (id, hash, project_id, account_id, member_id, access, expires_at, created_at, revoked_at,
-            label, created_by, workspace)
-        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8, ?9, ?10
+            label, created_by, workspace, hint)
+        SELECT ?1, ?2, p.id, p.account_id, m.id, ?5, ?6, ?7, NULL, ?8, ?9, ?10, ?11
         FROM project p
         JOIN member m ON m.account_id = p.account_id AND m.id = ?4
         WHERE p.id = ?3 AND p.deleted_at IS NULL";
@@ -166,18 +171,21 @@ pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreErr
         key.label,
         key.created_by.map(|member| member.to_bytes()),
         key.workspace.as_ref().map(WorkspaceName::as_str),
+        key.hint,
     ])?;
     let absent = || StoreError::Failed(format!("no project {} with a member {}", key.project, key.member));
     if inserted == 1 { Ok(()) } else { Err(absent()) }
 }
 
 fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, StoreError> {
-    const SELECT: &str = "
-        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-            created_by, workspace
+    const SELECT: &str = concat!(
+        "SELECT ",
+        key_columns!(),
+        "
         FROM api_key
         WHERE project_id = ?1
-        ORDER BY created_at, id";
+        ORDER BY created_at, id"
+    );
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([project.to_bytes()])?;
     let mut keys = Vec::new();
@@ -188,12 +196,14 @@ fn list_keys(conn: &Connection, project: ProjectId) -> Result<Vec<KeyRow>, Store
 }
 
 fn list_member_keys(conn: &Connection, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError> {
-    const SELECT: &str = "
-        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-            created_by, workspace
+    const SELECT: &str = concat!(
+        "SELECT ",
+        key_columns!(),
+        "
         FROM api_key
         WHERE account_id = ?1 AND member_id = ?2
-        ORDER BY created_at, id";
+        ORDER BY created_at, id"
+    );
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((account.to_bytes(), member.to_bytes()))?;
     let mut keys = Vec::new();
@@ -203,12 +213,26 @@ fn list_member_keys(conn: &Connection, account: AccountId, member: MemberId) -> 
     Ok(keys)
 }
 
+fn note_seen(tx: &mut Tx<'_>, seen: &[SeenKey]) -> Result<(), StoreError> {
+    const UPDATE: &str = "
+        UPDATE api_key
+        SET seen_at = ?3, seen_client = COALESCE(?4, seen_client)
+        WHERE project_id = ?1 AND id = ?2 AND (seen_at IS NULL OR seen_at <= ?3)";
+    tx.touch_records(Touched::Nothing);
+    for SeenKey { project, key, at, client } in seen {
+        tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), key.to_bytes(), micros(*at), client))?;
+    }
+    Ok(())
+}
+
 fn find_key(conn: &Connection, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
-    const SELECT: &str = "
-        SELECT id, project_id, account_id, member_id, access, expires_at, created_at, revoked_at, last_used_at, label,
-            created_by, workspace
+    const SELECT: &str = concat!(
+        "SELECT ",
+        key_columns!(),
+        "
         FROM api_key
-        WHERE id = ?1";
+        WHERE id = ?1"
+    );
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([id.to_bytes()])?;
     rows.next()?.map(read_key).transpose()

@@ -146,9 +146,9 @@ fn end_replayed(tx: &mut Tx<'_>, code: &Code, redemption: &Redemption) -> Result
 fn insert_connection(conn: &Connection, redemption: &Redemption) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO connection (id, hash, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at,
-            last_used_at, client_id, client_name, resource)
+            last_used_at, client_id, client_name, resource, redirect_uri)
         SELECT ?2, ?3, k.project_id, k.account_id, k.member_id, k.id, ?4, ?5, NULL, NULL, c.client_id, c.client_name,
-            c.resource
+            c.resource, c.redirect_uri
         FROM oauth_code c
         JOIN api_key k ON k.id = c.key_id
         WHERE c.hash = ?1";
@@ -176,7 +176,7 @@ pub(super) fn find_grant(conn: &Connection, hash: &CredentialHash) -> Result<Opt
 fn list_connections(conn: &Connection, project: ProjectId) -> Result<Vec<ConnectionRow>, StoreError> {
     const SELECT: &str = "
         SELECT id, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at, last_used_at, client_id,
-            client_name
+            client_name, redirect_uri
         FROM connection
         WHERE project_id = ?1
         ORDER BY created_at, id";
@@ -192,7 +192,7 @@ fn list_connections(conn: &Connection, project: ProjectId) -> Result<Vec<Connect
 fn find_connection(conn: &Connection, id: ConnectionId) -> Result<Option<ConnectionRow>, StoreError> {
     const SELECT: &str = "
         SELECT id, project_id, account_id, member_id, key_id, created_at, expires_at, revoked_at, last_used_at, client_id,
-            client_name
+            client_name, redirect_uri
         FROM connection
         WHERE id = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;

@@ -9,8 +9,8 @@ use super::appearance::change_appearance;
 use super::batch::Tx;
 use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
-use crate::acts::oversight::{read_audit, read_size, read_usage};
-use crate::{AuditEntry, Day, Oversight, Size, StoreError, Usage};
+use crate::acts::oversight::{read_audit, read_record_day, read_size, read_usage};
+use crate::{ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, StoreError, Usage};
 
 #[async_trait]
 impl Oversight for SqliteStore {
@@ -18,8 +18,13 @@ impl Oversight for SqliteStore {
         self.writer.write_beside_records(move |tx| insert_audit(tx.conn, &audit, 1)).await
     }
 
-    async fn list_audit(&self, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
-        self.readers.read_long(move |conn| list_audit(conn, account, rows_max)).await
+    async fn search_audit(
+        &self,
+        account: AccountId,
+        filter: AuditFilter,
+        rows_max: usize,
+    ) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
+        self.readers.read_long(move |conn| search_audit(conn, account, &filter, rows_max)).await
     }
 
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError> {
@@ -28,6 +33,10 @@ impl Oversight for SqliteStore {
 
     async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError> {
         self.readers.read_long(move |conn| list_usage(conn, project, from, to)).await
+    }
+
+    async fn list_record_days(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError> {
+        self.readers.read_long(move |conn| list_record_days(conn, project, from, to)).await
     }
 
     async fn list_sizes(&self, project: ProjectId) -> Result<Vec<Size>, StoreError> {
@@ -55,8 +64,10 @@ impl Oversight for SqliteStore {
 /// Adds an audit row, with how many things it affected.
 pub(super) fn insert_audit(conn: &Connection, audit: &AuditEntry, affected: u64) -> Result<(), StoreError> {
     const INSERT: &str = "
-        INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        INSERT INTO audit (account_id, at, id, project_id, actor, member_id, affected, action, subject, actor_name,
+            subject_name)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+            COALESCE(?10, (SELECT name FROM member WHERE account_id = ?1 AND id = ?6)), ?11)";
     let (actor, member) = audit.actor.to_columns();
     conn.prepare_cached(INSERT)?.execute(params![
         audit.account.to_bytes(),
@@ -68,6 +79,8 @@ pub(super) fn insert_audit(conn: &Connection, audit: &AuditEntry, affected: u64)
         integer(affected),
         audit.action,
         audit.subject,
+        audit.actor_name,
+        audit.subject_name,
     ])?;
     Ok(())
 }
@@ -80,15 +93,42 @@ pub(super) fn note_if_changed(tx: &mut Tx<'_>, changed: usize, audit: &AuditEntr
     Ok(changed > 0)
 }
 
-fn list_audit(conn: &Connection, account: AccountId, rows_max: usize) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
+fn search_audit(
+    conn: &Connection,
+    account: AccountId,
+    filter: &AuditFilter,
+    rows_max: usize,
+) -> Result<Vec<(AuditEntry, u64)>, StoreError> {
     const SELECT: &str = "
-        SELECT at, id, project_id, actor, member_id, affected, action, subject
+        SELECT at, id, project_id, actor, member_id, affected, action, subject, actor_name, subject_name
         FROM audit
-        WHERE account_id = ?1
+        WHERE account_id = ?1 AND (at, id) < (?3, ?4) AND at >= ?5 AND at < ?6
+            AND (?7 IS NULL OR actor = ?7)
+            AND (?8 IS NULL OR member_id = ?8)
+            AND (?9 IS NULL OR project_id = ?9)
+            AND (?10 IS NULL OR subject = ?10)
+            AND (?11 IS NULL OR action IN (SELECT value FROM json_each(?11))
+                OR SUBSTR(action, 1, INSTR(action, '.') - 1) IN (SELECT value FROM json_each(?11)))
+            AND (?12 IS NULL OR NOT (action IN (SELECT value FROM json_each(?12))
+                OR SUBSTR(action, 1, INSTR(action, '.') - 1) IN (SELECT value FROM json_each(?12))))
         ORDER BY at DESC, id DESC
         LIMIT ?2";
+    let (at, id) = filter.before.map_or((i64::MAX, vec![0xFF; 16]), |(at, id)| (micros(at), id.to_bytes().to_vec()));
     let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((account.to_bytes(), integer(rows_max as u64)))?;
+    let mut rows = statement.query(params![
+        account.to_bytes(),
+        integer(rows_max as u64),
+        at,
+        id,
+        filter.from.map_or(i64::MIN, micros),
+        filter.to.map_or(i64::MAX, micros),
+        filter.actor.map(ActorKind::as_str),
+        filter.member.map(|member| member.to_bytes()),
+        filter.project.map(|project| project.to_bytes()),
+        filter.subject,
+        filter.actions.as_deref().map(json_words),
+        filter.except.as_deref().map(json_words),
+    ])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         entries.push(read_audit(row, account)?);
@@ -96,16 +136,26 @@ fn list_audit(conn: &Connection, account: AccountId, rows_max: usize) -> Result<
     Ok(entries)
 }
 
+/// A JSON array of words. An action has no character that JSON would escape; a word that has one names no action.
+fn json_words(words: &[String]) -> String {
+    let is_plain = |word: &&String| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    let quoted: Vec<String> = words.iter().filter(is_plain).map(|word| format!("\"{word}\"")).collect();
+    format!("[{}]", quoted.join(","))
+}
+
 /// Adds to the figures of keys that belong to their project; others leave nothing.
 fn add_usage(tx: &mut Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
     const UPSERT: &str = "
-        INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at)
-        SELECT project_id, ?2, id, ?4, ?5, ?6, ?7, ?8, ?9
+        INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at,
+            refused_by_connection, refused_by_project)
+        SELECT project_id, ?2, id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
         FROM api_key
         WHERE project_id = ?1 AND id = ?3
         ON CONFLICT (project_id, day, key_id) DO UPDATE
         SET calls = calls + excluded.calls, saves = saves + excluded.saves, searches = searches + excluded.searches,
             rejections = rejections + excluded.rejections, bytes = bytes + excluded.bytes,
+            refused_by_connection = refused_by_connection + excluded.refused_by_connection,
+            refused_by_project = refused_by_project + excluded.refused_by_project,
             last_used_at = MAX(last_used_at, excluded.last_used_at)";
     tx.touch_records(Touched::Nothing);
     for row in rows {
@@ -119,9 +169,25 @@ fn add_usage(tx: &mut Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
             integer(row.rejections),
             integer(row.bytes),
             micros(row.last_used_at),
+            integer(row.refused_by_connection),
+            integer(row.refused_by_project),
         ])?;
         note_use(tx, row)?;
+        note_records(tx, row)?;
     }
+    Ok(())
+}
+
+/// The day's last figures count.
+fn note_records(tx: &Tx<'_>, row: &Usage) -> Result<(), StoreError> {
+    const UPSERT: &str = "
+        INSERT INTO record_day (project_id, day, records)
+        SELECT id, ?2, live_records
+        FROM project
+        WHERE id = ?1
+        ON CONFLICT (project_id, day) DO UPDATE
+        SET records = excluded.records";
+    tx.conn.prepare_cached(UPSERT)?.execute((row.project.to_bytes(), row.day.0))?;
     Ok(())
 }
 
@@ -138,7 +204,8 @@ fn note_use(tx: &Tx<'_>, row: &Usage) -> Result<(), StoreError> {
 
 fn list_usage(conn: &Connection, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError> {
     const SELECT: &str = "
-        SELECT day, key_id, calls, saves, searches, rejections, bytes, last_used_at
+        SELECT day, key_id, calls, saves, searches, rejections, bytes, last_used_at, refused_by_connection,
+            refused_by_project
         FROM usage
         WHERE project_id = ?1 AND day BETWEEN ?2 AND ?3
         ORDER BY day, key_id";
@@ -149,6 +216,22 @@ fn list_usage(conn: &Connection, project: ProjectId, from: Day, to: Day) -> Resu
         figures.push(read_usage(row, project)?);
     }
     Ok(figures)
+}
+
+fn list_record_days(conn: &Connection, project: ProjectId, from: Day, to: Day) -> Result<Vec<(Day, u64)>, StoreError> {
+    const SELECT: &str = "
+        SELECT day, records
+        FROM record_day
+        WHERE project_id = ?1 AND day <= ?3
+            AND day >= COALESCE((SELECT MAX(day) FROM record_day WHERE project_id = ?1 AND day < ?2), ?2)
+        ORDER BY day";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), from.0, to.0))?;
+    let mut days = Vec::new();
+    while let Some(row) = rows.next()? {
+        days.push(read_record_day(row, project)?);
+    }
+    Ok(days)
 }
 
 /// Scans the whole project, but no text: the length of a text is stored in front of it.

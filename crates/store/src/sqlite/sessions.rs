@@ -8,7 +8,7 @@ use super::SqliteStore;
 use super::batch::Tx;
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
-use crate::acts::sessions::{read_session, read_session_part};
+use crate::acts::sessions::{read_session, read_session_part, read_sum};
 use crate::{AuditEntry, Session, SessionAppend, SessionAppended, SessionPart, Sessions, StoreError};
 
 #[async_trait]
@@ -31,6 +31,30 @@ impl Sessions for SqliteStore {
         rows_max: usize,
     ) -> Result<Vec<Session>, StoreError> {
         self.readers.read_long(move |conn| list_sessions(conn, project, member, after, rows_max)).await
+    }
+
+    async fn list_latest_sessions(
+        &self,
+        project: ProjectId,
+        member: Option<MemberId>,
+        after: Option<SessionId>,
+        rows_max: usize,
+    ) -> Result<Vec<Session>, StoreError> {
+        self.readers.read_long(move |conn| list_latest_sessions(conn, project, member, after, rows_max)).await
+    }
+
+    async fn sum_sessions(&self, project: ProjectId, member: Option<MemberId>) -> Result<(u64, u64), StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COALESCE(SUM(kept_bytes), 0)
+            FROM session
+            WHERE project_id = ?1 AND (?2 IS NULL OR member_id = ?2)";
+        let member = member.map(|member| member.to_bytes());
+        let read = move |conn: &Connection| {
+            let mut statement = conn.prepare_cached(SELECT)?;
+            let mut rows = statement.query(params![project.to_bytes(), member])?;
+            rows.next()?.map_or(Ok((0, 0)), |row| read_sum(row, project))
+        };
+        self.readers.read_long(read).await
     }
 
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError> {
@@ -84,6 +108,33 @@ fn list_sessions(
         LIMIT ?4";
     let after = after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
     let member = member.map(|member| member.to_bytes());
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query(params![project.to_bytes(), after, member, integer(rows_max as u64)])?;
+    let mut sessions = Vec::new();
+    while let Some(row) = rows.next()? {
+        sessions.push(read_session(row, project)?);
+    }
+    Ok(sessions)
+}
+
+fn list_latest_sessions(
+    conn: &Connection,
+    project: ProjectId,
+    member: Option<MemberId>,
+    after: Option<SessionId>,
+    rows_max: usize,
+) -> Result<Vec<Session>, StoreError> {
+    const SELECT: &str = "
+        SELECT id, member_id, bytes, kept_bytes, redacted, chain, last_start, last_chain, modified_at, created_at,
+            updated_at, client, name
+        FROM session
+        WHERE project_id = ?1 AND (?3 IS NULL OR member_id = ?3) AND (?2 IS NULL OR (updated_at, id) < (
+            SELECT updated_at, id
+            FROM session
+            WHERE project_id = ?1 AND id = ?2))
+        ORDER BY updated_at DESC, id DESC
+        LIMIT ?4";
+    let (after, member) = (after.map(|id| id.to_bytes()), member.map(|member| member.to_bytes()));
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query(params![project.to_bytes(), after, member, integer(rows_max as u64)])?;
     let mut sessions = Vec::new();

@@ -1,22 +1,39 @@
 //! How the records of a project stand.
 
 use async_trait::async_trait;
-use mnemon_core::ProjectId;
+use mnemon_core::{Audience, MemberId, ProjectId};
 use rusqlite::Connection;
 
 use super::SqliteStore;
 use super::listing::list_workspaces_with;
 use super::log::load_seq;
+use super::rows::AudienceBytes;
 use super::sources::load_parts;
 use crate::acts::records::read_brief;
-use crate::acts::survey::{add_confirmed, living_by_workspace, once_each, read_place, sources_of};
-use crate::{Brief, Place, StoreError, Survey, Surveys};
+use crate::acts::survey::{add_confirmed, living_by_workspace, once_each, read_holdings, read_place, sources_of};
+use crate::{Brief, Holdings, Place, StoreError, Survey, Surveys};
 
 #[async_trait]
 impl Surveys for SqliteStore {
     async fn survey(&self, project: ProjectId) -> Result<Survey, StoreError> {
         self.readers.read_long(move |conn| survey(conn, project)).await
     }
+
+    async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
+        self.readers.read_long(move |conn| count_holdings(conn, project, member)).await
+    }
+}
+
+fn count_holdings(conn: &Connection, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
+    const SELECT: &str = "
+        SELECT COUNT(*), COALESCE(SUM(r.audience = ?3), 0),
+            (SELECT COUNT(*) FROM session s WHERE s.project_id = ?1 AND s.member_id = ?2)
+        FROM record r
+        WHERE r.project_id = ?1 AND (r.author_id = ?2 OR r.audience = ?3)";
+    let draft = AudienceBytes::of(Audience::Author(member));
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), member.to_bytes(), draft.as_slice()))?;
+    rows.next()?.map_or(Ok(Holdings::default()), |row| read_holdings(row, project))
 }
 
 fn survey(conn: &Connection, project: ProjectId) -> Result<Survey, StoreError> {

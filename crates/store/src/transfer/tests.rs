@@ -108,6 +108,8 @@ async fn fill_house(house: &House, count: usize) {
         searches: 3,
         rejections: 1,
         bytes: 77,
+        refused_by_connection: 8,
+        refused_by_project: 9,
         last_used_at: at(90),
     };
     house.store.add_usage(vec![usage]).await.expect("storage works");

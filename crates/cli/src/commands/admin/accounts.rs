@@ -63,8 +63,23 @@ pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
 pub fn audit(arguments: &Audit, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     let account = client.account(arguments.account.as_ref())?;
-    let answer = client.get(&format!("/accounts/{account}/audit?limit={}", arguments.limit))?;
-    show_list(printer, &answer, "audit", &["at", "actor", "member_id", "action", "subject", "affected"]);
+    let mut path = format!("/accounts/{account}/audit?limit={}", arguments.limit);
+    let parts = [
+        ("before", &arguments.before),
+        ("actor", &arguments.actor),
+        ("member_id", &arguments.member),
+        ("action", &arguments.action),
+        ("except", &arguments.except),
+        ("project_id", &arguments.project),
+        ("subject", &arguments.subject),
+        ("from", &arguments.from),
+        ("to", &arguments.to),
+    ];
+    for (name, value) in parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+        path.push_str(&format!("&{name}={}", encode(value)));
+    }
+    let columns = ["at", "actor", "actor_name", "action", "subject", "subject_name", "affected"];
+    show_list(printer, &client.get(&path)?, "audit", &columns);
     Ok(())
 }
 

@@ -101,6 +101,7 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
         KeyCommand::List { mine: true, .. } => {
             let columns = [
                 "key_id",
+                "hint",
                 "project_id",
                 "access",
                 "label",
@@ -113,8 +114,17 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
         }
         KeyCommand::List { project, mine: false } => {
             let project = client.project(project.as_ref())?;
-            let columns =
-                ["key_id", "member_id", "access", "label", "workspace", "expires_at", "last_used_at", "revoked_at"];
+            let columns = [
+                "key_id",
+                "hint",
+                "member_id",
+                "access",
+                "label",
+                "workspace",
+                "expires_at",
+                "last_used_at",
+                "revoked_at",
+            ];
             show_list(printer, &client.get(&format!("/projects/{project}/keys"))?, "keys", &columns);
         }
         KeyCommand::Revoke { key_id, confirmation } => {
@@ -131,7 +141,15 @@ pub fn connection(arguments: &Connections, printer: &Printer) -> anyhow::Result<
     match &arguments.command {
         ConnectionCommand::List { project } => {
             let project = client.project(project.as_ref())?;
-            let columns = ["connection_id", "client_name", "created_at", "last_used_at", "expires_at", "revoked_at"];
+            let columns = [
+                "connection_id",
+                "client_name",
+                "return_host",
+                "created_at",
+                "last_used_at",
+                "expires_at",
+                "revoked_at",
+            ];
             show_list(printer, &client.get(&format!("/projects/{project}/connections"))?, "connections", &columns);
         }
         ConnectionCommand::Revoke { connection_id, confirmation } => {

@@ -67,11 +67,19 @@ pub fn workspace(arguments: &Workspace, printer: &Printer) -> anyhow::Result<()>
     Ok(())
 }
 
+/// A day on which none of these happened is not worth a line.
+const USED_BY: [&str; 4] = ["calls", "rejections", "refused_by_connection", "refused_by_project"];
+
 pub fn usage(arguments: &Usage, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     let project = client.project(arguments.project.as_ref())?;
-    let answer = client.get(&format!("/projects/{project}/usage?days={}", arguments.days))?;
-    let figures = ["calls", "saves", "searches", "rejections", "bytes"];
+    let mut answer = client.get(&format!("/projects/{project}/usage?days={}", arguments.days))?;
+    if !printer.is_json()
+        && let Some(days) = answer["days"].as_array_mut()
+    {
+        days.retain(|day| USED_BY.iter().any(|figure| day[figure] != 0));
+    }
+    let figures = ["calls", "saves", "searches", "rejections", "refused_by_connection", "refused_by_project", "bytes"];
     show_list(printer, &answer, "days", &[&["day"], &figures[..]].concat());
     if !printer.is_json() {
         printer.text("");

@@ -82,9 +82,11 @@ fn the_audit_log_is_a_table_and_json() {
     house.admin_json(&["department", "create", "Sales"]);
     let table = masked(&house.admin(&["audit", "--limit", "2"]));
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "AT ACTOR MEMBER ID ACTION SUBJECT AFFECTED");
-    assert_eq!(lines[1], "<time> member <id> department.create <id> 1");
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0], "AT ACTOR ACTOR NAME ACTION SUBJECT SUBJECT NAME AFFECTED");
+    assert_eq!(lines[1], "<time> member admin department.create <id> Sales 1");
+    assert_eq!(lines.len(), 4, "two rows, and where the next page starts");
+    let narrowed = house.admin_json(&["audit", "--action", "department,member", "--except", "member"]);
+    assert_eq!(narrowed["audit"].as_array().map(Vec::len), Some(1), "{narrowed}");
     let log = house.operator_json(&["audit", &house.account()]);
     let actions: Vec<&Value> = log["audit"].as_array().expect("a list").iter().map(|line| &line["action"]).collect();
     assert_eq!(actions[0], "department.create");

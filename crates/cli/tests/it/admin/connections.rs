@@ -37,7 +37,7 @@ fn connections_are_listed_and_ended_and_no_secret_is_logged() {
     let house = House::open_with(&["--log-level", "trace"]);
     let secrets = connect(&house);
     let listed = house.admin(&["connection", "list"]);
-    let table = "CONNECTION ID CLIENT NAME CREATED AT LAST USED AT EXPIRES AT REVOKED AT\n<id> Chat <time> - <time> -";
+    let table = "CONNECTION ID CLIENT NAME RETURN HOST CREATED AT LAST USED AT EXPIRES AT REVOKED AT\n<id> Chat chat.example <time> - <time> -";
     assert_eq!(masked(&listed), table);
     let rows = house.operator_json(&["connection", "list", "--project", &house.project()]);
     let id = text(&rows["connections"][0], "connection_id");

@@ -108,10 +108,11 @@ fn a_key_is_shown_once_listed_without_its_secret_and_revoked() {
     house.with_key(&key, &["remember", "made with the second key"]);
     let table = masked(&house.operator(&["key", "list", "--project", &project]));
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "KEY ID MEMBER ID ACCESS LABEL WORKSPACE EXPIRES AT LAST USED AT REVOKED AT");
+    assert_eq!(lines[0], "KEY ID HINT MEMBER ID ACCESS LABEL WORKSPACE EXPIRES AT LAST USED AT REVOKED AT");
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(table.contains("<id> <id> read phone desk - - -"), "{table}");
+    assert!(table.contains(" <id> read phone desk - - -"), "{table}");
     let listed = house.admin_json(&["key", "list"]).to_string();
+    assert!(table.contains(&format!("<id> {} <id>", &key[key.len() - 4..])), "{table}");
     assert!(!listed.contains(&key) && !table.contains("<key>"));
     assert_eq!(masked(&house.admin(&["key", "revoke", &id, "--yes"])), "revoked true");
     let refused = house.with_key(&key, &["search", "second"]);

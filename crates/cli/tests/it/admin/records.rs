@@ -106,14 +106,14 @@ fn usage_is_shown_per_day_and_per_key() {
     house.admin_json(&["search", "eleven"]);
     let usage = house.operator_json(&["usage", &house.project(), "--days", "7"]);
     assert_eq!((&usage["records"], &usage["bytes"]), (&json!(1), &json!(11)));
-    let day = &usage["days"][0];
+    let day = &usage["days"][6];
     assert_eq!((&day["saves"], &day["searches"], &day["rejections"]), (&json!(1), &json!(1), &json!(0)));
     let shown = masked(&house.operator(&["usage", &house.project()]));
     let lines: Vec<&str> = shown.lines().collect();
-    let figures = "CALLS SAVES SEARCHES REJECTIONS BYTES";
+    let figures = "CALLS SAVES SEARCHES REJECTIONS REFUSED BY CONNECTION REFUSED BY PROJECT BYTES";
     assert_eq!((lines[0], lines[2], lines[3]), (&*format!("DAY {figures}"), "", &*format!("KEY ID {figures}")));
-    assert!(lines[1].starts_with("<day> ") && lines[1].ends_with(" 1 1 0 11"), "{shown}");
-    assert!(lines[4].starts_with("<id> ") && lines[4].ends_with(" 1 1 0 11"), "{shown}");
+    assert!(lines[1].starts_with("<day> ") && lines[1].ends_with(" 1 1 0 0 0 11"), "{shown}");
+    assert!(lines[4].starts_with("<id> ") && lines[4].ends_with(" 1 1 0 0 0 11"), "{shown}");
     assert_eq!(lines.last(), Some(&"1 records hold 11 bytes of text."));
 }
 

@@ -46,7 +46,7 @@ fn operator() -> MeJson {
     }
 }
 
-fn plan(name: PlanName, limits: &PlanLimits) -> PlanJson {
+pub(crate) fn plan(name: PlanName, limits: &PlanLimits) -> PlanJson {
     PlanJson {
         name: name.as_str().to_owned(),
         records_max: limits.records_max,

@@ -65,6 +65,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("GET", "/accounts/{account}/members/{member}", "", HEAD_READS),
         row("PATCH", "/accounts/{account}/members/{member}", named, head_writes(200)),
         row("DELETE", "/accounts/{account}/members/{member}", "", head_writes(200)),
+        row("GET", "/accounts/{account}/members/{member}/holdings", "", HEAD_READS),
         row("POST", "/accounts/{account}/projects", named, admin_writes(201)),
         row("GET", "/accounts/{account}/projects", "", ADMIN_READS),
         row("GET", "/projects/{project}", "", ADMIN_READS),

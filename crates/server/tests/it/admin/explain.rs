@@ -26,7 +26,8 @@ async fn an_explanation_names_the_records_that_a_search_finds_with_their_scores(
 #[tokio::test]
 async fn an_explanation_shows_records_as_the_search_does_and_where_the_words_stand() {
     let office = Office::open().await;
-    let old = json!({"content": "Café: the boiler's codes", "source_id": "page", "source_hash": "h1", "scope": "draft"});
+    let old =
+        json!({"content": "Café: the boiler's codes", "source_id": "page", "source_hash": "h1", "scope": "draft"});
     office.admin.call("remember", old).await.structured();
     office.admin.remember("the boiler room").await;
     office.admin.call("validate_memory", json!({"source_id": "page", "current_source_hash": "h2"})).await.structured();
@@ -38,7 +39,10 @@ async fn an_explanation_shows_records_as_the_search_does_and_where_the_words_sta
     };
     let all = explain(json!({})).await;
     let codes = all.iter().find(|hit| hit["source_id"] == "page").expect("found");
-    assert_eq!((&codes["status"], &codes["author"], &codes["scope"]), (&json!("stale"), &json!("Ada"), &json!("draft")));
+    assert_eq!(
+        (&codes["status"], &codes["author"], &codes["scope"]),
+        (&json!("stale"), &json!("Ada"), &json!("draft"))
+    );
     // `é` has two bytes.
     assert_eq!(codes["spans"], json!([[11, 17], [20, 25]]));
     assert_eq!(all.len(), 2);

@@ -24,6 +24,7 @@ async fn a_key_is_shown_once_and_its_secret_is_nowhere_after() {
         "member_id": office.admin_id.to_string(), "access": "read", "label": "phone",
         "workspace": null, "expires_at": "2027-06-01T00:00:00Z", "revoked_at": null, "last_used_at": null,
         "created_at": "2027-01-15T08:00:00Z", "created_by": office.admin_id.to_string(),
+        "hint": &secret[49..], "seen_at": null, "seen_client": null, "connections": 0,
     });
     assert_eq!(row, &expected);
     for path in [keys, office.account("/audit"), office.account("/members"), office.project("/usage")] {
@@ -195,4 +196,36 @@ async fn members_see_every_key_in_their_name_who_made_it_and_when_it_was_used() 
     assert_eq!(others["keys"].as_array().map(Vec::len), Some(1), "others see their own");
     let nobodys = office.operator.manage("GET", "/me/keys", Value::Null).await;
     assert_eq!(nobodys, json!({"keys": []}));
+}
+
+#[tokio::test]
+async fn a_key_shows_its_last_characters_and_the_program_that_last_spoke_with_it() {
+    let office = Office::open().await;
+    let body = json!({"member_id": office.admin_id.to_string(), "access": "read", "label": "phone"});
+    let made = office.admin.manage("POST", &office.project("/keys"), body).await;
+    let key = made["key"].as_str().expect("a key");
+    let shown = async || {
+        let keys = office.get(&office.project("/keys")).await;
+        let keys = keys["keys"].as_array().expect("a list").clone();
+        keys.into_iter().find(|row| row["label"] == "phone").expect("listed")
+    };
+    let row = shown().await;
+    assert_eq!(row["hint"], key[key.len() - 4..]);
+    assert_eq!((&row["seen_at"], &row["seen_client"], &row["connections"]), (&Value::Null, &Value::Null, &json!(0)));
+    let phone = office.server.caller(key);
+    phone.manage("GET", "/me", Value::Null).await;
+    assert_eq!(shown().await["seen_at"], Value::Null, "administration is not seen");
+    phone.request("tools/list", json!({})).await;
+    assert_eq!(shown().await["seen_at"], "2027-01-15T08:00:00Z", "any method is");
+    office.server.clock.advance(std::time::Duration::from_secs(1));
+    let hello = json!({"protocolVersion": "2025-11-25", "clientInfo": {"name": "claude-code", "version": "2.1"}});
+    phone.request("initialize", hello).await;
+    phone.request("ping", json!({})).await;
+    let row = shown().await;
+    assert_eq!((&row["seen_at"], &row["seen_client"]), (&json!("2027-01-15T08:00:01Z"), &json!("claude-code 2.1")));
+    office.server.connect(key).await;
+    assert_eq!(shown().await["connections"], 1);
+    let own = phone.manage("GET", "/me/keys", Value::Null).await;
+    let own: Vec<&Value> = own["keys"].as_array().expect("a list").iter().map(|row| &row["connections"]).collect();
+    assert!(own.contains(&&json!(1)), "{own:?}");
 }

@@ -136,3 +136,29 @@ async fn who_has_nothing_leaves_without_an_heir() {
     let keys = listed["keys"].as_array().expect("a list");
     assert!(keys.iter().filter(|key| key["member_id"] == *id).all(|key| key["revoked_at"].is_string()), "{listed}");
 }
+
+#[tokio::test]
+async fn an_account_keeps_its_last_admin() {
+    let office = Office::open().await;
+    let path = office.account(&format!("/members/{}", office.admin_id));
+    let text = "this is the account's last admin; make somebody else an admin first";
+    for caller in [&office.admin, &office.operator] {
+        assert_eq!(caller.refusal("DELETE", &path, Value::Null).await, (409, text.to_owned()));
+        assert_eq!(caller.refusal("PATCH", &path, json!({"role": "head"})).await, (409, text.to_owned()));
+        caller.manage("PATCH", &path, json!({"role": "admin"})).await;
+    }
+    let other = json!({"name": "Other", "role": "admin"});
+    office.admin.manage("POST", &office.account("/members"), other).await;
+    office.admin.manage("PATCH", &path, json!({"role": "member"})).await;
+}
+
+#[tokio::test]
+async fn what_a_member_has_is_told_before_it_leaves() {
+    let office = Office::open().await;
+    let (id, member) = office.hire(MemberSpec::default()).await;
+    let holdings = async || office.get(&office.account(&format!("/members/{id}/holdings"))).await;
+    assert_eq!(holdings().await, json!({"records": 0, "drafts": 0, "keys": 1, "sessions": 0}));
+    member.remember("shared").await;
+    member.call("remember", json!({"content": "mine", "scope": "draft"})).await.structured();
+    assert_eq!(holdings().await, json!({"records": 2, "drafts": 1, "keys": 1, "sessions": 0}));
+}

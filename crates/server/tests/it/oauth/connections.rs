@@ -20,6 +20,7 @@ async fn a_connection_is_listed_with_its_client_and_its_last_use() {
         "connection_id": office.server.connection_of(&caller).await.to_string(),
         "project_id": office.organization.project.to_string(), "member_id": office.admin_id.to_string(),
         "key_id": office.admin_key.to_string(), "client_id": row["client_id"], "client_name": "Chat",
+        "return_host": "chat.example", "returns_home": false,
         "created_at": "2027-01-15T08:00:00Z", "expires_at": "2027-02-14T08:00:00Z",
         "revoked_at": null, "last_used_at": null,
     });
