@@ -144,7 +144,7 @@ impl WorkspaceIndex {
     /// Takes a record out, as if it had never been there. `false` where there is none.
     pub fn remove(&mut self, seq: u64) -> bool {
         let was_there = self.take_out(seq);
-        if self.lexicon.is_mostly_idle() || self.records.is_mostly_free() {
+        if self.lexicon.is_mostly_idle() || self.records.is_mostly_vacant() {
             *self = self.rebuilt();
         }
         was_there

@@ -27,6 +27,9 @@ const SUM_ONE: f64 = 16_777_216.0;
 /// What a cosine of one is in the exact sum over neighbours.
 const LIKENESS_ONE: f64 = 1_073_741_824.0;
 
+/// One for each number of halvings.
+type Samples = [OnceLock<Vec<u32>>; 32];
+
 /// One vector per slot, and the sum over the counted records.
 pub(crate) struct Vectors {
     steps: Vec<i8>,
@@ -39,8 +42,8 @@ pub(crate) struct Vectors {
     counted: u32,
     /// Over counted records with a vector that were saved one after the other: the sum of their cosines. Exact as well.
     neighbours: i64,
-    /// The sample of all slots and the count it was drawn for, until a record comes or goes.
-    sample: OnceLock<(u32, Vec<u32>)>,
+    /// The samples of all slots, by how often they were halved, until a record comes or goes.
+    samples: OnceLock<Box<Samples>>,
     /// The mean that queries are compared from, until a record comes or goes.
     centre: OnceLock<Box<Centre>>,
 }
@@ -54,7 +57,7 @@ impl Vectors {
             sums: Box::new([0; DIMENSIONS]),
             counted: 0,
             neighbours: 0,
-            sample: OnceLock::new(),
+            samples: OnceLock::new(),
             centre: OnceLock::new(),
         }
     }
@@ -62,7 +65,7 @@ impl Vectors {
     /// Sets the vector of a slot; slots are taken one after the other or used again.
     pub(crate) fn set(&mut self, model: &Model, slot: u32, embedding: Option<&Embedding>, counted: bool) {
         let at = slot as usize;
-        self.sample.take();
+        self.samples.take();
         let steps = embedding.map_or(&[0; DIMENSIONS], |embedding| embedding.steps());
         let scale = Embedding::scale(steps);
         let signs = signs::of(steps.iter().map(|&step| f32::from(step) * scale), model);
@@ -85,7 +88,7 @@ impl Vectors {
     /// Forgets the vector of a slot.
     pub(crate) fn clear(&mut self, slot: u32, counted: bool) {
         let at = slot as usize;
-        self.sample.take();
+        self.samples.take();
         if counted && self.scales[at] > 0.0 {
             self.centre.take();
             self.counted -= 1;
@@ -172,9 +175,17 @@ impl Vectors {
         })
     }
 
-    /// How near every slot is to a query, in order of slots.
-    pub(crate) fn nearness(&self, near: &Near) -> Vec<i32> {
-        near.measure(self.rows().iter().zip(self.scales.iter().copied()))
+    /// How near every slot is to a query, in order of slots; `NO_VECTOR` for those that are not seen.
+    pub(crate) fn nearness(&self, near: &Near, seen: &Seen<'_>) -> Vec<i32> {
+        let Some(members) = seen.members() else {
+            return near.measure(self.rows().iter().zip(self.scales.iter().copied()));
+        };
+        let slots: Vec<u32> = members.iter().collect();
+        let mut nearness = vec![NO_VECTOR; self.slots()];
+        for (&slot, near) in slots.iter().zip(self.nearness_at(near, &slots)) {
+            nearness[slot as usize] = near;
+        }
+        nearness
     }
 
     /// How near some slots are, in their order.
@@ -197,33 +208,19 @@ impl Vectors {
 
     /// A part of the visible slots, at least about `count`, that is fair and depends on nothing but the records' `seq`.
     pub(crate) fn sample(&self, records: &Records, seen: &Seen<'_>, count: u32) -> Cow<'_, [u32]> {
-        if seen.is_everyone {
-            let (drawn_for, sample) = self.sample.get_or_init(|| (count, Self::draw(records, seen, count)));
-            if *drawn_for == count {
-                return Cow::Borrowed(sample);
-            }
+        let halvings = halvings(seen.records, count);
+        let drawn = self.samples.get_or_init(Box::default)[halvings as usize].get_or_init(|| draw(records, halvings));
+        match seen.members() {
+            None => Cow::Borrowed(drawn),
+            Some(members) => Cow::Owned(drawn.iter().copied().filter(|&slot| members.contains(slot)).collect()),
         }
-        Cow::Owned(Self::draw(records, seen, count))
-    }
-
-    fn draw(records: &Records, seen: &Seen<'_>, count: u32) -> Vec<u32> {
-        let is_drawn = draws(seen.records, count);
-        let mut sample = Vec::with_capacity(4 * count as usize);
-        each_wanted(
-            records.seqs(),
-            |&seq| is_drawn(seq),
-            |slot| {
-                if seen.contains(slot) {
-                    sample.push(slot);
-                }
-            },
-        );
-        sample
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        let sample = self.sample.get().map_or(0, |(_, sample)| vec_bytes(sample));
-        let kept = sample + self.centre.get().map_or(0, |centre| size_of_val(&**centre));
+        let samples = self.samples.get().map_or(0, |samples| {
+            size_of::<Samples>() + samples.iter().filter_map(OnceLock::get).map(vec_bytes).sum::<usize>()
+        });
+        let kept = samples + self.centre.get().map_or(0, |centre| size_of_val(&**centre));
         self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums) + kept
     }
 
@@ -265,12 +262,31 @@ impl Vectors {
     }
 }
 
-/// Which records stand for `records` of them, by their `seq`.
-pub(crate) fn draws(records: u32, count: u32) -> impl Fn(u64) -> bool {
-    let halvings = (records / count.max(1)).max(1).ilog2();
+/// How often the records are halved so that about `count` stand for `records` of them: at least as many, at most twice.
+fn halvings(records: u32, count: u32) -> u32 {
+    (records / count.max(1)).max(1).ilog2()
+}
+
+/// Which records stand for all after so many halvings, by their `seq`.
+fn drawn_after(halvings: u32) -> impl Fn(u64) -> bool {
     let bound = u32::MAX >> halvings;
     // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
     move |seq| (seq as u32).wrapping_mul(0x9E37_79B1) <= bound
+}
+
+/// Which records stand for `records` of them, by their `seq`.
+#[cfg(test)]
+pub(crate) fn draws(records: u32, count: u32) -> impl Fn(u64) -> bool {
+    drawn_after(halvings(records, count))
+}
+
+/// Those that stand for all, in order of slots. Empty slots may be among them.
+fn draw(records: &Records, halvings: u32) -> Vec<u32> {
+    let is_drawn = drawn_after(halvings);
+    let mut sample = Vec::with_capacity(2 * (records.slots() >> halvings));
+    each_wanted(records.seqs(), |&seq| is_drawn(seq), |slot| sample.push(slot));
+    sample.shrink_to_fit();
+    sample
 }
 
 /// Calls `found` with the place of every item that is `wanted`.

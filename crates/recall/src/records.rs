@@ -1,8 +1,11 @@
 //! The records of a workspace by slot: who they are, how long, who may see them, and their words in reading order.
-//! A slot is a place in these arrays; it says nothing of age, and the slot of a forgotten record is used again.
+//! A slot is a place in these arrays. Slots follow the order of saving, but for records that came late; the slot of a
+//! forgotten record stays empty, unless it comes back, until so many are empty that the index is made anew.
 
 mod audiences;
 mod order;
+
+use std::borrow::Cow;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -53,21 +56,24 @@ pub(crate) struct Records {
     lengths: Vec<u16>,
     saved_at: Vec<u32>,
     order: Order,
-    /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for a free slot.
+    /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for an empty slot.
     standings: Vec<u32>,
     audiences: Audiences,
     /// Per slot: start of its words in `words` (40 bits) and their length in bytes (24 bits).
     spans: Vec<u64>,
     words: Vec<u8>,
     words_dead_bytes: usize,
-    free: Vec<u32>,
+    /// Which slots have a record.
+    live: Bits,
+    /// How many slots have none.
+    vacant: usize,
 }
 
 const VACANT: u32 = u32::MAX;
 
 impl Records {
     pub(crate) fn len(&self) -> usize {
-        self.seqs.len() - self.free.len()
+        self.seqs.len() - self.vacant
     }
 
     /// One past the highest slot in use.
@@ -83,8 +89,9 @@ impl Records {
     pub(crate) fn insert(&mut self, facts: Facts, words: &Words) -> u32 {
         let standing = self.audiences.enter(facts.audience) << 1 | u32::from(facts.counted);
         let span = self.store_words(words);
-        let slot = if let Some(slot) = self.free.pop() {
+        let slot = if let Some(slot) = self.slot_left_by(facts.seq) {
             let at = slot as usize;
+            self.vacant -= 1;
             (self.seqs[at], self.lengths[at], self.standings[at], self.spans[at]) =
                 (facts.seq, facts.length, standing, span);
             self.saved_at[at] = facts.saved_at;
@@ -100,6 +107,7 @@ impl Records {
         let seqs = &self.seqs;
         self.slots_by_seq.insert_unique(hash(facts.seq), slot, |&other| hash(seqs[other as usize]));
         self.order.insert(slot, seqs);
+        self.live.set(slot, true);
         slot
     }
 
@@ -113,9 +121,10 @@ impl Records {
         self.order.remove(slot);
         self.audiences.leave(self.standings[at] >> 1);
         self.standings[at] = VACANT;
+        self.live.set(slot, false);
         self.words_dead_bytes += span_len(self.spans[at]);
         self.spans[at] = 0;
-        self.free.push(slot);
+        self.vacant += 1;
         self.drop_dead_words();
     }
 
@@ -136,7 +145,7 @@ impl Records {
         self.seqs[slot as usize]
     }
 
-    /// By slot; a free slot has the number of whoever was there.
+    /// By slot; an empty slot has the number of whoever was there.
     pub(crate) fn seqs(&self) -> &[u64] {
         &self.seqs
     }
@@ -188,21 +197,41 @@ impl Records {
         Words { running, beside, extra: forms.collect() }
     }
 
-    /// Whether most slots are free.
-    pub(crate) fn is_mostly_free(&self) -> bool {
-        const WORTH_A_REBUILD: usize = 1024;
-        self.free.len() > WORTH_A_REBUILD && self.free.len() > self.len()
+    /// The slot that this record had, where it is still known: whoever comes back stands where it stood.
+    fn slot_left_by(&self, seq: u64) -> Option<u32> {
+        if self.vacant == 0 || !self.order.is_straight() {
+            return None;
+        }
+        let at = self.seqs.binary_search(&seq).ok()?;
+        (self.standings[at] == VACANT).then_some(at as u32)
+    }
+
+    /// Whether most slots are empty.
+    pub(crate) fn is_mostly_vacant(&self) -> bool {
+        const WORTH_A_REBUILD: usize = 256;
+        self.vacant > WORTH_A_REBUILD && self.vacant > self.len()
     }
 
     pub(crate) fn live_slots(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..).zip(&self.standings).filter(|&(_, &standing)| standing != VACANT).map(|(slot, _)| slot)
+        self.live.iter()
     }
 
     /// Asks once per audience who may be seen.
     pub(crate) fn seen_by(&self, visible: &dyn Fn(AudienceNo) -> bool) -> Seen<'_> {
         let (by_audience, records) = self.audiences.seen(visible);
-        let is_everyone = records as usize == self.slots();
-        Seen { standings: &self.standings, by_audience, admitted: None, records, is_everyone }
+        let members = match records as usize {
+            all if all == self.slots() => None,
+            living if living == self.len() => Some(Cow::Borrowed(&self.live)),
+            _ => Some(Cow::Owned(self.of_audiences(&by_audience))),
+        };
+        Seen { members, records, slots: self.slots() }
+    }
+
+    fn of_audiences(&self, is_seen: &[bool]) -> Bits {
+        let is_member = |&standing: &u32| standing != VACANT && is_seen[(standing >> 1) as usize];
+        let word =
+            |standings: &[u32]| standings.iter().rev().fold(0, |word, one| word << 1 | u64::from(is_member(one)));
+        Bits::of_words(self.standings.chunks(64).map(word).collect())
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
@@ -215,7 +244,7 @@ impl Records {
             + self.audiences.size_bytes()
             + vec_bytes(&self.spans)
             + self.words.capacity()
-            + vec_bytes(&self.free)
+            + self.live.size_bytes()
     }
 
     pub(crate) fn save(&self, out: &mut Writer) {
@@ -228,7 +257,7 @@ impl Records {
         out.run(&self.words);
     }
 
-    /// What can be derived from the rest is: free slots, sizes of audiences, the table by `seq`, the order of saving.
+    /// What can be derived from the rest is: empty slots, sizes of audiences, the table by `seq`, the order of saving.
     pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
         let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect();
         let lengths = input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect();
@@ -246,14 +275,16 @@ impl Records {
         if others != [slots; 4] {
             return None;
         }
+        records.live = Bits::empty(slots);
         records.slots_by_seq.reserve(slots, |_| unreachable!("an empty table rehashes nothing"));
         let mut words_live_bytes = 0;
         for slot in 0..u32::try_from(slots).ok()? {
             let at = slot as usize;
             if records.standings[at] == VACANT {
-                records.free.push(slot);
+                records.vacant += 1;
                 continue;
             }
+            records.live.set(slot, true);
             let span = records.spans[at];
             records.words.get(span_start(span)..span_start(span) + span_len(span))?;
             words_live_bytes += span_len(span);
@@ -261,7 +292,7 @@ impl Records {
             records.slots_by_seq.insert_unique(hash(seqs[at]), slot, |&other| hash(seqs[other as usize]));
         }
         records.words_dead_bytes = records.words.len().checked_sub(words_live_bytes)?;
-        records.order = Order::of(records.live_slots().collect(), &records.seqs);
+        records.order = Order::of(&records.live, &records.seqs);
         Some(records)
     }
 
@@ -295,36 +326,37 @@ impl Records {
 
 /// What one caller may see.
 pub(crate) struct Seen<'a> {
-    standings: &'a [u32],
-    by_audience: Vec<bool>,
-    /// Which of them a filter admits; `None` for all.
-    admitted: Option<Bits>,
+    /// `None` where there is nothing else: no unseen record and no empty slot.
+    members: Option<Cow<'a, Bits>>,
     /// How many records that is.
     pub(crate) records: u32,
-    /// Whether there is nothing else: no unseen record and no free slot.
-    pub(crate) is_everyone: bool,
+    slots: usize,
 }
 
 impl Seen<'_> {
     /// Leaves out what a filter does not admit: it is then as if it did not exist.
-    pub(crate) fn narrow(mut self, admitted: Bits) -> Self {
-        self.is_everyone = false;
-        self.admitted = Some(admitted);
-        let slots = 0..self.standings.len() as u32;
-        self.records = slots.filter(|&slot| self.contains(slot)).count() as u32;
-        self
+    pub(crate) fn narrow(self, mut admitted: Bits) -> Self {
+        if let Some(members) = &self.members {
+            admitted.keep_only(members);
+        }
+        let records = admitted.len();
+        let is_everyone = records as usize == self.slots;
+        Self { members: (!is_everyone).then_some(Cow::Owned(admitted)), records, slots: self.slots }
+    }
+
+    /// Who is seen, where that is not everybody.
+    pub(crate) fn members(&self) -> Option<&Bits> {
+        self.members.as_deref()
+    }
+
+    pub(crate) fn is_everyone(&self) -> bool {
+        self.members.is_none()
     }
 
     /// Whether there is a record in the slot, and it is seen.
     #[inline]
     pub(crate) fn contains(&self, slot: u32) -> bool {
-        if self.is_everyone {
-            return true;
-        }
-        let standing = self.standings[slot as usize];
-        standing != VACANT
-            && self.by_audience[(standing >> 1) as usize]
-            && self.admitted.as_ref().is_none_or(|admitted| admitted.contains(slot))
+        self.members().is_none_or(|members| members.contains(slot))
     }
 }
 

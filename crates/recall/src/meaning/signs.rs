@@ -29,10 +29,9 @@ pub(crate) fn of(components: impl Iterator<Item = f32>, model: &Model) -> Signs 
 pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: usize) -> Vec<u32> {
     let mut distances = vec![0_u8; signs.len()];
     measure(signs, query, &mut distances);
-    if !seen.is_everyone {
+    if let Some(members) = seen.members() {
         // As far as can be: no smaller reach counts them, and the largest asks who they are.
-        let unseen = (0..).zip(&mut distances).filter(|(slot, _)| !seen.contains(*slot));
-        unseen.for_each(|(_, distance)| *distance = DISTANCES as u8 - 1);
+        push_away(&mut distances, members.words());
     }
     let reach = reach_of(&distances, count);
     let mut near = Vec::with_capacity(2 * count);
@@ -73,6 +72,21 @@ fn reach_of(distances: &[u8], count: usize) -> u8 {
         }
     }
     low
+}
+
+wide! {
+    /// Makes the distance of everybody who is not a member the largest there is. One word of `members` stands for 64 slots.
+    push_away = push_away_plain(distances: &mut [u8], members: &[u64])
+}
+
+#[inline(always)]
+fn push_away_plain(distances: &mut [u8], members: &[u64]) {
+    for (distances, &members) in distances.chunks_mut(64).zip(members) {
+        for (at, distance) in (0..).zip(distances) {
+            let is_member = (members >> at & 1) as u8;
+            *distance |= (DISTANCES as u8 - 1) & is_member.wrapping_sub(1);
+        }
+    }
 }
 
 wide! {

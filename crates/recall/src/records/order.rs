@@ -1,5 +1,6 @@
-//! The order in which records were saved. Slots are given again, so they say nothing about it.
+//! The order in which records were saved. It is that of the slots, as long as nobody comes late.
 
+use crate::bits::Bits;
 use crate::memory::{push_tight, vec_bytes};
 
 /// Stands where a record has gone.
@@ -13,8 +14,8 @@ pub(crate) struct Order {
     /// By slot: where it stands in `slots`.
     places: Vec<u32>,
     gaps: usize,
-    /// How many slots at the start stand at the place of their number.
-    straight: usize,
+    /// Whether somebody does not stand at the place of the slot's number.
+    is_bent: bool,
 }
 
 impl Order {
@@ -24,23 +25,29 @@ impl Order {
         if at >= self.places.len() {
             push_tight(&mut self.places, 0);
         }
+        if !self.is_bent && self.slots.get(at) == Some(&NOBODY) {
+            // It comes back.
+            self.gaps -= 1;
+            self.slots[at] = slot;
+            self.places[at] = slot;
+            return;
+        }
         let seq = seqs[at];
         let newest = self.slots.iter().rev().find(|&&other| other != NOBODY);
         if newest.is_none_or(|&newest| seqs[newest as usize] < seq) {
             self.places[at] = self.slots.len() as u32;
-            self.straight += usize::from(self.straight == at && self.slots.len() == at);
+            self.is_bent |= self.slots.len() != at;
             push_tight(&mut self.slots, slot);
             return;
         }
+        self.is_bent = true;
         let place = self.place_for(seq, seqs);
         if place > 0 && self.slots[place - 1] == NOBODY {
             self.gaps -= 1;
-            self.straight = self.straight.min(place - 1);
             self.slots[place - 1] = slot;
             self.places[at] = place as u32 - 1;
         } else {
             self.slots.insert(place, slot);
-            self.straight = self.straight.min(place);
             self.number_from(place);
         }
     }
@@ -50,9 +57,8 @@ impl Order {
         const WORTH_CLOSING: usize = 256;
         let place = self.places[slot as usize] as usize;
         self.slots[place] = NOBODY;
-        self.straight = self.straight.min(place);
         self.gaps += 1;
-        if self.gaps > WORTH_CLOSING && self.gaps * 2 > self.slots.len() {
+        if self.is_bent && self.gaps > WORTH_CLOSING && self.gaps * 2 > self.slots.len() {
             self.slots.retain(|&slot| slot != NOBODY);
             self.gaps = 0;
             self.number_from(0);
@@ -69,16 +75,22 @@ impl Order {
         &self.places
     }
 
-    /// Whether every slot stands at the place of its number: nothing came late and nothing has gone.
+    /// Whether everybody stands at the place of the slot's number: nobody came late.
     pub(crate) fn is_straight(&self) -> bool {
-        self.straight == self.slots.len()
+        !self.is_bent
     }
 
-    /// From the slots in use, in any order.
-    pub(super) fn of(mut live: Vec<u32>, seqs: &[u64]) -> Self {
-        live.sort_unstable_by_key(|&slot| seqs[slot as usize]);
-        let mut order = Self { slots: live, places: vec![0; seqs.len()], ..Self::default() };
-        order.straight = (0..).zip(&order.slots).take_while(|(place, slot)| place == *slot).count();
+    /// From the slots in use.
+    pub(super) fn of(live: &Bits, seqs: &[u64]) -> Self {
+        let mut order = Self { places: vec![0; seqs.len()], ..Self::default() };
+        if seqs.is_sorted() {
+            order.slots = (0..seqs.len() as u32).map(|slot| if live.contains(slot) { slot } else { NOBODY }).collect();
+            order.gaps = seqs.len() - live.len() as usize;
+        } else {
+            order.is_bent = true;
+            order.slots = live.iter().collect();
+            order.slots.sort_unstable_by_key(|&slot| seqs[slot as usize]);
+        }
         order.number_from(0);
         order
     }
@@ -143,7 +155,7 @@ mod tests {
             expected.sort_by_key(|&slot| seqs[slot as usize]);
             let found: Vec<u32> = order.slots().iter().copied().filter(|&slot| slot != NOBODY).collect();
             prop_assert_eq!(&found, &expected);
-            prop_assert!(!order.is_straight() || (0..).zip(order.slots()).all(|(place, slot)| place == *slot));
+            prop_assert!(!order.is_straight() || (0..).zip(order.slots()).all(|(place, slot)| [place, NOBODY].contains(slot)));
             prop_assert!(found.iter().all(|&slot| order.slots()[order.places()[slot as usize] as usize] == slot));
         }
     }

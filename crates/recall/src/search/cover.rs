@@ -1,8 +1,8 @@
 //! How much of the query a record covers: the share of its terms, plain and weighted by how telling they are.
 
 use crate::index::WorkspaceIndex;
-use crate::records::Seen;
 use crate::search::bm25::{Bm25, ONE};
+use crate::search::lexical::Weighted;
 use crate::search::query::{MASKED_TERMS_MAX, Query, QueryTerm};
 
 /// Weighs the marks of records. Whole numbers, so that sums over records have no order.
@@ -87,44 +87,20 @@ pub(crate) struct Holders {
     of_terms: [u64; MASKED_TERMS_MAX],
     /// The marks of all records, where they only count.
     marks: u64,
-    is_masked: bool,
-    /// Whether the postings said so already.
-    is_known: bool,
 }
 
 impl Holders {
-    /// Where everybody is seen this is the length of the postings. Otherwise the windows are to be added.
-    pub(crate) fn new(query: &Query, index: &WorkspaceIndex, seen: &Seen<'_>) -> Self {
-        let is_masked = query.is_masked();
-        let mut holders = Self { of_terms: [0; _], marks: 0, is_masked, is_known: seen.is_everyone };
-        if seen.is_everyone {
-            let records = |known: &QueryTerm| known.term.map_or(0, |term| index.lexicon.term(term).postings.len());
-            let of_terms = query.terms.iter().map(|known| u64::from(records(known)));
-            if is_masked {
-                holders.of_terms.iter_mut().zip(of_terms).for_each(|(holders, records)| *holders = records);
+    /// From the query's own terms, each with the number of visible records that have it.
+    pub(crate) fn new(query: &Query, terms: &[Weighted], holders: &[u32]) -> Self {
+        let mut found = Self { of_terms: [0; _], marks: 0 };
+        for (term, &holders) in terms.iter().zip(holders) {
+            if query.is_masked() {
+                found.of_terms[term.mark.trailing_zeros() as usize] = u64::from(holders);
             } else {
-                holders.marks = of_terms.sum();
+                found.marks += u64::from(term.mark) * u64::from(holders);
             }
         }
-        holders
-    }
-
-    /// Counts the marks of a window.
-    pub(crate) fn add(&mut self, sums: &[u64]) {
-        if self.is_known {
-            return;
-        }
-        for marks in sums.iter().map(|sum| (sum >> 32) as u32) {
-            if !self.is_masked {
-                self.marks += u64::from(marks);
-                continue;
-            }
-            let mut left = marks;
-            while left != 0 {
-                self.of_terms[left.trailing_zeros() as usize] += 1;
-                left &= left - 1;
-            }
-        }
+        found
     }
 }
 

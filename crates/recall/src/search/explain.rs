@@ -199,8 +199,8 @@ impl Ranking<'_> {
         let Some(near) = &self.near else { return Vec::new() };
         let bar = f64::from(self.nearness_bar());
         let mut nearest: Vec<(i32, u64, u32)> = (0..)
-            .zip(self.index.vectors.nearness(near))
-            .filter(|&(slot, nearness)| nearness != NO_VECTOR && f64::from(nearness) <= bar && self.seen.contains(slot))
+            .zip(self.index.vectors.nearness(near, self.seen))
+            .filter(|&(_, nearness)| nearness != NO_VECTOR && f64::from(nearness) <= bar)
             .map(|(slot, nearness)| (nearness, self.index.records.seq(slot), slot))
             .collect();
         nearest.sort_unstable_by(|a, b| b.cmp(a));

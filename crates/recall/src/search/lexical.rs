@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::bits::Bits;
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::postings;
@@ -34,32 +35,39 @@ pub(crate) struct Matched {
     pub(crate) seen: u32,
 }
 
-/// Shows `look` every window in which a visible record has one of the terms: its first slot, and by slot the score and,
-/// in the upper half, the marks. Everybody else's sums are 0.
+/// Shows `look` every window in which a record has one of the terms: its first slot, and by slot the score and, in the
+/// upper half, the marks. The sums of records that are not seen are 0. Tells how many visible records have each term.
 pub(crate) fn score(
     index: &WorkspaceIndex,
     bm25: &Bm25,
     terms: &[Weighted],
     seen: &Seen<'_>,
     mut look: impl FnMut(usize, &[u64]),
-) {
+) -> SmallVec<[u32; 32]> {
     let mut cursors: SmallVec<[Cursor<'_>; 32]> = terms.iter().map(|term| Cursor::new(index, bm25, *term)).collect();
     let lengths = index.records.lengths();
     let mut window = vec![0_u64; WINDOW.min(lengths.len())];
     for (number, lengths) in lengths.chunks(WINDOW).enumerate() {
         let start = number * WINDOW;
         let sums = &mut window[..lengths.len()];
-        let is_touched = cursors.iter_mut().fold(false, |any, cursor| cursor.add_to(sums, lengths, start, bm25) | any);
-        if !is_touched {
-            continue;
+        let mut window = Window { sums, lengths, start, members: seen.members(), bm25 };
+        let is_touched = cursors.iter_mut().fold(false, |any, cursor| cursor.add_to(&mut window) | any);
+        if is_touched {
+            look(start, sums);
+            sums.fill(0);
         }
-        if !seen.is_everyone {
-            let unseen = (start as u32..).zip(&mut *sums).filter(|(slot, sum)| **sum != 0 && !seen.contains(*slot));
-            unseen.for_each(|(_, sum)| *sum = 0);
-        }
-        look(start, sums);
-        sums.fill(0);
     }
+    cursors.iter().map(|cursor| if seen.is_everyone() { cursor.records } else { cursor.seen }).collect()
+}
+
+/// Slots whose sums are being made.
+struct Window<'a> {
+    sums: &'a mut [u64],
+    lengths: &'a [u16],
+    start: usize,
+    /// Who is seen; `None` for everybody.
+    members: Option<&'a Bits>,
+    bm25: &'a Bm25,
 }
 
 /// A term on its way through the windows.
@@ -72,6 +80,10 @@ struct Cursor<'a> {
     mark: u64,
     /// What the term adds where it stands once, by class of length. `None` for a short list.
     once: Option<Box<[u32; CLASSES]>>,
+    /// How many records have the term.
+    records: u32,
+    /// How many of those that were passed are seen, where not everybody is.
+    seen: u32,
 }
 
 impl<'a> Cursor<'a> {
@@ -82,36 +94,48 @@ impl<'a> Cursor<'a> {
         let factor = factor(weighted.weight, bm25.idf(term.counted));
         let mark = u64::from(weighted.mark) << 32;
         let once = (term.postings.len() >= LONG_LIST).then(|| bm25.once(factor));
-        Self { postings, next, factor, mark, once }
+        Self { postings, next, factor, mark, once, records: term.postings.len(), seen: 0 }
     }
 
     /// Adds the postings of a window: score and mark in one addition. Tells whether there were any.
-    fn add_to(&mut self, sums: &mut [u64], lengths: &[u16], start: usize, bm25: &Bm25) -> bool {
-        let factor = self.factor;
+    fn add_to(&mut self, window: &mut Window<'_>) -> bool {
+        let (factor, bm25) = (self.factor, window.bm25);
         match self.once.take() {
             Some(once) => {
-                let is_touched = self.add_each(sums, lengths, start, bm25, |class| once[usize::from(class)]);
+                let is_touched = self.add_seen(window, |class| once[usize::from(class)]);
                 self.once = Some(once);
                 is_touched
             }
-            None => self.add_each(sums, lengths, start, bm25, |class| contribution(factor, bm25.saturation(1, class))),
+            None => self.add_seen(window, |class| contribution(factor, bm25.saturation(1, class))),
         }
     }
 
+    fn add_seen(&mut self, window: &mut Window<'_>, once: impl Fn(u8) -> u32) -> bool {
+        match window.members {
+            None => self.add_each(window, once, |_| 1).is_some(),
+            Some(members) => {
+                let seen = self.add_each(window, once, |slot| members.bit(slot));
+                self.seen += seen.unwrap_or(0);
+                seen.is_some()
+            }
+        }
+    }
+
+    /// Adds what is worth something: `is_seen` is 1 or 0. Tells how many were, or `None` where the window has no posting.
     /// Not inlined: what surrounds it would take the registers away.
     #[inline(never)]
     fn add_each(
         &mut self,
-        sums: &mut [u64],
-        lengths: &[u16],
-        start: usize,
-        bm25: &Bm25,
+        window: &mut Window<'_>,
         once: impl Fn(u8) -> u32,
-    ) -> bool {
+        is_seen: impl Fn(u32) -> u64,
+    ) -> Option<u32> {
+        let (start, lengths, bm25) = (window.start, window.lengths, window.bm25);
+        let sums = &mut *window.sums;
         let end = (start + lengths.len()) as u32;
-        let Some(mut posting) = self.next.filter(|posting| posting.slot < end) else { return false };
+        let mut posting = self.next.filter(|posting| posting.slot < end)?;
         // Copies stay in registers.
-        let (mut postings, factor, mark) = (self.postings.clone(), self.factor, self.mark);
+        let (mut postings, factor, mark, mut seen) = (self.postings.clone(), self.factor, self.mark, 0);
         self.next = loop {
             let at = posting.slot as usize - start;
             let class = class_of(lengths[at]);
@@ -119,13 +143,15 @@ impl<'a> Cursor<'a> {
                 1 => once(class),
                 count => contribution(factor, bm25.saturation(count, class)),
             };
-            sums[at] += mark | u64::from(worth);
+            let counts = is_seen(posting.slot);
+            sums[at] += (mark | u64::from(worth)) * counts;
+            seen += counts as u32;
             match postings.next() {
                 Some(next) if next.slot < end => posting = next,
                 next => break next,
             }
         };
         self.postings = postings;
-        true
+        Some(seen)
     }
 }

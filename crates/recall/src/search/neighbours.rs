@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::bits::Bits;
 use crate::index::WorkspaceIndex;
 use crate::records::{NOBODY, Seen};
 
@@ -17,12 +18,14 @@ const APART_MAX: u32 = 86_400;
 
 /// Who stands next to whom, for one caller.
 pub(crate) struct Neighbours<'a> {
-    /// Slots in the order of saving. Where `seen` is given, some may be nobody's or unseen.
+    /// Slots in the order of saving. Where `seen` or `members` are given, some may be nobody's or unseen.
     lane: Cow<'a, [u32]>,
     /// By slot: its place in the lane.
     places: Cow<'a, [u32]>,
     saved_at: &'a [u32],
     seen: Option<&'a Seen<'a>>,
+    /// Who is seen, where that is not everybody and the order of slots is that of saving.
+    members: Option<&'a Bits>,
     /// Whether neighbours have neighbouring slots.
     is_straight: bool,
 }
@@ -36,26 +39,31 @@ impl<'a> Neighbours<'a> {
             return Self::of_few(index, seen);
         }
         let is_seen = |&slot: &u32| slot != NOBODY && seen.contains(slot);
-        let lane: Vec<u32> = order.slots().iter().copied().filter(is_seen).collect();
+        let lane: Vec<u32> = match seen.members() {
+            Some(members) if order.is_straight() => members.iter().collect(),
+            _ => order.slots().iter().copied().filter(is_seen).collect(),
+        };
         let mut places = vec![0; index.records.slots()];
         for (place, &slot) in (0..).zip(&lane) {
             places[slot as usize] = place;
         }
-        Self { lane: Cow::Owned(lane), places: Cow::Owned(places), saved_at, seen: None, is_straight: false }
+        let (lane, places) = (Cow::Owned(lane), Cow::Owned(places));
+        Self { lane, places, saved_at, seen: None, members: None, is_straight: false }
     }
 
     /// For whoever asks for the neighbours of a few.
     pub(crate) fn of_few(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
         let order = index.records.order();
         let (lane, places) = (Cow::Borrowed(order.slots()), Cow::Borrowed(order.places()));
-        let seen = (!is_gapless(index, seen)).then_some(seen);
-        let is_straight = seen.is_none() && order.is_straight();
-        Self { lane, places, saved_at: index.records.saved_at(), seen, is_straight }
+        let members = seen.members().filter(|_| order.is_straight());
+        let is_straight = seen.is_everyone() && order.is_straight();
+        let seen = (members.is_none() && !is_gapless(index, seen)).then_some(seen);
+        Self { lane, places, saved_at: index.records.saved_at(), seen, members, is_straight }
     }
 
     /// The visible records in the order of saving. Only after [`Neighbours::all`].
     pub(crate) fn lane(&self) -> &[u32] {
-        debug_assert!(self.seen.is_none(), "this lane has strangers in it");
+        debug_assert!(self.seen.is_none() && self.members.is_none(), "this lane has strangers in it");
         &self.lane
     }
 
@@ -138,8 +146,17 @@ impl<'a> Neighbours<'a> {
     /// Calls `found` with every neighbour, and how many stand between.
     #[inline]
     fn each(&self, slot: u32, reach: usize, mut found: impl FnMut(usize, u32)) {
-        let (before, after) = self.lane.split_at(self.place(slot));
         let saved_at = self.saved_at[slot as usize];
+        if let Some(members) = self.members {
+            let mut tell = |(distance, other): (usize, u32)| {
+                if self.saved_at[other as usize].abs_diff(saved_at) <= APART_MAX {
+                    found(distance, other);
+                }
+            };
+            members.before(slot).take(reach).enumerate().for_each(&mut tell);
+            return members.after(slot).take(reach).enumerate().for_each(&mut tell);
+        }
+        let (before, after) = self.lane.split_at(self.place(slot));
         let Some(seen) = self.seen else {
             let is_near = |other: u32| self.saved_at[other as usize].abs_diff(saved_at) <= APART_MAX;
             let mut tell = |(distance, &other): (usize, &u32)| {
@@ -163,5 +180,5 @@ impl<'a> Neighbours<'a> {
 
 /// Whether the order of saving has nobody in it but visible records.
 fn is_gapless(index: &WorkspaceIndex, seen: &Seen<'_>) -> bool {
-    seen.is_everyone && index.records.order().slots().len() == seen.records as usize
+    seen.is_everyone() && index.records.order().slots().len() == seen.records as usize
 }

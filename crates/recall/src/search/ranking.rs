@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use rustc_hash::FxHashMap;
 
 use crate::index::WorkspaceIndex;
-use crate::meaning::{self, NO_VECTOR, Near};
+use crate::meaning::{self, Near};
 use crate::recipe::Recipe;
 use crate::records::Seen;
 use crate::search::SearchRequest;
@@ -207,11 +207,7 @@ impl<'a> Ranking<'a> {
             let nearness = vectors.nearness_at(near, &chosen);
             self.kindred = chosen.into_iter().zip(nearness).filter(|(_, nearness)| *nearness > bar).collect();
         } else {
-            let mut nearness = vectors.nearness(near);
-            if !self.seen.is_everyone {
-                let unseen = (0..).zip(&mut nearness).filter(|(slot, _)| !self.seen.contains(*slot));
-                unseen.for_each(|(_, nearness)| *nearness = NO_VECTOR);
-            }
+            let nearness = vectors.nearness(near, self.seen);
             spread.add_nearness(&nearness);
             self.kindred = (0..).zip(nearness.iter().copied()).filter(|(_, nearness)| *nearness > bar).collect();
             self.nearness = nearness;

@@ -31,18 +31,14 @@ impl Ranking<'_> {
         let mut roots = vec![0; if keeps_roots { slots } else { WINDOW.min(slots) }];
         let mut candidates: Vec<Candidate> = self.kindred.iter().map(|&(slot, near)| by_meaning(slot, near)).collect();
         let mut kindred = candidates.iter_mut().peekable();
-        let mut holders = Holders::new(&self.query, self.index, self.seen);
         let mut spread = Spread::default();
         let mut sieve = Sieve::new(self);
-        lexical::score(self.index, self.bm25, &self.terms, self.seen, |start, window| {
+        let holders = lexical::score(self.index, self.bm25, &self.terms, self.seen, |start, window| {
             let end = start + window.len();
             let roots = if keeps_roots { &mut roots[start..end] } else { &mut roots[..window.len()] };
             spread.add_moments(sums::roots_of(window, roots));
             if is_first && has_neighbours {
                 sums::marks_of(window, &mut marks[start..end]);
-            }
-            if is_first {
-                holders.add(window);
             }
             sieve.look(start, window);
             // Words raise whom meaning brings in, also those that let nobody in. Windows without words are not shown.
@@ -59,7 +55,7 @@ impl Ranking<'_> {
             self.roots = roots;
         }
         if is_first {
-            self.note_marks(marks, &holders);
+            self.note_marks(marks, &Holders::new(&self.query, &self.terms, &holders));
         }
         self.add_matched(&mut candidates, &matched);
         (candidates, spread)
