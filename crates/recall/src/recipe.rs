@@ -64,11 +64,14 @@ pub struct Chance {
 /// How much is looked at. A larger number costs time and changes answers little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Up to how many visible records everything is compared; beyond, words and signs choose whom to compare.
+    /// Up to how many visible records the meaning and the neighbours of all are looked at; beyond, signs choose who may be
+    /// near, and a sample stands for all.
     pub exhaustive_records: usize,
+    /// How many records the plain score of words chooses up to there.
+    pub by_words_of_few: usize,
     /// How many records the signs of the vectors choose then.
     pub by_signs: usize,
-    /// How many the plain score of words chooses.
+    /// How many the plain score of words chooses then.
     pub by_words: usize,
     /// How many records with all the words of a keyword query are compared in any case.
     pub complete: usize,
@@ -105,7 +108,8 @@ impl Recipe {
         chance: Chance { count: 12.5, cosine: 21.0, deviations: -1.8, bias: -4.3 },
         kindred: 0.35,
         bounds: Bounds {
-            exhaustive_records: 5_000,
+            exhaustive_records: 4_000,
+            by_words_of_few: 512,
             by_signs: 128,
             by_words: 192,
             complete: 5_000,

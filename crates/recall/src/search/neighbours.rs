@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use crate::bits::Bits;
 use crate::index::WorkspaceIndex;
 use crate::records::{NOBODY, Seen};
+use crate::wide::wide;
 
 /// How far the marks of neighbours reach, to each side.
 const MARKS_REACH: usize = 2;
@@ -113,12 +114,8 @@ impl<'a> Neighbours<'a> {
         let times = self.times();
         let mut around = own.clone();
         for distance in 1..=MARKS_REACH.min(own.len().saturating_sub(1)) {
-            for at in distance..own.len() {
-                let before = at - distance;
-                let is_near = u32::from(times[at].abs_diff(times[before]) <= APART_MAX).wrapping_neg();
-                around[at] |= own[before] & is_near;
-                around[before] |= own[at] & is_near;
-            }
+            add_marks(&mut around[distance..], &own, &times[distance..], &times);
+            add_marks(&mut around, &own[distance..], &times, &times[distance..]);
         }
         around
     }
@@ -129,12 +126,8 @@ impl<'a> Neighbours<'a> {
         let times = self.times();
         let mut rings = vec![0; own.len()];
         for (distance, weight) in (1..own.len()).zip(RING) {
-            for at in distance..own.len() {
-                let before = at - distance;
-                let weight = weight * u32::from(times[at].abs_diff(times[before]) <= APART_MAX);
-                rings[at] += weight * own[before];
-                rings[before] += weight * own[at];
-            }
+            add_roots(&mut rings[distance..], &own, weight, &times[distance..], &times);
+            add_roots(&mut rings, &own[distance..], weight, &times, &times[distance..]);
         }
         rings
     }
@@ -175,6 +168,30 @@ impl<'a> Neighbours<'a> {
         };
         before.iter().rev().filter(is_seen).take(reach).enumerate().for_each(&mut tell);
         after[1..].iter().filter(is_seen).take(reach).enumerate().for_each(&mut tell);
+    }
+}
+
+wide! {
+    /// Adds the marks of others, side by side with them, where both were saved within a day.
+    add_marks = add_marks_plain(around: &mut [u32], others: &[u32], times: &[u32], others_times: &[u32])
+}
+
+#[inline(always)]
+fn add_marks_plain(around: &mut [u32], others: &[u32], times: &[u32], others_times: &[u32]) {
+    for (((around, &marks), &time), &other) in around.iter_mut().zip(others).zip(times).zip(others_times) {
+        *around |= marks & u32::from(time.abs_diff(other) <= APART_MAX).wrapping_neg();
+    }
+}
+
+wide! {
+    /// Adds the roots of others, weighted, where both were saved within a day.
+    add_roots = add_roots_plain(rings: &mut [u32], others: &[u32], weight: u32, times: &[u32], others_times: &[u32])
+}
+
+#[inline(always)]
+fn add_roots_plain(rings: &mut [u32], others: &[u32], weight: u32, times: &[u32], others_times: &[u32]) {
+    for (((ring, &root), &time), &other) in rings.iter_mut().zip(others).zip(times).zip(others_times) {
+        *ring += weight * root & u32::from(time.abs_diff(other) <= APART_MAX).wrapping_neg();
     }
 }
 

@@ -226,8 +226,9 @@ impl Oracle<'_> {
         let scores: Vec<u32> = self.pages.iter().map(score).collect();
         let mut kept: Vec<usize> =
             self.seen.iter().copied().filter(|&page| !self.own_terms(&self.pages[page]).is_empty()).collect();
-        if self.is_preselecting() && kept.len() > self.recipe.bounds.by_words {
-            let by_words = self.recipe.bounds.by_words;
+        let bounds = &self.recipe.bounds;
+        let by_words = if self.is_preselecting() { bounds.by_words } else { bounds.by_words_of_few };
+        if kept.len() > by_words {
             let is_keywords = self.asked.typed.len() <= 3;
             let complete_max = if is_keywords { self.recipe.bounds.complete } else { by_words };
             let complete: Vec<usize> = kept.iter().copied().filter(|&page| self.has_all(&self.pages[page])).collect();

@@ -154,14 +154,12 @@ impl<'a> Sieve<'a> {
         let bounds = &ranking.recipe.bounds;
         let wanted = vec![0; WINDOW.div_ceil(u64::BITS as usize)];
         let all_words = &ranking.all_words;
-        if !ranking.is_preselecting() {
-            return Self { all_words, best: Best::new(usize::MAX, 0), complete: None, required: u32::MAX, wanted };
-        }
-        let complete_max = if ranking.query.is_keywords() { bounds.complete } else { bounds.by_words };
+        let by_words = if ranking.is_preselecting() { bounds.by_words } else { bounds.by_words_of_few };
+        let complete_max = if ranking.query.is_keywords() { bounds.complete } else { by_words };
         let required = all_words.required();
         Self {
             all_words,
-            best: Best::new(bounds.by_words, ranking.words_bar),
+            best: Best::new(by_words, ranking.words_bar),
             complete: required.map(|_| Best::new(complete_max, 0)),
             required: required.unwrap_or(u32::MAX),
             wanted,
