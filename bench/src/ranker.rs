@@ -1,14 +1,15 @@
-//! The ranker as benches of quality use it: texts in, places of texts out, with the bar of the gate as a parameter. The one
+//! The ranker as benches of quality use it: texts in, places of texts out, with the height of the gate as a parameter. The one
 //! file of `gate` that knows how the ranker is called.
 
-use mnemon_recall::{Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{Gate, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
 
-/// The bars to try, each stricter than the one before.
-pub(crate) const BARS: [f64; 14] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.275, 0.3, 0.325, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7];
-/// A bar that nothing passes.
+/// The heights to try, each stricter than the one before: what the bar starts from. It rises with the number of records.
+pub(crate) const BARS: [f64; 14] =
+    [-0.5, -0.4, -0.35, -0.3, -0.25, -0.225, -0.2, -0.175, -0.15, -0.1, -0.05, 0.0, 0.1, 0.2];
+/// A height that nothing passes.
 pub(crate) const CLOSED: f64 = 2.0;
-/// The bar of the service.
-pub(crate) const SERVICE_BAR: f64 = Recipe::FULL.kindred;
+/// The height of the service.
+pub(crate) const SERVICE_BAR: f64 = Recipe::FULL.gate.base;
 
 /// A workspace that can be asked.
 pub(crate) struct Workspace(WorkspaceIndex);
@@ -23,9 +24,12 @@ impl Workspace {
         Self(index)
     }
 
-    /// The places of the best texts, with the gate's bar at this height.
+    /// The places of the best texts, with the gate at this height.
     pub(crate) fn search(&self, query: &str, limit: usize, bar: f64) -> Vec<usize> {
-        let recipe = Recipe { kindred: bar, ..Recipe::FULL };
+        // The end of the rise moves with its start.
+        let gate = Recipe::FULL.gate;
+        let gate = Gate { base: bar, most: gate.most + bar - gate.base, ..gate };
+        let recipe = Recipe { gate, ..Recipe::FULL };
         let hits = self.0.search_by(&recipe, &SearchRequest::new(query, limit));
         hits.into_iter().map(|hit| hit.seq as usize).collect()
     }

@@ -56,6 +56,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             point.foreign.push(count as f64 / found.queries.max(1) as f64);
         }
     }
+    let few = foreign::measure_few(&sets, &small, &BARS);
+    for (point, &count) in points.iter_mut().zip(&few.let_in) {
+        point.foreign_of_few = Some(count as f64 / few.queries.max(1) as f64);
+    }
     let curve = Curve { checksum, points };
     curve.print();
     if let Some(path) = &args.json {
@@ -92,7 +96,7 @@ fn point(bar: f64, small: &[SmallWorkspace]) -> Point {
             originals.push(recall(&workspace, &question.original, &question.gold, bar));
         }
     }
-    Point { bar, is_service: bar == SERVICE_BAR, foreign: Vec::new(), paraphrases, originals }
+    Point { bar, is_service: bar == SERVICE_BAR, foreign: Vec::new(), foreign_of_few: None, paraphrases, originals }
 }
 
 fn recall(workspace: &Workspace, query: &str, gold: &HashSet<usize>, bar: f64) -> f32 {

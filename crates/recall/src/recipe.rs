@@ -24,8 +24,8 @@ pub struct Recipe {
     pub alike: f64,
     /// How likely a record is an answer.
     pub chance: Chance,
-    /// A record without any word of the query is returned where its centred cosine is above this.
-    pub kindred: f64,
+    /// From where on meaning alone brings a record in.
+    pub gate: Gate,
     /// What is looked at where looking at everything would take too long.
     pub bounds: Bounds,
 }
@@ -59,6 +59,29 @@ pub struct Chance {
     /// Weight of the same cosine in deviations over the visible records: where many are near, being near says less.
     pub deviations: f64,
     pub bias: f64,
+}
+
+/// The bar on the centred cosine of a record that has no word of the query. Of many records that have nothing to do with a
+/// query, the nearest comes nearer by chance than that of a few: by the root of the logarithm of their number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gate {
+    /// The bar where that number is 1.
+    pub base: f64,
+    /// How much it rises.
+    pub rise: f64,
+    /// It rises no further: whoever comes this near speaks of the same thing, however many others there are.
+    pub most: f64,
+}
+
+impl Gate {
+    /// The bar in a workspace with so many visible records.
+    pub fn bar(&self, records: u32) -> f64 {
+        /// Fewer make no easier gate: too few facts say nothing about chance.
+        const RECORDS_MIN: u32 = 20;
+        // libm, not the platform's: logarithms differ between systems in the last bit.
+        let risen = self.base + self.rise * libm::log(f64::from(records.max(RECORDS_MIN))).sqrt();
+        risen.min(self.most)
+    }
 }
 
 /// How much is looked at. A larger number costs time and changes answers little.
@@ -106,7 +129,7 @@ impl Recipe {
         as_typed: 4.0,
         alike: 0.45,
         chance: Chance { count: 12.5, cosine: 21.0, deviations: -1.8, bias: -4.3 },
-        kindred: 0.35,
+        gate: Gate { base: -0.15, rise: 0.2, most: 0.35 },
         bounds: Bounds {
             exhaustive_records: 4_000,
             by_words_of_few: 512,

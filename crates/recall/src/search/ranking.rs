@@ -218,7 +218,7 @@ impl<'a> Ranking<'a> {
 
     /// Above which nearness a record needs no word of the query.
     pub(crate) fn nearness_bar(&self) -> i32 {
-        (self.recipe.kindred * meaning::ONE) as i32
+        (self.recipe.gate.bar(self.seen.records) * meaning::ONE) as i32
     }
 
     /// How likely a candidate is an answer.

@@ -87,7 +87,7 @@ impl Oracle<'_> {
 
     /// Those near enough to need no word of the query.
     pub(super) fn kindred(&self, query: &str, near: &[i32]) -> Vec<usize> {
-        let bar = (self.recipe.kindred * crate::meaning::ONE) as i32;
+        let bar = (self.recipe.gate.bar(self.seen.len() as u32) * crate::meaning::ONE) as i32;
         let is_kindred = |page: &usize| near[*page] != NO_VECTOR && near[*page] > bar;
         if !self.is_preselecting() {
             return self.seen.iter().copied().filter(is_kindred).collect();
