@@ -15,6 +15,7 @@ use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
 use crate::lexicon::FormNo;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
+use crate::search::bm25::class_of;
 use crate::varint;
 use audiences::Audiences;
 use order::Order;
@@ -54,6 +55,8 @@ pub(crate) struct Records {
     slots_by_seq: HashTable<u32>,
     seqs: Vec<u64>,
     lengths: Vec<u16>,
+    /// By slot: the class of its length.
+    classes: Vec<u8>,
     saved_at: Vec<u32>,
     order: Order,
     /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for an empty slot.
@@ -95,10 +98,12 @@ impl Records {
             (self.seqs[at], self.lengths[at], self.standings[at], self.spans[at]) =
                 (facts.seq, facts.length, standing, span);
             self.saved_at[at] = facts.saved_at;
+            self.classes[at] = class_of(facts.length);
             slot
         } else {
             push_tight(&mut self.seqs, facts.seq);
             push_tight(&mut self.lengths, facts.length);
+            push_tight(&mut self.classes, class_of(facts.length));
             push_tight(&mut self.standings, standing);
             push_tight(&mut self.spans, span);
             push_tight(&mut self.saved_at, facts.saved_at);
@@ -152,6 +157,11 @@ impl Records {
 
     pub(crate) fn lengths(&self) -> &[u16] {
         &self.lengths
+    }
+
+    /// By slot: the class of its length.
+    pub(crate) fn classes(&self) -> &[u8] {
+        &self.classes
     }
 
     /// By slot, in seconds since 1970.
@@ -238,6 +248,7 @@ impl Records {
         self.slots_by_seq.allocation_size()
             + vec_bytes(&self.seqs)
             + vec_bytes(&self.lengths)
+            + vec_bytes(&self.classes)
             + vec_bytes(&self.standings)
             + vec_bytes(&self.saved_at)
             + self.order.size_bytes()
@@ -260,7 +271,8 @@ impl Records {
     /// What can be derived from the rest is: empty slots, sizes of audiences, the table by `seq`, the order of saving.
     pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
         let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect();
-        let lengths = input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect();
+        let lengths: Vec<u16> = input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect();
+        let classes = lengths.iter().map(|&length| class_of(length)).collect();
         let saved_at = input.numbers()?.iter().map(|&seconds| u32::from_le_bytes(seconds)).collect();
         let standings: Vec<u32> = input.numbers()?.iter().map(|&standing| u32::from_le_bytes(standing)).collect();
         let numbers: Vec<AudienceNo> =
@@ -269,7 +281,8 @@ impl Records {
         let audiences = Audiences::restore(&numbers, taken)?;
         let spans = input.numbers()?.iter().map(|&span| u64::from_le_bytes(span)).collect();
         let words = input.run()?.to_vec();
-        let mut records = Self { seqs, lengths, saved_at, standings, audiences, spans, words, ..Self::default() };
+        let mut records =
+            Self { seqs, lengths, classes, saved_at, standings, audiences, spans, words, ..Self::default() };
         let slots = records.seqs.len();
         let others = [records.lengths.len(), records.saved_at.len(), records.standings.len(), records.spans.len()];
         if others != [slots; 4] {

@@ -92,11 +92,6 @@ impl Bm25 {
         }
     }
 
-    /// What a term adds to a record where it stands once, by class.
-    pub(crate) fn once(&self, factor: f64) -> Box<[u32; CLASSES]> {
-        Box::new(self.few[0].map(|once| contribution(factor, once)))
-    }
-
     #[inline]
     pub(crate) fn norm(&self, length: u16) -> f32 {
         self.norms[usize::from(class_of(length))]

@@ -7,13 +7,10 @@ use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::postings;
 use crate::records::Seen;
-use crate::search::bm25::{Bm25, CLASSES, class_of, contribution, factor};
+use crate::search::bm25::{Bm25, contribution, factor};
 
 /// Slots per window: sums for this many stay in the nearest cache.
 pub(crate) const WINDOW: usize = if cfg!(test) { 8 } else { 4_096 };
-
-/// What a term adds is made ready by class of length where it stands in so many records that it pays.
-const LONG_LIST: u32 = if cfg!(test) { 4 } else { 256 };
 
 /// A term to be scored.
 #[derive(Debug, Clone, Copy)]
@@ -45,12 +42,12 @@ pub(crate) fn score(
     mut look: impl FnMut(usize, &[u64]),
 ) -> SmallVec<[u32; 32]> {
     let mut cursors: SmallVec<[Cursor<'_>; 32]> = terms.iter().map(|term| Cursor::new(index, bm25, *term)).collect();
-    let lengths = index.records.lengths();
-    let mut window = vec![0_u64; WINDOW.min(lengths.len())];
-    for (number, lengths) in lengths.chunks(WINDOW).enumerate() {
+    let classes = index.records.classes();
+    let mut window = vec![0_u64; WINDOW.min(classes.len())];
+    for (number, classes) in classes.chunks(WINDOW).enumerate() {
         let start = number * WINDOW;
-        let sums = &mut window[..lengths.len()];
-        let mut window = Window { sums, lengths, start, members: seen.members(), bm25 };
+        let sums = &mut window[..classes.len()];
+        let mut window = Window { sums, classes, start, members: seen.members(), bm25 };
         let is_touched = cursors.iter_mut().fold(false, |any, cursor| cursor.add_to(&mut window) | any);
         if is_touched {
             look(start, sums);
@@ -63,7 +60,8 @@ pub(crate) fn score(
 /// Slots whose sums are being made.
 struct Window<'a> {
     sums: &'a mut [u64],
-    lengths: &'a [u16],
+    /// Of the lengths of records.
+    classes: &'a [u8],
     start: usize,
     /// Who is seen; `None` for everybody.
     members: Option<&'a Bits>,
@@ -78,8 +76,6 @@ struct Cursor<'a> {
     factor: f64,
     /// In the upper half.
     mark: u64,
-    /// What the term adds where it stands once, by class of length. `None` for a short list.
-    once: Option<Box<[u32; CLASSES]>>,
     /// How many records have the term.
     records: u32,
     /// How many of those that were passed are seen, where not everybody is.
@@ -93,28 +89,15 @@ impl<'a> Cursor<'a> {
         let next = postings.next();
         let factor = factor(weighted.weight, bm25.idf(term.counted));
         let mark = u64::from(weighted.mark) << 32;
-        let once = (term.postings.len() >= LONG_LIST).then(|| bm25.once(factor));
-        Self { postings, next, factor, mark, once, records: term.postings.len(), seen: 0 }
+        Self { postings, next, factor, mark, records: term.postings.len(), seen: 0 }
     }
 
     /// Adds the postings of a window: score and mark in one addition. Tells whether there were any.
     fn add_to(&mut self, window: &mut Window<'_>) -> bool {
-        let (factor, bm25) = (self.factor, window.bm25);
-        match self.once.take() {
-            Some(once) => {
-                let is_touched = self.add_seen(window, |class| once[usize::from(class)]);
-                self.once = Some(once);
-                is_touched
-            }
-            None => self.add_seen(window, |class| contribution(factor, bm25.saturation(1, class))),
-        }
-    }
-
-    fn add_seen(&mut self, window: &mut Window<'_>, once: impl Fn(u8) -> u32) -> bool {
         match window.members {
-            None => self.add_each(window, once, |_| 1).is_some(),
+            None => self.add_each(window, |_| 1).is_some(),
             Some(members) => {
-                let seen = self.add_each(window, once, |slot| members.bit(slot));
+                let seen = self.add_each(window, |slot| members.bit(slot));
                 self.seen += seen.unwrap_or(0);
                 seen.is_some()
             }
@@ -124,25 +107,16 @@ impl<'a> Cursor<'a> {
     /// Adds what is worth something: `is_seen` is 1 or 0. Tells how many were, or `None` where the window has no posting.
     /// Not inlined: what surrounds it would take the registers away.
     #[inline(never)]
-    fn add_each(
-        &mut self,
-        window: &mut Window<'_>,
-        once: impl Fn(u8) -> u32,
-        is_seen: impl Fn(u32) -> u64,
-    ) -> Option<u32> {
-        let (start, lengths, bm25) = (window.start, window.lengths, window.bm25);
-        let sums = &mut *window.sums;
-        let end = (start + lengths.len()) as u32;
+    fn add_each(&mut self, window: &mut Window<'_>, is_seen: impl Fn(u32) -> u64) -> Option<u32> {
+        let (start, classes, bm25) = (window.start, window.classes, window.bm25);
+        let sums = &mut window.sums[..classes.len()];
+        let end = (start + classes.len()) as u32;
         let mut posting = self.next.filter(|posting| posting.slot < end)?;
         // Copies stay in registers.
         let (mut postings, factor, mark, mut seen) = (self.postings.clone(), self.factor, self.mark, 0);
         self.next = loop {
             let at = posting.slot as usize - start;
-            let class = class_of(lengths[at]);
-            let worth = match posting.count {
-                1 => once(class),
-                count => contribution(factor, bm25.saturation(count, class)),
-            };
+            let worth = contribution(factor, bm25.saturation(posting.count, classes[at]));
             let counts = is_seen(posting.slot);
             sums[at] += (mark | u64::from(worth)) * counts;
             seen += counts as u32;
