@@ -193,7 +193,12 @@ impl Oracle<'_> {
             let alike = |behind: usize| {
                 let other = &self.pages[scored[behind].page];
                 let has_key = stale.fact_key.is_some() && stale.fact_key == other.fact_key;
-                if has_key { f64::INFINITY } else { self.alike(stale, other) }
+                let is_further = self.own_terms(other).is_empty() && !self.own_terms(stale).is_empty();
+                match has_key {
+                    true => f64::INFINITY,
+                    false if is_further => f64::NEG_INFINITY,
+                    false => self.alike(stale, other),
+                }
             };
             let is_rival =
                 |&behind: &usize| !self.pages[scored[behind].page].is_stale && alike(behind) >= self.recipe.alike;

@@ -157,7 +157,7 @@ async fn nothing_kept_shows_in_another_project_or_to_those_who_may_not_see_it() 
     let zoe = server.member(&organization, MemberSpec::default()).await;
     let kim = server.member(&organization, MemberSpec::default()).await;
     save(&zoe, json!({"content": "the boiler code is 9", "scope": "draft"})).await;
-    save(&zoe, json!({"content": "the cellar is dry"})).await;
+    save(&zoe, json!({"content": "lunch is at noon"})).await;
     kept(&zoe, "boiler").await;
     assert_eq!(kim.search("boiler").await, Vec::<Value>::new());
 }

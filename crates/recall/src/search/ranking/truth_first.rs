@@ -59,12 +59,17 @@ impl Ranking<'_> {
     }
 
     /// Of the records that hold and speak of the same thing as a stale one, the one that does so most: under the same key
-    /// if there is such a one, otherwise in much the same words.
+    /// if there is such a one, otherwise in much the same words. Whoever asks for a teapot wants no kettle first: one that has
+    /// no word of the query passes only under the same key, or one that has none either.
     fn rival_of(&self, stale: &Candidate, others: &[Candidate]) -> Option<usize> {
         let key = self.index.truth.key_of(stale.slot);
         let alike = |other: &Candidate| {
             let has_key = key.is_some() && key == self.index.truth.key_of(other.slot);
-            if has_key { f64::INFINITY } else { self.index.vectors.cosine(stale.slot, other.slot) }
+            match has_key {
+                true => f64::INFINITY,
+                false if other.marks == 0 && stale.marks != 0 => f64::NEG_INFINITY,
+                false => self.index.vectors.cosine(stale.slot, other.slot),
+            }
         };
         let mut most = None;
         for (at, other) in others.iter().enumerate().filter(|(_, other)| !other.is_stale) {

@@ -17,24 +17,28 @@ async fn office_with_two() -> (Office, (String, Caller), (String, Caller)) {
 async fn a_member_lists_what_it_sees_and_nothing_else() {
     let (office, (_, ana), (_, ben)) = office_with_two().await;
     for (caller, content, scope, workspace) in [
-        (&ana, "for everybody", "shared", "team"),
-        (&ana, "for Ana alone", "draft", "secret"),
-        (&ben, "for Ben alone", "draft", "team"),
+        (&ana, "deploys run from the release branch", "shared", "team"),
+        (&ana, "the spare key is under the mat", "draft", "secret"),
+        (&ben, "lunch with the landlord on monday", "draft", "team"),
     ] {
         let body = json!({"content": content, "scope": scope, "workspace": workspace});
         caller.call("remember", body).await.structured();
     }
     let records = ben.manage("GET", &office.project("/records"), Value::Null).await;
-    assert_eq!(pluck(&records["records"], "content"), ["for Ben alone", "for everybody"]);
+    assert_eq!(
+        pluck(&records["records"], "content"),
+        ["lunch with the landlord on monday", "deploys run from the release branch"]
+    );
     let workspaces = ben.manage("GET", &office.project("/workspaces"), Value::Null).await;
     assert_eq!(pluck(&workspaces["workspaces"], "name"), ["team"]);
     assert_eq!(workspaces["workspaces"][0]["records"], 2);
     let usage = ben.manage("GET", &office.project("/usage"), Value::Null).await;
     assert_eq!(usage["records"], 2);
-    let explained = json!({"query": "alone", "workspace": "team"});
+    let explained = json!({"query": "landlord", "workspace": "team"});
     let explained = ben.manage("POST", &office.project("/explain"), explained).await;
-    assert_eq!(pluck(&explained["hits"], "content"), ["for Ben alone"]);
-    let hidden = ben.admin("POST", &office.project("/explain"), json!({"query": "alone", "workspace": "secret"})).await;
+    assert_eq!(pluck(&explained["hits"], "content"), ["lunch with the landlord on monday"]);
+    let hidden =
+        ben.admin("POST", &office.project("/explain"), json!({"query": "spare key", "workspace": "secret"})).await;
     assert_eq!(hidden.status, 404, "a workspace with nothing to see does not exist");
 }
 
