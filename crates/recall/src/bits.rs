@@ -16,7 +16,7 @@ impl Bits {
     /// All of the first `slots`.
     pub(crate) fn full(slots: usize) -> Self {
         let mut words = vec![u64::MAX; slots.div_ceil(64)];
-        if slots % 64 != 0
+        if !slots.is_multiple_of(64)
             && let Some(last) = words.last_mut()
         {
             *last = !(u64::MAX << (slots % 64));

@@ -191,7 +191,7 @@ wide! {
 #[inline(always)]
 fn add_roots_plain(rings: &mut [u32], others: &[u32], weight: u32, times: &[u32], others_times: &[u32]) {
     for (((ring, &root), &time), &other) in rings.iter_mut().zip(others).zip(times).zip(others_times) {
-        *ring += weight * root & u32::from(time.abs_diff(other) <= APART_MAX).wrapping_neg();
+        *ring += (weight * root) & u32::from(time.abs_diff(other) <= APART_MAX).wrapping_neg();
     }
 }
 
