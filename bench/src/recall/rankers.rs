@@ -54,7 +54,7 @@ impl Ranker {
     pub(crate) fn index(&self, project: &Project) -> anyhow::Result<Searcher> {
         match self {
             Ranker::Fts5 => Ok(Searcher::Fts5(Fts5::new(project.texts.iter().map(String::as_str))?)),
-            Ranker::Ours { recipe, arrival, .. } => Ok(Searcher::Ours(Ours::new(project, *arrival), *recipe)),
+            Ranker::Ours { recipe, arrival, .. } => Ok(Searcher::Ours(Ours::new(project, *arrival), Box::new(*recipe))),
         }
     }
 }
@@ -65,7 +65,7 @@ const fn ours(name: &'static str, recipe: Recipe, arrival: Arrival) -> Ranker {
 
 pub(crate) enum Searcher {
     Fts5(Fts5),
-    Ours(Ours, Recipe),
+    Ours(Ours, Box<Recipe>),
 }
 
 impl Searcher {
