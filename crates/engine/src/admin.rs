@@ -109,8 +109,22 @@ impl AdminContext {
         matches!(self.authority, Authority::Operator)
     }
 
+    /// A member whose credential was accepted a moment ago.
+    pub(crate) fn of_member(credential: Arc<Credential>, now: Timestamp) -> Self {
+        Self { authority: Authority::Member(credential), now }
+    }
+
+    pub(crate) const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Whether the caller may see forgotten records and restore them.
+    pub fn may_restore(&self) -> bool {
+        self.not_admin().is_none()
+    }
+
     /// The caller as a reader of records. The operator belongs to no account and sees what every key of a project sees.
-    fn viewer(&self) -> Viewer {
+    pub(crate) fn viewer(&self) -> Viewer {
         match &self.authority {
             Authority::Operator => Viewer::without_departments(MemberId::from_bytes([0; 16])),
             Authority::Member(credential) => credential.viewer.clone(),
@@ -193,10 +207,15 @@ impl Engine {
 
     async fn authenticate_operator(&self, token: &str) -> Result<AdminContext, NotAuthenticated> {
         let presented = CredentialHash::of(token);
+        let operator = self.operator_by_hash(presented).await?;
+        let is_accepted = self.operator_token == Some(presented) || is_well_formed(CredentialKind::Operator, token);
+        if is_accepted { Ok(operator) } else { Err(NotAuthenticated::Rejected) }
+    }
+
+    /// The operator, by the hash of the token: the configured one, or the one in the store.
+    pub(crate) async fn operator_by_hash(&self, presented: CredentialHash) -> Result<AdminContext, NotAuthenticated> {
         let stored = self.store.find_operator_token().await?;
-        let is_configured = self.operator_token == Some(presented);
-        let is_stored = stored == Some(presented) && is_well_formed(CredentialKind::Operator, token);
-        if is_configured || is_stored {
+        if self.operator_token == Some(presented) || stored == Some(presented) {
             Ok(AdminContext { authority: Authority::Operator, now: self.clock.now() })
         } else {
             Err(NotAuthenticated::Rejected)

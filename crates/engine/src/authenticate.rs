@@ -57,7 +57,7 @@ impl Engine {
         outcome
     }
 
-    fn accept(
+    pub(crate) fn accept(
         &self,
         found: Option<Presented>,
         connection: Connection,

@@ -9,6 +9,7 @@ mod admission;
 mod authenticate;
 mod bodies;
 mod cleaning;
+pub mod console;
 mod context;
 mod error;
 mod figures;

@@ -12,6 +12,8 @@ mod redirects;
 mod revoke;
 mod token;
 
+use std::net::IpAddr;
+
 use jiff::SignedDuration;
 use mnemon_store::StoreError;
 use parking_lot::Mutex;
@@ -108,6 +110,16 @@ impl Issuer {
 }
 
 impl Engine {
+    /// Counts a pasted key, or says in how many seconds its address may paste the next one.
+    pub(crate) fn count_pasted(&self, caller: IpAddr) -> Result<(), u64> {
+        self.oauth.wrong_keys.count(caller, self.clock.now())
+    }
+
+    /// A right key takes back what its address was counted for.
+    pub(crate) fn forgive_pasted(&self, caller: IpAddr) {
+        self.oauth.wrong_keys.forgive(caller);
+    }
+
     /// Removes long-ended connections, used codes, and unused clients.
     pub async fn purge_oauth(&self) -> Result<u64, StoreError> {
         let now = self.clock.now();

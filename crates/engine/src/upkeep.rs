@@ -59,6 +59,9 @@ impl Engine {
         if let Err(error) = self.purge_oauth().await {
             tracing::warn!(%error, "could not remove expired connections; next attempt in an hour");
         }
+        if let Err(error) = self.purge_console().await {
+            tracing::warn!(%error, "could not remove the console's ended sessions; next attempt in an hour");
+        }
         match self.purge_old().await {
             Ok(0) => {}
             Ok(purged) => tracing::info!(purged, "purged records forgotten more than 30 days ago"),

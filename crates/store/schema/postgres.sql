@@ -422,6 +422,21 @@ CREATE POLICY presented ON oauth_code USING (
 CREATE POLICY upkeep ON oauth_code USING (current_setting('mnemon.pass', true) = 'upkeep');
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_code TO mnemon_app;
 
+-- A person in the console. The row leads to the key that the session was made from, and every request checks that key.
+CREATE TABLE console_session (
+    hash BYTEA NOT NULL PRIMARY KEY,
+    key_hash BYTEA NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+ALTER TABLE console_session ENABLE ROW LEVEL SECURITY;
+ALTER TABLE console_session FORCE ROW LEVEL SECURITY;
+CREATE POLICY presented ON console_session USING (
+    hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex'));
+CREATE POLICY upkeep ON console_session USING (current_setting('mnemon.pass', true) = 'upkeep');
+GRANT SELECT, INSERT, DELETE ON console_session TO mnemon_app;
+
 -- Looked up by hash before the tenant is known. A connection stands for a key and dies with it, without a write.
 CREATE TABLE connection (
     id UUID NOT NULL PRIMARY KEY,

@@ -311,6 +311,14 @@ CREATE TABLE oauth_code (
     resource TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- A person in the console. The row leads to the key that the session was made from, and every request checks that key.
+CREATE TABLE console_session (
+    hash BLOB NOT NULL PRIMARY KEY,
+    key_hash BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Looked up by hash before the tenant is known. A connection stands for a key and dies with it, without a write.
 CREATE TABLE connection (
     id BLOB NOT NULL PRIMARY KEY,

@@ -13,6 +13,8 @@ use crate::Engine;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKeyRequest {
+    /// The id it gets, where the caller has to be sure that it is made once.
+    pub id: Option<KeyId>,
     pub member: MemberId,
     pub access: Access,
     pub label: Option<String>,
@@ -63,7 +65,11 @@ impl Engine {
             checks::name(self.guard, "workspace", workspace.as_str())?;
         }
         let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
-        let id = KeyId::new(self.ids.uuid(ctx.now));
+        let id = request.id.unwrap_or_else(|| KeyId::new(self.ids.uuid(ctx.now)));
+        if request.id.is_some() && self.store.find_key(id).await?.is_some() {
+            let text = "this form was sent before, and the key that it made was shown then; make another if it is lost";
+            return Err(AdminError::Conflict(text.to_owned()));
+        }
         let new = NewKey {
             id,
             hash: CredentialHash::of(key.expose()),

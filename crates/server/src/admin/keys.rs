@@ -18,6 +18,7 @@ pub(crate) async fn create(
     let missing = || AdminError::Invalid("member_id must be an id".to_owned());
     let workspace = sent.workspace.as_deref().map(WorkspaceName::parse);
     let request = NewKeyRequest {
+        id: None,
         member: id_in(Some(&sent.member_id), "member_id")?.ok_or_else(missing)?,
         access: word(&sent.access, "access", Access::parse, "read, write")?,
         expires_at: moment(sent.expires_at.as_deref(), "expires_at")?,

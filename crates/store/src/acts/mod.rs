@@ -1,6 +1,7 @@
 //! The acts of storage, one file per subject: the trait, its values, and the rules that both engines share. The engines'
 //! files and the tests in `conformance/` have the same names.
 
+pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod integrations;
 pub(crate) mod log;
@@ -17,6 +18,7 @@ pub(crate) mod survey;
 
 use async_trait::async_trait;
 
+pub use self::console::{Console, ConsoleSession};
 pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SavedLooks, SeenKey};
 pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
@@ -52,6 +54,7 @@ pub trait Store:
     + Integrations
     + Sessions
     + Rates
+    + Console
 {
     /// Checks that reading and writing work now. The error tells the operator why they do not.
     async fn check(&self) -> Result<(), StoreError>;

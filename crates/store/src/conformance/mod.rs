@@ -6,6 +6,7 @@
 //!
 //! To add a story: write it in the file of its subject, and put its name into the list below.
 
+mod console;
 mod credentials;
 mod fixtures;
 mod forgetting;
@@ -28,6 +29,7 @@ mod superseding;
 mod survey;
 mod walls;
 
+pub use console::*;
 pub use credentials::*;
 pub use fixtures::*;
 pub use forgetting::*;
@@ -153,6 +155,7 @@ macro_rules! conformance {
             a_code_dies_with_its_key
             connections_are_listed_with_their_last_use
             ended_connections_and_unused_clients_go
+            a_console_session_leads_to_its_key_until_it_ends
             an_integration_is_kept_changed_and_removed
             the_first_look_pins_and_later_ones_do_not
             tools_are_accepted_by_the_hash_that_was_seen

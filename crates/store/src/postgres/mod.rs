@@ -26,6 +26,7 @@ mod batch;
 mod bodies;
 mod briefs;
 mod connect;
+mod console;
 mod credentials;
 mod error;
 mod insert;

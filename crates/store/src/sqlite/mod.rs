@@ -14,6 +14,7 @@ mod batch;
 mod bodies;
 mod briefs;
 mod company;
+mod console;
 mod credentials;
 mod error;
 #[cfg(all(test, feature = "testing"))]

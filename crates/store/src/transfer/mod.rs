@@ -27,10 +27,10 @@ use crate::StoreError;
 /// How many rows are moved at a time.
 const PIECE_ROWS: usize = 1_000;
 
-/// Tables without anybody's memory: the schema's own, derived data, data that expires within a minute, and this transfer's
-/// notes.
+/// Tables without anybody's memory: the schema's own, derived data, data that expires within a minute or a day, and this
+/// transfer's notes.
 pub(crate) const LEFT_BEHIND: &[&str] =
-    &["migration", "heartbeat", "snapshot", "oauth_code", "call_window", NOTES_TABLE];
+    &["migration", "heartbeat", "snapshot", "oauth_code", "console_session", "call_window", NOTES_TABLE];
 
 /// Where the target notes how far the copy is. Its presence means: not finished, do not use.
 pub(crate) const NOTES_TABLE: &str = "transfer";

@@ -7,8 +7,8 @@
 use crate::database;
 
 /// Copied to every server.
-const REFERENCE_TABLES: &str = "account, department, member, api_key, oauth_client, oauth_code, connection, operator_token, \
-                                heartbeat, migration";
+const REFERENCE_TABLES: &str = "account, department, member, api_key, oauth_client, oauth_code, console_session, connection, \
+                                operator_token, heartbeat, migration";
 
 /// Every table with the column it would be spread by; nothing for a copied one.
 const TABLES: &str = "

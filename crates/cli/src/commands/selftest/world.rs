@@ -133,6 +133,7 @@ impl World {
                 continue;
             }
             let request = NewKeyRequest {
+                id: None,
                 member: member.id,
                 access: Access::Write,
                 label: None,

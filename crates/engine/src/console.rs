@@ -1,0 +1,160 @@
+//! The console: a person signs in with a key, and the browser keeps a random value that leads to it. Every request looks the
+//! key up again, so whatever ends the key ends the session at the next click.
+
+mod acts;
+mod because;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use jiff::SignedDuration;
+use mnemon_core::{CredentialHash, CredentialKind, KeyId, PlanLimits, PlanName, Secret, Timestamp};
+use mnemon_store::{ConsoleSession, StoreError};
+use sha2::Sha256;
+
+use crate::admin::{AdminContext, AdminError};
+use crate::usage::Counted;
+use crate::{CallContext, CallError, Connection, Engine, NotAuthenticated};
+
+pub use because::{Because, Explained, Explanations};
+
+/// How long a session lasts.
+pub const SESSION_LIFE: SignedDuration = SignedDuration::from_hours(12);
+/// How long a session of the operator lasts.
+pub const OPERATOR_SESSION_LIFE: SignedDuration = SignedDuration::from_hours(1);
+
+/// A new session. Its value can be seen only now.
+#[derive(Debug)]
+pub struct SignedIn {
+    pub value: Secret<String>,
+    pub life: SignedDuration,
+}
+
+/// Why a session was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    #[error("the credential was rejected")]
+    WrongKey,
+    #[error("too many wrong keys from this address")]
+    TooMany { retry_after_seconds: u64 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why an act in the console was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConsoleError {
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+impl From<StoreError> for ConsoleError {
+    fn from(error: StoreError) -> Self {
+        Self::Admin(error.into())
+    }
+}
+
+/// A person in the console. Created only in [`Engine::enter_console`].
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// The person as a reader and administrator.
+    pub admin: AdminContext,
+    /// The person as a caller of tools; the operator calls none.
+    pub call: Option<CallContext>,
+    pub ends_at: Timestamp,
+}
+
+impl Engine {
+    /// Opens a session with a pasted key or operator's token. Wrong ones are counted together with those of OAuth's page.
+    pub async fn sign_in(&self, pasted: &str, caller: IpAddr) -> Result<SignedIn, SignInError> {
+        let counted = self.count_pasted(caller);
+        counted.map_err(|retry_after_seconds| SignInError::TooMany { retry_after_seconds })?;
+        // People copy keys together with surrounding whitespace.
+        let pasted = pasted.trim();
+        let authenticated = self.authenticate_admin(pasted).await;
+        if !matches!(authenticated, Err(NotAuthenticated::Rejected)) {
+            self.forgive_pasted(caller);
+        }
+        authenticated.map_err(|error| match error {
+            NotAuthenticated::Rejected => SignInError::WrongKey,
+            NotAuthenticated::Store(error) => SignInError::Store(error),
+        })?;
+        let is_operator = CredentialKind::of(pasted) == Some(CredentialKind::Operator);
+        let life = if is_operator { OPERATOR_SESSION_LIFE } else { SESSION_LIFE };
+        let value = URL_SAFE_NO_PAD.encode(self.ids.secret());
+        let now = self.clock.now();
+        let session = ConsoleSession {
+            hash: CredentialHash::of(&value),
+            key_hash: CredentialHash::of(pasted),
+            created_at: now,
+            expires_at: now + life,
+        };
+        self.store.insert_console_session(session).await?;
+        Ok(SignedIn { value: Secret::new(value), life })
+    }
+
+    /// The person behind a browser's value, if its session and its key are accepted now.
+    pub async fn enter_console(&self, value: &str) -> Result<Visitor, NotAuthenticated> {
+        let now = self.clock.now();
+        let session = self.store.find_console_session(&CredentialHash::of(value)).await?;
+        let session = session.filter(|session| now < session.expires_at).ok_or(NotAuthenticated::Rejected)?;
+        let ends_at = session.expires_at;
+        let Some(presented) = self.store.find_credential(&session.key_hash).await? else {
+            let admin = self.operator_by_hash(session.key_hash).await?;
+            return Ok(Visitor { admin, call: None, ends_at });
+        };
+        let call = self.accept(Some(presented), Connection::Key, now)?;
+        self.usage.count(&call, Counted::Administration);
+        let admin = AdminContext::of_member(Arc::clone(&call.credential), now);
+        Ok(Visitor { admin, call: Some(call), ends_at })
+    }
+
+    /// Ends a session.
+    pub async fn sign_out(&self, value: &str) -> Result<(), StoreError> {
+        self.store.delete_console_session(&CredentialHash::of(value)).await.map(|_| ())
+    }
+
+    /// Removes the sessions that have ended.
+    pub(crate) async fn purge_console(&self) -> Result<u64, StoreError> {
+        self.store.purge_console_sessions(self.clock.now()).await
+    }
+
+    /// Proves to this session that we wrote a text: what every form carries, so that nobody else's page can send one, and what
+    /// the browser keeps from one page to the next.
+    pub fn seal_console(&self, value: &str, text: &str) -> String {
+        URL_SAFE_NO_PAD.encode(mac(value, text).finalize().into_bytes())
+    }
+
+    /// Whether a seal was made for this session and this text.
+    pub fn is_console_seal(&self, value: &str, text: &str, seal: Option<&str>) -> bool {
+        let given = seal.and_then(|seal| URL_SAFE_NO_PAD.decode(seal).ok());
+        given.is_some_and(|given| mac(value, text).verify_slice(&given).is_ok())
+    }
+
+    /// What a plan allows.
+    pub fn limits_of(&self, plan: PlanName) -> PlanLimits {
+        *self.plans.limits(plan)
+    }
+
+    /// The id of a key that a form will make.
+    pub fn new_key_id(&self) -> KeyId {
+        KeyId::new(self.ids.uuid(self.clock.now()))
+    }
+
+    /// A reference under which one of our own faults is logged and shown.
+    pub fn fault_reference(&self) -> String {
+        self.ids.uuid(self.clock.now()).simple().to_string()
+    }
+}
+
+fn mac(value: &str, text: &str) -> Hmac<Sha256> {
+    let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(value.as_bytes()).expect("a key of any length will do");
+    mac.update(b"console:");
+    mac.update(text.as_bytes());
+    mac
+}
