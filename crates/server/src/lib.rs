@@ -7,6 +7,7 @@
 mod admin;
 mod agent;
 pub mod config;
+mod console;
 mod http;
 mod mcp;
 mod metrics;
@@ -16,6 +17,7 @@ mod router;
 
 pub use admin::route_table as admin_route_table;
 pub use agent::route_table as agent_route_table;
+pub use console::route_table as console_route_table;
 pub use http::{App, Seats, bind, serve};
 pub use mcp::tool_descriptions;
 pub use oauth::route_table as oauth_route_table;

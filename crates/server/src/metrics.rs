@@ -19,6 +19,7 @@ fn door(path: &str) -> &'static str {
         "mcp" => "mcp",
         "admin" => "admin",
         "agent" => "agent",
+        "console" => "console",
         "health" => "health",
         "metrics" => "metrics",
         "authorize" | "token" | "register" | "revoke" | ".well-known" => "oauth",

@@ -7,7 +7,7 @@ use mnemon_protocol::sessions;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::http::{App, health, reply};
-use crate::{admin, agent, mcp, metrics, oauth};
+use crate::{admin, agent, console, mcp, metrics, oauth};
 
 /// All routes.
 pub fn router(app: App) -> Router {
@@ -15,6 +15,7 @@ pub fn router(app: App) -> Router {
         .route("/mcp", any(mcp::endpoint))
         .nest(admin::PREFIX, admin::router())
         .merge(oauth::router())
+        .merge(console::router())
         .nest(sessions::PREFIX, agent::router())
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))

@@ -4,6 +4,7 @@
 mod admin;
 mod caller;
 mod chance;
+mod console;
 pub mod faults;
 pub mod oauth;
 mod people;
@@ -19,6 +20,7 @@ pub mod wire;
 
 pub use caller::{Answer, Caller, ToolAnswer};
 pub use chance::{CountedIds, TestClock};
+pub use console::{ConsoleVisitor, hidden};
 pub use people::{MemberSpec, Organization};
 pub use recorder::{Exchange, Recorder};
 pub use server::{TestServer, TestServerOptions, TestStore};

@@ -30,6 +30,7 @@ class Server:
             self.url: str = ready["url"]
             self.mcp: str = ready["mcp"]
             self.key: str = ready["key"]
+            self.operator: str = ready["operator_token"]
         except BaseException:
             self.process.kill()
             raise

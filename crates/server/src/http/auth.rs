@@ -86,7 +86,7 @@ impl Shared {
         self.refusals.note(self.caller(knock.extensions, knock.headers), self.engine.now())
     }
 
-    fn welcome<T>(&self, knock: Knock<'_>, ctx: T) -> T {
+    pub(crate) fn welcome<T>(&self, knock: Knock<'_>, ctx: T) -> T {
         peer::mark_known(knock.extensions);
         ctx
     }

@@ -2,6 +2,7 @@
 //! The tables are compared with what the service offers, so a new route without a row fails.
 
 mod absent;
+mod console;
 mod doors;
 mod drafts;
 mod routes;

@@ -7,6 +7,7 @@ mod access;
 mod admin;
 mod audit;
 mod bad_input;
+mod console;
 mod differential;
 mod errors;
 mod filters;

@@ -1,0 +1,103 @@
+//! The console under `/console`: pages for people, rendered by the service and usable without script. Each handler parses,
+//! calls the engine and fills a template.
+//!
+//! A person signs in with a key; the session is in `visit.rs`, and so are the checks that every form passes. To add a page: a
+//! row in [`routes`], a handler in the file of its subject, a template, an entry in `shell.rs`, a row in the tests' access table.
+
+mod assets;
+mod audit;
+mod connect;
+mod connections;
+mod cookies;
+mod guard;
+mod integrations;
+mod keys;
+mod memory;
+mod operator;
+mod page;
+mod parts;
+mod people;
+mod query;
+mod rec;
+mod record;
+mod sessions;
+mod shell;
+mod sign_in;
+mod sources;
+mod told;
+mod usage;
+mod visit;
+mod workspaces;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::http::App;
+use crate::http::routes::{self, Route, route};
+
+/// Every route.
+fn routes() -> Vec<Route> {
+    vec![
+        route("GET", "/console", get(sign_in::home)),
+        route("GET", "/console/assets/{file}", get(assets::serve)),
+        route("GET", "/console/sign-in", get(sign_in::show)),
+        route("POST", "/console/sign-in", post(sign_in::submit)),
+        route("POST", "/console/sign-out", post(sign_in::leave)),
+        route("POST", "/console/theme", post(sign_in::choose_theme)),
+        route("GET", "/console/memory", get(memory::show)),
+        route("POST", "/console/records/restore", post(record::restore)),
+        route("GET", "/console/records/{record}", get(record::show)),
+        route("POST", "/console/records/{record}/forget", post(record::forget)),
+        route("POST", "/console/records/{record}/purge", post(record::purge)),
+        route("POST", "/console/records/{record}/keep", post(record::keep)),
+        route("POST", "/console/records/{record}/hold", post(record::hold)),
+        route("GET", "/console/sources", get(sources::list)),
+        route("POST", "/console/sources/check", post(sources::check)),
+        route("POST", "/console/sources/forget", post(sources::forget)),
+        route("GET", "/console/workspaces", get(workspaces::list)),
+        route("POST", "/console/workspaces/delete", post(workspaces::delete)),
+        route("POST", "/console/workspaces/restore", post(workspaces::restore)),
+        route("GET", "/console/keys", get(keys::list)),
+        route("POST", "/console/keys", post(keys::create)),
+        route("POST", "/console/keys/{key}/revoke", post(keys::revoke)),
+        route("GET", "/console/connections", get(connections::list)),
+        route("POST", "/console/connections/{connection}/end", post(connections::end)),
+        route("GET", "/console/people", get(people::list)),
+        route("POST", "/console/people", post(people::add)),
+        route("POST", "/console/people/{member}", post(people::change)),
+        route("POST", "/console/people/{member}/remove", post(people::remove)),
+        route("POST", "/console/departments", post(people::add_department)),
+        route("POST", "/console/departments/{department}", post(people::change_department)),
+        route("POST", "/console/departments/{department}/remove", post(people::remove_department)),
+        route("GET", "/console/integrations", get(integrations::list)),
+        route("POST", "/console/integrations", post(integrations::add)),
+        route("POST", "/console/integrations/names", post(integrations::name_tools)),
+        route("GET", "/console/integrations/{integration}", get(integrations::show)),
+        route("POST", "/console/integrations/{integration}/test", post(integrations::test)),
+        route("POST", "/console/integrations/{integration}/accept", post(integrations::accept)),
+        route("POST", "/console/integrations/{integration}/enable", post(integrations::enable)),
+        route("POST", "/console/integrations/{integration}/remove", post(integrations::remove)),
+        route("GET", "/console/sessions", get(sessions::list)),
+        route("POST", "/console/sessions/{session}/delete", post(sessions::delete)),
+        route("GET", "/console/usage", get(usage::show)),
+        route("GET", "/console/usage/csv", get(usage::csv)),
+        route("GET", "/console/audit", get(audit::list)),
+        route("GET", "/console/guard", get(guard::list)),
+        route("POST", "/console/guard/release", post(guard::release)),
+        route("GET", "/console/connect", get(connect::show)),
+        route("GET", "/console/operator", get(operator::show)),
+        route("POST", "/console/operator/accounts", post(operator::create)),
+        route("POST", "/console/operator/accounts/{account}/plan", post(operator::subscribe)),
+        route("POST", "/console/operator/accounts/{account}/suspension", post(operator::suspend)),
+    ]
+}
+
+/// Method and path of every route, for the access table.
+pub fn route_table() -> Vec<(&'static str, String)> {
+    routes::table("", &routes())
+}
+
+/// The router of all routes.
+pub(crate) fn router() -> Router<App> {
+    routes::router_of(routes())
+}

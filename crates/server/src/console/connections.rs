@@ -1,0 +1,107 @@
+//! Connections: web clients that came in by OAuth, each standing for a key.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::Response;
+use mnemon_core::Timestamp;
+use mnemon_engine::admin::AdminError;
+use mnemon_engine::console::ConsoleError;
+use mnemon_engine::oauth::TOKEN_LIFE;
+use mnemon_engine::stored::{ConnectionRow, KeyRow};
+
+use super::parts::{self as p, Ask, Html};
+use super::people::Names;
+use super::shell::{Place, Shell};
+use super::told::Told;
+use super::visit::{Act, Visit};
+
+const PATH: &str = "/console/connections";
+const SOON_SECONDS: i64 = 7 * 86_400;
+
+#[derive(Template)]
+#[template(path = "console/connections.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    rows: Vec<Row>,
+    windows: Vec<Html>,
+}
+
+struct Row {
+    name: String,
+    who: String,
+    key: String,
+    used: Option<Html>,
+    made: Html,
+    left: Html,
+    window: Option<String>,
+}
+
+/// `GET /console/connections`
+pub(super) async fn list(visit: Visit) -> Response {
+    visit.show(build(&visit).await)
+}
+
+async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
+    let (project, admin) = (visit.project()?, &visit.visitor.admin);
+    let mut connections = visit.engine().list_connections(admin, project).await?;
+    connections.retain(|row| row.revoked_at.is_none() && visit.now < row.expires_at);
+    connections.reverse();
+    let keys = visit.engine().list_keys(admin, project).await?;
+    let names = Names::load(visit).await?;
+    let shell = Shell::new(visit, Place::Connections, "Connections");
+    let may_end = visit.manages() && visit.may_write();
+    let windows = if may_end { connections.iter().map(|row| window(row, &shell.seal)).collect() } else { Vec::new() };
+    Ok(Page {
+        rows: connections.iter().map(|row| show(visit.now, row, &keys, &names, may_end)).collect(),
+        windows,
+        shell,
+    })
+}
+
+fn client(row: &ConnectionRow) -> String {
+    row.client_name.clone().unwrap_or_else(|| "An unnamed program".to_owned())
+}
+
+fn show(now: Timestamp, row: &ConnectionRow, keys: &[KeyRow], names: &Names, may_end: bool) -> Row {
+    let key = keys.iter().find(|key| key.id == row.key).and_then(|key| key.label.clone());
+    let seconds = row.expires_at.as_second() - now.as_second();
+    let words = p::span_of(seconds.max(60));
+    let share = seconds as f64 / TOKEN_LIFE.as_secs() as f64;
+    let is_soon = seconds < SOON_SECONDS;
+    let bar = p::fillbar(share, &words, "bar-slim bar-under", if is_soon { "stale" } else { "3" });
+    let words = if is_soon { p::tone("is-stale", &words, "stale").0 } else { words };
+    Row {
+        name: client(row),
+        who: names.name(row.member),
+        key: key.unwrap_or_else(|| "without a label".to_owned()),
+        used: row.last_used_at.map(|at| p::ago(at, now)),
+        made: p::ago(row.created_at, now),
+        left: Html(format!("{words}{bar}")),
+        window: may_end.then(|| format!("rc-{}", row.id)),
+    }
+}
+
+fn window(row: &ConnectionRow, seal: &str) -> Html {
+    let text =
+        "<p>It is refused from the next request on. The key stays. The person can connect again by pasting a key.</p>";
+    p::ask(&Ask {
+        id: &format!("rc-{}", row.id),
+        title: format!("End the connection of {}?", client(row)),
+        text: Html(text.to_owned()),
+        yes: "End it",
+        action: &format!("{PATH}/{}/end", row.id),
+        fields: &[],
+        inside: Html::default(),
+        seal,
+    })
+}
+
+/// `POST /console/connections/{connection}/end`
+pub(super) async fn end(Path(id): Path<String>, act: Act) -> Response {
+    let visit = &act.visit;
+    let outcome = match id.parse() {
+        Ok(id) => visit.engine().revoke_connection(&visit.visitor.admin, id).await.map_err(ConsoleError::from),
+        Err(_) => Err(AdminError::NotFound("connection").into()),
+    };
+    visit.done(outcome.map(|()| Told::new("Connection ended.")), PATH)
+}

@@ -1,0 +1,314 @@
+//! Integrations: read-only tools of other systems, and those that wait for an admin to look at them.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::Response;
+use mnemon_core::{Secret, Status};
+use mnemon_engine::admin::{AdminError, IntegrationRequest, ShownIntegration, ShownTool, Tested};
+use mnemon_engine::console::ConsoleError;
+use mnemon_engine::integrations::{ToolNames, ToolState};
+use mnemon_engine::stored::UpstreamAddress;
+use url::Url;
+
+use super::parts::{self as p, Ask, Html};
+use super::shell::{Place, Shell};
+use super::told::Told;
+use super::visit::{Act, Visit};
+
+const PATH: &str = "/console/integrations";
+/// How many offered tools are shown with their description; the others by name.
+const SHOWN_TOOLS: usize = 12;
+
+#[derive(Template)]
+#[template(path = "console/integrations.html")]
+struct ListPage<'a> {
+    shell: Shell<'a>,
+    cards: Vec<Card>,
+    has_dots: bool,
+    may_write: bool,
+}
+
+struct Card {
+    name: String,
+    title: String,
+    address: String,
+    state: Html,
+    offered: usize,
+    tools: usize,
+    waiting: usize,
+    has_credential: bool,
+    seen: Option<Html>,
+}
+
+#[derive(Template)]
+#[template(path = "console/integration.html")]
+struct OnePage<'a> {
+    shell: Shell<'a>,
+    name: String,
+    title: String,
+    about: String,
+    is_enabled: bool,
+    waiting: Vec<Tool>,
+    offered: Vec<Tool>,
+    more_offered: Vec<String>,
+    left_out: Vec<LeftOut>,
+    windows: Vec<Html>,
+    may_write: bool,
+}
+
+struct Tool {
+    name: String,
+    state: Html,
+    description: String,
+    hash: String,
+    is_changed: bool,
+}
+
+/// Tools that are not offered, by why.
+struct LeftOut {
+    state: Html,
+    names: String,
+    why: &'static str,
+}
+
+/// `GET /console/integrations`
+pub(super) async fn list(visit: Visit) -> Response {
+    visit.show(build_list(&visit).await)
+}
+
+async fn build_list(visit: &Visit) -> Result<ListPage<'_>, ConsoleError> {
+    let (style, found) = visit.engine().list_integrations(&visit.visitor.admin, visit.project()?).await?;
+    Ok(ListPage {
+        shell: Shell::new(visit, Place::Integrations, "Integrations"),
+        cards: found.iter().map(|shown| card(visit, shown)).collect(),
+        has_dots: style == ToolNames::default(),
+        may_write: visit.may_write(),
+    })
+}
+
+fn count(shown: &ShownIntegration, is_meant: impl Fn(ToolState) -> bool) -> usize {
+    shown.tools.iter().filter(|tool| is_meant(tool.state)).count()
+}
+
+fn card(visit: &Visit, shown: &ShownIntegration) -> Card {
+    let state = match (shown.is_enabled, shown.seen_at) {
+        (false, _) => p::tone("is-unverified", "disabled", "unverified"),
+        (true, None) => p::tone("is-alert", "has not answered yet", "warn"),
+        (true, Some(_)) => p::tone("is-verified", "enabled", "verified"),
+    };
+    Card {
+        name: shown.name.clone(),
+        title: shown.title.clone(),
+        address: address(shown),
+        state,
+        offered: count(shown, |state| state == ToolState::Offered),
+        tools: count(shown, |state| state != ToolState::Gone),
+        waiting: count(shown, ToolState::waits_for_admin),
+        has_credential: shown.has_credential,
+        seen: shown.seen_at.map(|at| p::ago(at, visit.now)),
+    }
+}
+
+fn address(shown: &ShownIntegration) -> String {
+    match &shown.address {
+        UpstreamAddress::Url(url) => {
+            Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| url.clone())
+        }
+        UpstreamAddress::Command(command) => format!("local command {command}"),
+    }
+}
+
+/// `GET /console/integrations/{integration}`
+pub(super) async fn show(visit: Visit, Path(name): Path<String>) -> Response {
+    visit.show(build_one(&visit, &name).await)
+}
+
+async fn build_one<'a>(visit: &'a Visit, name: &str) -> Result<OnePage<'a>, ConsoleError> {
+    let shown = visit.engine().show_integration(&visit.visitor.admin, visit.project()?, name).await?;
+    let shell = Shell::new(visit, Place::Integrations, &shown.title);
+    let tools = |is_meant: fn(ToolState) -> bool| shown.tools.iter().filter(move |tool| is_meant(tool.state));
+    let mut offered: Vec<Tool> = tools(|state| state == ToolState::Offered).map(to_tool).collect();
+    let more = offered.split_off(offered.len().min(SHOWN_TOOLS));
+    let credential = if shown.has_credential { "credential stored" } else { "no credential" };
+    let seen = shown.seen_at.map(|at| format!(" · looked at on {}", p::exact(at))).unwrap_or_default();
+    Ok(OnePage {
+        about: format!("{} · {credential}{seen}", address(&shown)),
+        waiting: tools(ToolState::waits_for_admin).map(to_tool).collect(),
+        offered,
+        more_offered: more.into_iter().map(|tool| tool.name).collect(),
+        left_out: left_out(&shown),
+        windows: if visit.may_write() { windows(&shown, &shell.seal) } else { Vec::new() },
+        may_write: visit.may_write(),
+        is_enabled: shown.is_enabled,
+        name: shown.name,
+        title: shown.title,
+        shell,
+    })
+}
+
+fn to_tool(tool: &ShownTool) -> Tool {
+    let state = match tool.state {
+        ToolState::Changed => p::chip_as(Status::Stale, "changed"),
+        ToolState::New => p::chip_as(Status::Unverified, "new"),
+        _ => p::chip_as(Status::Verified, "offered"),
+    };
+    Tool {
+        name: tool.name.clone(),
+        state,
+        description: tool.description.clone(),
+        hash: tool.hash.clone(),
+        is_changed: tool.state == ToolState::Changed,
+    }
+}
+
+fn left_out(shown: &ShownIntegration) -> Vec<LeftOut> {
+    let group = |wanted: ToolState, class: &str, word: &str, why: &'static str| {
+        let names: Vec<&str> =
+            shown.tools.iter().filter(|tool| tool.state == wanted).map(|tool| tool.name.as_str()).collect();
+        (!names.is_empty()).then(|| LeftOut { state: p::tone(class, word, ""), names: names.join(", "), why })
+    };
+    let groups = [
+        group(ToolState::NotAllowed, "is-gone", "not allowed", "the allow-list does not name them"),
+        group(ToolState::NotReadOnly, "is-gone", "not read-only", "the system does not mark them so"),
+        group(ToolState::Rejected, "is-alert", "rejected", "the guard found words in them that address assistants"),
+        group(ToolState::Unusable, "is-gone", "unusable", "their name or their schema can’t be passed on"),
+        group(ToolState::Gone, "is-gone", "gone", "the system no longer has them"),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+fn windows(shown: &ShownIntegration, seal: &str) -> Vec<Html> {
+    let name = &shown.name;
+    let disable = p::ask(&Ask {
+        id: "int-off",
+        title: format!("Disable {}?", shown.title),
+        text: Html("<p>Its tools leave every list at once. Credential, allow-list and pins are kept; enable it again at any time.</p>".to_owned()),
+        yes: "Disable",
+        action: &format!("{PATH}/{name}/enable"),
+        fields: &[("enabled", "no")],
+        inside: Html::default(),
+        seal,
+    });
+    let remove = p::ask(&Ask {
+        id: "int-del",
+        title: format!("Remove {}?", shown.title),
+        text: Html(
+            "<p>Its tools leave every list at once, and its credential is deleted. <b>This can’t be undone.</b></p>"
+                .to_owned(),
+        ),
+        yes: "Remove",
+        action: &format!("{PATH}/{name}/remove"),
+        fields: &[],
+        inside: Html::default(),
+        seal,
+    });
+    vec![disable, remove]
+}
+
+fn told(tested: &Tested) -> Told {
+    Told::new(match &tested.outcome {
+        Ok(looked) => format!("It answers: {}, protocol {}.", looked.hello.server, looked.hello.version),
+        Err(problem) => format!("It does not answer: {problem}."),
+    })
+}
+
+fn one(name: &str) -> String {
+    let segment: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    format!("{PATH}/{segment}")
+}
+
+/// `POST /console/integrations`
+pub(super) async fn add(act: Act) -> Response {
+    let name = act.fields.take("name").unwrap_or_default();
+    act.visit.done(try_add(&act, &name).await, &one(&name))
+}
+
+async fn try_add(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+    let (visit, fields) = (&act.visit, &act.fields);
+    let (project, admin) = (visit.project()?, &visit.visitor.admin);
+    if visit.engine().show_integration(admin, project, name).await.is_ok() {
+        return Err(AdminError::Conflict(format!("there is an integration '{name}' already")).into());
+    }
+    let is_command = fields.find("kind") == Some("command");
+    let is_preset = fields.find("kind") == Some("github");
+    let allow = fields.find("allow").map(|list| {
+        list.split([',', '\n', ' ']).map(str::trim).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+    });
+    let request = IntegrationRequest {
+        preset: is_preset.then(|| "github".to_owned()),
+        url: fields.take("address").filter(|_| !is_command && !is_preset),
+        command: fields.take("address").filter(|_| is_command),
+        bearer: fields.take("token").map(Secret::new),
+        allow,
+        ..IntegrationRequest::default()
+    };
+    Ok(told(&visit.engine().put_integration(admin, project, name, request).await?))
+}
+
+/// `POST /console/integrations/{integration}/test`
+pub(super) async fn test(Path(name): Path<String>, act: Act) -> Response {
+    let visit = &act.visit;
+    let outcome = match visit.project() {
+        Ok(project) => {
+            visit.engine().test_integration(&visit.visitor.admin, project, &name).await.map_err(ConsoleError::from)
+        }
+        Err(error) => Err(error),
+    };
+    visit.done(outcome.map(|tested| told(&tested)), &one(&name))
+}
+
+/// `POST /console/integrations/{integration}/accept`: the tools that were looked at, as they were.
+pub(super) async fn accept(Path(name): Path<String>, act: Act) -> Response {
+    act.visit.done(try_accept(&act, &name).await, &one(&name))
+}
+
+async fn try_accept(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+    let visit = &act.visit;
+    let unclear = || ConsoleError::Admin(AdminError::Invalid("the form names no tool".to_owned()));
+    let tool = act.fields.take("tool").ok_or_else(unclear)?;
+    let hash = act.fields.take("hash").ok_or_else(unclear)?;
+    let tools = Some(vec![(tool.clone(), Some(hash))]);
+    visit.engine().accept_tools(&visit.visitor.admin, visit.project()?, name, tools).await?;
+    Ok(Told::new(format!("Tool {tool} accepted; it is offered from now on.")))
+}
+
+/// `POST /console/integrations/{integration}/enable`
+pub(super) async fn enable(Path(name): Path<String>, act: Act) -> Response {
+    act.visit.done(try_enable(&act, &name).await, &one(&name))
+}
+
+async fn try_enable(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+    let visit = &act.visit;
+    let is_enabled = act.fields.find("enabled") == Some("yes");
+    let request = IntegrationRequest { is_enabled: Some(is_enabled), ..IntegrationRequest::default() };
+    let (engine, admin, project) = (visit.engine(), &visit.visitor.admin, visit.project()?);
+    // Only what exists is changed; otherwise this would make one.
+    engine.show_integration(admin, project, name).await?;
+    engine.put_integration(admin, project, name, request).await?;
+    Ok(Told::new(if is_enabled { "Integration enabled." } else { "Integration disabled." }))
+}
+
+/// `POST /console/integrations/{integration}/remove`
+pub(super) async fn remove(Path(name): Path<String>, act: Act) -> Response {
+    let visit = &act.visit;
+    let outcome = match visit.project() {
+        Ok(project) => {
+            visit.engine().delete_integration(&visit.visitor.admin, project, &name).await.map_err(ConsoleError::from)
+        }
+        Err(error) => Err(error),
+    };
+    visit.done(outcome.map(|()| Told::new("Integration removed, with its credential.")), PATH)
+}
+
+/// `POST /console/integrations/names`
+pub(super) async fn name_tools(act: Act) -> Response {
+    act.visit.done(try_name_tools(&act).await, PATH)
+}
+
+async fn try_name_tools(act: &Act) -> Result<Told, ConsoleError> {
+    let visit = &act.visit;
+    let unclear = || ConsoleError::Admin(AdminError::Invalid("choose how tools are named".to_owned()));
+    let style = act.fields.find("names").and_then(ToolNames::parse).ok_or_else(unclear)?;
+    visit.engine().set_tool_names(&visit.visitor.admin, visit.project()?, style).await?;
+    Ok(Told::new("Tools are named so from now on; both spellings are understood."))
+}

@@ -1,0 +1,229 @@
+//! Keys: listed, made and shown once, revoked.
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+use jiff::SignedDuration;
+use mnemon_core::{Access, KeyId, Member, MemberId, Role, Timestamp};
+use mnemon_engine::admin::{AdminError, MadeKey, NewKeyRequest};
+use mnemon_engine::console::ConsoleError;
+use mnemon_engine::stored::KeyRow;
+
+use super::parts::{self as p, Ask, Html};
+use super::people::Names;
+use super::shell::{Place, Shell};
+use super::told::Told;
+use super::visit::{Act, Visit};
+
+const PATH: &str = "/console/keys";
+/// From when on an end is near.
+const SOON_SECONDS: i64 = 7 * 86_400;
+
+#[derive(Template)]
+#[template(path = "console/keys.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    summary: String,
+    rows: Vec<Row>,
+    soon: Vec<(String, String)>,
+    windows: Vec<Html>,
+    /// Who a key may be made for.
+    members: Vec<(String, String, bool)>,
+    /// What keeps a form from being sent twice.
+    once: String,
+    made: Option<Made>,
+}
+
+struct Row {
+    label: String,
+    hint: Option<String>,
+    made: Html,
+    access: Html,
+    who: String,
+    what: String,
+    used: Option<Html>,
+    calls: String,
+    ends: Html,
+    is_off: bool,
+    window: Option<String>,
+}
+
+/// A key that was made a moment ago. Its secret is on this one page and nowhere else.
+struct Made {
+    label: String,
+    who: String,
+    may: &'static str,
+    ends: String,
+    secret: String,
+    command: String,
+}
+
+/// `GET /console/keys`
+pub(super) async fn list(visit: Visit) -> Response {
+    visit.show(build(&visit, None).await)
+}
+
+async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleError> {
+    let (project, admin) = (visit.project()?, &visit.visitor.admin);
+    let engine = visit.engine();
+    let mut keys = engine.list_keys(admin, project).await?;
+    let names = Names::load(visit).await?;
+    let usage = engine.show_usage(admin, project, 30).await?;
+    let calls = |id: KeyId| usage.keys.iter().find(|(key, _)| *key == id).map_or(0, |(_, usage)| usage.calls);
+    keys.sort_by_key(|key| (!is_alive(key, visit.now), std::cmp::Reverse(key.created_at)));
+    let shell = Shell::new(visit, Place::Keys, if made.is_some() { "Key made" } else { "Keys" });
+    let alive = keys.iter().filter(|key| is_alive(key, visit.now));
+    let may_revoke = visit.manages() && visit.may_write();
+    let soon = alive.clone().filter_map(|key| soon(key, visit.now)).collect();
+    let windows = alive.clone().filter(|_| may_revoke).map(|key| window(visit, key, &shell.seal)).collect();
+    let count = alive.count();
+    let whose = if visit.manages() { "open this project" } else { "are yours in this project" };
+    Ok(Page {
+        summary: format!(
+            "{} {whose}. Each acts for one member and sees what that member sees.",
+            p::counted(count as u64, "living key")
+        ),
+        rows: keys.iter().map(|key| row(visit, key, &names, calls(key.id), may_revoke)).collect(),
+        soon,
+        windows,
+        members: if may_revoke { makers_choice(visit, &names) } else { Vec::new() },
+        once: visit.once(),
+        made,
+        shell,
+    })
+}
+
+fn is_alive(key: &KeyRow, now: Timestamp) -> bool {
+    key.revoked_at.is_none() && key.expires_at.is_none_or(|end| now < end)
+}
+
+fn label(key: &KeyRow) -> String {
+    key.label.clone().unwrap_or_else(|| "without a label".to_owned())
+}
+
+fn soon(key: &KeyRow, now: Timestamp) -> Option<(String, String)> {
+    let left = key.expires_at?.as_second() - now.as_second();
+    (left < SOON_SECONDS).then(|| (label(key), p::span_of(left.max(60))))
+}
+
+fn row(visit: &Visit, key: &KeyRow, names: &Names, calls: u64, may_revoke: bool) -> Row {
+    let now = visit.now;
+    let member = names.find(key.member);
+    let ends = match (key.revoked_at, key.expires_at) {
+        (Some(at), _) => Html(format!("revoked {}", p::ago(at, now))),
+        (None, Some(end)) if end <= now => Html(format!("ended {}", p::ago(end, now))),
+        (None, Some(end)) => match soon(key, now) {
+            Some((_, left)) => p::tone("is-stale", &format!("in {left}"), "stale"),
+            None => p::ago(end, now),
+        },
+        (None, None) => Html(r#"<span class="soft">no end</span>"#.to_owned()),
+    };
+    let is_off = !is_alive(key, now);
+    Row {
+        label: label(key),
+        hint: None,
+        made: p::ago(key.created_at, now),
+        access: p::tone("", key.access.as_str(), ""),
+        who: names.name(key.member),
+        what: member.map(|member| names.describe(member)).unwrap_or_default(),
+        used: key.last_used_at.map(|at| p::ago(at, now)),
+        calls: p::number(calls),
+        ends,
+        is_off,
+        window: (may_revoke && !is_off).then(|| format!("rk-{}", key.id)),
+    }
+}
+
+fn window(visit: &Visit, key: &KeyRow, seal: &str) -> Html {
+    let is_own = visit.me.as_ref().is_some_and(|me| me.credential.key == key.id);
+    let more = if is_own { " You are signed in with this key: this session ends too." } else { "" };
+    let text = format!(
+        "<p>It is refused from the next request on, on every node; connections that were made with it end too.{more}</p>\
+         <p><b>This can’t be undone</b>; make a new key instead.</p>"
+    );
+    p::ask(&Ask {
+        id: &format!("rk-{}", key.id),
+        title: format!("Revoke “{}”?", label(key)),
+        text: Html(text),
+        yes: "Revoke",
+        action: &format!("{PATH}/{}/revoke", key.id),
+        fields: &[],
+        inside: Html::default(),
+        seal,
+    })
+}
+
+/// Members that a key may be made for: a head makes none for admins.
+fn makers_choice(visit: &Visit, names: &Names) -> Vec<(String, String, bool)> {
+    let own = visit.me.as_ref().map(|me| me.credential.member);
+    let may = |member: &&Member| visit.is_admin() || member.role != Role::Admin;
+    let choice = |member: &Member| (member.id.to_string(), member.name.clone(), Some(member.id) == own);
+    names.members.iter().filter(may).map(choice).collect()
+}
+
+/// `POST /console/keys`: the answer shows the secret, and nothing else ever does.
+pub(super) async fn create(act: Act) -> Response {
+    let visit = &act.visit;
+    match try_create(&act).await {
+        Ok((made, member, request)) => {
+            let shown = show_made(visit, &made, member, &request).await;
+            match build(visit, Some(shown)).await {
+                Ok(page) => visit.html(StatusCode::OK, &page),
+                Err(error) => visit.trouble(&error),
+            }
+        }
+        Err(error) => visit.trouble(&error),
+    }
+}
+
+async fn try_create(act: &Act) -> Result<(MadeKey, MemberId, NewKeyRequest), ConsoleError> {
+    let (visit, fields) = (&act.visit, &act.fields);
+    let invalid = |text: &str| ConsoleError::Admin(AdminError::Invalid(text.to_owned()));
+    let id = visit
+        .open_once(fields.find("once"))
+        .ok_or_else(|| invalid("this form is not one of ours; open the page again"))?;
+    let member = fields.find("member").and_then(|id| id.parse().ok()).ok_or_else(|| invalid("choose a member"))?;
+    let access = fields.find("access").and_then(Access::parse).ok_or_else(|| invalid("choose what the key may do"))?;
+    let days = match fields.find("ends") {
+        Some("90") => Some(90),
+        Some("365") => Some(365),
+        Some("never") => None,
+        _ => return Err(invalid("choose when the key ends")),
+    };
+    let request = NewKeyRequest {
+        id: Some(id),
+        member,
+        access,
+        label: fields.take("label"),
+        expires_at: days.map(|days| visit.now + SignedDuration::from_hours(24 * days)),
+        workspace: None,
+    };
+    let made = visit.engine().create_key(&visit.visitor.admin, visit.project()?, request.clone()).await?;
+    Ok((made, member, request))
+}
+
+async fn show_made(visit: &Visit, made: &MadeKey, member: MemberId, request: &NewKeyRequest) -> Made {
+    let names = Names::load(visit).await.unwrap_or_default();
+    let secret = made.key.expose().clone();
+    let url = visit.shared().issuer.resource();
+    Made {
+        label: request.label.clone().unwrap_or_else(|| "The key".to_owned()),
+        who: names.name(member),
+        may: if request.access == Access::Write { "save, search and forget" } else { "search only" },
+        ends: request.expires_at.map_or_else(|| "has no end".to_owned(), |end| format!("ends on {}", p::day(end))),
+        command: format!(
+            "claude mcp add --transport http -s user mnemon {url} \\\n  --header \"Authorization: Bearer {secret}\""
+        ),
+        secret,
+    }
+}
+
+/// `POST /console/keys/{key}/revoke`
+pub(super) async fn revoke(axum::extract::Path(id): axum::extract::Path<String>, act: Act) -> Response {
+    let visit = &act.visit;
+    let outcome = match id.parse() {
+        Ok(id) => visit.engine().revoke_key(&visit.visitor.admin, id).await.map_err(ConsoleError::from),
+        Err(_) => Err(AdminError::NotFound("key").into()),
+    };
+    visit.done(outcome.map(|()| Told::new("Key revoked.")), PATH)
+}

@@ -1,0 +1,197 @@
+//! The operator's page: accounts, their plans and suspension, and the plans with their limits.
+
+use askama::Template;
+use axum::extract::{Path, Request};
+use axum::response::Response;
+use mnemon_core::{Account, AccountId, PlanLimits, PlanName, SubscriptionState, Timestamp};
+use mnemon_engine::admin::AdminError;
+use mnemon_engine::console::ConsoleError;
+
+use super::parts::{self as p, Ask, Html};
+use super::query::Query;
+use super::shell::{Place, Shell};
+use super::told::Told;
+use super::visit::{Act, Visit};
+use crate::http::Fields;
+
+const PATH: &str = "/console/operator";
+const PAGE_ROWS: usize = 25;
+
+#[derive(Template)]
+#[template(path = "console/operator.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    summary: String,
+    rows: Vec<Row>,
+    plans: Vec<Plan>,
+    plan_names: Vec<&'static str>,
+    windows: Vec<Html>,
+    first_link: Option<String>,
+    next_link: Option<String>,
+}
+
+struct Row {
+    id: String,
+    name: String,
+    since: String,
+    state: Html,
+    plan: &'static str,
+    until: Option<Html>,
+    until_day: String,
+    is_suspended: bool,
+}
+
+struct Plan {
+    name: &'static str,
+    records: String,
+    connection_calls: String,
+    project_calls: String,
+    history: String,
+}
+
+/// `GET /console/operator`
+pub(super) async fn show(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    visit.show(build(&visit, &fields).await)
+}
+
+async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
+    let unknown = || ConsoleError::Admin(AdminError::NotFound("page"));
+    let after: Option<AccountId> = fields.find("after").map(|id| id.parse().map_err(|_| unknown())).transpose()?;
+    let mut accounts = visit.engine().list_accounts(&visit.visitor.admin, after, PAGE_ROWS + 1).await?;
+    let has_more = accounts.len() > PAGE_ROWS;
+    accounts.truncate(PAGE_ROWS);
+    let shell = Shell::new(visit, Place::Operator, "Accounts");
+    let next = accounts.last().filter(|_| has_more).map(|account| account.id);
+    let plan = |name: PlanName| plan(name, visit.engine().limits_of(name));
+    let here = if has_more || after.is_some() { " on this page" } else { "" };
+    Ok(Page {
+        summary: format!("{}{here}. {}", p::counted(accounts.len() as u64, "account"), troubled(&accounts, visit.now)),
+        rows: accounts.iter().map(|account| row(account, visit.now)).collect(),
+        plans: PlanName::ALL.map(plan).into(),
+        plan_names: PlanName::ALL.map(PlanName::as_str).into(),
+        windows: accounts.iter().map(|account| window(account, &shell.seal)).collect(),
+        first_link: after.map(|_| PATH.to_owned()),
+        next_link: next.map(|id| Query::default().with("after", &id.to_string()).link(PATH)),
+        shell,
+    })
+}
+
+fn troubled(accounts: &[Account], now: Timestamp) -> String {
+    let is = |wanted: fn(SubscriptionState) -> bool| {
+        accounts.iter().filter(|account| wanted(account.subscription.state(now))).count()
+    };
+    let grace = is(|state| matches!(state, SubscriptionState::Grace { .. }));
+    let suspended = is(|state| matches!(state, SubscriptionState::Suspended | SubscriptionState::SuspendedByOperator));
+    format!("{grace} in the grace period, {suspended} suspended.")
+}
+
+fn row(account: &Account, now: Timestamp) -> Row {
+    let state = match account.subscription.state(now) {
+        SubscriptionState::Active => p::tone("is-verified", "active", "verified"),
+        SubscriptionState::None => p::tone("is-unverified", "no plan", "unverified"),
+        SubscriptionState::Grace { until } => {
+            let left = p::span_of((until.as_second() - now.as_second()).max(60));
+            p::tone("is-stale", &format!("grace, {left} left"), "stale")
+        }
+        SubscriptionState::Suspended => p::tone("is-alert", "ended", "warn"),
+        SubscriptionState::SuspendedByOperator => p::tone("is-alert", "suspended by you", "warn"),
+    };
+    let paid_until = account.subscription.paid_until;
+    Row {
+        id: account.id.to_string(),
+        name: account.name.clone(),
+        since: account.created_at.strftime("since %B %Y").to_string(),
+        state,
+        plan: account.plan().map_or("none", PlanName::as_str),
+        until: paid_until.map(|end| p::moment(end, &p::day(end))),
+        until_day: paid_until.map(|end| end.strftime("%Y-%m-%d").to_string()).unwrap_or_default(),
+        is_suspended: account.subscription.is_suspended,
+    }
+}
+
+fn plan(name: PlanName, limits: PlanLimits) -> Plan {
+    let or_none = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), p::number);
+    Plan {
+        name: name.as_str(),
+        records: or_none(limits.records_max),
+        connection_calls: or_none(limits.connection_calls_max.map(u64::from)),
+        project_calls: or_none(limits.project_calls_max.map(u64::from)),
+        history: limits.history_bytes_max.map_or_else(|| "no limit".to_owned(), p::bytes),
+    }
+}
+
+fn window(account: &Account, seal: &str) -> Html {
+    let text = "<p>Every key and connection of it is refused from the next request on, the console too. Data is kept. You can \
+                resume it at any time.</p>";
+    p::ask(&Ask {
+        id: &format!("susp-{}", account.id),
+        title: format!("Suspend {}?", account.name),
+        text: Html(text.to_owned()),
+        yes: "Suspend",
+        action: &format!("{PATH}/accounts/{}/suspension", account.id),
+        fields: &[("suspended", "yes")],
+        inside: Html::default(),
+        seal,
+    })
+}
+
+fn invalid(text: &str) -> ConsoleError {
+    AdminError::Invalid(text.to_owned()).into()
+}
+
+fn plan_of(fields: &Fields) -> Result<Option<PlanName>, ConsoleError> {
+    match fields.find("plan") {
+        None | Some("none") => Ok(None),
+        Some(word) => PlanName::parse(word).map(Some).ok_or_else(|| invalid("no such plan")),
+    }
+}
+
+/// The end of a day that was paid for.
+fn paid_until(fields: &Fields) -> Result<Option<Timestamp>, ConsoleError> {
+    let Some(day) = fields.find("until") else { return Ok(None) };
+    let moment: Result<Timestamp, _> = format!("{day}T23:59:59Z").parse();
+    moment.map(Some).map_err(|_| invalid("the end of the paid period must be a day, for example 2027-12-31"))
+}
+
+fn account_id(id: &str) -> Result<AccountId, ConsoleError> {
+    id.parse().map_err(|_| AdminError::NotFound("account").into())
+}
+
+/// `POST /console/operator/accounts`
+pub(super) async fn create(act: Act) -> Response {
+    act.visit.done(try_create(&act).await, PATH)
+}
+
+async fn try_create(act: &Act) -> Result<Told, ConsoleError> {
+    let (visit, fields) = (&act.visit, &act.fields);
+    let (plan, until) = (plan_of(fields)?, paid_until(fields)?);
+    let name = fields.take("name").unwrap_or_default();
+    let account = visit.engine().create_account(&visit.visitor.admin, &name, plan, until).await?;
+    Ok(Told::new(format!("Account {} made. Its first member and key are made by the admin API.", account.name)))
+}
+
+/// `POST /console/operator/accounts/{account}/plan`
+pub(super) async fn subscribe(Path(id): Path<String>, act: Act) -> Response {
+    act.visit.done(try_subscribe(&act, &id).await, PATH)
+}
+
+async fn try_subscribe(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+    let (visit, fields) = (&act.visit, &act.fields);
+    let (plan, until) = (plan_of(fields)?, paid_until(fields)?);
+    let account = visit.engine().set_subscription(&visit.visitor.admin, account_id(id)?, plan, until).await?;
+    Ok(Told::new(format!("The plan of {} is changed.", account.name)))
+}
+
+/// `POST /console/operator/accounts/{account}/suspension`
+pub(super) async fn suspend(Path(id): Path<String>, act: Act) -> Response {
+    act.visit.done(try_suspend(&act, &id).await, PATH)
+}
+
+async fn try_suspend(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+    let visit = &act.visit;
+    let is_suspended = act.fields.find("suspended") == Some("yes");
+    let account = visit.engine().set_suspension(&visit.visitor.admin, account_id(id)?, is_suspended).await?;
+    let word = if is_suspended { "suspended" } else { "resumed" };
+    Ok(Told::new(format!("{} is {word}.", account.name)))
+}

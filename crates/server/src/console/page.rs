@@ -1,0 +1,256 @@
+//! A page: its shell, its headers, and what is shown when something went wrong.
+
+use askama::Template;
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderValue, StatusCode};
+use mnemon_engine::CallError;
+use mnemon_engine::admin::AdminError;
+use mnemon_engine::console::ConsoleError;
+use mnemon_engine::stored::StoreError;
+use url::form_urlencoded;
+
+use super::assets::{ASSETS, Assets, ICONS};
+use super::cookies::Cookie;
+use super::parts as p;
+use super::shell::{Place, Shell};
+use super::told::Told;
+use super::visit::Visit;
+use crate::http::App;
+
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types 'none'";
+
+#[derive(Template)]
+#[template(path = "console/trouble.html")]
+struct Trouble<'a> {
+    shell: Shell<'a>,
+    title: &'a str,
+    text: &'a str,
+    reference: Option<String>,
+}
+
+/// The same before anybody is known.
+#[derive(Template)]
+#[template(path = "console/plain.html")]
+struct Plain<'a> {
+    assets: &'static Assets,
+    service: &'a str,
+    title: &'a str,
+    text: &'a str,
+    /// Where the page goes by itself, or by a link.
+    onward: &'a str,
+    goes_by_itself: bool,
+}
+
+impl Visit {
+    /// The answer to a request for a page.
+    pub(super) fn show<T: Template>(&self, page: Result<T, ConsoleError>) -> Response {
+        match page {
+            Ok(page) => self.html(StatusCode::OK, &page),
+            Err(error) => self.trouble(&error),
+        }
+    }
+
+    pub(super) fn html(&self, status: StatusCode, page: &impl Template) -> Response {
+        let mut response = html(status, page);
+        if self.told.is_some() {
+            response.headers_mut().append(SET_COOKIE, Cookie::Told.remove(self.shared()));
+        }
+        response
+    }
+
+    /// The answer to a form: on to a page that tells what happened, or what went wrong.
+    pub(super) fn done(&self, outcome: Result<Told, ConsoleError>, onward: &str) -> Response {
+        match outcome {
+            Ok(told) => {
+                let mut response = go(onward);
+                response.headers_mut().append(SET_COOKIE, self.keep(&told));
+                response
+            }
+            Err(error) => self.trouble(&error),
+        }
+    }
+
+    pub(super) fn trouble(&self, error: &ConsoleError) -> Response {
+        let (status, title, text) = words(error);
+        let reference = (status.is_server_error()).then(|| note(&self.app, error));
+        let shell = Shell::new(self, Place::None, title);
+        self.html(status, &Trouble { shell, title, text: &text, reference })
+    }
+}
+
+/// A fault in words: what happened, that nothing was changed, what to do.
+fn words(error: &ConsoleError) -> (StatusCode, &'static str, String) {
+    let told = |text: &str| {
+        let mut rest = text.chars();
+        let first: String = rest.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+        format!("{first}{}. Nothing was changed.", rest.as_str().trim_end_matches('.'))
+    };
+    match error {
+        ConsoleError::Admin(AdminError::Store(cause)) | ConsoleError::Call(CallError::Store(cause)) => storage(cause),
+        ConsoleError::Admin(AdminError::NotFound(what)) => {
+            let text = format!(
+                "There is no such {what}, or you may not see it. It may have been removed a moment ago. Nothing was changed."
+            );
+            (StatusCode::NOT_FOUND, "Not found", text)
+        }
+        ConsoleError::Call(CallError::NotFound(_)) => {
+            let text = "It was forgotten by somebody else a moment ago, or you may not see it. Nothing was changed.";
+            (StatusCode::NOT_FOUND, "Not found", text.to_owned())
+        }
+        ConsoleError::Admin(AdminError::Forbidden(text)) => {
+            (StatusCode::FORBIDDEN, "That is not yours to do", told(text))
+        }
+        ConsoleError::Admin(AdminError::Invalid(text)) => (StatusCode::BAD_REQUEST, "That did not work", told(text)),
+        ConsoleError::Admin(AdminError::Conflict(text)) => (StatusCode::CONFLICT, "That did not work", told(text)),
+        ConsoleError::Call(error @ CallError::ReadOnlyKey) => {
+            (StatusCode::FORBIDDEN, "That is not yours to do", told(&error.to_string()))
+        }
+        ConsoleError::Call(error @ (CallError::ConnectionRate { .. } | CallError::ProjectRate { .. })) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "Too many calls",
+            format!("{} Wait a minute, then try again.", told(&error.to_string())),
+        ),
+        ConsoleError::Call(error) => (StatusCode::BAD_REQUEST, "That did not work", told(&error.to_string())),
+    }
+}
+
+fn storage(cause: &StoreError) -> (StatusCode, &'static str, String) {
+    match cause {
+        StoreError::Away(_) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The service can’t reach its storage",
+            "Nothing was changed. The page could not be put together because the database does not answer. Try again in a \
+             few seconds."
+                .to_owned(),
+        ),
+        StoreError::Full => (
+            StatusCode::INSUFFICIENT_STORAGE,
+            "Storage is full",
+            "Nothing was changed. Whoever runs this service has to free space.".to_owned(),
+        ),
+        _ => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong on our side",
+            "Nothing was changed, as far as we know.".to_owned(),
+        ),
+    }
+}
+
+/// Puts the cause into the log, and returns the reference it stands under.
+fn note(app: &App, error: &ConsoleError) -> String {
+    let reference = app.0.engine.fault_reference();
+    tracing::error!(%error, reference, "a page of the console failed");
+    reference
+}
+
+/// What went wrong, while nobody is known.
+pub(super) fn plain_error(app: &App, status: StatusCode, title: &str, text: &str) -> Response {
+    plain(app, status, title, text, "/console", false)
+}
+
+pub(super) fn plain_trouble(app: &App, error: &ConsoleError) -> Response {
+    let (status, title, mut text) = words(error);
+    if status.is_server_error() {
+        text = format!("{text} Reference: {}", note(app, error));
+    }
+    plain_error(app, status, title, &text)
+}
+
+pub(super) fn storage_away(app: &App, error: &StoreError) -> Response {
+    plain_trouble(app, &ConsoleError::Admin(AdminError::Store(error.clone())))
+}
+
+/// A form that was not sent from one of our pages.
+pub(super) fn foreign(app: &App) -> Response {
+    let text = "This form was not sent from a page of this console in this browser, or that page is from an earlier session. \
+                Nothing was changed. Open the console and try again.";
+    plain_error(app, StatusCode::FORBIDDEN, "That form is not ours", text)
+}
+
+/// A page that goes to the same address again, now as one of ours.
+pub(super) fn once_more(app: &App, path: &str) -> Response {
+    plain(app, StatusCode::OK, "One moment", "The console opens.", path, true)
+}
+
+fn plain(app: &App, status: StatusCode, title: &str, text: &str, onward: &str, goes_by_itself: bool) -> Response {
+    let service = &app.0.service_name;
+    html(status, &Plain { assets: &ASSETS, service, title, text, onward, goes_by_itself })
+}
+
+/// On to the form that asks for a key, and from there back to where somebody wanted to go.
+pub(super) fn to_sign_in(path: &str, has_ended: bool) -> Response {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("to", path);
+    if has_ended {
+        query.append_pair("ended", "yes");
+    }
+    go(&format!("/console/sign-in?{}", query.finish()))
+}
+
+/// 303: what comes next is fetched, and what was posted is not posted again.
+pub(super) fn go(location: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    guard(&mut response);
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+/// A page with the icons that it uses.
+pub(super) fn html(status: StatusCode, page: &impl Template) -> Response {
+    let mut text = page.render().expect("a template writes into a string, which does not fail");
+    add_icons(&mut text);
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    guard(&mut response);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    response
+}
+
+/// Puts the used icons at the end. What people wrote is escaped and can't look like a reference to one.
+fn add_icons(text: &mut String) {
+    let is_used = |line: &&str| {
+        let name = line.split('"').nth(1).unwrap_or_default();
+        text.contains(&format!("href=\"#{name}\""))
+    };
+    let used: Vec<&str> = ICONS.lines().filter(is_used).collect();
+    text.push_str(r#"<svg class="vh" width="0" height="0" aria-hidden="true">"#);
+    text.extend(used);
+    text.push_str("</svg>\n</body>\n</html>\n");
+}
+
+pub(super) fn guard(response: &mut Response) {
+    let headers = response.headers_mut();
+    let fixed: [(HeaderName, &'static str); 6] = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// A file to keep.
+pub(super) fn file(text: String, kind: &'static str, name: &'static str) -> Response {
+    let mut response = Response::new(Body::from(text));
+    guard(&mut response);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+        headers.insert(http::header::CONTENT_DISPOSITION, disposition);
+    }
+    response
+}

@@ -1,0 +1,214 @@
+//! A record in a list: its status and the reason, its text, where it comes from, and why a search found it.
+
+use mnemon_core::{Reason, Record, Scope, Status, Timestamp};
+use mnemon_engine::console::Because;
+use mnemon_engine::{ExplainedHit, Explanation};
+
+use super::parts::{self as p, Html};
+use super::query::Query;
+
+/// How much of a text a list shows: with 16 KiB each, a page of them would be too large.
+const SHOWN_CHARS_MAX: usize = 400;
+
+pub(super) struct Rec {
+    pub(super) id: String,
+    /// Its status as a class.
+    pub(super) class: &'static str,
+    pub(super) chip: Html,
+    pub(super) because: Html,
+    pub(super) text: Html,
+    /// How much more there is.
+    pub(super) more: Option<String>,
+    /// The fact key, where a caller gave it.
+    pub(super) key: Option<String>,
+    pub(super) source: Option<String>,
+    /// The other records of the source.
+    pub(super) source_link: Option<String>,
+    pub(super) revision: Option<String>,
+    pub(super) author: String,
+    pub(super) saved: Html,
+    pub(super) workspace: String,
+    pub(super) scope: String,
+    pub(super) scope_icon: &'static str,
+    pub(super) score: Option<Score>,
+    pub(super) why: Option<Why>,
+    pub(super) why_link: Option<String>,
+}
+
+pub(super) struct Score {
+    pub(super) words: String,
+    pub(super) bar: Html,
+}
+
+/// The parts of a record's strength.
+pub(super) struct Why {
+    pub(super) is_open: bool,
+    pub(super) bar: Html,
+    pub(super) parts: Vec<Part>,
+    pub(super) strength: String,
+    pub(super) score: String,
+}
+
+pub(super) struct Part {
+    pub(super) fill: &'static str,
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    pub(super) text: Html,
+}
+
+impl Rec {
+    pub(super) fn new(record: &Record, because: &Because, now: Timestamp) -> Self {
+        let status = because.reason.status();
+        let fact = &record.fact;
+        let (text, more) = cut(&fact.content);
+        let scope = record.audience.scope();
+        Self {
+            id: record.id.to_string(),
+            class: status.as_str(),
+            chip: p::chip(status),
+            because: reason(record, because),
+            text: Html(p::esc(text)),
+            more,
+            key: record.fact_key.chosen().map(str::to_owned),
+            source: fact.source_id.clone().or_else(|| fact.source.clone()),
+            source_link: fact.source_id.as_ref().map(|id| Query::default().with("source", id).link("/console/memory")),
+            revision: fact.source_revision.clone(),
+            author: record.author_name.clone().unwrap_or_else(|| "somebody who left".to_owned()),
+            saved: p::ago(record.updated_at, now),
+            workspace: record.workspace.to_string(),
+            scope: scope_words(record),
+            scope_icon: scope.as_str(),
+            score: None,
+            why: None,
+            why_link: None,
+        }
+    }
+
+    /// The same for a record that is no longer there for searches.
+    pub(super) fn forgotten(record: &Record, because: &Because, at: Timestamp, now: Timestamp) -> Self {
+        let chip = p::tone("is-gone", "forgotten", "trash");
+        Self { class: "gone", chip, because: p::ago(at, now), ..Self::new(record, because, now) }
+    }
+
+    pub(super) fn scored(mut self, hit: &ExplainedHit) -> Self {
+        let words = format!("{:.2}", hit.score);
+        let bar = p::fillbar(hit.score, &format!("Score {words} of 1"), "", "1");
+        self.score = Some(Score { words, bar });
+        self
+    }
+}
+
+fn scope_words(record: &Record) -> String {
+    match (record.audience.scope(), &record.department_name) {
+        (Scope::Department, Some(name)) => format!("department: {name}"),
+        (scope, _) => scope.as_str().to_owned(),
+    }
+}
+
+/// The first characters, and how many more there are.
+fn cut(text: &str) -> (&str, Option<String>) {
+    let Some((end, _)) = text.char_indices().nth(SHOWN_CHARS_MAX) else { return (text, None) };
+    let rest = text[end..].chars().count() as u64;
+    (&text[..end], Some(format!("{} more characters", p::number(rest))))
+}
+
+/// The reason for a status, in one clause.
+pub(super) fn reason(record: &Record, because: &Because) -> Html {
+    let plain = |text: &str| Html(text.to_owned());
+    match because.reason {
+        Reason::ValidUntilPassed => {
+            let end = record.fact.valid_until.map(|end| p::moment(end, &p::day(end))).unwrap_or_default();
+            Html(format!("its time passed on {end}"))
+        }
+        Reason::SourceChanged => plain("its source changed after this was saved"),
+        Reason::Disputed => {
+            let key = p::said(record.fact_key.chosen().unwrap_or_default());
+            let others = match because.rivals {
+                1 => "1 other record says".to_owned(),
+                count => format!("{count} other records say"),
+            };
+            Html(format!(r#"{others} otherwise under <span class="mono">{key}</span>"#))
+        }
+        Reason::Confirmed => plain("its source was seen unchanged"),
+        Reason::NeverChecked => plain("nobody has checked it against its source"),
+        Reason::NoSource if record.fact.source_id.is_some() => plain("it was saved without a hash of its source"),
+        Reason::NoSource => plain("it has no source to check"),
+    }
+}
+
+/// The part of a strength that neighbours gave.
+fn around(hit: &ExplainedHit) -> f64 {
+    hit.around_share + hit.ring_share
+}
+
+fn own_words(hit: &ExplainedHit) -> f64 {
+    hit.words_share + hit.count_share + hit.cover_share + hit.pairs_share
+}
+
+fn beyond(hit: &ExplainedHit) -> f64 {
+    hit.all_words_bonus + hit.as_typed_bonus + hit.truth_share
+}
+
+fn shares(hit: &ExplainedHit) -> [(&'static str, f64); 4] {
+    [("1", own_words(hit)), ("2", hit.cosine_share), ("3", around(hit)), ("4", beyond(hit))]
+}
+
+/// How far the bars of a page reach to the right and to the left of zero.
+pub(super) fn scale(hits: &[ExplainedHit]) -> (f64, f64) {
+    let reach = |pick: fn(f64) -> f64| {
+        hits.iter().map(|hit| shares(hit).iter().map(|(_, share)| pick(*share)).sum::<f64>()).fold(0.0, f64::max)
+    };
+    (reach(|share| share.max(0.0)), reach(|share| (-share).max(0.0)))
+}
+
+/// Why a search found a record.
+pub(super) fn why(hit: &ExplainedHit, explanation: &Explanation, scale: (f64, f64), is_open: bool) -> Why {
+    let mut parts = Vec::new();
+    let mut add = |fill, name, value: f64, text: Html| {
+        if value != 0.0 {
+            parts.push(Part { fill, name, value: p::signed(value), text });
+        }
+    };
+    add("1", "Words", own_words(hit), matched(hit, explanation));
+    let cosine = hit.cosine.map_or_else(|| "no meaning is known".to_owned(), |cosine| format!("cosine {cosine:.2}"));
+    add("2", "Meaning", hit.cosine_share, Html(cosine));
+    add("3", "Neighbours", around(hit), Html("words of records that were saved beside it".to_owned()));
+    add("4", "Every word", hit.all_words_bonus, Html("it has all words of the query".to_owned()));
+    add("4", "As typed", hit.as_typed_bonus, Html("in the spelling of the query".to_owned()));
+    add(
+        "4",
+        "It holds",
+        hit.truth_share,
+        Html("against records of the same thing that are stale or disputed".to_owned()),
+    );
+    let label = format!("Strength {:.2}", hit.strength);
+    Why {
+        is_open,
+        bar: p::zerobar(&shares(hit), &label, scale),
+        parts,
+        strength: p::signed(hit.strength),
+        score: format!("gives the score {:.2}. 0 is the average record.", hit.score),
+    }
+}
+
+fn matched(hit: &ExplainedHit, explanation: &Explanation) -> Html {
+    let lent: Vec<String> = explanation.lent.iter().take(5).map(|word| p::esc(&word.stem)).collect();
+    let lent = match (lent.is_empty(), hit.words_with_lent > hit.words) {
+        (false, true) => format!("; lent by the best hits: {}", lent.join(", ")),
+        _ => String::new(),
+    };
+    let words: Vec<String> = hit.matched.iter().map(|stem| p::esc(stem)).collect();
+    match words.len() {
+        0 => Html(format!("no word of the query stands in it{lent}")),
+        1 => Html(format!("<b>{}</b> stands in it{lent}", words[0])),
+        _ => Html(format!("<b>{}</b> stand in it{lent}", words.join(", "))),
+    }
+}
+
+/// The word of a status as counts say it.
+pub(super) const fn count_word(status: Status) -> &'static str {
+    match status {
+        Status::Conflict => "in conflict",
+        other => other.as_str(),
+    }
+}

@@ -1,0 +1,173 @@
+//! What stands around every page: the menu of what this person can use, who is signed in, and what just happened.
+
+use mnemon_core::{Role, SubscriptionState};
+
+use super::assets::{ASSETS, Assets};
+use super::parts as p;
+use super::told::Told;
+use super::visit::{Theme, Visit};
+
+/// Where in the menu a page stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    None,
+    Memory,
+    Sources,
+    Workspaces,
+    Keys,
+    Connections,
+    People,
+    Integrations,
+    Sessions,
+    Usage,
+    Audit,
+    Guard,
+    Connect,
+    Operator,
+}
+
+/// One entry of the menu.
+pub(super) struct Entry {
+    pub(super) place: Place,
+    pub(super) icon: &'static str,
+    pub(super) name: &'static str,
+    pub(super) path: &'static str,
+    /// The letter after `g` that leads there.
+    pub(super) letter: &'static str,
+}
+
+pub(super) struct Group {
+    pub(super) title: &'static str,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A remark above every page of this person.
+pub(super) struct Remark {
+    pub(super) class: &'static str,
+    pub(super) icon: &'static str,
+    pub(super) title: &'static str,
+    pub(super) text: String,
+}
+
+pub(super) struct Shell<'a> {
+    pub(super) title: String,
+    pub(super) at: Place,
+    pub(super) assets: &'static Assets,
+    pub(super) groups: Vec<Group>,
+    pub(super) account: &'a str,
+    pub(super) project: &'a str,
+    pub(super) who: &'a str,
+    /// What this person is, and how long the session lasts.
+    pub(super) as_what: String,
+    pub(super) is_operator: bool,
+    pub(super) theme: Theme,
+    pub(super) told: Option<&'a Told>,
+    pub(super) remarks: Vec<Remark>,
+    pub(super) seal: String,
+    /// This page, for the form that changes the theme.
+    pub(super) path: &'a str,
+}
+
+impl<'a> Shell<'a> {
+    pub(super) fn new(visit: &'a Visit, at: Place, title: impl Into<String>) -> Self {
+        let me = visit.me.as_ref();
+        Self {
+            title: title.into(),
+            at,
+            assets: &ASSETS,
+            groups: groups(visit),
+            account: me.map_or("Signed in with", |me| &me.account.name),
+            project: me.map_or("the operator’s token", |me| &me.project.name),
+            who: me.map_or("Operator", |me| &me.credential.member_name),
+            as_what: as_what(visit),
+            is_operator: me.is_none(),
+            theme: visit.theme,
+            told: visit.told.as_ref(),
+            remarks: remarks(visit),
+            seal: visit.seal(),
+            path: &visit.path,
+        }
+    }
+
+    pub(super) fn home(&self) -> &'static str {
+        if self.is_operator { "/console/operator" } else { "/console/memory" }
+    }
+}
+
+fn as_what(visit: &Visit) -> String {
+    let left = p::span_of((visit.visitor.ends_at.as_second() - visit.now.as_second()).max(60));
+    let Some(me) = &visit.me else { return format!("everything · ends in {left}") };
+    let credential = &me.credential;
+    let department = credential.department_name.as_ref().map(|name| format!(" · {name}")).unwrap_or_default();
+    format!("{}{department} · ends in {left}", credential.role.as_str())
+}
+
+fn entry(place: Place, icon: &'static str, name: &'static str, path: &'static str, letter: &'static str) -> Entry {
+    Entry { place, icon, name, path, letter }
+}
+
+/// What this person can use; nothing else is shown.
+fn groups(visit: &Visit) -> Vec<Group> {
+    let Some(role) = visit.role() else {
+        let entries = vec![entry(Place::Operator, "operator", "Accounts", "/console/operator", "r")];
+        return vec![Group { title: "", entries }];
+    };
+    let mut access = vec![
+        entry(Place::Keys, "keys", "Keys", "/console/keys", "k"),
+        entry(Place::Connections, "connections", "Connections", "/console/connections", "n"),
+    ];
+    let sessions = entry(Place::Sessions, "sessions", "Sessions", "/console/sessions", "h");
+    let memory = vec![
+        entry(Place::Memory, "memory", "Memory", "/console/memory", "m"),
+        entry(Place::Sources, "sources", "Sources", "/console/sources", "s"),
+        entry(Place::Workspaces, "workspaces", "Workspaces", "/console/workspaces", "w"),
+    ];
+    if role != Role::Member {
+        access.push(entry(Place::People, "people", "People", "/console/people", "p"));
+    }
+    let mut groups = vec![Group { title: "Memory", entries: memory }, Group { title: "Access", entries: access }];
+    if role == Role::Admin {
+        let integrations = entry(Place::Integrations, "integrations", "Integrations", "/console/integrations", "i");
+        groups.push(Group { title: "Around it", entries: vec![integrations, sessions] });
+        let watch = vec![
+            entry(Place::Usage, "usage", "Usage", "/console/usage", "u"),
+            entry(Place::Audit, "audit", "Audit", "/console/audit", "a"),
+            entry(Place::Guard, "warn", "Guard", "/console/guard", "d"),
+        ];
+        groups.push(Group { title: "Watch", entries: watch });
+    } else {
+        groups.push(Group { title: "Around it", entries: vec![sessions] });
+    }
+    groups
+}
+
+fn remarks(visit: &Visit) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let Some(me) = &visit.me else { return remarks };
+    if !visit.may_write() {
+        let text = "Buttons that change something are not shown.".to_owned();
+        remarks.push(Remark { class: "is-unverified", icon: "info", title: "This key may only read.", text });
+    }
+    match me.state {
+        SubscriptionState::Grace { until } => {
+            let days = (until.as_second() - visit.now.as_second()) / 86_400 + 1;
+            let text = format!(
+                "Memory is read-only for {} more: searching works, saving and forgetting do not.",
+                p::counted(days.unsigned_abs(), "day")
+            );
+            remarks.push(Remark { class: "is-stale", icon: "stale", title: "The subscription has expired.", text });
+        }
+        state => {
+            if let Some(notice) = state.notice() {
+                let text = format!("Memory can’t be used: {notice}");
+                remarks.push(Remark {
+                    class: "is-alert",
+                    icon: "warn",
+                    title: "The subscription is not active.",
+                    text,
+                });
+            }
+        }
+    }
+    remarks
+}

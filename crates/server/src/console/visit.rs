@@ -1,0 +1,220 @@
+//! Who is in the console: the session behind a request, and the checks that every form passes.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::Response;
+use http::header::{ORIGIN, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode};
+use mnemon_core::{Access, AccountId, KeyId, ProjectId, Role, Timestamp};
+use mnemon_engine::admin::Me;
+use mnemon_engine::console::{ConsoleError, Visitor};
+use mnemon_engine::{Engine, NotAuthenticated};
+
+use super::cookies::Cookie;
+use super::page;
+use super::told::Told;
+use crate::http::{App, Fields, Shared, read_small_body};
+
+/// What every form of a session is sealed with.
+const FORM: &str = "form";
+
+/// How the page looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Theme {
+    System,
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        [Self::System, Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == word)
+    }
+}
+
+/// A request of somebody who is signed in.
+pub(super) struct Visit {
+    pub(super) app: App,
+    pub(super) visitor: Visitor,
+    /// The member behind the key; none for the operator.
+    pub(super) me: Option<Me>,
+    pub(super) theme: Theme,
+    /// What just happened, for the next page.
+    pub(super) told: Option<Told>,
+    /// Path and query.
+    pub(super) path: String,
+    pub(super) now: Timestamp,
+    /// What the browser keeps; forms are sealed with it.
+    value: String,
+}
+
+impl Visit {
+    pub(super) fn engine(&self) -> &Engine {
+        &self.app.0.engine
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.app.0
+    }
+
+    pub(super) fn role(&self) -> Option<Role> {
+        self.me.as_ref().map(|me| me.credential.role)
+    }
+
+    pub(super) fn is_admin(&self) -> bool {
+        self.role() == Some(Role::Admin)
+    }
+
+    /// Whether this person manages others: an admin or a head.
+    pub(super) fn manages(&self) -> bool {
+        matches!(self.role(), Some(Role::Admin | Role::Head))
+    }
+
+    /// Whether buttons that change something are shown at all.
+    pub(super) fn may_write(&self) -> bool {
+        self.me.as_ref().is_none_or(|me| me.credential.access == Access::Write)
+    }
+
+    /// Whether memory may be changed: the key may write, and the subscription is active.
+    pub(super) fn may_change_memory(&self) -> bool {
+        self.may_write() && self.me.as_ref().is_some_and(|me| me.state.allows_writing())
+    }
+
+    /// The project of the key. The operator has none, and no page that needs one.
+    pub(super) fn project(&self) -> Result<ProjectId, ConsoleError> {
+        self.member().map(|me| me.project.id)
+    }
+
+    pub(super) fn account(&self) -> Result<AccountId, ConsoleError> {
+        self.member().map(|me| me.account.id)
+    }
+
+    pub(super) fn member(&self) -> Result<&Me, ConsoleError> {
+        let absent =
+            || ConsoleError::Admin(mnemon_engine::admin::AdminError::NotFound("page for the operator's token"));
+        self.me.as_ref().ok_or_else(absent)
+    }
+
+    /// Ends the session.
+    pub(super) async fn end(&self) -> Result<(), mnemon_engine::stored::StoreError> {
+        self.engine().sign_out(&self.value).await
+    }
+
+    /// The seal of this session's forms.
+    pub(super) fn seal(&self) -> String {
+        self.engine().seal_console(&self.value, FORM)
+    }
+
+    /// The id of the key that a form will make, so that it makes one key however often it is sent.
+    pub(super) fn once(&self) -> String {
+        let id = self.engine().new_key_id().to_string();
+        format!("{id}.{}", self.engine().seal_console(&self.value, &id))
+    }
+
+    pub(super) fn open_once(&self, sent: Option<&str>) -> Option<KeyId> {
+        let (id, seal) = sent?.split_once('.')?;
+        self.engine().is_console_seal(&self.value, id, Some(seal)).then(|| id.parse().ok()).flatten()
+    }
+
+    /// What happened, as the browser keeps it until the next page.
+    pub(super) fn keep(&self, told: &Told) -> http::HeaderValue {
+        super::cookies::told(self.shared(), &told.sealed(self.engine(), &self.value))
+    }
+
+    async fn find(app: &App, parts: &Parts) -> Result<Self, Response> {
+        let shared = &*app.0;
+        let headers = &parts.headers;
+        let path = parts.uri.path_and_query().map_or("/console", |path| path.as_str());
+        let Some(value) = Cookie::Session.find(shared, headers) else {
+            return Err(without_session(app, parts, path));
+        };
+        let visitor = match shared.engine.enter_console(value).await {
+            Ok(visitor) => visitor,
+            Err(NotAuthenticated::Rejected) => {
+                let mut response = page::to_sign_in(path, true);
+                response.headers_mut().append(SET_COOKIE, Cookie::Session.remove(shared));
+                return Err(response);
+            }
+            Err(NotAuthenticated::Store(error)) => return Err(page::storage_away(app, &error)),
+        };
+        let me = shared.engine.show_me(&visitor.admin).await;
+        let me = me.map_err(|error| page::plain_trouble(app, &ConsoleError::Admin(error)))?;
+        let visitor = shared.welcome(parts.into(), visitor);
+        let told = Cookie::Told.find(shared, headers);
+        Ok(Self {
+            theme: Cookie::Theme.find(shared, headers).and_then(Theme::parse).unwrap_or(Theme::System),
+            told: told.and_then(|told| Told::open(&shared.engine, value, told)),
+            path: path.to_owned(),
+            now: shared.engine.now(),
+            value: value.to_owned(),
+            app: app.clone(),
+            visitor,
+            me,
+        })
+    }
+}
+
+/// A link from elsewhere comes without the cookie, because that is kept for our own pages. A page of our own that goes to
+/// the same address again brings it along; only then it is known that nobody is signed in.
+fn without_session(app: &App, parts: &Parts, path: &str) -> Response {
+    let is_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+    if parts.method == Method::GET && is_from_elsewhere {
+        page::once_more(app, path)
+    } else {
+        page::to_sign_in(path, false)
+    }
+}
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
+        Self::find(app, parts).await
+    }
+}
+
+/// A form that somebody who is signed in has sent from one of our pages.
+pub(super) struct Act {
+    pub(super) visit: Visit,
+    pub(super) fields: Fields,
+}
+
+impl FromRequest<App> for Act {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+        let (parts, body) = request.into_parts();
+        if !comes_from_our_page(&app.0, &parts.headers) {
+            return Err(page::foreign(app));
+        }
+        let visit = Visit::find(app, &parts).await?;
+        let bytes = read_small_body(body).await;
+        let bytes = bytes.map_err(|error| {
+            page::plain_error(app, StatusCode::PAYLOAD_TOO_LARGE, "That was too much", &error.to_string())
+        })?;
+        let fields = Fields::parse(&bytes);
+        if !visit.engine().is_console_seal(&visit.value, FORM, fields.find("seal")) {
+            return Err(page::foreign(app));
+        }
+        Ok(Self { visit, fields })
+    }
+}
+
+/// Browsers say which site a form comes from. Ours has the origin "null", because our pages send no referrer; a browser that
+/// does not tell the site has to tell the right origin.
+pub(super) fn comes_from_our_page(app: &Shared, headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let is_right = headers.get_all(ORIGIN).iter().all(|origin| origin == "null" || app.origins.is_own(origin));
+    match headers.get("sec-fetch-site") {
+        Some(site) => is_right && site == "same-origin",
+        None => is_right && origins.next().is_some_and(|origin| app.origins.is_own(origin)),
+    }
+}

@@ -1,0 +1,151 @@
+//! Workspaces: how each stands, deleting one, and taking that back.
+
+use askama::Template;
+use axum::response::Response;
+use mnemon_core::WorkspaceName;
+use mnemon_engine::admin::{AdminError, ShownWorkspace};
+use mnemon_engine::console::ConsoleError;
+
+use super::parts::{self as p, Ask, Html};
+use super::query::Query;
+use super::shell::{Place, Shell};
+use super::told::Told;
+use super::visit::{Act, Visit};
+
+const PATH: &str = "/console/workspaces";
+
+#[derive(Template)]
+#[template(path = "console/workspaces.html")]
+struct Page<'a> {
+    shell: Shell<'a>,
+    rows: Vec<Row>,
+    deleted: Vec<Deleted>,
+    /// Windows that ask before one is deleted.
+    windows: Vec<Html>,
+    may_delete: bool,
+}
+
+struct Row {
+    no: usize,
+    name: String,
+    link: String,
+    bar: Html,
+    records: String,
+    last_save: Option<Html>,
+    since: Html,
+}
+
+struct Deleted {
+    name: String,
+    at: Html,
+    records: String,
+}
+
+/// `GET /console/workspaces`
+pub(super) async fn list(visit: Visit) -> Response {
+    visit.show(build(&visit).await)
+}
+
+async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
+    let (project, admin) = (visit.project()?, &visit.visitor.admin);
+    let workspaces = visit.engine().list_workspaces(admin, project).await?;
+    let deleted =
+        if visit.is_admin() { visit.engine().list_deleted_workspaces(admin, project).await? } else { Vec::new() };
+    let shell = Shell::new(visit, Place::Workspaces, "Workspaces");
+    let may_delete = visit.is_admin() && visit.may_write();
+    let window = |(no, workspace): (usize, &ShownWorkspace)| delete_window(no, workspace, &shell.seal);
+    Ok(Page {
+        windows: if may_delete { workspaces.iter().enumerate().map(window).collect() } else { Vec::new() },
+        rows: workspaces.iter().enumerate().map(|(no, workspace)| row(visit, no, workspace)).collect(),
+        deleted: deleted.iter().filter_map(|workspace| to_deleted(visit, workspace)).collect(),
+        may_delete,
+        shell,
+    })
+}
+
+fn row(visit: &Visit, no: usize, workspace: &ShownWorkspace) -> Row {
+    let counts = &workspace.standing.counts;
+    let parts = [
+        ("verified", counts.verified),
+        ("unverified", counts.unverified),
+        ("stale", counts.stale),
+        ("conflict", counts.conflict),
+    ];
+    let label = format!(
+        "{} verified, {} unverified, {} stale, {} in conflict",
+        counts.verified, counts.unverified, counts.stale, counts.conflict
+    );
+    Row {
+        no,
+        name: workspace.name.to_string(),
+        link: Query::default().with("workspace", workspace.name.as_str()).link("/console/memory"),
+        bar: p::stackbar(&parts, &label, "bar-slim"),
+        records: p::number(workspace.records),
+        last_save: workspace.standing.last_saved_at.map(|at| p::ago(at, visit.now)),
+        since: p::ago(workspace.created_at, visit.now),
+    }
+}
+
+fn to_deleted(visit: &Visit, workspace: &ShownWorkspace) -> Option<Deleted> {
+    let at = p::ago(workspace.deleted_at?, visit.now);
+    Some(Deleted { name: workspace.name.to_string(), at, records: p::counted(workspace.records, "record") })
+}
+
+fn delete_window(no: usize, workspace: &ShownWorkspace, seal: &str) -> Html {
+    let name = workspace.name.as_str();
+    // A name is letters, digits and a few marks; what a pattern gives a meaning to is put in brackets.
+    let pattern: String = name
+        .chars()
+        .map(|letter| if letter.is_alphanumeric() { letter.to_string() } else { format!("[{letter}]") })
+        .collect();
+    let inside = format!(
+        r#"<div class="field"><label for="n{no}">Type its name to go on: <b>{}</b></label><input class="input" id="n{no}" name="typed" required pattern="{}" autocomplete="off"></div>"#,
+        p::esc(name),
+        p::esc(&pattern)
+    );
+    let text = "<p>All its records leave every search at once, those that you can’t see too. Assistants that search there are \
+                told that it is not active. An admin can restore it for 30 days.</p>";
+    p::ask(&Ask {
+        id: &format!("d{no}"),
+        title: format!("Delete the workspace “{name}”?"),
+        text: Html(text.to_owned()),
+        yes: "Delete workspace",
+        action: "/console/workspaces/delete",
+        fields: &[("name", name)],
+        inside: Html(inside),
+        seal,
+    })
+}
+
+fn named(act: &Act) -> Result<WorkspaceName, ConsoleError> {
+    let name = act.fields.find("name").unwrap_or_default();
+    WorkspaceName::parse(name).map_err(|_| AdminError::NotFound("workspace").into())
+}
+
+/// `POST /console/workspaces/delete`
+pub(super) async fn delete(act: Act) -> Response {
+    let visit = &act.visit;
+    visit.done(try_delete(&act).await, PATH)
+}
+
+async fn try_delete(act: &Act) -> Result<Told, ConsoleError> {
+    let (visit, name) = (&act.visit, named(act)?);
+    if act.fields.find("typed") != Some(name.as_str()) {
+        return Err(AdminError::Invalid("the typed name is not the workspace's".to_owned()).into());
+    }
+    let count = visit.engine().delete_workspace(&visit.visitor.admin, visit.project()?, &name).await?;
+    let told = Told::new(format!("Workspace “{name}” deleted, with {}.", p::counted(count, "record")));
+    Ok(told.with_undo("/console/workspaces/restore", "name", name.to_string()))
+}
+
+/// `POST /console/workspaces/restore`
+pub(super) async fn restore(act: Act) -> Response {
+    let visit = &act.visit;
+    visit.done(try_restore(&act).await, PATH)
+}
+
+async fn try_restore(act: &Act) -> Result<Told, ConsoleError> {
+    let (visit, name) = (&act.visit, named(act)?);
+    let count = visit.engine().restore_workspace(&visit.visitor.admin, visit.project()?, &name).await?;
+    Ok(Told::new(format!("Workspace “{name}” restored, with {}.", p::counted(count, "record"))))
+}
