@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use mnemon_core::{ProjectId, Reason, Record, SourceState, WorkspaceName};
+use mnemon_core::{ProjectId, Reason, Record, SourceState};
 
 use super::{ConsoleError, Visitor};
 use crate::Engine;
-use crate::admin::Explained as Found;
+use crate::admin::{ExplainQuery, Explained as Found};
 use crate::freshness::{Claim, newest_known};
 
 /// Why a record has its status.
@@ -61,12 +61,10 @@ impl Engine {
         &self,
         visitor: &Visitor,
         project: ProjectId,
-        workspace: Option<WorkspaceName>,
-        query: &str,
-        limit: usize,
+        asked: ExplainQuery,
     ) -> Result<Explained, ConsoleError> {
-        let found = self.explain(&visitor.admin, project, workspace, query, limit).await?;
-        let records: Vec<&Record> = found.records.values().collect();
+        let found = self.explain(&visitor.admin, project, asked).await?;
+        let records: Vec<&Record> = found.records.values().map(|explained| &explained.record).collect();
         let reasons = self.give_reasons(visitor, project, &records).await?;
         let because = records.iter().map(|record| record.seq.0).zip(reasons).collect();
         Ok(Explained { found, because })

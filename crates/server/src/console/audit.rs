@@ -4,7 +4,7 @@ use askama::Template;
 use axum::response::Response;
 use mnemon_engine::admin::AuditLine;
 use mnemon_engine::console::ConsoleError;
-use mnemon_engine::stored::Actor;
+use mnemon_engine::stored::{Actor, AuditFilter};
 
 use super::parts::{self as p, Html};
 use super::people::Names;
@@ -35,7 +35,7 @@ pub(super) async fn list(visit: Visit) -> Response {
 
 async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
     let (account, project) = (visit.account()?, visit.project()?);
-    let lines = visit.engine().list_audit(&visit.visitor.admin, account, PAGE_ROWS).await?;
+    let lines = visit.engine().list_audit(&visit.visitor.admin, account, AuditFilter::default(), PAGE_ROWS).await?.lines;
     let names = Names::load(visit).await?;
     let row = |line: &AuditLine| {
         let (icon, what) = sentence(line);

@@ -9,6 +9,8 @@ use mnemon_engine::console::ConsoleError;
 use mnemon_engine::oauth::TOKEN_LIFE;
 use mnemon_engine::stored::{ConnectionRow, KeyRow};
 
+use url::Url;
+
 use super::parts::{self as p, Ask, Html};
 use super::people::Names;
 use super::shell::{Place, Shell};
@@ -28,6 +30,8 @@ struct Page<'a> {
 
 struct Row {
     name: String,
+    /// Where the client had its person sent back to.
+    host: Option<String>,
     who: String,
     key: String,
     used: Option<Html>,
@@ -47,6 +51,7 @@ async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
     connections.retain(|row| row.revoked_at.is_none() && visit.now < row.expires_at);
     connections.reverse();
     let keys = visit.engine().list_keys(admin, project).await?;
+    let keys: Vec<KeyRow> = keys.into_iter().map(|shown| shown.key).collect();
     let names = Names::load(visit).await?;
     let shell = Shell::new(visit, Place::Connections, "Connections");
     let may_end = visit.manages() && visit.may_write();
@@ -72,6 +77,7 @@ fn show(now: Timestamp, row: &ConnectionRow, keys: &[KeyRow], names: &Names, may
     let words = if is_soon { p::tone("is-stale", &words, "stale").0 } else { words };
     Row {
         name: client(row),
+        host: row.redirect_uri.as_deref().and_then(returns_to),
         who: names.name(row.member),
         key: key.unwrap_or_else(|| "without a label".to_owned()),
         used: row.last_used_at.map(|at| p::ago(at, now)),
@@ -79,6 +85,12 @@ fn show(now: Timestamp, row: &ConnectionRow, keys: &[KeyRow], names: &Names, may
         left: Html(format!("{words}{bar}")),
         window: may_end.then(|| format!("rc-{}", row.id)),
     }
+}
+
+fn returns_to(uri: &str) -> Option<String> {
+    let host = Url::parse(uri).ok()?.host_str()?.to_owned();
+    let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
+    Some(if is_local { "a program on a person’s own computer".to_owned() } else { format!("returns to {host}") })
 }
 
 fn window(row: &ConnectionRow, seal: &str) -> Html {

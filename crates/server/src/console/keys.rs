@@ -1,11 +1,13 @@
 //! Keys: listed, made and shown once, revoked.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use jiff::SignedDuration;
 use mnemon_core::{Access, KeyId, Member, MemberId, Role, Timestamp};
-use mnemon_engine::admin::{AdminError, MadeKey, NewKeyRequest};
+use mnemon_engine::admin::{AdminError, MadeKey, NewKeyRequest, ShownKey};
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::KeyRow;
 
@@ -66,7 +68,9 @@ pub(super) async fn list(visit: Visit) -> Response {
 async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleError> {
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
     let engine = visit.engine();
-    let mut keys = engine.list_keys(admin, project).await?;
+    let keys = engine.list_keys(admin, project).await?;
+    let connections: HashMap<KeyId, u64> = keys.iter().map(|shown| (shown.key.id, shown.connections)).collect();
+    let mut keys: Vec<KeyRow> = keys.into_iter().map(|ShownKey { key, .. }| key).collect();
     let names = Names::load(visit).await?;
     let usage = engine.show_usage(admin, project, 30).await?;
     let calls = |id: KeyId| usage.keys.iter().find(|(key, _)| *key == id).map_or(0, |(_, usage)| usage.calls);
@@ -75,7 +79,7 @@ async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleErr
     let alive = keys.iter().filter(|key| is_alive(key, visit.now));
     let may_revoke = visit.manages() && visit.may_write();
     let soon = alive.clone().filter_map(|key| soon(key, visit.now)).collect();
-    let windows = alive.clone().filter(|_| may_revoke).map(|key| window(visit, key, &shell.seal)).collect();
+    let windows = alive.clone().filter(|_| may_revoke).map(|key| window(visit, key, connections[&key.id], &shell.seal)).collect();
     let count = alive.count();
     let whose = if visit.manages() { "open this project" } else { "are yours in this project" };
     Ok(Page {
@@ -121,7 +125,7 @@ fn row(visit: &Visit, key: &KeyRow, names: &Names, calls: u64, may_revoke: bool)
     let is_off = !is_alive(key, now);
     Row {
         label: label(key),
-        hint: None,
+        hint: key.hint.as_ref().map(|hint| format!("mnm_…{hint}")),
         made: p::ago(key.created_at, now),
         access: p::tone("", key.access.as_str(), ""),
         who: names.name(key.member),
@@ -134,11 +138,16 @@ fn row(visit: &Visit, key: &KeyRow, names: &Names, calls: u64, may_revoke: bool)
     }
 }
 
-fn window(visit: &Visit, key: &KeyRow, seal: &str) -> Html {
+fn window(visit: &Visit, key: &KeyRow, connections: u64, seal: &str) -> Html {
     let is_own = visit.me.as_ref().is_some_and(|me| me.credential.key == key.id);
     let more = if is_own { " You are signed in with this key: this session ends too." } else { "" };
+    let with_it = match connections {
+        0 => String::new(),
+        1 => " 1 connection was made with it and ends with it.".to_owned(),
+        count => format!(" {count} connections were made with it and end with it."),
+    };
     let text = format!(
-        "<p>It is refused from the next request on, on every node; connections that were made with it end too.{more}</p>\
+        "<p>It is refused from the next request on, on every node.{with_it}{more}</p>\
          <p><b>This can’t be undone</b>; make a new key instead.</p>"
     );
     p::ask(&Ask {

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
 use mnemon_core::{Record, SEARCH_LIMIT_MAX, Scope, Seq, Status, WorkspaceName};
-use mnemon_engine::admin::{AdminError, ProjectStanding, RecordQuery, Standing};
+use mnemon_engine::admin::{AdminError, ExplainQuery, ProjectStanding, RecordQuery, Standing};
 use mnemon_engine::console::{ConsoleError, Explained};
 
 use super::parts::{self as p, Html};
@@ -306,7 +306,14 @@ async fn fill_found(
     let began = Instant::now();
     let asked = &page.asked;
     let engine = visit.engine();
-    let found = engine.search_in_console(&visit.visitor, project, Some(workspace), &asked.query, asked.count).await;
+    let wanted = ExplainQuery {
+        query: asked.query.clone(),
+        limit: asked.count,
+        workspace: Some(workspace),
+        scope: parsed(query, "scope", Scope::parse)?,
+        exclude_stale: false,
+    };
+    let found = engine.search_in_console(&visit.visitor, project, wanted).await;
     page.milliseconds = began.elapsed().as_millis();
     let found = match found {
         // A workspace in which this person sees nothing is answered as the tool answers it.
@@ -329,23 +336,23 @@ async fn fill_found(
 }
 
 fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) -> Result<Vec<Rec>, ConsoleError> {
-    let (status, scope) = (parsed(query, "status", Status::parse)?, parsed(query, "scope", Scope::parse)?);
+    let status = parsed(query, "status", Status::parse)?;
     let reasons = &found.found.reasons;
     let scale = rec::scale(&reasons.hits);
     let mut records = Vec::new();
     for hit in &reasons.hits {
-        let (Some(record), Some(because)) = (found.found.records.get(&hit.seq), found.because.get(&hit.seq)) else {
+        let (Some(explained), Some(because)) = (found.found.records.get(&hit.seq), found.because.get(&hit.seq)) else {
             continue;
         };
+        let record = &explained.record;
         let fits = status.is_none_or(|status| because.reason.status() == status)
-            && scope.is_none_or(|scope| record.audience.scope() == scope)
             && query.find("source").is_none_or(|source| record.fact.source_id.as_deref() == Some(source))
             && query.find("author").is_none_or(|author| record.author_name.as_deref() == Some(author))
             && query.find("key").is_none_or(|key| record.fact_key.chosen() == Some(key));
         if !fits {
             continue;
         }
-        let mut shown = Rec::new(record, because, visit.now).scored(hit);
+        let mut shown = Rec::new(record, because, visit.now).scored(hit).marked(record, &explained.spans);
         let is_open = asked.why.as_deref() == Some(shown.id.as_str());
         if asked.count == FOUND || is_open {
             shown.why = Some(rec::why(hit, reasons, scale, is_open));
@@ -361,7 +368,7 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
 fn held_back(found: &Explained) -> Vec<HeldBack> {
     let held = found.found.reasons.held_back.iter().take(3);
     let shown = held.filter_map(|held| {
-        let record = found.found.records.get(&held.seq)?;
+        let record = &found.found.records.get(&held.seq)?.record;
         let text: String = record.fact.content.chars().take(120).collect();
         Some(HeldBack { cosine: format!("{:.2}", held.cosine), id: record.id.to_string(), text })
     });

@@ -1,5 +1,7 @@
 //! A record in a list: its status and the reason, its text, where it comes from, and why a search found it.
 
+use std::ops::Range;
+
 use mnemon_core::{Reason, Record, Scope, Status, Timestamp};
 use mnemon_engine::console::Because;
 use mnemon_engine::{ExplainedHit, Explanation};
@@ -88,6 +90,20 @@ impl Rec {
     pub(super) fn forgotten(record: &Record, because: &Because, at: Timestamp, now: Timestamp) -> Self {
         let chip = p::tone("is-gone", "forgotten", "trash");
         Self { class: "gone", chip, because: p::ago(at, now), ..Self::new(record, because, now) }
+    }
+
+    /// Marks words of the query in the part of the text that is shown.
+    pub(super) fn marked(mut self, record: &Record, spans: &[Range<usize>]) -> Self {
+        let (text, _) = cut(&record.fact.content);
+        let (mut marked, mut at) = (String::new(), 0);
+        for span in spans.iter().filter(|span| span.end <= text.len()) {
+            let (Some(between), Some(word)) = (text.get(at..span.start), text.get(span.clone())) else { continue };
+            marked.push_str(&format!("{}<mark>{}</mark>", p::esc(between), p::esc(word)));
+            at = span.end;
+        }
+        marked.push_str(&p::esc(text.get(at..).unwrap_or_default()));
+        self.text = Html(marked);
+        self
     }
 
     pub(super) fn scored(mut self, hit: &ExplainedHit) -> Self {

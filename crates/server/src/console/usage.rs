@@ -83,15 +83,9 @@ pub(super) async fn show(visit: Visit, request: Request) -> Response {
     visit.show(build(&visit, &fields).await)
 }
 
-/// Every day of the period, oldest first; days without calls have zeros.
-fn every_day(report: &UsageReport, today: Day, days: u16) -> Vec<(Day, KeyUsage)> {
-    let from = today.0 - i32::from(days) + 1;
-    let of = |day: Day| report.days.iter().find(|(known, _)| *known == day).map(|(_, usage)| *usage);
-    (from..=today.0).map(|no| (Day(no), of(Day(no)).unwrap_or_default())).collect()
-}
-
-fn today(now: Timestamp) -> Day {
-    Day(i32::try_from(now.as_second().div_euclid(DAY_SECONDS)).unwrap_or(i32::MAX))
+/// Every day of the period, oldest first.
+fn every_day(report: &UsageReport) -> Vec<(Day, KeyUsage)> {
+    report.days.iter().map(|day| (day.day, day.figures)).collect()
 }
 
 fn date(day: Day) -> Timestamp {
@@ -103,11 +97,11 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let (days, admin) = (period(fields), &visit.visitor.admin);
     let report = visit.engine().show_usage(admin, me.project.id, days).await?;
     let keys = visit.engine().list_keys(admin, me.project.id).await?;
-    let rows = every_day(&report, today(visit.now), days);
+    let rows = every_day(&report);
     let max = me.limits.and_then(|limits| limits.records_max);
     let plan = me.account.plan().map_or("none", mnemon_core::PlanName::as_str);
     let label = |id| {
-        let key = keys.iter().find(|key| key.id == id).and_then(|key| key.label.clone());
+        let key = keys.iter().find(|shown| shown.key.id == id).and_then(|shown| shown.key.label.clone());
         key.unwrap_or_else(|| "without a label".to_owned())
     };
     let all_calls: u64 = report.keys.iter().map(|(_, usage)| usage.calls).sum();
@@ -210,7 +204,7 @@ pub(super) async fn csv(visit: Visit, request: Request) -> Response {
 async fn lines(visit: &Visit, days: u16) -> Result<String, ConsoleError> {
     let report = visit.engine().show_usage(&visit.visitor.admin, visit.project()?, days).await?;
     let mut text = "day,calls,searches,saves,rejected\n".to_owned();
-    for (day, usage) in every_day(&report, today(visit.now), days) {
+    for (day, usage) in every_day(&report) {
         let day = date(day).strftime("%Y-%m-%d");
         let KeyUsage { calls, searches, saves, rejections, .. } = usage;
         text.push_str(&format!("{day},{calls},{searches},{saves},{rejections}\n"));
