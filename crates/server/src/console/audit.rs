@@ -35,7 +35,8 @@ pub(super) async fn list(visit: Visit) -> Response {
 
 async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
     let (account, project) = (visit.account()?, visit.project()?);
-    let lines = visit.engine().list_audit(&visit.visitor.admin, account, AuditFilter::default(), PAGE_ROWS).await?.lines;
+    let lines =
+        visit.engine().list_audit(&visit.visitor.admin, account, AuditFilter::default(), PAGE_ROWS).await?.lines;
     let names = Names::load(visit).await?;
     let row = |line: &AuditLine| {
         let (icon, what) = sentence(line);

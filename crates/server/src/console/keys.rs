@@ -79,7 +79,8 @@ async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleErr
     let alive = keys.iter().filter(|key| is_alive(key, visit.now));
     let may_revoke = visit.manages() && visit.may_write();
     let soon = alive.clone().filter_map(|key| soon(key, visit.now)).collect();
-    let windows = alive.clone().filter(|_| may_revoke).map(|key| window(visit, key, connections[&key.id], &shell.seal)).collect();
+    let windows =
+        alive.clone().filter(|_| may_revoke).map(|key| window(visit, key, connections[&key.id], &shell.seal)).collect();
     let count = alive.count();
     let whose = if visit.manages() { "open this project" } else { "are yours in this project" };
     Ok(Page {

@@ -106,7 +106,8 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     }
     let names = Names::load(visit).await?;
     let keys = visit.engine().list_keys(&visit.visitor.admin, visit.project()?).await?;
-    let living = |id: MemberId| keys.iter().filter(|shown| shown.key.member == id && shown.key.revoked_at.is_none()).count();
+    let living =
+        |id: MemberId| keys.iter().filter(|shown| shown.key.member == id && shown.key.revoked_at.is_none()).count();
     let chosen = fields.find("department");
     let is_shown = |member: &&Member| match chosen {
         None => true,
