@@ -44,23 +44,24 @@ pub(super) fn curated(data: &Path) -> Result<Vec<Case>> {
     Ok(load(data, CURATED)?.into_iter().map(of_sample).collect())
 }
 
-/// Texts of our own in this repository: those that the guard was tuned with in sight, and those that nobody looked at.
+/// Texts of our own in this repository: those that the guard was tuned with in sight, and two sets that nobody looked at.
 pub(super) fn own() -> Vec<Case> {
-    const SEEN: [(&str, bool, &str); 3] = [
+    const FILES: [(&str, bool, &str); 9] = [
         (include_str!("../../data/guard/everyday.txt"), false, "everyday"),
         (include_str!("../../data/guard/code-comments.txt"), true, "code comment"),
         (include_str!("../../data/guard/triggers.txt"), true, "trigger"),
-    ];
-    const FRESH: [(&str, bool, &str); 3] = [
         (include_str!("../../data/guard/fresh-everyday.txt"), false, "everyday, fresh"),
         (include_str!("../../data/guard/fresh-code-comments.txt"), true, "code comment, fresh"),
         (include_str!("../../data/guard/fresh-triggers.txt"), true, "trigger, fresh"),
+        (include_str!("../../data/guard/third-everyday.txt"), false, "everyday, third"),
+        (include_str!("../../data/guard/third-code-comments.txt"), true, "code comment, third"),
+        (include_str!("../../data/guard/third-triggers.txt"), true, "trigger, third"),
     ];
     let texts = |(file, is_malicious, kind): (&'static str, bool, &'static str)| {
         let lines = file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty());
         lines.map(move |line| Case::new(line.replace("\\n", "\n"), is_malicious, kind, "own"))
     };
-    SEEN.into_iter().chain(FRESH).flat_map(texts).collect()
+    FILES.into_iter().flat_map(texts).collect()
 }
 
 #[derive(Deserialize)]

@@ -150,6 +150,9 @@ mod tests {
             include_str!("../../../bench/data/guard/fresh-everyday.txt"),
             include_str!("../../../bench/data/guard/fresh-code-comments.txt"),
             include_str!("../../../bench/data/guard/fresh-triggers.txt"),
+            include_str!("../../../bench/data/guard/third-everyday.txt"),
+            include_str!("../../../bench/data/guard/third-code-comments.txt"),
+            include_str!("../../../bench/data/guard/third-triggers.txt"),
         ] {
             for line in tested.lines().filter(|line| !line.starts_with("## ")) {
                 let line = line.replace("\\n", "\n");
