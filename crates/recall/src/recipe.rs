@@ -54,6 +54,8 @@ pub struct Weights {
 pub struct Chance {
     /// Weight of the share of the query's terms that the record has.
     pub count: f64,
+    /// So many terms more the query is taken to have, which no record has: one word of two says less than four of eight.
+    pub doubted_terms: f64,
     /// Weight of the centred cosine.
     pub cosine: f64,
     /// Weight of the same cosine in deviations over the visible records: where many are near, being near says less.
@@ -128,7 +130,7 @@ impl Recipe {
         all_words: 4.0,
         as_typed: 4.0,
         alike: 0.45,
-        chance: Chance { count: 12.5, cosine: 21.0, deviations: -1.8, bias: -4.3 },
+        chance: Chance { count: 16.9, doubted_terms: 3.0, cosine: 19.3, deviations: -1.3, bias: -4.3 },
         gate: Gate { base: -0.15, rise: 0.2, most: 0.35 },
         bounds: Bounds {
             exhaustive_records: 4_000,

@@ -9,7 +9,7 @@ use crate::search::fuse::Spread;
 const DEVIATION_USUAL: f64 = 0.1;
 /// How many records that counts for.
 const PRIOR_RECORDS: f64 = 20.0;
-/// A smaller deviation says nothing more. Below 0.0858 a larger cosine would even mean a smaller chance.
+/// A smaller deviation says nothing more. Below 0.0674 a larger cosine would even mean a smaller chance.
 const DEVIATION_MIN: f64 = 0.09;
 
 /// Chances of one query.
@@ -30,10 +30,11 @@ impl Chances {
         Self { recipe, mean: lean(mean, 0.0), deviation }
     }
 
-    /// The chance of a record that has this share of the query's terms.
-    pub(crate) fn of(&self, count_share: f64, near: i32) -> f64 {
+    /// The chance of a record that has so many of the query's terms.
+    pub(crate) fn of(&self, count: u32, terms: u32, near: i32) -> f64 {
+        let share = f64::from(count) / (f64::from(terms) + self.recipe.doubted_terms);
         let by_meaning = if near == NO_VECTOR { 0.0 } else { self.by_meaning(f64::from(near) / meaning::ONE) };
-        let odds = self.recipe.bias + self.recipe.count * count_share + by_meaning;
+        let odds = self.recipe.bias + self.recipe.count * share + by_meaning;
         // libm, not the platform's: exponentials differ between systems in the last bit.
         1.0 / (1.0 + libm::exp(-odds))
     }
@@ -64,11 +65,19 @@ mod tests {
             spread.into_iter().for_each(|cosine| cosines.add(cosine));
             let chances = Chances::new(Recipe::FULL.chance, &cosines);
             for near in [-300_000, 0, 400_000] {
-                assert!(chances.of(0.0, near + 10_000) > chances.of(0.0, near));
-                assert!(chances.of(0.5, near) > chances.of(0.25, near));
-                assert!((0.0..1.0).contains(&chances.of(1.0, near)));
+                assert!(chances.of(0, 4, near + 10_000) > chances.of(0, 4, near));
+                assert!(chances.of(2, 4, near) > chances.of(1, 4, near));
+                assert!((0.0..1.0).contains(&chances.of(4, 4, near)));
             }
         }
+    }
+
+    #[test]
+    fn one_word_of_two_is_no_answer() {
+        let chances = Chances::new(Recipe::FULL.chance, &Spread::default());
+        assert!(chances.of(1, 2, 0) < 0.5, "half of two words");
+        assert!(chances.of(4, 8, 0) > 0.5, "half of eight");
+        assert!(chances.of(2, 2, 0) > 0.9, "both words");
     }
 
     #[test]

@@ -45,6 +45,11 @@ impl Cover {
         self.totals
     }
 
+    /// How many terms the query has, known or not.
+    pub(crate) fn terms(&self) -> u32 {
+        self.terms
+    }
+
     /// The plain share: how many of the query's terms these marks are.
     #[inline]
     pub(crate) fn count(&self, marks: u32) -> u32 {

@@ -134,7 +134,11 @@ impl Oracle<'_> {
         self.put_truth_first(&mut scored);
         scored.truncate(limit);
         let chances = Chances::new(self.recipe.chance, &near_spread);
-        let scores = to_scores(scored.iter().map(|found| chances.of(self.covers(found.page).0, near[found.page])));
+        let chance = |found: &Scored| {
+            let count = self.own_terms(&self.pages[found.page]).len() as u32;
+            chances.of(count, self.asked.terms.len() as u32, near[found.page])
+        };
+        let scores = to_scores(scored.iter().map(chance));
         scored.iter().zip(scores).map(|(found, score)| Hit { seq: self.pages[found.page].seq, score }).collect()
     }
 

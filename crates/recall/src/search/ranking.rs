@@ -223,8 +223,7 @@ impl<'a> Ranking<'a> {
 
     /// How likely a candidate is an answer.
     pub(crate) fn chance(&self, candidate: &Candidate) -> f64 {
-        let share = self.cover.count_share(f64::from(self.cover.count(candidate.marks)));
-        self.chances.of(share, candidate.near)
+        self.chances.of(self.cover.count(candidate.marks), self.cover.terms(), candidate.near)
     }
 
     /// Lets the best records lend words to the query, each by how far it stands above the mean.
