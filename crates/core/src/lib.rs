@@ -11,6 +11,7 @@ mod credential;
 mod fact_key;
 mod hex;
 mod ids;
+mod known_hashes;
 mod limits;
 mod near;
 mod plan;
@@ -18,6 +19,7 @@ mod record;
 mod secret;
 mod status;
 mod subscription;
+mod tokens;
 mod visibility;
 mod workspace;
 
@@ -30,6 +32,7 @@ pub use hex::{parse_hex, to_hex};
 pub use ids::{
     AccountId, AuditId, ConnectionId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, SessionId, WorkspaceNo,
 };
+pub use known_hashes::{admits_hash, confirms_hash, join_hashes, shown_hash};
 pub use limits::{
     CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX,
     JSON_VALUES_MAX, QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
@@ -41,5 +44,6 @@ pub use record::{CONTENT_HASH_BYTES, ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;
 pub use status::{Reason, SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
+pub use tokens::estimate_tokens;
 pub use visibility::{Audience, DepartmentTree, Scope, Viewer};
 pub use workspace::{InvalidWorkspaceName, WorkspaceName};

@@ -1,6 +1,6 @@
 //! Whether a record still holds. It is derived when asked and never stored, so it can't be wrong.
 
-use crate::{Audience, Seq, Timestamp, Viewer};
+use crate::{Audience, Seq, Timestamp, Viewer, admits_hash, confirms_hash};
 
 /// The freshness of a record, as results show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,7 +89,7 @@ impl Reason {
             Self::Disputed
         } else if source_hash.is_none() {
             Self::NoSource
-        } else if source_hash == source.confirmed_hash.as_deref() {
+        } else if is_confirmed(source_hash, source) {
             Self::Confirmed
         } else {
             Self::NeverChecked
@@ -124,7 +124,14 @@ fn is_over(now: Timestamp, valid_until: Option<Timestamp>) -> bool {
 
 fn has_changed(source_hash: Option<&str>, source: &SourceState) -> bool {
     match (source_hash, source.known_hash.as_deref()) {
-        (Some(own), Some(known)) => own != known,
+        (Some(own), Some(known)) => !admits_hash(known, own),
+        _ => false,
+    }
+}
+
+fn is_confirmed(source_hash: Option<&str>, source: &SourceState) -> bool {
+    match (source_hash, source.confirmed_hash.as_deref()) {
+        (Some(own), Some(confirmed)) => confirms_hash(confirmed, own),
         _ => false,
     }
 }
@@ -133,7 +140,7 @@ fn has_changed(source_hash: Option<&str>, source: &SourceState) -> bool {
 /// never makes a visible record stale.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceState {
-    /// The newest hash seen, by a save or a validation.
+    /// The newest hash seen, by a save or a validation; or several of the same content, see [`crate::join_hashes`].
     pub known_hash: Option<String>,
     /// The log position of that observation; later ones win.
     pub known_seq: Seq,
@@ -201,6 +208,10 @@ mod tests {
         check(None, Some("a"), Some("a"), Some("a"), false, Status::Verified, Reason::Confirmed);
         check(None, Some("b"), Some("b"), Some("a"), false, Status::Unverified, Reason::NeverChecked);
         check(None, None, Some("b"), Some("b"), false, Status::Unverified, Reason::NoSource);
+        let several = Some("a b ?c");
+        check(None, Some("b"), several, several, false, Status::Verified, Reason::Confirmed);
+        check(None, Some("c"), several, several, false, Status::Unverified, Reason::NeverChecked);
+        check(None, Some("d"), several, several, false, Status::Stale, Reason::SourceChanged);
     }
 
     #[test]

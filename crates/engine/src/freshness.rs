@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mnemon_core::{
     ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo,
-    newest_visible_source,
+    newest_visible_source, shown_hash,
 };
 use mnemon_store::{Brief, SourcePart, StoreError, Survey};
 
@@ -60,6 +60,7 @@ impl<'a> Claim<'a> {
 /// A source whose hash the caller has just seen, whether or not it may be recorded.
 pub(crate) struct Observed<'a> {
     pub(crate) source_id: &'a str,
+    /// One, or several of the same content.
     pub(crate) hash: &'a str,
 }
 
@@ -236,7 +237,8 @@ impl Engine {
 
     /// The newest hash that the caller knows for a source.
     pub(crate) async fn newest_hash(&self, ctx: &CallContext, source_id: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.known_source(ctx.project(), ctx.viewer(), source_id).await?.known_hash)
+        let known = self.known_source(ctx.project(), ctx.viewer(), source_id).await?.known_hash;
+        Ok(known.map(|known| shown_hash(&known).to_owned()))
     }
 }
 

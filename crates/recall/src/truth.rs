@@ -109,6 +109,9 @@ impl Truth {
     pub(crate) fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: &str, seq: u64) {
         let source = self.source_number(source_id);
         let hash = self.hashes.intern(hash).0;
+        let own = self.known[source as usize].iter().find(|known| known.audience == audience).map(|known| known.hash);
+        // One of several known hashes of a content tells nothing new about the others.
+        let hash = own.filter(|own| self.admits(*own, hash)).unwrap_or(hash);
         let fresh = Sighting { audience, hash, seq };
         let known = &mut self.known[source as usize];
         match known.iter_mut().find(|known| known.audience == audience) {
@@ -254,7 +257,17 @@ impl Truth {
     /// Whether a record was taken from another state of its source than the known one.
     fn is_outdated(&self, slot: u32, known: u32) -> bool {
         let own = self.hash_of.get(slot);
-        own != NONE && known != NONE && own != known && self.source_of.get(slot) != NONE
+        own != NONE && known != NONE && !self.admits(known, own) && self.source_of.get(slot) != NONE
+    }
+
+    /// Whether a hash is the known one, or one of several: the caller joins hashes of one content by spaces, and marks those
+    /// that nobody could compare by a question mark.
+    fn admits(&self, known: u32, own: u32) -> bool {
+        if known == own {
+            return true;
+        }
+        let (known, own) = (self.hashes.text(known), self.hashes.text(own));
+        known.contains(' ') && known.split(' ').any(|part| part.strip_prefix('?').unwrap_or(part) == own)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use mnemon_core::{Access, ProjectId, RecordId, Status, check_hash_text, check_source_text};
+use mnemon_core::{Access, ProjectId, RecordId, Status, check_hash_text, check_source_text, join_hashes, shown_hash};
 use mnemon_guard::{Field, Verdict, redact};
 use mnemon_store::{Brief, SourcePart};
 use tokio::task::JoinSet;
@@ -45,6 +45,25 @@ pub struct SourcePage {
 pub struct SeenSource {
     pub source_id: String,
     pub current_source_hash: String,
+    /// The same content in other kinds of hashes.
+    pub equal_hashes: Vec<String>,
+    /// Hashes that could not be compared.
+    pub unknown_hashes: Vec<String>,
+}
+
+impl SeenSource {
+    fn hashes(&self) -> impl Iterator<Item = &str> {
+        let all = std::iter::once(&self.current_source_hash).chain(&self.equal_hashes).chain(&self.unknown_hashes);
+        all.map(String::as_str)
+    }
+
+    /// All of them, as storage keeps them.
+    fn joined(&self) -> String {
+        let own =
+            std::iter::once(self.current_source_hash.as_str()).chain(self.equal_hashes.iter().map(String::as_str));
+        let unknown: Vec<&str> = self.unknown_hashes.iter().map(String::as_str).collect();
+        join_hashes(&own.collect::<Vec<_>>(), &unknown)
+    }
 }
 
 /// What holds of a source's records after it was seen, ids oldest first.
@@ -111,10 +130,10 @@ impl Engine {
         if may_record(ctx) {
             self.record_sightings(ctx, project, &known).await?;
         }
-        let observed: Vec<Observed<'_>> = known
-            .iter()
-            .map(|source| Observed { source_id: &source.source_id, hash: &source.current_source_hash })
-            .collect();
+        let joined: Vec<String> = known.iter().map(|source| source.joined()).collect();
+        let observed = known.iter().zip(&joined);
+        let observed: Vec<Observed<'_>> =
+            observed.map(|(source, hash)| Observed { source_id: &source.source_id, hash }).collect();
         let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
         let judged = self.judge_for(project, &viewer, ctx.now, &claims, &observed).await?;
         let mut by_source: HashMap<&str, Vec<(&Brief, Status)>> = HashMap::new();
@@ -154,7 +173,9 @@ impl Engine {
         Some(ShownSource {
             counts,
             source_hashes,
-            current_source_hash: newest_known(&ctx.viewer(), parts, &source_id).known_hash,
+            current_source_hash: newest_known(&ctx.viewer(), parts, &source_id)
+                .known_hash
+                .map(|known| shown_hash(&known).to_owned()),
             source_id,
         })
     }
@@ -165,19 +186,31 @@ impl Engine {
             return invalid(format!("sources must list 1 to {SOURCES_MAX} sources"));
         }
         let mut listed = HashSet::new();
-        for SeenSource { source_id, current_source_hash: hash } in seen {
+        for source in seen {
+            let source_id = &source.source_id;
             if !listed.insert(source_id) {
                 return invalid(format!("source '{source_id}' is listed twice"));
             }
-            let texts =
-                check_source_text("source_id", source_id).and_then(|()| check_hash_text("current_source_hash", hash));
-            texts.map_err(|error| AdminError::Invalid(error.to_string()))?;
-            // Whoever asks about the source next reads the hash. Its id came with a save, and was judged then.
-            let is_refused =
-                [Field::Hash, Field::Name].iter().any(|field| self.guard.judge(*field, hash) == Verdict::Refuse);
-            if hash.is_empty() || is_refused || redact(hash).count > 0 {
-                return invalid(format!("current_source_hash of '{source_id}' is not a hash"));
+            check_source_text("source_id", source_id).map_err(|error| AdminError::Invalid(error.to_string()))?;
+            for (name, hashes) in [("equal_hashes", &source.equal_hashes), ("unknown_hashes", &source.unknown_hashes)] {
+                if hashes.len() > HASHES_MAX {
+                    return invalid(format!("{name} of '{source_id}' must list at most {HASHES_MAX} hashes"));
+                }
             }
+            for hash in source.hashes() {
+                self.check_hash(source_id, hash)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever asks about the source next reads the hash. Its id came with a save, and was judged then.
+    fn check_hash(&self, source_id: &str, hash: &str) -> Result<(), AdminError> {
+        check_hash_text("current_source_hash", hash).map_err(|error| AdminError::Invalid(error.to_string()))?;
+        let is_refused =
+            [Field::Hash, Field::Name].iter().any(|field| self.guard.judge(*field, hash) == Verdict::Refuse);
+        if hash.is_empty() || is_refused || redact(hash).count > 0 {
+            return Err(AdminError::Invalid(format!("current_source_hash of '{source_id}' is not a hash")));
         }
         Ok(())
     }
@@ -193,9 +226,9 @@ impl Engine {
             let mut writes = JoinSet::new();
             for source in group {
                 let (store, source) = (Arc::clone(&self.store), (*source).clone());
-                writes.spawn(async move {
-                    store.observe_source(project, &source.source_id, &source.current_source_hash, now).await
-                });
+                writes.spawn(
+                    async move { store.observe_source(project, &source.source_id, &source.joined(), now).await },
+                );
             }
             while let Some(written) = writes.join_next().await {
                 written.expect("a write neither panics nor is cancelled")?;

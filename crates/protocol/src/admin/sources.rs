@@ -39,6 +39,12 @@ pub struct ValidateSources {
 pub struct SeenSourceJson {
     pub source_id: String,
     pub current_source_hash: String,
+    /// The same content in other kinds of hashes; at most 8.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equal_hashes: Vec<String>,
+    /// Hashes of records that could not be compared, because their kind is unknown; at most 8. Their records do not become stale.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_hashes: Vec<String>,
 }
 
 /// What holds of a source's records, ids oldest first.

@@ -30,8 +30,10 @@ pub(crate) async fn validate(
     Path(project): Path<String>,
     Sent(sent): Sent<ValidateSources>,
 ) -> Result<Reply, Failure> {
-    let seen =
-        |sent: SeenSourceJson| SeenSource { source_id: sent.source_id, current_source_hash: sent.current_source_hash };
+    let seen = |sent: SeenSourceJson| {
+        let SeenSourceJson { source_id, current_source_hash, equal_hashes, unknown_hashes } = sent;
+        SeenSource { source_id, current_source_hash, equal_hashes, unknown_hashes }
+    };
     let seen: Vec<SeenSource> = sent.sources.into_iter().map(seen).collect();
     let checked = admin.engine.check_sources(&admin.ctx, id(&project, "project")?, &seen).await?;
     Ok(show::ok(&show::checked_sources(checked)))

@@ -1,7 +1,7 @@
 //! What each audience knows about sources.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp};
+use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp, admits_hash, confirms_hash};
 
 use crate::StoreError;
 use crate::rows::{Cells, Row};
@@ -12,7 +12,7 @@ pub trait Sources: Send + Sync {
     /// What each audience knows about these sources.
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
 
-    /// Records that a source was seen with this hash, which becomes the newest known and confirmed one for everybody. Takes
+    /// Records that a source was seen with this hash (or several, joined by [`mnemon_core::join_hashes`]), which becomes the newest known and confirmed one for everybody. Takes
     /// a seq and returns it if this is news to anybody (`is_news`).
     async fn observe_source(
         &self,
@@ -32,15 +32,39 @@ pub struct SourcePart {
     pub state: SourceState,
 }
 
+/// A hash that somebody saw.
+#[derive(Clone, Copy)]
+pub(crate) enum Seen<'a> {
+    /// It came with a save. One that could not be compared before is no news: nothing was learned about the rest.
+    Saved(&'a str),
+    /// It was seen to be the source's own.
+    Confirmed(&'a str),
+}
+
+impl Seen<'_> {
+    fn is_known(self, state: &SourceState) -> bool {
+        state.known_hash.as_deref().is_some_and(|known| match self {
+            Self::Saved(hash) => admits_hash(known, hash),
+            Self::Confirmed(hash) => confirms_hash(known, hash),
+        })
+    }
+}
+
 /// Whether a hash that an audience saw changes what anybody knows about a source. `parts` are all parts of that source.
 ///
 /// Of the sightings open to a reader the latest counts. Seeing the hash that the audience already knows changes nothing,
 /// unless another audience has seen another hash since: readers who belong to both would go on believing that one.
-pub(crate) fn is_news(parts: &[SourcePart], audience: Audience, hash: &str) -> bool {
+pub(crate) fn is_news(parts: &[SourcePart], audience: Audience, seen: Seen<'_>) -> bool {
     let own = parts.iter().find(|part| part.audience == audience).map(|part| &part.state);
-    let Some(own) = own.filter(|own| own.known_hash.as_deref() == Some(hash)) else { return true };
-    let is_other = |part: &SourcePart| part.state.known_hash.as_deref() != Some(hash);
+    let Some(own) = own.filter(|own| seen.is_known(own)) else { return true };
+    let is_other = |part: &SourcePart| !seen.is_known(&part.state);
     parts.iter().any(|part| part.state.known_seq > own.known_seq && is_other(part))
+}
+
+/// What an audience knows after a save with this hash: all hashes of the content, if this is one of them.
+pub(crate) fn kept_hash<'a>(parts: &'a [SourcePart], audience: Audience, hash: &'a str) -> &'a str {
+    let own = parts.iter().find(|part| part.audience == audience).and_then(|part| part.state.known_hash.as_deref());
+    own.filter(|known| admits_hash(known, hash)).unwrap_or(hash)
 }
 
 pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePart, StoreError> {
@@ -70,12 +94,20 @@ mod tests {
     #[test]
     fn a_sighting_is_news_unless_all_who_may_know_it_know_it_already() {
         let (shared, draft) = (Audience::Shared, Audience::Author(MemberId::from_bytes([1; 16])));
-        assert!(is_news(&[], shared, "a"), "the first sighting");
-        assert!(!is_news(&[part(shared, "a", 1)], shared, "a"), "the same again");
-        assert!(is_news(&[part(shared, "a", 1)], shared, "b"), "another hash");
-        assert!(is_news(&[part(shared, "a", 1)], draft, "a"), "the first sighting of this audience");
-        assert!(is_news(&[part(shared, "a", 1), part(draft, "b", 2)], shared, "a"), "back to what was known before");
-        assert!(!is_news(&[part(shared, "a", 1), part(draft, "a", 2)], shared, "a"), "all agree");
-        assert!(!is_news(&[part(shared, "a", 2), part(draft, "b", 1)], shared, "a"), "the other one is older");
+        for seen in [Seen::Saved as fn(&'static str) -> Seen<'static>, Seen::Confirmed] {
+            let (a, b) = (seen("a"), seen("b"));
+            assert!(is_news(&[], shared, a), "the first sighting");
+            assert!(!is_news(&[part(shared, "a", 1)], shared, a), "the same again");
+            assert!(is_news(&[part(shared, "a", 1)], shared, b), "another hash");
+            assert!(is_news(&[part(shared, "a", 1)], draft, a), "the first sighting of this audience");
+            assert!(is_news(&[part(shared, "a", 1), part(draft, "b", 2)], shared, a), "back to what was known before");
+            assert!(!is_news(&[part(shared, "a", 1), part(draft, "a", 2)], shared, a), "all agree");
+            assert!(!is_news(&[part(shared, "a", 2), part(draft, "b", 1)], shared, a), "the other one is older");
+            assert!(!is_news(&[part(shared, "b a", 1)], shared, a), "one of several");
+        }
+        assert!(!is_news(&[part(shared, "b ?a", 1)], shared, Seen::Saved("a")), "nothing is learned about the rest");
+        assert!(is_news(&[part(shared, "b ?a", 1)], shared, Seen::Confirmed("a")), "now it is known");
+        assert_eq!(kept_hash(&[part(shared, "b ?a", 1)], shared, "a"), "b ?a");
+        assert_eq!(kept_hash(&[part(shared, "b", 1)], shared, "a"), "a");
     }
 }

@@ -106,3 +106,28 @@ pub async fn an_observed_hash_is_known_and_confirmed(make: MakeEngine) {
     let part = part("never saved", Audience::Shared, ("h", fresh), Some(("h", fresh)));
     assert_eq!(list(&house, &["never saved"]).await, [part]);
 }
+
+/// A save with one of several known hashes leaves all of them known, whether or not it is news to somebody.
+pub async fn several_hashes_of_one_content_stay_together(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    house.save(house.sourced("one", "page", "h1")).await;
+    let observe = async |hash: &str| {
+        house.store.observe_source(house.project, "page", hash, at(20)).await.expect("storage works")
+    };
+    let seen = observe("h1 g1 ?v1").await.expect("it is news");
+    let together = part("page", Audience::Shared, ("h1 g1 ?v1", seen), Some(("h1 g1 ?v1", seen)));
+    for (text, hash) in [("two", "g1"), ("three", "h1"), ("four", "v1")] {
+        house.save(house.sourced(text, "page", hash)).await;
+        assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&together), "{hash}");
+    }
+    assert_eq!(observe("g1").await, None, "one of them is the source's own, as was known");
+    let hidden = house.save(NewRecord { audience: draft, ..house.sourced("five", "page", "h2") }).await;
+    let later = house.save(house.sourced("six", "page", "g1")).await;
+    let after = part("page", Audience::Shared, ("h1 g1 ?v1", later), Some(("h1 g1 ?v1", seen)));
+    assert_eq!(list(&house, &["page"]).await, [after, part("page", draft, ("h2", hidden), None)], "news to the author");
+    let other = house.save(house.sourced("seven", "page", "h3")).await;
+    assert_eq!(list(&house, &["page"]).await[0].state.known_hash.as_deref(), Some("h3"), "the content has changed");
+    assert!(other > later);
+}

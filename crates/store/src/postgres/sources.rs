@@ -12,7 +12,7 @@ use super::error::Fault;
 use super::project;
 use super::rows::{AudienceBytes, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::sources::{is_news, read_part};
+use crate::acts::sources::{Seen, is_news, read_part};
 use crate::{SourcePart, Sources, StoreError};
 
 #[async_trait]
@@ -45,7 +45,7 @@ pub(super) const LIST: &str = "
     ORDER BY source_id, audience";
 
 /// Makes hashes that came with saves the newest known ones of their sources, for those who may see the saves. A source may
-/// occur once per audience. A hash that is no news keeps its position ([`is_news`]). The last value lists the sources for
+/// occur once per audience. A hash that is no news keeps its position ([`is_news`]; the column may hold several, see `mnemon_core::join_hashes`). The last value lists the sources for
 /// which another row of the same statement makes it news, because the condition can't see those rows.
 pub(super) const NOTE_KNOWN_HASHES: &str = "
     INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash)
@@ -53,17 +53,23 @@ pub(super) const NOTE_KNOWN_HASHES: &str = "
     FROM unnest($2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
         AS g (source_id, audience, seq, at, hash)
     ON CONFLICT (project_id, source_id, audience) DO UPDATE
-    SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash
-    WHERE source.known_hash IS DISTINCT FROM excluded.known_hash OR source.source_id = ANY($7) OR EXISTS (
-        SELECT 1
-        FROM source o
-        WHERE o.project_id = $1 AND o.source_id = excluded.source_id AND o.known_seq > source.known_seq
-            AND o.known_hash IS DISTINCT FROM excluded.known_hash)";
+    SET known_seq = excluded.known_seq, updated_at = excluded.updated_at,
+        known_hash = CASE
+            WHEN strpos(' ' || translate(source.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') > 0
+            THEN source.known_hash ELSE excluded.known_hash END
+    WHERE source.known_hash IS NULL OR source.source_id = ANY($7)
+        OR strpos(' ' || translate(source.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') = 0
+        OR EXISTS (
+            SELECT 1
+            FROM source o
+            WHERE o.project_id = $1 AND o.source_id = excluded.source_id AND o.known_seq > source.known_seq
+                AND (o.known_hash IS NULL OR
+                    strpos(' ' || translate(o.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') = 0))";
 
 /// Makes a hash that came with one save the newest known one. Calls `place` only if that is news.
 pub(super) async fn note_known_hash(tx: &Tx, record: &NewRecord, place: impl FnOnce() -> Seq) -> Result<(), Fault> {
     let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
-    if !is_news(&load_parts(tx, record.project, source_id).await?, record.audience, hash) {
+    if !is_news(&load_parts(tx, record.project, source_id).await?, record.audience, Seen::Saved(hash)) {
         return Ok(());
     }
     let audience = AudienceBytes::of(record.audience);
@@ -99,7 +105,7 @@ async fn observe_source(
     let (id, at, everybody) = (project.uuid(), micros(at), everybody.as_slice());
     let tx = Tx::write(pool, Tenant::project(project)).await?;
     let mut locked = project::lock(&tx, project).await?;
-    if !is_news(&load_parts(&tx, project, source_id).await?, Audience::Shared, hash) {
+    if !is_news(&load_parts(&tx, project, source_id).await?, Audience::Shared, Seen::Confirmed(hash)) {
         tx.finish(vec![ask(CONFIRM, &[&id, &source_id, &everybody, &at])]).await?;
         return Ok(None);
     }

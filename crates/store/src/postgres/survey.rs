@@ -52,7 +52,8 @@ const PLACES: &str = "
 const CONFIRMED: &str = "
     SELECT r.workspace_no, r.audience, COUNT(*)
     FROM source s
-    JOIN record r ON r.project_id = s.project_id AND r.source_id = s.source_id AND r.source_hash = s.confirmed_hash
+    JOIN record r ON r.project_id = s.project_id AND r.source_id = s.source_id
+        AND strpos(' ' || s.confirmed_hash || ' ', ' ' || r.source_hash || ' ') > 0
     WHERE s.project_id = $1 AND r.project_id = $1 AND r.forgotten_at IS NULL
     GROUP BY r.workspace_no, r.audience";
 
@@ -67,7 +68,8 @@ const OUTDATED: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
         r.source_hash, r.valid_until
     FROM source s
-    JOIN record r ON r.project_id = s.project_id AND r.source_id = s.source_id AND r.source_hash <> s.known_hash
+    JOIN record r ON r.project_id = s.project_id AND r.source_id = s.source_id
+        AND strpos(' ' || translate(s.known_hash, '?', '') || ' ', ' ' || r.source_hash || ' ') = 0
     JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
     WHERE s.project_id = $1 AND r.project_id = $1 AND r.forgotten_at IS NULL";
 

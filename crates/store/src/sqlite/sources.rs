@@ -8,7 +8,7 @@ use super::SqliteStore;
 use super::batch::Tx;
 use super::known_records::Touched;
 use super::rows::{AudienceBytes, integer, micros};
-use crate::acts::sources::{is_news, read_part};
+use crate::acts::sources::{Seen, is_news, kept_hash, read_part};
 use crate::{SourcePart, Sources, StoreError};
 
 #[async_trait]
@@ -71,9 +71,11 @@ pub(super) fn note_known_hash(
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
     let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
-    if !is_news(&load_parts(tx.conn, record.project, source_id)?, record.audience, hash) {
+    let parts = load_parts(tx.conn, record.project, source_id)?;
+    if !is_news(&parts, record.audience, Seen::Saved(hash)) {
         return Ok(());
     }
+    let hash = kept_hash(&parts, record.audience, hash);
     let seq = place(tx)?;
     tx.conn.prepare_cached(UPSERT)?.execute(params![
         record.project.to_bytes(),
@@ -110,7 +112,7 @@ fn observe_source(
     tx.project(project)?;
     let everybody = AudienceBytes::of(Audience::Shared);
     let (id, everybody) = (project.to_bytes(), everybody.as_slice());
-    if !is_news(&load_parts(tx.conn, project, source_id)?, Audience::Shared, hash) {
+    if !is_news(&load_parts(tx.conn, project, source_id)?, Audience::Shared, Seen::Confirmed(hash)) {
         tx.conn.prepare_cached(CONFIRM)?.execute((id, source_id, everybody, micros(at)))?;
         return Ok(None);
     }

@@ -56,13 +56,13 @@ fn list_places(conn: &Connection, project: ProjectId) -> Result<Vec<Place>, Stor
         WHERE w.project_id = ?1 AND w.deleted_at IS NULL AND r.forgotten_at IS NULL
         GROUP BY w.no, r.audience
         ORDER BY w.name, r.audience";
-    // Nobody but everybody confirms: see `observe_source`.
+    // Nobody but everybody confirms: see `observe_source`. A content may have several hashes: see `mnemon_core::join_hashes`.
     const CONFIRMED: &str = "
         SELECT r.workspace_no, r.audience, COUNT(*)
         FROM source s
         CROSS JOIN record r INDEXED BY record_source ON r.project_id = s.project_id AND r.source_id = s.source_id
-        WHERE s.project_id = ?1 AND s.confirmed_hash IS NOT NULL AND r.source_hash = s.confirmed_hash
-            AND r.forgotten_at IS NULL
+        WHERE s.project_id = ?1 AND r.forgotten_at IS NULL
+            AND instr(' ' || s.confirmed_hash || ' ', ' ' || r.source_hash || ' ') > 0
         GROUP BY r.workspace_no, r.audience";
     let mut places = Vec::new();
     let mut statement = conn.prepare_cached(COUNT)?;
@@ -91,7 +91,8 @@ fn list_suspects(conn: &Connection, project: ProjectId) -> Result<Vec<Brief>, St
         FROM source s
         CROSS JOIN record r INDEXED BY record_source ON r.project_id = s.project_id AND r.source_id = s.source_id
         CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE s.project_id = ?1 AND r.source_hash <> s.known_hash AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+        WHERE s.project_id = ?1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            AND instr(' ' || replace(s.known_hash, '?', '') || ' ', ' ' || r.source_hash || ' ') = 0";
     const SHARING: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until

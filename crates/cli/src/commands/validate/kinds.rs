@@ -1,6 +1,7 @@
 //! Kinds of hashes that facts are saved with. A file is hashed in the kind that its facts have: any other would call them stale
 //! although nothing changed.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -45,11 +46,7 @@ pub fn hash_file(path: &Path, kind: Kind) -> anyhow::Result<String> {
     let failed = || format!("can't read {}", path.display());
     let file = File::open(path).with_context(failed)?;
     let bytes = file.metadata().with_context(failed)?.len();
-    let algorithm = if kind == Kind::GitBlobSha1 { &SHA1_FOR_LEGACY_USE_ONLY } else { &SHA256 };
-    let mut state = digest::Context::new(algorithm);
-    if kind.is_git() {
-        state.update(format!("blob {bytes}\0").as_bytes());
-    }
+    let mut state = begin(kind, bytes);
     let (mut reader, mut buffer) = (BufReader::new(file), vec![0; 64 << 10]);
     loop {
         match reader.read(&mut buffer).with_context(failed)? {
@@ -57,55 +54,73 @@ pub fn hash_file(path: &Path, kind: Kind) -> anyhow::Result<String> {
             read => state.update(&buffer[..read]),
         }
     }
-    let digits = mnemon_core::to_hex(state.finish());
-    Ok(if kind == Kind::PrefixedSha256 { format!("sha256:{digits}") } else { digits })
+    Ok(end(kind, state))
 }
 
-/// How a file looks, compared with the hashes that its facts were saved with, newest first.
+/// The hash of a text in one kind, as it would be saved.
+pub fn hash_bytes(bytes: &[u8], kind: Kind) -> String {
+    let mut state = begin(kind, bytes.len() as u64);
+    state.update(bytes);
+    end(kind, state)
+}
+
+fn begin(kind: Kind, size_bytes: u64) -> digest::Context {
+    let algorithm = if kind == Kind::GitBlobSha1 { &SHA1_FOR_LEGACY_USE_ONLY } else { &SHA256 };
+    let mut state = digest::Context::new(algorithm);
+    if kind.is_git() {
+        state.update(format!("blob {size_bytes}\0").as_bytes());
+    }
+    state
+}
+
+fn end(kind: Kind, state: digest::Context) -> String {
+    let digits = mnemon_core::to_hex(state.finish());
+    if kind == Kind::PrefixedSha256 { format!("sha256:{digits}") } else { digits }
+}
+
+/// How a file looks, compared with the hashes that its facts were saved with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// One of the hashes is the file's; it is told as it was saved.
-    Same(String),
-    /// Facts have hashes of several kinds, and more than one of them is the file's. The service knows one hash per source,
-    /// so only the facts with the newest are told to hold.
-    Mixed(String),
-    /// None of them is; this is the file's own.
-    Changed(String),
+    /// The file's hashes in the kinds that its facts have: first the one to show, as it was saved if it was. And the hashes of
+    /// facts that are of no kind that can be computed.
+    Seen { hashes: Vec<String>, unknown: Vec<String> },
     /// No hash is of a kind that can be computed.
     UnknownKind,
 }
 
-/// Looks at a file. `is_sha256_repository` decides what 64 digits mean where they match nothing.
+/// Looks at a file. `saved` has the newest first. `is_sha256_repository` decides what 64 digits mean where they match nothing.
 pub fn look(path: &Path, saved: &[String], is_sha256_repository: bool) -> anyhow::Result<Look> {
-    let mut computed: Vec<(Kind, String)> = Vec::new();
-    let mut matching: Vec<&String> = Vec::new();
-    let mut own = None;
-    for hash in saved {
-        for &kind in Kind::of(hash) {
-            let known = computed.iter().find(|(known, _)| *known == kind).map(|(_, digest)| digest.clone());
-            let digest = match known {
-                Some(digest) => digest,
-                None => {
-                    let digest = hash_file(path, kind)?;
-                    computed.push((kind, digest.clone()));
-                    digest
-                }
-            };
-            if digest.eq_ignore_ascii_case(hash) {
-                matching.push(hash);
-            }
-            let is_meant = kind.is_git() == is_sha256_repository || Kind::of(hash).len() == 1;
-            if own.is_none() && is_meant {
-                own = Some(digest);
-            }
+    compare(saved, is_sha256_repository, |kind| hash_file(path, kind))
+}
+
+/// The same for anything that has a hash of each kind.
+pub fn compare(
+    saved: &[String],
+    is_sha256_repository: bool,
+    hash_of: impl Fn(Kind) -> anyhow::Result<String>,
+) -> anyhow::Result<Look> {
+    let mut computed: HashMap<Kind, String> = HashMap::new();
+    for kind in saved.iter().flat_map(|hash| Kind::of(hash)) {
+        if !computed.contains_key(kind) {
+            computed.insert(*kind, hash_of(*kind)?);
         }
     }
-    Ok(match (matching.as_slice(), own) {
-        ([only], _) => Look::Same((*only).clone()),
-        ([newest, ..], _) => Look::Mixed((*newest).clone()),
-        ([], Some(own)) => Look::Changed(own),
-        ([], None) => Look::UnknownKind,
-    })
+    // What was saved and still holds is told as it was saved: some write hex digits in capitals.
+    let is_same = |hash: &&String| Kind::of(hash).iter().any(|kind| computed[kind].eq_ignore_ascii_case(hash));
+    let mut hashes: Vec<String> = saved.iter().filter(is_same).cloned().collect();
+    // Then every kind, so that a fact saved in another one next is no news. What 64 digits mean is told by those that match,
+    // else by the repository.
+    for hash in saved {
+        let kinds = Kind::of(hash);
+        let matching = kinds.iter().find(|kind| computed[kind].eq_ignore_ascii_case(hash));
+        let likely = || kinds.iter().find(|kind| kinds.len() == 1 || kind.is_git() == is_sha256_repository);
+        let Some(digest) = matching.or_else(likely).map(|kind| &computed[kind]) else { continue };
+        if !hashes.iter().any(|known| known.eq_ignore_ascii_case(digest)) {
+            hashes.push(digest.clone());
+        }
+    }
+    let unknown = saved.iter().filter(|hash| Kind::of(hash).is_empty()).cloned().collect();
+    Ok(if hashes.is_empty() { Look::UnknownKind } else { Look::Seen { hashes, unknown } })
 }
 
 #[cfg(test)]
@@ -139,27 +154,41 @@ mod tests {
         }
     }
 
+    fn seen(saved: &[&str], is_sha256_repository: bool) -> (Vec<String>, Vec<String>) {
+        match look(abc().path(), &texts(saved), is_sha256_repository).unwrap() {
+            Look::Seen { hashes, unknown } => (hashes, unknown),
+            Look::UnknownKind => (Vec::new(), Vec::new()),
+        }
+    }
+
     #[test]
     fn a_file_that_did_not_change_is_the_same_in_every_kind() {
-        let file = abc();
         for hash in [SHA256, BLOB, BLOB_256, &SHA256.to_uppercase(), &format!("sha256:{SHA256}")] {
             for is_sha256_repository in [false, true] {
-                let look = look(file.path(), &texts(&[hash]), is_sha256_repository).unwrap();
-                assert_eq!(look, Look::Same(hash.to_owned()));
+                assert_eq!(seen(&[hash], is_sha256_repository), (texts(&[hash]), vec![]));
             }
         }
     }
 
     #[test]
-    fn a_changed_file_is_told_in_the_kind_of_its_newest_facts() {
-        let file = abc();
-        let other = "0".repeat(64);
-        let of = |saved: &[&str], is_sha256| look(file.path(), &texts(saved), is_sha256).unwrap();
-        assert_eq!(of(&[&other], false), Look::Changed(SHA256.to_owned()));
-        assert_eq!(of(&[&other], true), Look::Changed(BLOB_256.to_owned()));
-        assert_eq!(of(&[&"0".repeat(40)], true), Look::Changed(BLOB.to_owned()));
-        assert_eq!(of(&[&"0".repeat(40), SHA256], false), Look::Same(SHA256.to_owned()), "it was changed back");
-        assert_eq!(of(&[BLOB, SHA256], false), Look::Mixed(BLOB.to_owned()));
+    fn a_changed_file_is_told_in_the_kinds_of_its_facts() {
+        let (other, blob) = ("0".repeat(64), "0".repeat(40));
+        assert_eq!(seen(&[&other], false).0, [SHA256]);
+        assert_eq!(seen(&[&other], true).0, [BLOB_256]);
+        assert_eq!(seen(&[&blob], true).0, [BLOB]);
+        assert_eq!(seen(&[&blob, &other], false).0, [BLOB, SHA256]);
+        assert_eq!(seen(&[&blob, SHA256], false).0, [SHA256, BLOB], "facts from before and after");
+    }
+
+    #[test]
+    fn facts_of_several_kinds_are_all_told() {
+        let prefixed = format!("sha256:{SHA256}");
+        assert_eq!(seen(&[BLOB, SHA256, &prefixed], false).0, [BLOB, SHA256, &prefixed]);
+        let capitals = SHA256.to_uppercase();
+        assert_eq!(seen(&[SHA256, &capitals], false).0, [SHA256, &capitals]);
+        assert_eq!(seen(&[BLOB_256, SHA256], false).0, [BLOB_256, SHA256], "64 digits of both kinds");
+        assert_eq!(seen(&["v7", BLOB], false), (texts(&[BLOB]), texts(&["v7"])));
+        assert_eq!(seen(&["v7", &"0".repeat(40)], false), (texts(&[BLOB]), texts(&["v7"])));
     }
 
     #[test]

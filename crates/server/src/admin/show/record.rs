@@ -1,6 +1,6 @@
 //! One record as JSON: the reason for its status in words, and what happened to it.
 
-use mnemon_core::Reason;
+use mnemon_core::{Reason, shown_hash};
 use mnemon_engine::admin::RecordDetail;
 use mnemon_protocol::admin::{EventJson, ReasonJson, RecordDetailJson};
 
@@ -13,8 +13,8 @@ pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
         reason: ReasonJson {
             code: detail.reason.as_str().to_owned(),
             text: words(detail),
-            known_hash: detail.source.known_hash.clone(),
-            confirmed_hash: detail.source.confirmed_hash.clone(),
+            known_hash: detail.source.known_hash.as_deref().map(|known| shown_hash(known).to_owned()),
+            confirmed_hash: detail.source.confirmed_hash.as_deref().map(|known| shown_hash(known).to_owned()),
         },
         rivals: detail.rivals.iter().map(record).collect(),
         history: history(detail),
