@@ -9,6 +9,7 @@ mod accounts;
 mod audit;
 mod checks;
 mod connections;
+mod context;
 mod departments;
 mod explaining;
 mod guarding;
@@ -37,6 +38,7 @@ use crate::usage::Counted;
 use crate::{Engine, NotAuthenticated};
 
 pub use audit::{AuditLine, AuditPage};
+pub use context::{BUDGET_TOKENS_DEFAULT, ContextQuery, ShownContext};
 pub use departments::NewDepartment;
 pub use explaining::{ExplainQuery, Explained, ExplainedRecord};
 pub use guarding::{Rejection, Release};

@@ -2,6 +2,7 @@
 //! both written and read.
 
 mod accounts;
+mod context;
 mod explaining;
 mod guard;
 mod integrations;
@@ -14,6 +15,7 @@ mod sources;
 use serde::{Deserialize, Deserializer};
 
 pub use accounts::*;
+pub use context::*;
 pub use explaining::*;
 pub use guard::*;
 pub use integrations::*;

@@ -6,6 +6,7 @@ mod accounts;
 mod audit;
 mod connections;
 mod csv;
+mod context;
 mod departments;
 mod error;
 mod extract;
@@ -79,6 +80,7 @@ fn routes() -> Vec<Route> {
         bare("GET", "/projects/{project}/standing", get(records::standing)),
         route("GET", "/projects/{project}/sources", get(sources::list)),
         bare("POST", "/projects/{project}/sources/validate", post(sources::validate)),
+        bare("POST", "/projects/{project}/context", post(context::show)),
         bare("POST", "/projects/{project}/explain", post(records::explain)),
         bare("POST", "/projects/{project}/guard/releases", post(guarding::release)),
         bare("GET", "/projects/{project}/integrations", get(integrations::list)),

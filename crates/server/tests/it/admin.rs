@@ -2,6 +2,7 @@
 
 mod accounts;
 mod bad_input;
+mod context;
 mod departments;
 mod explain;
 mod keys;

@@ -143,6 +143,8 @@ async fn wrong_answers(server: &TestServer, office: &Office, reader: &Caller, id
         }
     }
     for (method, path, body) in [
+        ("POST", office.project("/context"), json!({"query": CANARY, "budget": 99})),
+        ("POST", office.project("/context"), json!({"query": [CANARY]})),
         ("POST", office.project("/explain"), json!({"query": CANARY, "limit": 99})),
         ("POST", office.project("/explain"), json!({"query": [CANARY]})),
         ("POST", office.project("/explain"), json!({"query": format!("{CANARY} {}", "x".repeat(5_000))})),

@@ -211,6 +211,13 @@ impl Pair {
             96 => self.admin("GET", format!("/accounts/{account}/members"), Value::Null),
             97 => self.admin("GET", format!("/projects/{project}/keys"), Value::Null),
             98 => self.admin("GET", format!("/projects/{project}/usage"), Value::Null),
+            _ if self.chance.percent(50) => {
+                let body = match self.chance.percent(50) {
+                    true => json!({"query": self.chance.text(), "budget": 500}),
+                    false => json!({"budget": 400}),
+                };
+                self.admin("POST", format!("/projects/{project}/context"), body)
+            }
             _ => {
                 let body = json!({"query": self.chance.text(), "limit": 5});
                 self.admin("POST", format!("/projects/{project}/explain"), body)

@@ -12,7 +12,7 @@ use super::model::{Fact, Seen};
 use super::world::World;
 
 const WORDS: usize = 40;
-const WORKSPACES: usize = 3;
+pub(super) const WORKSPACES: usize = 3;
 const SOURCES: usize = 4;
 const HASHES: usize = 3;
 const KEYS: usize = 5;
@@ -26,7 +26,7 @@ fn mismatch(what: String) -> Finding {
     Finding { is_leak: false, what }
 }
 
-fn workspace(at: usize) -> WorkspaceName {
+pub(super) fn workspace(at: usize) -> WorkspaceName {
     WorkspaceName::parse(["default", "notes", "plans"][at]).expect("plain names are valid")
 }
 
@@ -40,7 +40,8 @@ impl World {
             73..=76 => self.play_forget_source().await,
             77..=84 => self.play_validate().await,
             85..=88 => self.play_lists().await,
-            89..=91 => self.play_record().await,
+            89..=90 => self.play_record().await,
+            91 => self.play_context().await,
             92..=94 => self.play_restore().await,
             95..=96 => self.play_move().await,
             97 if self.chance.percent(50) => self.play_workspace_return().await,

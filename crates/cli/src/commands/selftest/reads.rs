@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use mnemon_core::{RecordId, Role, Status};
-use mnemon_engine::admin::{AdminError, RecordQuery};
+use mnemon_engine::LeftOut;
+use mnemon_engine::admin::{AdminError, ContextQuery, RecordQuery};
 
 use super::Finding;
-use super::checks::leak;
+use super::checks::{WORKSPACES, leak, workspace};
 use super::model::Fact;
 use super::world::World;
 
@@ -59,6 +60,40 @@ impl World {
             }
         }
         Ok(findings)
+    }
+
+    /// A digest: what it shows and what it counts must be exactly what the reader can see, each with its status.
+    pub(super) async fn play_context(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let reader = self.admin_of(person).await?;
+        let place = self.chance.below(WORKSPACES);
+        let budget_tokens = [200, 800, 20_000][self.chance.below(3)];
+        let asked = ContextQuery { query: None, workspace: Some(workspace(place)), budget_tokens, score_min: 0.0 };
+        let is_admin = ctx.credential.role == Role::Admin;
+        let is_readable = is_admin || self.holders[person].keys[0].0 == project;
+        let may = is_readable && self.model.is_active(person, project, place);
+        let digest = match self.engine.show_context(&reader, self.projects[project].0, asked).await {
+            Ok(shown) if may => shown.digest,
+            Err(AdminError::NotFound(_)) if !may => return Ok(Vec::new()),
+            answer => return Ok(vec![leak(format!("a digest for {person} gave {answer:?}"))]),
+        };
+        let visible: Vec<&Fact> = self.model.visible(person, project).filter(|f| f.workspace == place).collect();
+        let LeftOut { verified, unverified, conflict, stale, has_older, .. } = digest.left_out;
+        let of_status = |status: &str, left_out: usize| {
+            let facts = visible.iter().filter(|fact| self.model.status(person, fact, ctx.now) == status);
+            let shown = |fact: &&&&Fact| digest.shown.contains(&fact.id);
+            let (all, shown) = (facts.clone().count(), facts.collect::<Vec<_>>().iter().filter(shown).count());
+            has_older || all == shown + left_out
+        };
+        let is_hidden = |id: &RecordId| !visible.iter().any(|fact| fact.id == *id);
+        let is_right = !digest.shown.iter().any(is_hidden)
+            && digest.tokens <= budget_tokens
+            && of_status("verified", verified)
+            && of_status("unverified", unverified)
+            && of_status("conflict", conflict)
+            && of_status("stale", stale);
+        let told = || leak(format!("a digest for {person} of {} records is {digest:?}", visible.len()));
+        Ok(if is_right { Vec::new() } else { vec![told()] })
     }
 
     /// One record, with what contradicts it.

@@ -80,6 +80,7 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
             get("/sources").await,
             json!([usage["records"], usage["bytes"]]),
             caller.manage("POST", &format!("/projects/{project}/explain"), explain).await,
+            caller.manage("POST", &format!("/projects/{project}/context"), json!({"workspace": "mixed"})).await,
         ]
     };
     let callers = ["admin", "reader", "elsewhere", "operator"];
@@ -104,5 +105,7 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
     for who in callers {
         let refused = world.caller(who).refusal("POST", &format!("/projects/{project}/explain"), never.clone()).await;
         assert_eq!(refused, (404, "no such workspace".to_owned()), "{who}: a workspace of others' drafts");
+        let refused = world.caller(who).refusal("POST", &format!("/projects/{project}/context"), never.clone()).await;
+        assert_eq!(refused, (404, "no such workspace".to_owned()), "{who}: a digest of others' drafts");
     }
 }

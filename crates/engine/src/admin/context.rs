@@ -1,0 +1,107 @@
+//! What an assistant should know at the start of its work, or about a question, in a few lines.
+
+use mnemon_core::{ProjectId, QUERY_BYTES_MAX, Seq, WorkspaceName};
+use mnemon_recall::Filter;
+
+use super::{AdminContext, AdminError};
+use crate::Engine;
+use crate::digest::{self, Digest, Entry};
+use crate::freshness::Claim;
+use crate::indexes::Asked;
+
+/// How many tokens a digest may be asked to fit: fewer leave no room for a record, and more are no digest.
+const BUDGET_TOKENS: std::ops::RangeInclusive<usize> = 200..=20_000;
+pub const BUDGET_TOKENS_DEFAULT: usize = 2_000;
+/// Without a query, how many of the newest records are looked at.
+const NEWEST_MAX: usize = 500;
+/// With a query, how many hits are looked at.
+const HITS_MAX: usize = 20;
+
+/// What to put together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextQuery {
+    /// Only what answers this; without one, what is verified and recent.
+    pub query: Option<String>,
+    /// Without one, the one that the caller's key means.
+    pub workspace: Option<WorkspaceName>,
+    pub budget_tokens: usize,
+    /// Only records that answer the query at least this well.
+    pub score_min: f64,
+}
+
+/// A digest, and where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownContext {
+    pub workspace: WorkspaceName,
+    pub digest: Digest,
+}
+
+impl Engine {
+    /// Puts together what the caller can see of a workspace, within a number of tokens.
+    pub async fn show_context(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        asked: ContextQuery,
+    ) -> Result<ShownContext, AdminError> {
+        let project = self.readable_project(ctx, project).await?;
+        check(&asked)?;
+        let seq = self.store.last_seq(project.id).await?.unwrap_or_default();
+        let workspace = asked.workspace.or_else(|| ctx.workspace_in(project.id)).unwrap_or_default();
+        let slot = self.indexes.current(project.id, &workspace, seq).await?;
+        let viewer = ctx.viewer();
+        let slot = slot.filter(|slot| slot.is_visible_to(&viewer)).ok_or(AdminError::NotFound("workspace"))?;
+        let (query, limit) = match &asked.query {
+            Some(query) => (query.as_str(), HITS_MAX),
+            // One more tells whether there are older ones.
+            None => ("*", NEWEST_MAX + 1),
+        };
+        let filter = Filter::default();
+        let mut hits = slot.rank(&Asked { query, limit, viewer: &viewer, now: ctx.now, scope: None, filter });
+        let has_older = asked.query.is_none() && hits.len() > NEWEST_MAX;
+        hits.truncate(NEWEST_MAX);
+        hits.retain(|hit| asked.query.is_none() || hit.score >= asked.score_min);
+        let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
+        let entries = self.load_entries(ctx, project.id, &seqs).await?;
+        let digest = match asked.query {
+            Some(_) => digest::of_hits(&workspace, entries, asked.budget_tokens),
+            None => digest::of_workspace(&workspace, entries, has_older, asked.budget_tokens),
+        };
+        Ok(ShownContext { workspace, digest })
+    }
+
+    /// The records at these places that the caller can see, in this order, with their statuses.
+    async fn load_entries(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        seqs: &[Seq],
+    ) -> Result<Vec<Entry>, AdminError> {
+        if seqs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let viewer = ctx.viewer();
+        let mut records = self.store.load(project, seqs).await?;
+        records.retain(|record| viewer.sees(&record.audience));
+        let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
+        let judged = self.judge_for(project, &viewer, ctx.now, &claims, &[]).await?;
+        let statuses: Vec<_> = judged.into_iter().map(|judged| judged.status).collect();
+        Ok(records.into_iter().zip(statuses).map(|(record, status)| Entry { record, status }).collect())
+    }
+}
+
+fn check(asked: &ContextQuery) -> Result<(), AdminError> {
+    let invalid = |text: String| Err(AdminError::Invalid(text));
+    let is_query = |query: &String| !query.trim().is_empty() && query.len() <= QUERY_BYTES_MAX;
+    if !asked.query.as_ref().is_none_or(is_query) {
+        return invalid(format!("query must be 1 to {QUERY_BYTES_MAX} bytes long"));
+    }
+    if !BUDGET_TOKENS.contains(&asked.budget_tokens) {
+        let (from, to) = (BUDGET_TOKENS.start(), BUDGET_TOKENS.end());
+        return invalid(format!("budget must be between {from} and {to} tokens"));
+    }
+    if !(0.0..=1.0).contains(&asked.score_min) {
+        return invalid("min_score must be between 0 and 1".to_owned());
+    }
+    Ok(())
+}
