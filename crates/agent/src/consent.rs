@@ -76,7 +76,12 @@ mod tests {
         let environment = Environment::from([("HOME".to_owned(), ground.path().into())]);
         let places = Places::find(&environment).unwrap();
         let settings = |url: &str, key: &str| {
-            Settings::load(&Flags { url: Some(url.into()), key: Some(key.into()) }, &environment, &places).unwrap()
+            Settings::load(
+                &Flags { url: Some(url.into()), key: Some(key.into()), workspace: None },
+                &environment,
+                &places,
+            )
+            .unwrap()
         };
         let mine = settings("http://a:1", "mnm_one");
         assert!(!Consent::holds(&places, &mine));

@@ -1,7 +1,10 @@
 //! Adds the agent to other programs' configurations, and removes it again. One entry is added; every other byte stays:
 //! comments, order, line endings. The previous version is kept as a backup.
 
+mod hooks;
+mod instructions;
 mod json;
+mod masking;
 mod toml;
 
 use std::fs;
@@ -14,6 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::places::Places;
 use crate::{clock, private};
+
+pub use hooks::Hooks;
 
 /// The name of the entry.
 pub const ENTRY: &str = "mnemon";
@@ -65,6 +70,28 @@ impl Target {
         }
     }
 
+    /// Where the program reads hooks from; `None` if it has none.
+    pub fn hooks_file(self, places: &Places) -> Option<PathBuf> {
+        match self {
+            Self::ClaudeCode => Some(places.claude.join("settings.json")),
+            Self::Codex => Some(places.codex.join("hooks.json")),
+            Self::Cursor => Some(places.home.join(".cursor/hooks.json")),
+            Self::ClaudeDesktop | Self::VsCode => None,
+        }
+    }
+
+    /// Where the program reads instructions from: its own file where it has one, else a file of the project in the working
+    /// directory; `None` if it reads none.
+    pub fn instructions_file(self, places: &Places, working_dir: &Path) -> Option<PathBuf> {
+        match self {
+            Self::ClaudeCode => Some(places.claude.join("CLAUDE.md")),
+            Self::Codex => Some(places.codex.join("AGENTS.md")),
+            Self::Cursor => Some(working_dir.join(".cursor/rules/mnemon.mdc")),
+            Self::VsCode => Some(working_dir.join(".github/copilot-instructions.md")),
+            Self::ClaudeDesktop => None,
+        }
+    }
+
     /// The key of the object that holds the servers.
     const fn container(self) -> &'static str {
         match self {
@@ -98,9 +125,32 @@ pub enum InstallError {
     Occupied { path: String },
 }
 
+/// What is added to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Piece {
+    /// The entry that starts the agent.
+    #[default]
+    Server,
+    Hooks,
+    Instructions,
+}
+
+impl Piece {
+    /// The name for people.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "the agent",
+            Self::Hooks => "the hooks",
+            Self::Instructions => "the instructions",
+        }
+    }
+}
+
 /// A change that is computed but not yet made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    pub piece: Piece,
     pub path: PathBuf,
     /// The current content; `None` if there is no file.
     pub before: Option<String>,
@@ -114,9 +164,13 @@ impl Plan {
         self.before == self.after
     }
 
-    /// The difference, for a person.
-    pub fn difference(&self) -> String {
-        difference(self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default())
+    /// The difference, for a person. Of values in a configuration only our own are shown.
+    pub fn difference(&self, own: &[String]) -> String {
+        let shown = difference(self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        match self.piece {
+            Piece::Instructions => mnemon_guard::redact(&shown).text.into_owned(),
+            Piece::Server | Piece::Hooks => masking::masked(&shown, own),
+        }
     }
 }
 
@@ -132,44 +186,76 @@ struct Record {
     inserted: Option<String>,
     /// Whether we also created the object that holds the servers.
     has_made_container: bool,
+    #[serde(default)]
+    piece: Piece,
+    /// Folders that did not exist before, the deepest first.
+    #[serde(default)]
+    made_folders: Vec<PathBuf>,
 }
 
 /// The change that adds the agent.
 pub fn plan_install(target: Target, path: &Path, entry: &Entry, is_replacing: bool) -> Result<Plan, InstallError> {
-    let path = resolved(path);
-    let before = read(&path)?;
-    let text = before.as_deref().unwrap_or_default();
-    let after = match target {
+    plan(Piece::Server, path, |text| match target {
         Target::Codex => toml::insert(target.container(), entry, text, is_replacing),
         _ => json::insert(target.container(), target.names_its_kind(), entry, text, is_replacing),
-    };
-    let after = after.map_err(|refusal| refusal.named(&path))?;
-    Ok(Plan { path, before, after: Some(after) })
+    })
 }
 
-/// The change that removes the agent.
-pub fn plan_uninstall(target: Target, path: &Path, places: &Places) -> Result<Plan, InstallError> {
+/// The change that adds hooks.
+pub fn plan_hooks(target: Target, path: &Path, hooks: &Hooks) -> Result<Plan, InstallError> {
+    plan(Piece::Hooks, path, |text| hooks::insert(target, hooks, text))
+}
+
+/// The change that adds instructions.
+pub fn plan_instructions(path: &Path) -> Result<Plan, InstallError> {
+    let is_cursor_rule = path.extension().is_some_and(|end| end == "mdc");
+    plan(Piece::Instructions, path, |text| instructions::insert(text, is_cursor_rule))
+}
+
+fn plan(piece: Piece, path: &Path, insert: impl Fn(&str) -> Result<String, Refusal>) -> Result<Plan, InstallError> {
     let path = resolved(path);
     let before = read(&path)?;
-    let Some(text) = before.clone() else { return Ok(Plan { path, before: None, after: None }) };
-    let record = find_record(places, target).filter(|record| record.path == path);
+    let after = insert(before.as_deref().unwrap_or_default()).map_err(|refusal| refusal.named(&path))?;
+    Ok(Plan { piece, path, before, after: Some(after) })
+}
+
+/// The files that something was added to for a client, the hooks and instructions only.
+pub fn extras(target: Target, places: &Places) -> Vec<(Piece, PathBuf)> {
+    let Ok(entries) = fs::read_dir(places.data.join("installed")) else { return Vec::new() };
+    let start = format!("{}-", target.as_str());
+    let of_target = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&start));
+    let records = of_target.filter_map(|entry| serde_json::from_slice::<Record>(&fs::read(entry.path()).ok()?).ok());
+    let mut extras: Vec<(Piece, PathBuf)> = records.map(|record| (record.piece, record.path)).collect();
+    extras.sort_by(|a, b| a.1.cmp(&b.1));
+    extras
+}
+
+/// The change that removes something again.
+pub fn plan_uninstall(piece: Piece, target: Target, path: &Path, places: &Places) -> Result<Plan, InstallError> {
+    let path = resolved(path);
+    let before = read(&path)?;
+    let Some(text) = before.clone() else { return Ok(Plan { piece, path, before: None, after: None }) };
+    let record = find_record(places, piece, target, &path).filter(|record| record.path == path);
     let after = match &record {
         Some(record) if record.after == hash(&text) => former(record)?,
-        record => Some(cut_out(target, &path, &text, record.as_ref())?),
+        record => Some(cut_out(piece, target, &path, &text, record.as_ref())?),
     };
     let is_ours_alone = record.as_ref().is_some_and(|record| record.backup.is_none());
     // A file that we created and that contains nothing else is removed too.
     let after = after.filter(|after| !(is_ours_alone && is_nothing(after)));
-    Ok(Plan { path, before, after })
+    Ok(Plan { piece, path, before, after })
 }
 
 /// Makes a change and returns where the backup is.
 pub fn apply(plan: &Plan, target: Target, places: &Places, is_install: bool) -> Result<Option<PathBuf>, InstallError> {
     let failed = |error| InstallError::File { path: places.shown(&plan.path), error };
+    let record_path = record_path(places, plan.piece, target, &plan.path);
+    let earlier = find_record(places, plan.piece, target, &plan.path).filter(|earlier| earlier.path == plan.path);
     let backup = match &plan.before {
         Some(before) => Some(keep_backup(target, before, &plan.path, places).map_err(failed)?),
         None => None,
     };
+    let mut made_folders = missing_folders(&plan.path);
     match &plan.after {
         Some(after) => {
             if let Some(folder) = plan.path.parent() {
@@ -179,20 +265,39 @@ pub fn apply(plan: &Plan, target: Target, places: &Places, is_install: bool) -> 
         }
         None => fs::remove_file(&plan.path).map_err(failed)?,
     }
-    if is_install {
-        let record = Record {
-            path: plan.path.clone(),
-            backup: backup.clone(),
-            after: hash(plan.after.as_deref().unwrap_or_default()),
-            inserted: inserted(plan),
-            has_made_container: !plan.before.as_deref().unwrap_or_default().contains(target.container()),
-        };
-        let text = serde_json::to_vec(&record).map_err(|error| failed(error.into()))?;
-        private::write(&record_path(places, target), &text).map_err(failed)?;
-    } else {
-        let _ = fs::remove_file(record_path(places, target));
+    if !is_install {
+        for folder in earlier.iter().flat_map(|record| &record.made_folders) {
+            // What others put into it since stays, and the folder with it.
+            let _ = fs::remove_dir(folder);
+        }
+        let _ = fs::remove_file(record_path);
+        return Ok(backup);
     }
+    // Whoever installs twice goes back to what was there before the first time.
+    let unchanged = earlier.filter(|earlier| Some(&earlier.after) == plan.before.as_deref().map(hash).as_ref());
+    let (former_backup, inserted) = match &unchanged {
+        Some(earlier) => (earlier.backup.clone(), None),
+        None => (backup.clone(), inserted(plan)),
+    };
+    made_folders.extend(unchanged.into_iter().flat_map(|earlier| earlier.made_folders));
+    let record = Record {
+        path: plan.path.clone(),
+        backup: former_backup,
+        after: hash(plan.after.as_deref().unwrap_or_default()),
+        inserted,
+        has_made_container: !plan.before.as_deref().unwrap_or_default().contains(target.container()),
+        piece: plan.piece,
+        made_folders,
+    };
+    let text = serde_json::to_vec(&record).map_err(|error| failed(error.into()))?;
+    private::write(&record_path, &text).map_err(failed)?;
     Ok(backup)
+}
+
+/// The folders on the way to a file that do not exist, the deepest first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
 /// A symbolic link stays a link: the file it points to is written.
@@ -212,12 +317,20 @@ fn hash(text: &str) -> String {
     to_hex(&Sha256::digest(text.as_bytes()))
 }
 
-fn record_path(places: &Places, target: Target) -> PathBuf {
-    places.data.join("installed").join(format!("{}.json", target.as_str()))
+/// One record per client for the agent, and one per file for the rest: instructions may stand in many projects.
+fn record_path(places: &Places, piece: Piece, target: Target, path: &Path) -> PathBuf {
+    let target = target.as_str();
+    let of_file = || hash(&path.display().to_string())[..16].to_owned();
+    let name = match piece {
+        Piece::Server => format!("{target}.json"),
+        Piece::Hooks => format!("{target}-hooks-{}.json", of_file()),
+        Piece::Instructions => format!("{target}-instructions-{}.json", of_file()),
+    };
+    places.data.join("installed").join(name)
 }
 
-fn find_record(places: &Places, target: Target) -> Option<Record> {
-    serde_json::from_slice(&fs::read(record_path(places, target)).ok()?).ok()
+fn find_record(places: &Places, piece: Piece, target: Target, path: &Path) -> Option<Record> {
+    serde_json::from_slice(&fs::read(record_path(places, piece, target, path)).ok()?).ok()
 }
 
 fn former(record: &Record) -> Result<Option<String>, InstallError> {
@@ -234,10 +347,18 @@ fn keep_backup(target: Target, before: &str, path: &Path, places: &Places) -> io
 
 /// Removes the entry from a text that has changed since: exactly the inserted bytes if they can be found, else the entry
 /// by its name.
-fn cut_out(target: Target, path: &Path, text: &str, record: Option<&Record>) -> Result<String, InstallError> {
-    let has_entry = |text: &str| match target {
-        Target::Codex => toml::has_entry(target.container(), text),
-        _ => json::has_entry(target.container(), text),
+fn cut_out(
+    piece: Piece,
+    target: Target,
+    path: &Path,
+    text: &str,
+    record: Option<&Record>,
+) -> Result<String, InstallError> {
+    let has_entry = |text: &str| match (piece, target) {
+        (Piece::Hooks, _) => hooks::has_hooks(text),
+        (Piece::Instructions, _) => instructions::has_block(text),
+        (Piece::Server, Target::Codex) => toml::has_entry(target.container(), text),
+        (Piece::Server, _) => json::has_entry(target.container(), text),
     };
     if let Some(inserted) = record.and_then(|record| record.inserted.as_deref())
         && text.matches(inserted).count() == 1
@@ -248,9 +369,11 @@ fn cut_out(target: Target, path: &Path, text: &str, record: Option<&Record>) -> 
         }
     }
     let is_container_ours = record.is_some_and(|record| record.has_made_container);
-    let removed = match target {
-        Target::Codex => toml::remove(target.container(), text, is_container_ours),
-        _ => json::remove(target.container(), text, is_container_ours),
+    let removed = match (piece, target) {
+        (Piece::Hooks, _) => hooks::remove(text),
+        (Piece::Instructions, _) => instructions::remove(text),
+        (Piece::Server, Target::Codex) => toml::remove(target.container(), text, is_container_ours),
+        (Piece::Server, _) => json::remove(target.container(), text, is_container_ours),
     };
     removed.map_err(|refusal| refusal.named(path))
 }
@@ -275,7 +398,7 @@ fn floor(text: &str, at: usize) -> usize {
 
 fn is_nothing(text: &str) -> bool {
     let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    matches!(plain.as_str(), "" | "{}")
+    matches!(plain.as_str(), "" | "{}" | "{\"version\":1}")
 }
 
 /// The removed and added lines, with some context.

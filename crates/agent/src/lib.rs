@@ -5,7 +5,7 @@
 //! shell.
 //!
 //! Where things live: `proxy.rs` (the loop between assistant and service), `service.rs` (HTTP to the service), `sync.rs` and
-//! `transcript.rs` (session histories), `install.rs` (other programs' configurations).
+//! `transcript.rs` (session histories), `install.rs` (other programs' configurations), `hook.rs` (what their hooks run).
 
 mod answers;
 mod away;
@@ -13,6 +13,7 @@ pub mod background;
 mod clock;
 pub mod consent;
 pub mod discover;
+pub mod hook;
 mod ignoring;
 pub mod install;
 mod listing;
@@ -21,6 +22,7 @@ mod own_tool;
 pub mod places;
 mod private;
 pub mod proxy;
+mod repository;
 pub mod service;
 pub mod settings;
 mod state;

@@ -51,7 +51,9 @@ pub async fn run(
 ) -> std::io::Result<()> {
     let (out, waiting) = mpsc::channel(REQUESTS_MAX);
     let writer = tokio::spawn(write_lines(waiting, output));
-    let service = Service::new(&settings);
+    let working_dir = std::env::current_dir().unwrap_or_default();
+    let workspace = settings.workspace.as_ref().and_then(|choice| choice.in_folder(&working_dir));
+    let service = Service::new(&settings).with_workspace(workspace.as_deref());
     let proxy = Arc::new(Proxy {
         settings,
         places,

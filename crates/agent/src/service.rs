@@ -27,12 +27,15 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Larger than any answer of the service.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
+const WORKSPACE_HEADER: HeaderName = HeaderName::from_static("mnemon-workspace");
+
 /// A service and its key.
 #[derive(Debug, Clone)]
 pub struct Service {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     url: String,
     authorization: Option<HeaderValue>,
+    workspace: Option<HeaderValue>,
 }
 
 #[derive(Debug, Clone)]
@@ -91,7 +94,12 @@ impl Service {
             value.set_sensitive(true);
             Some(value)
         });
-        Self { client, url: settings.url.clone(), authorization }
+        Self { client, url: settings.url.clone(), authorization, workspace: None }
+    }
+
+    /// Names a workspace with every call to the MCP endpoint. Calls that name one themselves are not affected.
+    pub fn with_workspace(self, name: Option<&str>) -> Self {
+        Self { workspace: name.and_then(|name| HeaderValue::from_bytes(name.as_bytes()).ok()), ..self }
     }
 
     /// Sends a line to the MCP endpoint unchanged.
@@ -100,6 +108,9 @@ impl Service {
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(workspace) = &self.workspace {
+            headers.insert(WORKSPACE_HEADER, workspace.clone());
+        }
         headers.extend(more);
         self.patiently(request).await
     }
@@ -108,6 +119,11 @@ impl Service {
     pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Result<HttpAnswer, NoAnswer> {
         let request = self.request(method, path, body)?;
         self.patiently(request).await
+    }
+
+    /// The same for callers that have their own idea of how long to wait.
+    pub(crate) async fn once(&self, method: Method, path: &str, body: Bytes) -> Result<HttpAnswer, NoAnswer> {
+        self.exchange(self.request(method, path, body)?).await
     }
 
     /// Whether the service answers now.

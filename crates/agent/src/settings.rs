@@ -1,6 +1,7 @@
 //! Which service and which key: from flags, then the environment, then the configuration file.
 
 use std::fmt;
+use std::path::Path;
 
 use mnemon_protocol::hex::to_hex;
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::places::{Environment, Places};
 use crate::private;
+use crate::repository::remote_name;
 
 /// The default address.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7676";
@@ -68,6 +70,30 @@ impl fmt::Display for Source {
 pub struct Flags {
     pub url: Option<String>,
     pub key: Option<String>,
+    /// The name of a workspace, or `auto`.
+    pub workspace: Option<String>,
+}
+
+/// Which workspace calls go to that name none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceChoice {
+    Named(String),
+    /// The one called like the repository that the assistant works in.
+    Auto,
+}
+
+impl WorkspaceChoice {
+    fn parse(word: &str) -> Self {
+        if word == "auto" { Self::Auto } else { Self::Named(word.to_owned()) }
+    }
+
+    /// The workspace for work in a folder; none if the folder lies in no repository with a remote.
+    pub fn in_folder(&self, folder: &Path) -> Option<String> {
+        match self {
+            Self::Named(name) => Some(name.clone()),
+            Self::Auto => remote_name(folder),
+        }
+    }
 }
 
 /// The effective settings.
@@ -79,6 +105,8 @@ pub struct Settings {
     /// The key. Without one, every call fails and says so.
     pub key: Option<ApiKey>,
     pub key_source: Source,
+    /// Sent with every call as a header; without one the key's own workspace counts.
+    pub workspace: Option<WorkspaceChoice>,
     /// Things a person should know that are no reason to stop.
     pub warnings: Vec<String>,
 }
@@ -131,7 +159,16 @@ impl Settings {
         let (url, url_source) = pick(("--url", &flags.url), URL_VARIABLE, file.url);
         let (key, key_source) = pick(("--key", &flags.key), KEY_VARIABLE, file.key);
         let url = check_url(url.unwrap_or_else(|| DEFAULT_URL.to_owned()), &url_source)?;
-        Ok(Self { url, url_source, key: key.map(ApiKey), key_source, warnings })
+        let workspace = flags.workspace.as_deref().map(str::trim).filter(|word| !word.is_empty());
+        let workspace = workspace.map(WorkspaceChoice::parse);
+        Ok(Self { url, url_source, key: key.map(ApiKey), key_source, workspace, warnings })
+    }
+
+    /// Settings for a test.
+    #[cfg(test)]
+    pub(crate) fn at(url: &str) -> Self {
+        let (url_source, key_source) = (Source::Default, Source::Default);
+        Self { url: url.to_owned(), url_source, key: None, key_source, workspace: None, warnings: Vec::new() }
     }
 
     /// Saves the URL and the key in the configuration file, for starts without flags or variables.
@@ -186,8 +223,12 @@ mod tests {
     fn flags_override_the_environment_and_the_environment_overrides_the_file() {
         let file = "url = \"http://file:1\"\nkey = \"mnm_file\"";
         let variables = [(URL_VARIABLE, "http://env:1/mcp"), (KEY_VARIABLE, "mnm_env")];
-        let all =
-            load(Flags { url: Some("http://flag:1/".into()), key: Some("mnm_flag".into()) }, &variables, file).unwrap();
+        let all = load(
+            Flags { url: Some("http://flag:1/".into()), key: Some("mnm_flag".into()), workspace: None },
+            &variables,
+            file,
+        )
+        .unwrap();
         assert_eq!((all.url.as_str(), all.key_source.to_string()), ("http://flag:1", "the flag --key".to_owned()));
         let two = load(Flags::default(), &variables, file).unwrap();
         assert_eq!(two.url, "http://env:1", "the endpoint is cut to the address");
@@ -204,7 +245,7 @@ mod tests {
         let error = load(Flags::default(), &[], "key = \"mnm_secret\"\nurll = 1").unwrap_err().to_string();
         assert!(error.contains("urll") && !error.contains("mnm_secret"), "{error}");
         for wrong in ["memory.example.com", "ftp://x", "http://", "not an address"] {
-            let error = load(Flags { url: Some(wrong.into()), key: None }, &[], "").unwrap_err().to_string();
+            let error = load(Flags { url: Some(wrong.into()), ..Flags::default() }, &[], "").unwrap_err().to_string();
             assert!(error.contains("--url") && error.contains("is not a service URL"), "{error}");
         }
     }

@@ -105,6 +105,17 @@ fn note(places: &Places, session: &SessionFile) -> PathBuf {
     places.data.join("sessions").join(format!("{}.{}.json", session.client.as_str(), session.name))
 }
 
+/// Forgets what was sent of every history, after it was deleted from the service. A state that a running agent holds is only
+/// emptied of its name: that agent notices by itself.
+pub(crate) fn forget_all(places: &Places) -> io::Result<()> {
+    let gone = |done: io::Result<()>| match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    };
+    gone(std::fs::remove_dir_all(places.data.join("sessions")))?;
+    gone(std::fs::remove_file(places.data.join("last-sync.json")))
+}
+
 pub(crate) fn last_sync(places: &Places) -> LastSync {
     let text = std::fs::read_to_string(places.data.join("last-sync.json")).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()

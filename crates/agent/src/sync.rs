@@ -304,8 +304,9 @@ pub fn derive_whole(session: &SessionFile, home: &std::path::Path) -> std::io::R
     Ok(whole)
 }
 
-/// Deletes all of the caller's histories from the service. Returns how many were deleted.
-pub async fn delete_uploaded(settings: &Settings) -> Result<usize, Stopped> {
+/// Deletes all of the caller's histories from the service, and what is known here about what was sent. Returns how many were
+/// deleted.
+pub async fn delete_uploaded(settings: &Settings, places: &Places) -> Result<usize, Stopped> {
     let service = Service::new(settings);
     let away = |why: NoAnswer| Stopped::Service { text: why.to_string(), retry_after: None };
     let mut count = 0;
@@ -317,6 +318,8 @@ pub async fn delete_uploaded(settings: &Settings) -> Result<usize, Stopped> {
             _ => return Err(stopped(Halt::refused(&answer))),
         };
         if list.sessions.is_empty() {
+            let failed = |error: std::io::Error| stopped(Halt::File(error.to_string()));
+            state::forget_all(places).map_err(failed)?;
             return Ok(count);
         }
         for session in &list.sessions {

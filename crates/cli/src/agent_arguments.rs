@@ -15,6 +15,12 @@ pub struct Agent {
     /// API key.
     #[arg(long, global = true, value_name = "KEY")]
     pub key: Option<String>,
+    /// Workspace for calls that name none; `auto` takes the name of the git remote's repository [default: the key's workspace].
+    #[arg(long, global = true, value_name = "WORKSPACE")]
+    pub workspace: Option<String>,
+    /// While the assistant works in a git repository, check the files that facts came from when they change.
+    #[arg(long, global = true)]
+    pub check_sources: bool,
     #[command(subcommand)]
     pub command: Option<AgentCommand>,
 }
@@ -23,6 +29,9 @@ pub struct Agent {
 pub enum AgentCommand {
     /// Add the agent to an assistant's configuration, or remove it. The rest of the file is left alone.
     Install(Install),
+    /// Answer an assistant's hook: reads its JSON from standard input and prints what the assistant should know. Never fails, and
+    /// prints nothing if the service does not answer in time.
+    Hook,
     /// Consent to uploading session histories to this service with this key. Asks a person at a terminal.
     Consent,
     /// Withdraw consent. Nothing more is uploaded.
@@ -41,10 +50,20 @@ pub struct Install {
     /// Configuration file, if not the client's usual one (for example a project's .mcp.json or .vscode/mcp.json).
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Show the difference without changing anything.
+    /// Also write instructions for the assistant, as a marked block: into CLAUDE.md, AGENTS.md or the client's rules file, or into
+    /// FILE.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub instructions: Option<Option<PathBuf>>,
+    /// Also add a hook that begins each session with a digest of memory (claude-code, codex, cursor).
+    #[arg(long)]
+    pub hooks: bool,
+    /// With --hooks: also add one that answers each prompt with the best hits (claude-code, codex).
+    #[arg(long, requires = "hooks")]
+    pub prompt_hook: bool,
+    /// Show the difference without changing anything. Values of other entries are hidden.
     #[arg(long)]
     pub dry_run: bool,
-    /// Remove the agent from the configuration.
+    /// Remove the agent, its hooks and its instructions from the client's files.
     #[arg(long)]
     pub uninstall: bool,
     /// Replace another entry named mnemon.

@@ -89,7 +89,7 @@ pub(super) fn remove(container: &str, text: &str, is_container_ours: bool) -> Re
 }
 
 /// Splits off a byte-order mark, which some editors write first.
-fn split_mark(text: &str) -> (&str, &str) {
+pub(super) fn split_mark(text: &str) -> (&str, &str) {
     text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest))
 }
 

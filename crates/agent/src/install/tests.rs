@@ -24,7 +24,7 @@ impl Ground {
     }
 
     fn uninstall(&self, target: Target, path: &Path) {
-        let plan = plan_uninstall(target, path, &self.places).unwrap();
+        let plan = plan_uninstall(Piece::Server, target, path, &self.places).unwrap();
         if !plan.is_empty() {
             apply(&plan, target, &self.places, false).unwrap();
         }
@@ -140,7 +140,7 @@ fn a_file_that_was_not_there_goes_again() {
         assert!(has_entry(target, &text) && text.ends_with('\n'), "{text}");
         ground.uninstall(target, &path);
         assert!(!path.exists(), "{}", target.as_str());
-        assert!(plan_uninstall(target, &path, &ground.places).unwrap().is_empty());
+        assert!(plan_uninstall(Piece::Server, target, &path, &ground.places).unwrap().is_empty());
     }
 }
 
@@ -206,7 +206,111 @@ fn links_and_modes_stay() {
 
 #[test]
 fn the_difference_shows_what_is_put_in() {
-    let plan = Plan { path: "x".into(), before: Some("a\nb\nc\n".into()), after: Some("a\nb\nnew\nc\n".into()) };
-    assert_eq!(plan.difference(), "  a\n  b\n+ new\n  c");
+    let (before, after) = ("a\nb\nc\n", "a\nb\nnew\nc\n");
+    let plan = Plan { piece: Piece::Server, path: "x".into(), before: Some(before.into()), after: Some(after.into()) };
+    assert_eq!(plan.difference(&[]), "  a\n  b\n+ new\n  c");
     assert_eq!(inserted(&plan).as_deref(), Some("new\n"));
+}
+
+const WITH_HOOKS: [Target; 3] = [Target::ClaudeCode, Target::Codex, Target::Cursor];
+
+/// Hook files as people have them.
+fn hook_shapes() -> Vec<&'static str> {
+    vec![
+        "{}",
+        "{\n  \"model\": \"opus\",\n  \"permissions\": { \"allow\": [\"Bash(ls:*)\"] }\n}\n",
+        "{\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"date\"}]}]}}",
+        "{\n\t\"hooks\": {\n\t\t\"SessionStart\": [],\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }\n\t\t]\n\t}\n}",
+        "{\r\n  \"version\": 1,\r\n  \"hooks\": {\r\n    \"sessionStart\": [\r\n      { \"command\": \"./mine.sh\" }\r\n    ]\r\n  }\r\n}\r\n",
+    ]
+}
+
+fn hooks(has_prompts: bool) -> Hooks {
+    Hooks { command: "/opt/mnemon agent --workspace auto hook".to_owned(), has_prompts }
+}
+
+#[test]
+fn every_hook_file_takes_the_hooks_in_and_comes_back_byte_for_byte() {
+    for (target, has_prompts) in WITH_HOOKS.into_iter().flat_map(|target| [(target, false), (target, true)]) {
+        for before in hook_shapes() {
+            let ground = Ground::new();
+            let path = ground.folder.path().join("hooks.json");
+            fs::write(&path, before).unwrap();
+            let plan = plan_hooks(target, &path, &hooks(has_prompts)).unwrap();
+            apply(&plan, target, &ground.places, true).unwrap();
+            let with = fs::read_to_string(&path).unwrap();
+            let parsed: serde_json::Value = serde_json::from_str(&with).unwrap();
+            let event = if target == Target::Cursor { "sessionStart" } else { "SessionStart" };
+            let ours = &parsed["hooks"][event].as_array().unwrap().last().unwrap().to_string();
+            assert!(ours.contains("/opt/mnemon agent --workspace auto hook"), "{with}");
+            let has_prompt_hook = !parsed["hooks"]["UserPromptSubmit"].is_null();
+            assert_eq!(has_prompt_hook, has_prompts && target != Target::Cursor, "{with}");
+            assert!(plan_hooks(target, &path, &hooks(has_prompts)).unwrap().is_empty(), "twice is as good as once");
+            let back = plan_uninstall(Piece::Hooks, target, &path, &ground.places).unwrap();
+            apply(&back, target, &ground.places, false).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), before, "it was {with}");
+        }
+    }
+}
+
+#[test]
+fn hooks_that_others_added_since_stay() {
+    for target in WITH_HOOKS {
+        for before in hook_shapes() {
+            let ground = Ground::new();
+            let path = ground.folder.path().join("hooks.json");
+            fs::write(&path, before).unwrap();
+            let plan = plan_hooks(target, &path, &hooks(true)).unwrap();
+            apply(&plan, target, &ground.places, true).unwrap();
+            let mut changed: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            changed["later"] = serde_json::json!(true);
+            fs::write(&path, changed.to_string()).unwrap();
+            let back = plan_uninstall(Piece::Hooks, target, &path, &ground.places).unwrap();
+            let mut expected: serde_json::Value = serde_json::from_str(before).unwrap();
+            expected["later"] = serde_json::json!(true);
+            let mut left: serde_json::Value = serde_json::from_str(back.after.as_deref().unwrap()).unwrap();
+            // An empty list, an empty object and the version that Cursor needs say nothing.
+            for value in [&mut expected, &mut left] {
+                value.as_object_mut().unwrap().remove("version");
+                if let Some(hooks) = value["hooks"].as_object_mut() {
+                    hooks.retain(|_, list| list.as_array().is_some_and(|list| !list.is_empty()));
+                }
+                if value["hooks"].as_object().is_none_or(|hooks| hooks.is_empty()) {
+                    value.as_object_mut().unwrap().remove("hooks");
+                }
+            }
+            assert_eq!(left, expected, "{}", target.as_str());
+        }
+    }
+}
+
+#[test]
+fn a_hook_file_that_cannot_be_read_is_left_as_it_is() {
+    for (text, words) in [
+        ("{ \"hooks\": ", "is not valid JSON"),
+        ("[]", "must be an object"),
+        ("{ \"hooks\": [] }", "hooks must be an object"),
+        ("{ \"hooks\": { \"SessionStart\": {} } }", "hooks.SessionStart must be a list"),
+    ] {
+        let ground = Ground::new();
+        let path = ground.folder.path().join("hooks.json");
+        fs::write(&path, text).unwrap();
+        let error = plan_hooks(Target::ClaudeCode, &path, &hooks(true)).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("Nothing was changed"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_and_its_folders_that_were_not_there_go_again() {
+    let ground = Ground::new();
+    let path = ground.folder.path().join("project/.cursor/rules/mnemon.mdc");
+    fs::create_dir(ground.folder.path().join("project")).unwrap();
+    let plan = plan_instructions(&path).unwrap();
+    apply(&plan, Target::Cursor, &ground.places, true).unwrap();
+    assert_eq!(extras(Target::Cursor, &ground.places), [(Piece::Instructions, path.clone())]);
+    let back = plan_uninstall(Piece::Instructions, Target::Cursor, &path, &ground.places).unwrap();
+    apply(&back, Target::Cursor, &ground.places, false).unwrap();
+    assert!(ground.folder.path().join("project").exists());
+    assert!(!ground.folder.path().join("project/.cursor").exists());
+    assert_eq!(extras(Target::Cursor, &ground.places), []);
 }

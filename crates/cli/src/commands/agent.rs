@@ -9,27 +9,35 @@ use std::process::ExitCode;
 
 use mnemon_agent::places::{Environment, Places};
 use mnemon_agent::settings::{Flags, Settings};
-use mnemon_agent::{background, proxy};
+use mnemon_agent::{background, hook, proxy};
 
-use crate::arguments::{Agent, AgentCommand};
+use crate::arguments::{Agent, AgentCommand, OwnConnection};
+use crate::commands::validate;
 use crate::printer::Printer;
 
 /// What every command works with.
 struct Desk {
     places: Places,
     settings: Settings,
+    /// Whether the files that facts came from are checked when they change.
+    is_checking: bool,
 }
 
 pub fn run(agent: &Agent, printer: &Printer) -> anyhow::Result<ExitCode> {
     let environment: Environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
+    let flags = Flags { url: agent.url.clone(), key: agent.key.clone(), workspace: agent.workspace.clone() };
+    if matches!(agent.command, Some(AgentCommand::Hook)) {
+        return Ok(answer_hook(&flags, &environment));
+    }
     let places = Places::find(&environment)?;
-    let flags = Flags { url: agent.url.clone(), key: agent.key.clone() };
     let settings = Settings::load(&flags, &environment, &places)?;
-    let desk = Desk { places, settings };
+    let desk = Desk { places, settings, is_checking: agent.check_sources };
     match &agent.command {
         None => serve(desk),
         Some(AgentCommand::Install(install)) => installing::install(&desk, install, printer),
+        // Answered above, before anything could fail.
+        Some(AgentCommand::Hook) => Ok(ExitCode::SUCCESS),
         Some(AgentCommand::Consent) => consenting::consent(&desk, printer),
         Some(AgentCommand::Revoke(revoke)) => consenting::revoke(&desk, revoke, printer),
         Some(AgentCommand::Status) => syncing::status(&desk, printer),
@@ -37,9 +45,23 @@ pub fn run(agent: &Agent, printer: &Printer) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// A hook never fails the client: whatever is wrong, the assistant goes on without memory.
+fn answer_hook(flags: &Flags, environment: &Environment) -> ExitCode {
+    let settings = Places::find(environment).ok().and_then(|places| Settings::load(flags, environment, &places).ok());
+    if let (Some(settings), Ok(runtime)) = (settings, runtime()) {
+        let told = runtime.block_on(hook::answer(&settings, std::io::stdin().lock()));
+        let _ = std::io::stdout().write_all(told.as_bytes());
+        runtime.shutdown_background();
+    }
+    ExitCode::SUCCESS
+}
+
 /// Runs until the assistant closes its side. Standard output belongs to the protocol.
 fn serve(desk: Desk) -> anyhow::Result<ExitCode> {
-    let Desk { places, settings } = desk;
+    if desk.is_checking {
+        start_checking(&desk.settings);
+    }
+    let Desk { places, settings, .. } = desk;
     for warning in &settings.warnings {
         let _ = writeln!(std::io::stderr(), "mnemon agent: {warning}");
     }
@@ -50,6 +72,20 @@ fn serve(desk: Desk) -> anyhow::Result<ExitCode> {
     runtime.shutdown_background();
     served?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Beside the calls, whose bytes it never touches. Only in a repository: elsewhere the folder may be a whole home.
+fn start_checking(settings: &Settings) {
+    let connection = OwnConnection {
+        url: Some(settings.url.clone()),
+        key: settings.key.as_ref().map(|key| key.expose().to_owned()),
+    };
+    let is_repository =
+        std::env::current_dir().is_ok_and(|folder| validate::git::Repository::around(&folder).is_some());
+    if is_repository {
+        // It ends with the process.
+        std::thread::spawn(move || validate::watch::run_quietly(&connection));
+    }
 }
 
 /// One thread is enough to move bytes, and uses the least memory.

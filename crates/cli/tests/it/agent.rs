@@ -3,6 +3,7 @@
 mod away;
 mod bytes;
 mod consenting;
+mod hooks;
 mod installing;
 mod process;
 mod proxying;

@@ -100,7 +100,11 @@ impl Stage {
         program.key = Some(service.key.clone());
         let environment = Environment::from([("HOME".to_owned(), home.clone().into())]);
         let places = Places::find(&environment)?;
-        let flags = Flags { url: Some(format!("http://{}", service.address)), key: Some(service.key.clone()) };
+        let flags = Flags {
+            url: Some(format!("http://{}", service.address)),
+            key: Some(service.key.clone()),
+            ..Flags::default()
+        };
         let settings = Settings::load(&flags, &environment, &places)?;
         Consent::grant(&places, &settings)?;
         Ok(Self {

@@ -59,7 +59,7 @@ pub(super) fn revoke(desk: &Desk, revoke: &Revoke, printer: &Printer) -> anyhow:
     }
     let was_given = Consent::revoke(&desk.places).context("can't remove the consent")?;
     let deleted = match revoke.delete_uploaded {
-        true => Some(runtime()?.block_on(sync::delete_uploaded(&desk.settings))?),
+        true => Some(runtime()?.block_on(sync::delete_uploaded(&desk.settings, &desk.places))?),
         false => None,
     };
     if printer.is_json() {

@@ -78,6 +78,14 @@ async fn consent_is_for_one_service_and_one_key() {
     assert!(unasked.code == 1 && unasked.err.starts_with("error: add --yes to withdraw consent"), "{}", unasked.err);
     let revoked = with(&recorder.url, &first, &["revoke", "--delete-uploaded", "--yes"]);
     assert!(revoked.out.contains("Deleted 2 session(s)"), "{}{}", revoked.out, revoked.err);
+    let status = with(&recorder.url, &first, &["status", "--json"]).json();
+    assert_eq!(
+        (&status["consent"], &status["sessions_synced"], &status["last_sync_at"]),
+        (&json!(false), &json!(0), &json!(null)),
+        "what was deleted no longer counts as uploaded"
+    );
+    let sessions = status["sessions"].as_array().expect("a list");
+    assert!(sessions.len() == 2 && sessions.iter().all(|session| session["sent_bytes"] == 0), "{status}");
     assert_eq!(with(&recorder.url, &first, &["sync"]).code, 1);
 }
 

@@ -13,7 +13,7 @@ use super::process::Home;
 pub(super) fn agree(home: &Home, url: &str, key: &str) {
     let environment = Environment::from([("HOME".to_owned(), home.path().into())]);
     let places = Places::find(&environment).expect("a home");
-    let flags = Flags { url: Some(url.to_owned()), key: Some(key.to_owned()) };
+    let flags = Flags { url: Some(url.to_owned()), key: Some(key.to_owned()), ..Flags::default() };
     let settings = Settings::load(&flags, &environment, &places).expect("settings");
     Consent::grant(&places, &settings).expect("consent can be noted");
 }
