@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use mnemon_agent::places::{Environment, Places};
+use mnemon_agent::settings::{Flags, Settings};
 use mnemon_core::{DepartmentId, nearest};
 use mnemon_protocol::admin::DepartmentJson;
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::arguments::AdminConnection;
+use crate::arguments::{AdminConnection, OwnConnection};
 use crate::http_client::{Answer, HttpClient};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -31,6 +33,22 @@ impl AdminClient {
         )?;
         let url = connection.url.trim_end_matches('/').to_owned();
         Ok(Self { url, credential, http: HttpClient::new(TIMEOUT)? })
+    }
+
+    /// For commands that belong to the holder of a key, and know what the local agent knows.
+    pub fn with_key(connection: &OwnConnection) -> anyhow::Result<Self> {
+        let mut environment: Environment =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
+        // Without a home there is no configuration of the agent; flags and variables still count.
+        environment.entry("HOME".to_owned()).or_insert_with(|| "/nonexistent".into());
+        let places = Places::find(&environment)?;
+        let flags = Flags { url: connection.url.clone(), key: connection.key.clone(), workspace: None };
+        let settings = Settings::load(&flags, &environment, &places)?;
+        let Some(key) = settings.key else {
+            bail!("no API key; pass --key or set MNEMON_API_KEY. `mnemon serve` prints a key on its first start");
+        };
+        let key = Some(key.expose().to_owned());
+        Self::new(&AdminConnection { url: settings.url, key, operator_token: None })
     }
 
     pub fn get(&self, path: &str) -> anyhow::Result<Value> {

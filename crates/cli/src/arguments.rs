@@ -35,6 +35,8 @@ pub enum Command {
     Remember(Remember),
     /// Find records.
     Search(Search),
+    /// Print a digest of what is remembered, for an assistant: verified and recent records first, disputed and stale ones marked.
+    Context(Context),
     /// Forget a record, or every record from a source.
     Forget(Forget),
     /// Check whether the files that facts came from have changed, and tell the service. Sends hashes, never content.
@@ -150,6 +152,17 @@ pub struct Connection {
     pub key: Option<String>,
 }
 
+/// The service to connect to, for commands that also run by themselves: they know what the local agent knows.
+#[derive(Debug, Args)]
+pub struct OwnConnection {
+    /// URL of the service [default: MNEMON_URL, then the agent's configuration, then http://127.0.0.1:7676].
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// API key [default: MNEMON_API_KEY, then the agent's configuration].
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub struct Remember {
     /// Text to save [default: read from standard input].
@@ -233,6 +246,24 @@ pub struct Search {
 }
 
 #[derive(Debug, Args)]
+pub struct Context {
+    /// Only records that answer this, best first.
+    #[arg(long, value_name = "TEXT")]
+    pub query: Option<String>,
+    /// Workspace [default: your key's workspace, or `default`].
+    #[arg(long)]
+    pub workspace: Option<String>,
+    /// Maximum number of tokens (200–20000) [default: 2000].
+    #[arg(long, value_name = "TOKENS")]
+    pub budget: Option<usize>,
+    /// With --query: only records with this score or a better one (0–1).
+    #[arg(long, value_name = "SCORE", requires = "query")]
+    pub min_score: Option<f64>,
+    #[command(flatten)]
+    pub connection: OwnConnection,
+}
+
+#[derive(Debug, Args)]
 pub struct Forget {
     /// Record id.
     #[arg(required_unless_present = "source_id")]
@@ -259,8 +290,26 @@ pub struct Validate {
     /// Exit with code 3 if a source is in one of these states: stale, gone, unknown.
     #[arg(long, value_name = "STATES", value_delimiter = ',')]
     pub fail_on: Vec<String>,
+    /// Keep looking, and check each file again when it changes.
+    #[arg(long, conflicts_with_all = ["changed_since", "fail_on", "urls"])]
+    pub watch: bool,
+    /// Also fetch sources that are web pages (https), and compare their bodies or entity tags.
+    #[arg(long)]
+    pub urls: bool,
+    /// With --urls: host that may have a private address and plain http; repeatable.
+    #[arg(long = "allow-host", value_name = "HOST", requires = "urls")]
+    pub allowed_hosts: Vec<String>,
+    /// Run after each commit, merge and checkout of this repository, in the background. Other hooks stay.
+    #[arg(long, conflicts_with_all = ["paths", "changed_since", "fail_on", "watch", "urls"])]
+    pub install_git_hook: bool,
+    /// Remove what --install-git-hook added.
+    #[arg(long, conflicts_with_all = ["paths", "changed_since", "fail_on", "watch", "urls", "install_git_hook"])]
+    pub uninstall_git_hook: bool,
+    /// Say nothing, and share one run with commits that follow quickly.
+    #[arg(long, hide = true)]
+    pub from_git_hook: bool,
     #[command(flatten)]
-    pub connection: Connection,
+    pub connection: OwnConnection,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ pub mod admin;
 pub mod agent;
 pub mod backup;
 pub mod config;
+pub mod context;
 pub mod doctor;
 pub mod forget;
 pub mod hash;

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Remember(remember) => commands::remember::run(&remember, &printer),
         Command::Search(search) => commands::search::run(&search, &printer),
         Command::Forget(forget) => commands::forget::run(&forget, &printer),
+        Command::Context(context) => commands::context::run(&context, &printer),
         Command::Validate(validate) => commands::validate::run(&validate, &printer),
         Command::Hash(hash) => commands::hash::run(&hash, &printer),
         Command::Agent(agent) => commands::agent::run(&agent, &printer),

@@ -13,11 +13,21 @@ const CELL_CHARS_MAX: usize = 64;
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
     is_json: bool,
+    is_silent: bool,
 }
 
 impl Printer {
     pub const fn new(is_json: bool) -> Self {
-        Self { is_json }
+        Self { is_json, is_silent: false }
+    }
+
+    /// One that prints nothing, for work beside something else.
+    pub const fn silent() -> Self {
+        Self { is_json: false, is_silent: true }
+    }
+
+    pub const fn is_silent(self) -> bool {
+        self.is_silent
     }
 
     pub const fn is_json(self) -> bool {
@@ -32,7 +42,9 @@ impl Printer {
     /// Text of our own alone, which may hold what [`Self::bold`] makes.
     pub fn styled(self, text: &str) {
         // A closed pipe (`mnemon search … | head -1`) is not our error.
-        let _ = writeln!(std::io::stdout(), "{text}");
+        if !self.is_silent {
+            let _ = writeln!(std::io::stdout(), "{text}");
+        }
     }
 
     /// A value for machines.

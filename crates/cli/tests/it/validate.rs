@@ -1,5 +1,7 @@
 //! `mnemon validate` and `mnemon hash`: a real repository, a real service, and every byte between them.
 
+mod running;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -156,6 +158,37 @@ async fn every_kind_of_hash_is_compared_in_its_own_kind() {
                 story.write(file, &format!("text of {file}\n"));
             }
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn facts_of_one_file_may_have_hashes_of_every_kind() {
+    for format in ["sha1", "sha256"] {
+        let story = Story::begin_in_repository(format).await;
+        story.write("a.md", "first\n");
+        let prefixed = story.hash(&["a.md"]);
+        let git = story.hash(&["--git", "a.md"]);
+        let kinds = [&prefixed, prefixed.trim_start_matches("sha256:"), &git, "W/\"33a64df5\""];
+        for (number, hash) in kinds.iter().enumerate() {
+            story.save(&format!("fact {number}"), "a.md", hash).await;
+        }
+        for round in 0..2 {
+            let told = story.validated(&[]);
+            assert_eq!((names(&told["verified"]), &told["stale"]), (vec!["a.md"], &json!([])), "{format} {round}");
+            assert_eq!(story.status("a.md").await, json!([3 + round, 1, 0]), "the foreign one is neither");
+            let found = story.caller.call("search", json!({"query": "fact", "exclude_stale": true})).await;
+            let found = found.structured()["result"].as_array().map(Vec::len);
+            assert_eq!(found, Some(4 + round), "{format} {round}: the ranking agrees");
+            // One more, in a kind that is known: nothing else becomes stale by it.
+            story.save(&format!("later fact {round}"), "a.md", &git).await;
+        }
+        story.write("a.md", "second\n");
+        let told = story.validated(&[]);
+        assert_eq!(told["stale"][0]["stale_ids"].as_array().map(Vec::len), Some(5), "{told}");
+        assert_eq!(story.status("a.md").await, json!([0, 1, 5]));
+        story.save("a new fact", "a.md", &story.hash(&["a.md"])).await;
+        story.save("another new fact", "a.md", &story.hash(&["--git", "a.md"])).await;
+        assert_eq!(story.status("a.md").await, json!([2, 1, 5]), "{format}: both kinds were told");
     }
 }
 

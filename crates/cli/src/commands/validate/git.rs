@@ -31,6 +31,20 @@ impl Repository {
         &self.root
     }
 
+    /// Where git looks for hooks: its own folder, or what `core.hooksPath` says.
+    pub fn hooks_folder(&self) -> anyhow::Result<PathBuf> {
+        self.git_path(&["rev-parse", "--git-path", "hooks"])
+    }
+
+    /// The folder of this working tree's own state.
+    pub fn git_folder(&self) -> anyhow::Result<PathBuf> {
+        self.git_path(&["rev-parse", "--absolute-git-dir"])
+    }
+
+    fn git_path(&self, arguments: &[&str]) -> anyhow::Result<PathBuf> {
+        Ok(self.root.join(git(&self.root, arguments)?.trim_end_matches(['\n', '\r'])))
+    }
+
     /// Whether its ids are SHA-256.
     pub fn is_sha256(&self) -> bool {
         git(&self.root, &["rev-parse", "--show-object-format"]).is_ok_and(|format| format.trim() == "sha256")

@@ -50,13 +50,10 @@ pub struct Row {
 impl Row {
     /// The same after the service has answered.
     pub fn with(mut self, checked: CheckedSourceJson) -> Self {
-        let is_mixed = !self.note.is_empty();
-        if !checked.stale_ids.is_empty() && !is_mixed {
+        if !checked.stale_ids.is_empty() {
             self.state = State::Stale;
             self.note = format!("{} of {} facts", checked.stale_ids.len(), checked.checked);
             self.ids = checked.stale_ids;
-        } else if is_mixed {
-            self.state = State::Unknown;
         }
         self
     }
