@@ -32,6 +32,19 @@ def python_for(line: str) -> pathlib.Path:
     return python
 
 
+def assistants() -> pathlib.Path:
+    """The packages of `assistants/package.json`: large programs, apart from the small clients."""
+    home = HOME / "assistants"
+    manifests = [home / "package.json", home / "package-lock.json"]
+    if not is_stamped(home / "node_modules", manifests):
+        if shutil.which("npm") is None:
+            raise Missing("npm (install Node.js, or put npm on PATH)")
+        announce("the assistants of assistants/package-lock.json")
+        run(["npm", "ci", "--loglevel=error", "--prefix", home], "the packages of assistants/package-lock.json")
+        stamp(home / "node_modules", manifests)
+    return home / "node_modules"
+
+
 def node() -> pathlib.Path:
     """A Node new enough for every client, with the packages of `package.json` in place."""
     manifests = [HOME / "package.json", HOME / "package-lock.json"]
