@@ -11,6 +11,8 @@ mod freshness;
 mod gate;
 mod gateway;
 mod guard;
+mod hooks;
+mod life;
 mod load;
 mod postgres;
 mod ranker;
@@ -18,6 +20,7 @@ mod real_texts;
 mod recall;
 mod recall_speed;
 mod tokens;
+mod validate;
 
 use clap::{Parser, Subcommand};
 
@@ -50,6 +53,10 @@ enum Bench {
     GatewayUpstream(gateway::UpstreamArgs),
     /// What the guard catches, what it wrongly rejects, and what a verdict costs
     Guard(guard::Args),
+    /// How long an assistant's hooks take, with the service near and away
+    Hooks(hooks::Args),
+    /// Thirty commits: how many wrong facts an assistant is shown, with `validate`, without it, and by a full-text index
+    Life(life::Args),
     /// What a call costs the server, compared with a floor that answers a fixed body
     Load(load::Args),
     #[command(hide = true)]
@@ -62,6 +69,8 @@ enum Bench {
     RecallSpeed(recall_speed::Args),
     /// The text that an assistant reads for ten hits, for `bench/tokens/run` to count
     Tokens(tokens::Args),
+    /// What `mnemon validate` finds, asks and sends in a repository of 2,000 files
+    Validate(validate::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -74,11 +83,14 @@ fn main() -> anyhow::Result<()> {
         Bench::Gateway(args) => gateway::run(&args),
         Bench::GatewayUpstream(args) => gateway::run_upstream(&args),
         Bench::Guard(args) => guard::run(&args),
+        Bench::Hooks(args) => hooks::run(&args),
+        Bench::Life(args) => life::run(&args),
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),
         Bench::Tokens(args) => tokens::run(&args),
+        Bench::Validate(args) => validate::run(&args),
     }
 }

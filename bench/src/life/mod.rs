@@ -1,0 +1,178 @@
+//! A repository's life of thirty commits, with facts saved along the way: how many wrong facts an assistant is shown as if they
+//! held. Three memories hear the same facts and the same questions: Mnemon with `mnemon validate` after each commit, Mnemon
+//! without it, and a full-text index (FTS5), which knows no statuses.
+
+mod plot;
+mod town;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use mnemon_testkit::{Caller, TestServer};
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::chance::Chance;
+use town::Town;
+
+const COMMITS: usize = 30;
+/// How many facts an assistant reads for a question.
+const SHOWN: usize = 3;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// In how many of a hundred changes the new facts are saved
+    #[arg(long, default_value_t = 50)]
+    resaved_percent: usize,
+    /// Write the plot to this file
+    #[arg(long)]
+    svg: Option<PathBuf>,
+    /// The program [default: the one next to the bench, built now if it is not up to date]
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+/// The share of facts shown as if they held that were wrong, after each commit.
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    pub(crate) shares: Vec<f64>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let binary = match &args.binary {
+        Some(binary) => binary.canonicalize().with_context(|| format!("can't find {}", binary.display()))?,
+        None => crate::faults::build()?,
+    };
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(live(args, &binary))
+}
+
+async fn live(args: &Args, binary: &Path) -> Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let mut town = Town::found(scratch.path(), Chance::new(args.seed))?;
+    let (checked_server, unchecked_server) = (TestServer::start().await, TestServer::start().await);
+    let (checked, unchecked) = (checked_server.first_caller().await, unchecked_server.first_caller().await);
+    let texts = Connection::open_in_memory()?;
+    texts.execute_batch("CREATE VIRTUAL TABLE record USING fts5(text, tokenize = 'porter unicode61')")?;
+    let mut lines = ["Mnemon with validate", "Mnemon without", "FTS5"].map(|name| Line { name, shares: Vec::new() });
+    let (mut saved, mut known, mut marked) = (0, HashSet::new(), Counts::default());
+    for commit in 0..COMMITS {
+        // At the start an assistant reads everything; afterwards only some of what changes is saved again.
+        let news = if commit == 0 { town.everything() } else { town.change(args.resaved_percent)? };
+        town.commit(commit)?;
+        for fact in &news {
+            let arguments =
+                json!({"content": fact.text, "source_id": fact.file, "source_hash": town.hash(&fact.file)?});
+            checked.call("remember", arguments.clone()).await.structured();
+            unchecked.call("remember", arguments).await.structured();
+            // Mnemon keeps the same fact once, and so does the baseline.
+            if known.insert(fact.text.clone()) {
+                texts.execute("INSERT INTO record (text) VALUES (?1)", [&fact.text])?;
+            }
+            saved += 1;
+        }
+        validate(binary, scratch.path(), &checked_server.url, &checked.key)?;
+        let questions = town.questions();
+        let with = ask_mnemon(&checked, &town, &questions).await?;
+        let without = ask_mnemon(&unchecked, &town, &questions).await?;
+        let baseline = ask_texts(&texts, &town, &questions)?;
+        marked = with.marked();
+        for (line, counts) in lines.iter_mut().zip([with, without, baseline]) {
+            line.shares.push(counts.share());
+        }
+    }
+    report(args, &lines, saved, town.questions().len())?;
+    println!(
+        "\nmarked as stale or disputed after the last commit, with validate: {} wrong facts, and {} right ones whose page\n\
+         changed elsewhere and was not read again",
+        marked.wrong, marked.right
+    );
+    Ok(())
+}
+
+fn report(args: &Args, lines: &[Line], saved: usize, questions: usize) -> Result<()> {
+    println!("{COMMITS} commits, {saved} facts saved, {questions} questions after each, {SHOWN} facts shown for each");
+    println!("in {} of 100 changes the new facts were saved; seed {}", args.resaved_percent, args.seed);
+    println!("\nwrong facts shown as if they held, in % of those shown so");
+    println!("{:<8} {:>22} {:>22} {:>22}", "commit", lines[0].name, lines[1].name, lines[2].name);
+    for commit in 0..COMMITS {
+        let [a, b, c] = [0, 1, 2].map(|line: usize| 100.0 * lines[line].shares[commit]);
+        println!("{:<8} {a:>22.1} {b:>22.1} {c:>22.1}", commit + 1);
+    }
+    let last = |line: &Line| line.shares.last().copied().unwrap_or_default();
+    if let Some(path) = &args.svg {
+        std::fs::write(path, plot::svg(lines)).with_context(|| format!("can't write {}", path.display()))?;
+    }
+    if lines[0].shares.iter().any(|share| *share > 0.0) || last(&lines[1]) > last(&lines[2]) {
+        bail!("with validate no wrong fact may be shown as if it held");
+    }
+    Ok(())
+}
+
+/// What was shown as if it held.
+#[derive(Default)]
+struct Counts {
+    right: usize,
+    wrong: usize,
+    marked_right: usize,
+    marked_wrong: usize,
+}
+
+impl Counts {
+    fn add(&mut self, is_right: bool) {
+        if is_right { self.right += 1 } else { self.wrong += 1 }
+    }
+
+    fn add_marked(&mut self, is_right: bool) {
+        if is_right { self.marked_right += 1 } else { self.marked_wrong += 1 }
+    }
+
+    /// What was shown with a mark.
+    fn marked(&self) -> Self {
+        Self { right: self.marked_right, wrong: self.marked_wrong, ..Self::default() }
+    }
+
+    fn share(&self) -> f64 {
+        self.wrong as f64 / (self.right + self.wrong).max(1) as f64
+    }
+}
+
+/// A fact that Mnemon marks as stale or disputed is not shown as if it held, and counted apart.
+async fn ask_mnemon(caller: &Caller, town: &Town, questions: &[String]) -> Result<Counts> {
+    let mut counts = Counts::default();
+    for question in questions {
+        let answer = caller.call("search", json!({"query": question, "limit": SHOWN})).await;
+        for record in answer.structured()["result"].as_array().context("a list")? {
+            let is_right = town.holds(record["content"].as_str().unwrap_or_default());
+            match record["status"].as_str() {
+                Some("stale" | "conflict") => counts.add_marked(is_right),
+                _ => counts.add(is_right),
+            }
+        }
+    }
+    Ok(counts)
+}
+
+fn ask_texts(texts: &Connection, town: &Town, questions: &[String]) -> Result<Counts> {
+    let mut statement = texts.prepare("SELECT text FROM record WHERE record MATCH ?1 ORDER BY rank LIMIT ?2")?;
+    let mut counts = Counts::default();
+    for question in questions {
+        let words: Vec<String> = question.split_whitespace().map(|word| format!("\"{word}\"")).collect();
+        let found = statement.query_map((words.join(" OR "), SHOWN as i64), |row| row.get::<_, String>(0))?;
+        for text in found {
+            counts.add(town.holds(&text?));
+        }
+    }
+    Ok(counts)
+}
+
+fn validate(binary: &Path, tree: &Path, url: &str, key: &str) -> Result<()> {
+    let mut command = Command::new(binary);
+    command.args(["validate", "--json", "--url", url, "--key", key]).current_dir(tree).env_clear();
+    let output = command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).output()?;
+    ensure!(output.status.success(), "validate: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
