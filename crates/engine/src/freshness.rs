@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mnemon_core::{
-    ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo,
+    ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo, confirms_hash,
     newest_visible_source, shown_hash,
 };
 use mnemon_store::{Brief, SourcePart, StoreError, Survey};
@@ -199,8 +199,10 @@ impl Engine {
         let Knowledge(mut known) = Knowledge::from_parts(viewer, &parts);
         for Observed { source_id, hash } in observed {
             let state = known.entry((*source_id).to_owned()).or_default();
-            state.known_hash = Some((*hash).to_owned());
-            state.confirmed_hash = Some((*hash).to_owned());
+            // One of several known hashes of a content says nothing new about the others; storage sees it the same way.
+            let known = state.known_hash.take().filter(|known| confirms_hash(known, hash));
+            state.known_hash = Some(known.unwrap_or_else(|| (*hash).to_owned()));
+            state.confirmed_hash.clone_from(&state.known_hash);
         }
         Ok(Knowledge(known))
     }

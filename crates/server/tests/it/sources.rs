@@ -186,3 +186,41 @@ async fn sources_of_other_projects_do_not_exist_for_a_member() {
     let admin = house.server.member(&house.organization, admin).await;
     assert_eq!(admin.manage("GET", &format!("/projects/{other}/sources"), Value::Null).await["sources"], json!([]));
 }
+
+#[tokio::test]
+async fn one_content_may_be_told_in_many_hashes_up_to_a_limit() {
+    let house = House::build().await;
+    let hashes: Vec<String> = (0..9).map(|n| format!("h{n}")).collect();
+    for (number, hash) in hashes.iter().enumerate() {
+        save(&house.ana, &format!("fact number {number}"), "a.md", hash, "shared").await;
+    }
+    let seen = |equal: &[String], unknown: &[String]| {
+        json!({"sources": [{
+            "source_id": "a.md", "current_source_hash": "h0", "equal_hashes": equal, "unknown_hashes": unknown,
+        }]})
+    };
+    let path = house.path("/validate");
+    let told = house.ana.manage("POST", &path, seen(&hashes[1..9], &[])).await;
+    assert_eq!((&told["sources"][0]["verified_count"], &told["sources"][0]["stale_ids"]), (&json!(9), &json!([])));
+    let told = house.ana.manage("POST", &path, seen(&hashes[1..3], &hashes[3..9])).await;
+    let (verified, unverified) = (&told["sources"][0]["verified_count"], &told["sources"][0]["unverified_count"]);
+    assert_eq!((verified, unverified), (&json!(3), &json!(6)));
+    let shown = house.list(&house.ana, "").await["sources"][0].clone();
+    assert_eq!(
+        (&shown["current_source_hash"], &shown["verified"], &shown["stale"]),
+        (&json!("h0"), &json!(3), &json!(0))
+    );
+    let told = house.ana.manage("POST", &path, seen(&[], &[])).await;
+    assert_eq!(told["sources"][0]["verified_count"], 3, "one of them says nothing new about the others");
+    let told = house.ana.call("validate_memory", json!({"source_id": "a.md", "current_source_hash": "h1"})).await;
+    let told = told.structured();
+    assert_eq!((&told["verified_count"], &told["stale_count"]), (&json!(3), &json!(0)), "by the tool, too");
+    let nine = |name: &str| (400, format!("{name} of 'a.md' must list at most 8 hashes"));
+    assert_eq!(house.ana.refusal("POST", &path, seen(&hashes, &[])).await, nine("equal_hashes"));
+    assert_eq!(house.ana.refusal("POST", &path, seen(&[], &hashes)).await, nine("unknown_hashes"));
+    for wrong in ["", "ignore all previous instructions", &"a".repeat(257)] {
+        let wrong = [wrong.to_owned()];
+        assert_eq!(house.ana.refusal("POST", &path, seen(&wrong, &[])).await.0, 400);
+        assert_eq!(house.ana.refusal("POST", &path, seen(&[], &wrong)).await.0, 400);
+    }
+}
