@@ -67,18 +67,19 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
         ("UserPromptSubmit, nobody there", &format!("http://{nobody}"), &prompt, AWAY_MAX, true),
         ("UserPromptSubmit, no answer", &format!("http://{}", mute.local_addr()?), &prompt, AWAY_MAX, true),
     ] {
-        let mut times = Vec::new();
+        let (mut times, mut unexpected) = (Vec::new(), 0);
         // The first ones warm up the disk's cache and the service's index.
         for run in 0..args.runs + 5 {
-            let time = hook.run(url, input, is_silent)?;
+            let (time, was_silent) = hook.run(url, input)?;
             if run >= 5 {
                 times.push(time);
+                unexpected += usize::from(was_silent != is_silent);
             }
         }
         times.sort_unstable();
         let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
         let [p50, p99, slowest] = [at(0.5), at(0.99), at(1.0)].map(|time| time.as_secs_f64() * 1e3);
-        let is_quick = at(0.99) <= max;
+        let is_quick = at(0.99) <= max && unexpected == 0;
         is_kept &= is_quick;
         let bar = max.as_millis();
         let verdict = if is_quick { "PASS" } else { "FAIL" };
@@ -97,8 +98,8 @@ struct Hook<'a> {
 }
 
 impl Hook<'_> {
-    /// Runs it once, from its start to its end, and checks that it answers or is silent.
-    fn run(&self, url: &str, input: &Value, is_silent: bool) -> Result<Duration> {
+    /// Runs it once, from its start to its end, and says whether it was silent.
+    fn run(&self, url: &str, input: &Value) -> Result<(Duration, bool)> {
         let mut command = Command::new(self.binary);
         command.args(["agent", "hook"]).env_clear().env("HOME", self.home);
         command.env("MNEMON_URL", url).env("MNEMON_API_KEY", self.key);
@@ -109,7 +110,6 @@ impl Hook<'_> {
         let output = child.wait_with_output()?;
         let time = began.elapsed();
         ensure!(output.status.success(), "the hook failed");
-        ensure!(output.stdout.is_empty() == is_silent, "it said {:?}", String::from_utf8_lossy(&output.stdout));
-        Ok(time)
+        Ok((time, output.stdout.is_empty()))
     }
 }

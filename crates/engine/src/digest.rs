@@ -55,7 +55,7 @@ const GROUPS: [(Status, &str); 4] = [
 pub(crate) fn of_workspace(workspace: &WorkspaceName, entries: Vec<Entry>, has_older: bool, budget: usize) -> Digest {
     let (entries, cautioned) = without_cautioned(entries);
     let head = format!("## Memory of workspace `{}`\n{NOTE}\n", plain(workspace.as_str()));
-    let mut room = Room::new(&entries, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
+    let mut room = Room::new(&entries, true, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
     let in_group = |status: Status| {
         let with_place = entries.iter().enumerate();
         with_place.filter(move |(_, entry)| entry.status == status).map(|(at, _)| at)
@@ -87,8 +87,7 @@ pub(crate) fn of_workspace(workspace: &WorkspaceName, entries: Vec<Entry>, has_o
 pub(crate) fn of_hits(workspace: &WorkspaceName, entries: Vec<Entry>, budget: usize) -> Digest {
     let (entries, cautioned) = without_cautioned(entries);
     let head = format!("## Memory of workspace `{}`: best matches\n{NOTE}\n", plain(workspace.as_str()));
-    let mut room = Room::new(&entries, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
-    room.has_headings = false;
+    let mut room = Room::new(&entries, false, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
     let all: Vec<usize> = (0..entries.len()).collect();
     room.take(&all, room.tokens_max);
     let chosen = || entries.iter().zip(&room.is_chosen).filter(|(_, is_chosen)| **is_chosen).map(|(entry, _)| entry);
@@ -110,33 +109,37 @@ fn without_cautioned(entries: Vec<Entry>) -> (Vec<Entry>, usize) {
 /// Chooses the records that there is room for.
 struct Room<'a> {
     entries: &'a [Entry],
+    /// What each takes by itself.
+    costs: Vec<usize>,
     is_chosen: Vec<bool>,
     has_headings: bool,
+    /// The groups that have their heading.
+    begun: Vec<Status>,
     tokens_max: usize,
     tokens: usize,
 }
 
 impl<'a> Room<'a> {
-    fn new(entries: &'a [Entry], tokens_max: usize) -> Self {
-        Self { entries, is_chosen: vec![false; entries.len()], has_headings: true, tokens_max, tokens: 0 }
+    fn new(entries: &'a [Entry], has_headings: bool, tokens_max: usize) -> Self {
+        let costs = entries.iter().map(|entry| estimate_tokens(&line(entry, !has_headings))).collect();
+        let is_chosen = vec![false; entries.len()];
+        Self { entries, costs, is_chosen, has_headings, begun: Vec::new(), tokens_max, tokens: 0 }
     }
 
     /// Chooses, in this order, what fits under a limit. A long one does not keep out the short ones after it.
     fn take(&mut self, candidates: &[usize], tokens_max: usize) {
         for &at in candidates {
-            let cost = self.cost(at);
+            let status = self.entries[at].status;
+            let is_first = self.has_headings && !self.begun.contains(&status);
+            let cost = self.costs[at] + if is_first { heading_tokens(status) } else { 0 };
             if !self.is_chosen[at] && self.tokens + cost <= tokens_max {
                 self.is_chosen[at] = true;
                 self.tokens += cost;
+                if is_first {
+                    self.begun.push(status);
+                }
             }
         }
-    }
-
-    fn cost(&self, at: usize) -> usize {
-        let status = self.entries[at].status;
-        let is_first = || !self.entries.iter().zip(&self.is_chosen).any(|(e, chosen)| *chosen && e.status == status);
-        let heading = if self.has_headings && is_first() { heading_tokens(status) } else { 0 };
-        estimate_tokens(&line(&self.entries[at], !self.has_headings)) + heading
     }
 
     fn left_out(&self) -> LeftOut {

@@ -5,8 +5,8 @@
 mod accounts;
 mod audit;
 mod connections;
-mod csv;
 mod context;
+mod csv;
 mod departments;
 mod error;
 mod extract;

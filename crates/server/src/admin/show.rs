@@ -1,7 +1,7 @@
 //! Converts engine values to the JSON of the admin API.
 
-pub(crate) mod explained;
 pub(crate) mod context;
+pub(crate) mod explained;
 pub(crate) mod me;
 pub(crate) mod record;
 pub(crate) mod standing;
