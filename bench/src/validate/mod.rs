@@ -50,7 +50,8 @@ async fn measure(args: &Args, binary: &Path) -> Result<()> {
     let place =
         Place { binary, tree: scratch.path().join("tree"), url: recorder.url.clone(), key: service.key.clone() };
     let names = place.fill(args.files)?;
-    let facts = save_facts(&mut service.connect().await?, &place.hashes(&names)?, args.facts).await?;
+    let hashes = place.hashes(&names)?;
+    let facts = save_facts(&mut service.connect().await?, &hashes, args.facts).await?;
     println!("{} files, {} facts, hashes of four kinds in turn", args.files, args.facts);
     let (first, cold) = place.validate()?;
     ensure!(count(&first, "verified") == args.files, "before the commit everything holds: {first}");
