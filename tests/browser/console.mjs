@@ -161,6 +161,17 @@ await story(browser, 'console: a member leaves, and only its heir sees the draft
   expect((await page.textContent('.fact-text')).startsWith('My own note'), 'the heir does not see the draft');
 });
 
+await story(browser, 'console: the light waits, a click does not turn it on, and the first call does', async ({ page }) => {
+  const made = await world.api('POST', `/projects/${world.project}/keys`, { member_id: world.people.member, access: 'write', label: 'Lamp' });
+  await signIn(page, made.key, '/connect');
+  await page.goto(at('/memory'));
+  await page.goto(at(`/connect?key=${made.key_id}`));
+  await page.waitForSelector('.light.is-waiting');
+  await mcp(settings.url, made.key, 'tools/list', {});
+  await page.waitForSelector('.light.is-on', { timeout: 10_000 });
+  equal((await page.textContent('[data-light-title]')).trim(), 'First call seen', 'the light');
+});
+
 await everyPage(browser, world, ids, signIn);
 await hostile(browser, world, ids, signIn);
 await browser.close();

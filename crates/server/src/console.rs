@@ -85,6 +85,7 @@ fn routes() -> Vec<Route> {
         route("GET", "/console/guard", get(guard::list)),
         route("POST", "/console/guard/release", post(guard::release)),
         route("GET", "/console/connect", get(connect::show)),
+        route("GET", "/console/connect/seen", get(connect::seen)),
         route("GET", "/console/operator", get(operator::show)),
         route("POST", "/console/operator/accounts", post(operator::create)),
         route("POST", "/console/operator/accounts/{account}/plan", post(operator::subscribe)),

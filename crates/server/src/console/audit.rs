@@ -1,15 +1,30 @@
 //! The audit log, in sentences.
 
 use askama::Template;
+use axum::extract::Request;
 use axum::response::Response;
-use mnemon_engine::admin::AuditLine;
+use mnemon_core::{AuditId, Timestamp};
+use mnemon_engine::admin::{AdminError, AuditLine};
 use mnemon_engine::console::ConsoleError;
-use mnemon_engine::stored::{Actor, AuditFilter};
+use mnemon_engine::stored::{Actor, ActorKind, AuditFilter};
 
 use super::parts::{self as p, Html};
-use super::people::Names;
+use super::query::{Choice, Query};
 use super::shell::{Place, Shell};
 use super::visit::Visit;
+use crate::http::Fields;
+
+const PATH: &str = "/console/audit";
+/// What can be chosen, and the actions behind it.
+const SUBJECTS: [(&str, &str, &[&str]); 5] = [
+    ("records", "Records", &["record", "source", "workspace"]),
+    ("keys", "Keys and connections", &["key", "connection"]),
+    ("people", "People", &["member", "department"]),
+    ("integrations", "Integrations", &["integration", "project"]),
+    ("guard", "Guard", &["guard"]),
+];
+/// Calls of assistants are many, and are shown only when somebody asks for integrations.
+const HIDDEN: &str = "integration.call";
 
 const PAGE_ROWS: usize = 50;
 
@@ -18,6 +33,11 @@ const PAGE_ROWS: usize = 50;
 struct Page<'a> {
     shell: Shell<'a>,
     rows: Vec<Row>,
+    choices: Vec<Choice>,
+    from: String,
+    to: String,
+    newest_link: Option<String>,
+    older_link: Option<String>,
 }
 
 struct Row {
@@ -29,21 +49,22 @@ struct Row {
 }
 
 /// `GET /console/audit`
-pub(super) async fn list(visit: Visit) -> Response {
-    visit.show(build(&visit).await)
+pub(super) async fn list(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    visit.show(build(&visit, &fields).await)
 }
 
-async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
+async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
     let (account, project) = (visit.account()?, visit.project()?);
-    let lines =
-        visit.engine().list_audit(&visit.visitor.admin, account, AuditFilter::default(), PAGE_ROWS).await?.lines;
-    let names = Names::load(visit).await?;
+    let query = Query::of(fields, &["who", "what", "from", "to", "before"]);
+    let found = visit.engine().list_audit(&visit.visitor.admin, account, filter(&query)?, PAGE_ROWS).await?;
     let row = |line: &AuditLine| {
         let (icon, what) = sentence(line);
+        let name = line.entry.actor_name.clone();
         Row {
             at: p::ago(line.entry.at, visit.now),
             who: match line.entry.actor {
-                Actor::Member(member) => names.name(member),
+                Actor::Member(_) => name.unwrap_or_else(|| "somebody who left".to_owned()),
                 Actor::Operator => "the operator".to_owned(),
                 Actor::Service => "the service".to_owned(),
             },
@@ -56,7 +77,57 @@ async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
             },
         }
     };
-    Ok(Page { shell: Shell::new(visit, Place::Audit, "Audit"), rows: lines.iter().map(row).collect() })
+    let kinds = [("member", "Members"), ("operator", "The operator"), ("service", "The service")];
+    let word = |(value, word): (&str, &str)| (value.to_owned(), word.to_owned());
+    Ok(Page {
+        shell: Shell::new(visit, Place::Audit, "Audit"),
+        rows: found.lines.iter().map(row).collect(),
+        choices: vec![
+            Choice::new(&query, "who", "Who", "Anybody", kinds.map(word)),
+            Choice::new(&query, "what", "What", "Everything", SUBJECTS.map(|(value, name, _)| word((value, name)))),
+        ],
+        from: query.find("from").unwrap_or_default().to_owned(),
+        to: query.find("to").unwrap_or_default().to_owned(),
+        newest_link: query.find("before").map(|_| query.without(&["before"]).link(PATH)),
+        older_link: found
+            .next
+            .map(|(at, id)| query.with("before", &format!("{}.{id}", at.as_microsecond())).link(PATH)),
+    })
+}
+
+fn filter(query: &Query) -> Result<AuditFilter, ConsoleError> {
+    let what = query.find("what").and_then(|what| SUBJECTS.iter().find(|(value, ..)| *value == what));
+    let actor = query.find("who").and_then(|who| {
+        [ActorKind::Member, ActorKind::Operator, ActorKind::Service].into_iter().find(|kind| kind.as_str() == who)
+    });
+    Ok(AuditFilter {
+        before: query.find("before").map(cursor).transpose()?,
+        actor,
+        actions: what.map(|(_, _, actions)| actions.iter().map(|action| (*action).to_owned()).collect()),
+        except: (what.map(|(value, ..)| *value) != Some("integrations")).then(|| vec![HIDDEN.to_owned()]),
+        from: query.find("from").map(|day| moment(day, 0)).transpose()?,
+        to: query.find("to").map(|day| moment(day, 86_400)).transpose()?,
+        ..AuditFilter::default()
+    })
+}
+
+fn invalid(text: &str) -> ConsoleError {
+    AdminError::Invalid(text.to_owned()).into()
+}
+
+fn cursor(text: &str) -> Result<(Timestamp, AuditId), ConsoleError> {
+    let parse = || {
+        let (at, id) = text.split_once('.')?;
+        Some((Timestamp::from_microsecond(at.parse().ok()?).ok()?, id.parse().ok()?))
+    };
+    parse().ok_or_else(|| invalid("no such page"))
+}
+
+/// The beginning of a day, and so many seconds after it.
+fn moment(day: &str, seconds: i64) -> Result<Timestamp, ConsoleError> {
+    let begin: Result<Timestamp, _> = format!("{day}T00:00:00Z").parse();
+    let moment = begin.ok().and_then(|begin| Timestamp::from_second(begin.as_second() + seconds).ok());
+    moment.ok_or_else(|| invalid("a day is written as 2027-01-31"))
 }
 
 /// What was done, as a sentence without its subject. An action that has no sentence yet is shown as it is stored.
@@ -66,6 +137,11 @@ fn sentence(line: &AuditLine) -> (&'static str, Html) {
     let code = format!("<code>{name}</code>");
     let short: String = subject.chars().take(8).collect();
     let record = format!(r#"<a class="mono" href="/console/records/{}">{}…</a>"#, p::esc(subject), p::esc(&short));
+    let known = line.entry.subject_name.as_deref().filter(|name| !name.is_empty());
+    let called = known.map_or_else(
+        || format!("<span class=\"mono\">{}…</span>", p::esc(&short)),
+        |name| format!("“{}”", p::said(name)),
+    );
     let records = p::counted(line.affected, "record");
     let (icon, text) = match line.entry.action.as_ref() {
         "record.forget" => ("trash", format!("forgot the record {record}")),
@@ -78,13 +154,13 @@ fn sentence(line: &AuditLine) -> (&'static str, Html) {
         "source.forget" => ("trash", format!("forgot {records} of the source {name}")),
         "workspace.delete" => ("workspaces", format!("deleted the workspace {name}, with {records}")),
         "workspace.restore" => ("workspaces", format!("restored the workspace {name}, with {records}")),
-        "key.create" => ("keys", format!("made the key <span class=\"mono\">{}…</span>", p::esc(&short))),
-        "key.revoke" => ("keys", format!("revoked the key <span class=\"mono\">{}…</span>", p::esc(&short))),
-        "connection.create" => ("connections", "connected a web client".to_owned()),
-        "connection.revoke" => ("connections", "ended the connection of a web client".to_owned()),
-        "member.create" => ("people", "added a member".to_owned()),
-        "member.change" => ("people", "changed a member".to_owned()),
-        "member.delete" => ("people", format!("removed a member; {records} were handed over")),
+        "key.create" => ("keys", format!("made the key {called}")),
+        "key.revoke" => ("keys", format!("revoked the key {called}")),
+        "connection.create" => ("connections", format!("connected {called}")),
+        "connection.revoke" => ("connections", format!("ended the connection of {called}")),
+        "member.create" => ("people", format!("added the member {called}")),
+        "member.change" => ("people", format!("changed the member {called}")),
+        "member.delete" => ("people", format!("removed the member {called}; {records} handed over")),
         "department.create" => ("people", "made a department".to_owned()),
         "department.change" => ("people", "changed a department".to_owned()),
         "department.delete" => ("people", "removed a department".to_owned()),

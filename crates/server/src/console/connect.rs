@@ -1,10 +1,14 @@
-//! Connecting an assistant: what to paste into each client.
+//! Connecting an assistant: what to paste into each client, and a light that shows the first call.
 
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
+use mnemon_engine::admin::AdminError;
 use mnemon_engine::console::ConsoleError;
+use mnemon_engine::stored::KeyRow;
+use serde_json::json;
 
+use super::page;
 use super::parts as p;
 use super::shell::{Place, Shell};
 use super::visit::Visit;
@@ -20,6 +24,18 @@ struct Page<'a> {
     snippet: Snippet,
     check: String,
     manages: bool,
+    /// The keys that a call can be waited for by, and the chosen one.
+    keys: Vec<(String, String, bool)>,
+    light: Option<Light>,
+}
+
+/// Whether the chosen key was seen.
+struct Light {
+    ask: String,
+    look_again: String,
+    is_on: bool,
+    title: String,
+    text: String,
 }
 
 /// What is pasted, and where.
@@ -42,20 +58,88 @@ const CLIENTS: [(&str, &str); 7] = [
 /// `GET /console/connect`
 pub(super) async fn show(visit: Visit, request: Request) -> Response {
     let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
-    visit.show(build(&visit, &fields))
+    visit.show(build(&visit, &fields).await)
 }
 
-fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
-    visit.member()?;
+/// `GET /console/connect/seen`: what the light asks every two seconds.
+pub(super) async fn seen(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let keys = match living(&visit).await {
+        Ok(keys) => keys,
+        Err(error) => return visit.trouble(&error),
+    };
+    let Some(key) = chosen(&keys, fields.find("key")) else {
+        return visit.trouble(&ConsoleError::Admin(AdminError::NotFound("key")));
+    };
+    let told = json!({"at": key.seen_at.map(|at| at.to_string()), "title": ON, "text": words(&visit, key)});
+    page::data(&told)
+}
+
+const ON: &str = "First call seen";
+
+/// The keys that this person sees, newest first.
+async fn living(visit: &Visit) -> Result<Vec<KeyRow>, ConsoleError> {
+    let keys = visit.engine().list_keys(&visit.visitor.admin, visit.project()?).await?;
+    let mut keys: Vec<KeyRow> = keys.into_iter().map(|shown| shown.key).collect();
+    keys.retain(|key| key.revoked_at.is_none() && key.expires_at.is_none_or(|end| visit.now < end));
+    keys.reverse();
+    Ok(keys)
+}
+
+fn chosen<'a>(keys: &'a [KeyRow], asked: Option<&str>) -> Option<&'a KeyRow> {
+    match asked {
+        Some(asked) => keys.iter().find(|key| key.id.to_string() == asked),
+        None => keys.first(),
+    }
+}
+
+fn label(key: &KeyRow) -> String {
+    let name = key.label.clone().unwrap_or_else(|| "without a label".to_owned());
+    match &key.hint {
+        Some(hint) => format!("{name}, mnm_…{hint}"),
+        None => name,
+    }
+}
+
+/// Who called, and when.
+fn words(visit: &Visit, key: &KeyRow) -> String {
+    let Some(at) = key.seen_at else { return "Start the client. This page looks every two seconds.".to_owned() };
+    let client = key.seen_client.as_ref().map(|client| format!("{client}, ")).unwrap_or_default();
+    format!("{client}by “{}”, {}.", label(key), p::distance(at, visit.now))
+}
+
+fn light(visit: &Visit, client: &str, key: &KeyRow) -> Light {
+    Light {
+        ask: format!("{PATH}/seen?key={}", key.id),
+        look_again: format!("{PATH}?client={client}&key={}", key.id),
+        is_on: key.seen_at.is_some(),
+        title: if key.seen_at.is_some() {
+            ON.to_owned()
+        } else {
+            format!("Waiting for a first call by “{}” …", label(key))
+        },
+        text: words(visit, key),
+    }
+}
+
+async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
+    let keys = living(visit).await?;
+    let key = chosen(&keys, fields.find("key"));
     let url = visit.shared().issuer.resource();
     let asked = fields.find("client").unwrap_or_default();
     let client = CLIENTS.iter().map(|(name, _)| *name).find(|name| *name == asked).unwrap_or(CLIENTS[0].0);
+    let with_key = fields.find("key").and(key).map(|key| format!("&key={}", key.id)).unwrap_or_default();
     Ok(Page {
         shell: Shell::new(visit, Place::Connect, "Connect"),
-        tabs: CLIENTS.map(|(name, word)| (format!("{PATH}?client={name}"), word, name == client)).into(),
+        tabs: CLIENTS.map(|(name, word)| (format!("{PATH}?client={name}{with_key}"), word, name == client)).into(),
         snippet: snippet(client, url),
         check: curl(url),
         manages: visit.manages() && visit.may_write(),
+        keys: keys
+            .iter()
+            .map(|own| (own.id.to_string(), label(own), key.is_some_and(|key| key.id == own.id)))
+            .collect(),
+        light: key.map(|key| light(visit, client, key)),
     })
 }
 

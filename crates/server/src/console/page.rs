@@ -254,3 +254,11 @@ pub(super) fn file(text: String, kind: &'static str, name: &'static str) -> Resp
     }
     response
 }
+
+/// An answer to the script of a page.
+pub(super) fn data(value: &serde_json::Value) -> Response {
+    let mut response = Response::new(Body::from(value.to_string()));
+    guard(&mut response);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -188,7 +188,8 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-fn distance(at: Timestamp, now: Timestamp) -> String {
+/// How long ago, or in how long, in words.
+pub(super) fn distance(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second() - at.as_second();
     let is_past = seconds >= 0;
     let seconds = seconds.abs();

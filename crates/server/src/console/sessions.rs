@@ -26,6 +26,10 @@ struct Page<'a> {
     rows: Vec<Row>,
     windows: Vec<Html>,
     is_admin: bool,
+    /// How much is kept, of how much.
+    kept: String,
+    limit: Option<(String, Html)>,
+    count: String,
     first_link: Option<String>,
     next_link: Option<String>,
 }
@@ -65,6 +69,12 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         rows: found.sessions.iter().map(|session| row(visit, session, &names, may_delete)).collect(),
         windows,
         is_admin: visit.is_admin(),
+        kept: p::bytes(found.kept_bytes),
+        limit: found.bytes_max.filter(|_| visit.is_admin()).map(|max| {
+            let label = format!("{} of {}", p::bytes(found.kept_bytes), p::bytes(max));
+            (p::bytes(max), p::fillbar(found.kept_bytes as f64 / max.max(1) as f64, &label, "", "2"))
+        }),
+        count: p::number(found.count),
         first_link: after.map(|_| PATH.to_owned()),
         next_link: found.next.map(|next| Query::default().with("after", &next.to_string()).link(PATH)),
         shell,

@@ -45,6 +45,8 @@ struct Plot {
     title: &'static str,
     unit: &'static str,
     sum: String,
+    /// Compared with the period before.
+    change: String,
     top: String,
     most: String,
     least: String,
@@ -70,6 +72,8 @@ struct KeyLine {
     searches: String,
     saves: String,
     rejections: String,
+    /// Calls that were too many for the key or for the project.
+    refused: Html,
 }
 
 fn period(fields: &Fields) -> u16 {
@@ -116,9 +120,13 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
             searches: p::number(usage.searches),
             saves: p::number(usage.saves),
             rejections: p::number(usage.rejections),
+            refused: refused(usage.refused_by_connection + usage.refused_by_project),
         }
     };
-    let plot = |title, unit, pick: fn(&KeyUsage) -> u64| plot(title, unit, &rows, pick);
+    let plot = |title, unit, pick: fn(&KeyUsage) -> u64| {
+        let change = change(pick(&report.total), pick(&report.before), days);
+        Plot { change, ..plot(title, unit, &rows, pick) }
+    };
     Ok(Page {
         shell: Shell::new(visit, Place::Usage, "Usage"),
         periods: PERIODS.map(|(known, word)| (format!("{PATH}?days={known}"), word, known == days)).into(),
@@ -146,6 +154,13 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     })
 }
 
+fn refused(count: u64) -> Html {
+    match count {
+        0 => Html("0".to_owned()),
+        count => p::tone("is-stale", &p::number(count), "stale"),
+    }
+}
+
 fn day_row((day, usage): &(Day, KeyUsage)) -> DayRow {
     DayRow {
         day: date(*day).strftime("%-d %b").to_string(),
@@ -153,6 +168,18 @@ fn day_row((day, usage): &(Day, KeyUsage)) -> DayRow {
         searches: p::number(usage.searches),
         saves: p::number(usage.saves),
         rejections: p::number(usage.rejections),
+    }
+}
+
+/// How a sum compares with that of the period before.
+fn change(now: u64, before: u64, days: u16) -> String {
+    let than = format!("than the {days} days before");
+    match (now, before) {
+        (0, 0) => String::new(),
+        (_, 0) => format!("none in the {days} days before"),
+        (now, before) if now == before => format!("as many as in the {days} days before"),
+        (now, before) if now > before => format!("{} % more {than}", (now - before) * 100 / before),
+        (now, before) => format!("{} % fewer {than}", (before - now) * 100 / before),
     }
 }
 
@@ -181,6 +208,7 @@ fn plot(title: &'static str, unit: &'static str, rows: &[(Day, KeyUsage)], pick:
         title,
         unit,
         sum: p::number(values.iter().sum()),
+        change: String::new(),
         top: p::number(top),
         most: p::number(most),
         least: p::number(values.iter().copied().min().unwrap_or_default()),
@@ -217,7 +245,9 @@ mod tests {
     use super::rounded_up;
 
     #[test]
-    fn an_axis_ends_at_a_round_number() {
+    fn an_axis_ends_at_a_round_number_and_a_change_is_a_share() {
+        assert_eq!(super::change(108, 100, 30), "8 % more than the 30 days before");
+        assert_eq!(super::change(3, 4, 7), "25 % fewer than the 7 days before");
         assert_eq!([0, 1, 9, 10, 11, 1_420, 99_999].map(rounded_up), [1, 1, 10, 10, 20, 2_000, 100_000]);
     }
 }

@@ -93,6 +93,7 @@ const ROWS: &[Row] = &[
         ADMINS_DO,
     ),
     ("GET", "/console/connect", &[], OWN),
+    ("GET", "/console/connect/seen", &[], OWN),
     ("GET", "/console/operator", &[], [403, 403, 403, 403, 403, 403, 403, 200]),
     ("POST", "/console/operator/accounts", &[("name", "New"), ("plan", "free")], OPERATOR_ONLY),
     ("POST", "/console/operator/accounts/{account}/plan", &[("plan", "unlimited")], OPERATOR_ONLY),
