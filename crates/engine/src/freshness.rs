@@ -244,6 +244,19 @@ impl Engine {
     }
 }
 
+/// When the reader's newest hash of a source was seen, and when the source was last confirmed.
+pub(crate) fn moments_of(
+    viewer: &Viewer,
+    parts: &[SourcePart],
+    source_id: &str,
+) -> (Option<Timestamp>, Option<Timestamp>) {
+    let own = || parts.iter().filter(|part| part.source_id == source_id && viewer.sees(&part.audience));
+    let known = own().filter(|part| part.state.known_hash.is_some()).max_by_key(|part| part.state.known_seq);
+    let confirmed =
+        own().filter(|part| part.state.confirmed_hash.is_some()).max_by_key(|part| part.state.confirmed_seq);
+    (known.and_then(|part| part.known_at), confirmed.and_then(|part| part.confirmed_at))
+}
+
 pub(crate) fn newest_known(viewer: &Viewer, parts: &[SourcePart], source_id: &str) -> SourceState {
     let parts = parts.iter().filter(|part| part.source_id == source_id);
     newest_visible_source(viewer, parts.map(|part| (&part.audience, &part.state)))

@@ -63,7 +63,7 @@ pub use system::{SystemClock, SystemIds};
 pub use upkeep::Upkeep;
 pub use validate::{Validate, Validated};
 
-pub use mnemon_gateway::{ToolResult, UpstreamError};
+pub use mnemon_gateway::{Health, ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
 use figures::Counts;

@@ -16,6 +16,7 @@ struct State {
     failures: u32,
     opened_at: Option<Timestamp>,
     is_trying: bool,
+    answered_at: Option<Timestamp>,
 }
 
 /// One upstream's breaker.
@@ -29,7 +30,24 @@ pub(crate) struct Pass<'a> {
     is_trial: bool,
 }
 
+/// How calls to an upstream went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Health {
+    /// Failures in a row.
+    pub failures: u32,
+    /// Until when it is not called.
+    pub paused_until: Option<Timestamp>,
+    /// When it last answered a call.
+    pub answered_at: Option<Timestamp>,
+}
+
 impl Breaker {
+    pub(crate) fn health(&self, now: Timestamp) -> Health {
+        let state = self.0.lock();
+        let end = state.opened_at.and_then(|opened_at| opened_at.saturating_add(PAUSE).ok());
+        Health { failures: state.failures, paused_until: end.filter(|end| now < *end), answered_at: state.answered_at }
+    }
+
     /// Lets a call through, or says how long to wait.
     pub(crate) fn pass(&self, now: Timestamp) -> Result<Pass<'_>, UpstreamError> {
         let mut state = self.0.lock();
@@ -61,6 +79,7 @@ impl Pass<'_> {
         } else {
             state.failures = 0;
             state.opened_at = None;
+            state.answered_at = Some(now);
         }
     }
 }
@@ -139,5 +158,19 @@ mod tests {
         let breaker = Breaker::default();
         fail(&breaker, 5, 1_000);
         assert_eq!(wait(&breaker, 0), None);
+    }
+
+    #[test]
+    fn its_health_tells_failures_the_pause_and_the_last_answer() {
+        let breaker = Breaker::default();
+        let call = |is_fault, second| breaker.pass(at(second)).expect("closed").ended(is_fault, at(second));
+        assert_eq!(breaker.health(at(0)), Health::default());
+        call(false, 1);
+        call(true, 2);
+        assert_eq!(breaker.health(at(2)), Health { failures: 1, paused_until: None, answered_at: Some(at(1)) });
+        (3..=6).for_each(|second| call(true, second));
+        let paused = Health { failures: 5, paused_until: Some(at(36)), answered_at: Some(at(1)) };
+        assert_eq!(breaker.health(at(35)), paused);
+        assert_eq!(breaker.health(at(36)).paused_until, None);
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::breaker::Breaker;
+use crate::breaker::{Breaker, Health};
 use crate::http::HttpWire;
 use crate::session::{Hello, Session, Wire};
 use crate::stdio::StdioWire;
@@ -55,6 +55,8 @@ pub struct Listing {
     pub hello: Hello,
     /// Its tools, in its own order.
     pub tools: Vec<UpstreamTool>,
+    /// How long the answer took.
+    pub took: Duration,
 }
 
 /// What is kept per upstream between calls.
@@ -125,14 +127,16 @@ impl Gateway {
     /// Asks an upstream what it offers.
     pub async fn list_tools(&self, upstream: &Upstream) -> Result<Listing, UpstreamError> {
         let line = self.line(upstream);
+        let began = Instant::now();
         let listing = async {
             let session = self.session(&line, upstream).await?;
             match session.list_tools().await {
                 Err(error) if session.may_be_forgotten(&error) => {
                     let session = self.greet_again(&line, upstream, &session).await?;
-                    Ok(Listing { hello: session.hello.clone(), tools: session.list_tools().await? })
+                    let tools = session.list_tools().await?;
+                    Ok(Listing { hello: session.hello.clone(), tools, took: began.elapsed() })
                 }
-                outcome => Ok(Listing { hello: session.hello.clone(), tools: outcome? }),
+                outcome => Ok(Listing { hello: session.hello.clone(), tools: outcome?, took: began.elapsed() }),
             }
         };
         let outcome = within(self.limits.list_timeout, listing).await;
@@ -140,6 +144,12 @@ impl Gateway {
             self.hang_up(&line);
         }
         outcome
+    }
+
+    /// How calls to an upstream went on this node, since it was last changed or left idle.
+    pub fn health(&self, owner: [u8; 16], name: &str, now: Timestamp) -> Health {
+        let line = self.lines.lock().get(&(owner, name.to_owned())).cloned();
+        line.map(|line| line.breaker.health(now)).unwrap_or_default()
     }
 
     /// Drops the session with an upstream.

@@ -40,6 +40,7 @@ fn bare(method: &'static str, path: &'static str, handler: MethodRouter<App>) ->
 /// Every route.
 fn routes() -> Vec<Route> {
     vec![
+        bare("GET", "/plans", get(accounts::plans)),
         bare("POST", "/accounts", post(accounts::create)),
         route("GET", "/accounts", get(accounts::list)),
         bare("GET", "/accounts/{account}", get(accounts::show)),

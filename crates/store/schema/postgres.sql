@@ -262,6 +262,8 @@ CREATE TABLE source (
     known_hash TEXT COLLATE "C",
     confirmed_hash TEXT COLLATE "C",
     handed_seq BIGINT NOT NULL DEFAULT 0,
+    known_at BIGINT,
+    confirmed_at BIGINT,
     PRIMARY KEY (project_id, source_id, audience)
 );
 
@@ -506,6 +508,8 @@ CREATE TABLE integration_tool (
     accepted_hash BYTEA,
     refused_text BYTEA,
     definition TEXT COLLATE "C" NOT NULL,
+    accepted_at BIGINT,
+    accepted_definition TEXT COLLATE "C",
     PRIMARY KEY (project_id, integration, name)
 );
 

@@ -172,6 +172,8 @@ CREATE TABLE source (
     known_hash TEXT,
     confirmed_hash TEXT,
     handed_seq INTEGER NOT NULL DEFAULT 0,
+    known_at INTEGER,
+    confirmed_at INTEGER,
     PRIMARY KEY (project_id, source_id, audience)
 ) STRICT, WITHOUT ROWID;
 
@@ -368,6 +370,8 @@ CREATE TABLE integration_tool (
     accepted_hash BLOB,
     refused_text BLOB,
     definition TEXT NOT NULL,
+    accepted_at INTEGER,
+    accepted_definition TEXT,
     PRIMARY KEY (project_id, integration, name)
 ) STRICT, WITHOUT ROWID;
 

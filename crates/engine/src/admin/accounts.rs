@@ -1,6 +1,6 @@
 //! Accounts and their subscriptions: managed by the operator.
 
-use mnemon_core::{Account, AccountId, PlanName, Subscription, Timestamp};
+use mnemon_core::{Account, AccountId, PlanLimits, PlanName, Subscription, Timestamp};
 
 use super::{AdminContext, AdminError, checks};
 use crate::Engine;
@@ -55,6 +55,18 @@ impl Engine {
             subscription.paid_until = paid_until;
         })
         .await
+    }
+
+    /// How many projects and live records an account has, for the operator.
+    pub async fn show_account_size(&self, ctx: &AdminContext, id: AccountId) -> Result<(u64, u64), AdminError> {
+        ctx.need_operator()?;
+        Ok(self.store.count_projects(id).await?)
+    }
+
+    /// Every plan with its limits, smallest first, for the operator.
+    pub fn list_plans(&self, ctx: &AdminContext) -> Result<Vec<(PlanName, PlanLimits)>, AdminError> {
+        ctx.need_operator()?;
+        Ok(PlanName::ALL.into_iter().map(|plan| (plan, *self.plans.limits(plan))).collect())
     }
 
     /// Suspends an account or lifts the suspension; it takes effect with the next request.

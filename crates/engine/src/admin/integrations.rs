@@ -5,7 +5,7 @@ mod request;
 mod sealing;
 
 use mnemon_core::{Project, ProjectId, Timestamp, to_hex};
-use mnemon_gateway::UpstreamTool;
+use mnemon_gateway::{Health, UpstreamTool};
 use mnemon_store::{IntegrationRow, UpstreamAddress};
 
 use super::{AdminContext, AdminError, checks};
@@ -26,6 +26,11 @@ pub struct ShownTool {
     pub hash: String,
     /// The hash of a text that the guard rejected, in hex, used to release it.
     pub refused_text: Option<String>,
+    /// Its whole description, as JSON.
+    pub definition: String,
+    /// The description that was accepted, as JSON, if it was kept.
+    pub accepted_definition: Option<String>,
+    pub accepted_at: Option<Timestamp>,
 }
 
 /// An integration for people, without its credential.
@@ -45,6 +50,8 @@ pub struct ShownIntegration {
     pub seen_at: Option<Timestamp>,
     /// Its tools, by name.
     pub tools: Vec<ShownTool>,
+    /// How calls to it went, as far as this node made any.
+    pub health: Health,
 }
 
 /// The result of a test: who answered, or why nobody did.
@@ -217,6 +224,9 @@ impl Engine {
                 state,
                 hash: to_hex(tool.seen.hash),
                 refused_text: tool.seen.refused_text.map(to_hex),
+                definition: tool.seen.definition.clone(),
+                accepted_definition: tool.accepted_definition.clone(),
+                accepted_at: tool.accepted_at,
             });
         }
         Ok(ShownIntegration {
@@ -231,6 +241,7 @@ impl Engine {
             updated_at: row.updated_at,
             seen_at: row.seen_at,
             tools,
+            health: self.integrations.gateway.health(project.id.to_bytes(), &row.name, self.clock.now()),
         })
     }
 }

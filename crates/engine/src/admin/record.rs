@@ -1,12 +1,12 @@
 //! One record: why it has its status, what contradicts it, and which of those to keep.
 
-use mnemon_core::{Project, Reason, Record, RecordId, Seq, SourceState};
+use mnemon_core::{Project, Reason, Record, RecordId, Seq, SourceState, Timestamp};
 use mnemon_store::Listed;
 
 use super::records::ShownRecord;
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::Claim;
+use crate::freshness::{Claim, moments_of, newest_known};
 
 /// A record with everything that helps a person to judge it.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,9 @@ pub struct RecordDetail {
     pub reason: Reason,
     /// What the caller knows about its source; empty without one.
     pub source: SourceState,
+    /// When its newest known hash was seen, and when it was last confirmed.
+    pub known_at: Option<Timestamp>,
+    pub confirmed_at: Option<Timestamp>,
     /// The records that contradict it, oldest first.
     pub rivals: Vec<ShownRecord>,
     pub project: Project,
@@ -34,9 +37,12 @@ impl Engine {
         }
         // A rival may change hands between two reads.
         rivals.retain(|rival| viewer.sees(&rival.record.audience));
-        let source = match &listed.record.fact.source_id {
-            Some(source_id) => self.known_source(project.id, &viewer, source_id).await?,
-            None => SourceState::default(),
+        let (source, (known_at, confirmed_at)) = match &listed.record.fact.source_id {
+            Some(source_id) => {
+                let parts = self.store.list_sources(project.id, &[source_id]).await?;
+                (newest_known(&viewer, &parts, source_id), moments_of(&viewer, &parts, source_id))
+            }
+            None => Default::default(),
         };
         let rivals = self.judge_listed(ctx, project.id, rivals).await?;
         let record = &listed.record;
@@ -44,7 +50,7 @@ impl Engine {
         let reason =
             Reason::derive(ctx.now, record.fact.valid_until, record.fact.source_hash.as_deref(), &source, is_disputed);
         let shown = ShownRecord { listed, status: reason.status() };
-        Ok(RecordDetail { shown, reason, source, rivals, project })
+        Ok(RecordDetail { shown, reason, source, known_at, confirmed_at, rivals, project })
     }
 
     /// Decides a dispute: forgets the visible records that contradict this one, all or none. Returns their ids.

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use mnemon_core::{Access, ProjectId, RecordId, Status, check_hash_text, check_source_text, join_hashes, shown_hash};
+use mnemon_core::{
+    Access, ProjectId, RecordId, Status, Timestamp, check_hash_text, check_source_text, join_hashes, shown_hash,
+};
 use mnemon_guard::{Field, Verdict, redact};
 use mnemon_store::{Brief, SourcePart};
 use tokio::task::JoinSet;
@@ -11,7 +13,7 @@ use tokio::task::JoinSet;
 use super::standing::StatusCounts;
 use super::{AdminContext, AdminError, Authority};
 use crate::Engine;
-use crate::freshness::{Claim, Observed, newest_known};
+use crate::freshness::{Claim, Observed, moments_of, newest_known};
 
 /// How many sources one request may check.
 pub const SOURCES_MAX: usize = 500;
@@ -30,6 +32,10 @@ pub struct ShownSource {
     pub source_hashes: Vec<String>,
     /// The newest hash that the caller knows.
     pub current_source_hash: Option<String>,
+    /// When that hash was seen.
+    pub known_at: Option<Timestamp>,
+    /// When the source was last checked and found with a hash.
+    pub confirmed_at: Option<Timestamp>,
 }
 
 /// A page of sources, by id.
@@ -168,10 +174,13 @@ impl Engine {
                 source_hashes.push(hash.clone());
             }
         }
+        let (known_at, confirmed_at) = moments_of(&ctx.viewer(), parts, &source_id);
         let mut counts = StatusCounts::default();
         group.iter().for_each(|(_, status)| counts.count(*status));
         Some(ShownSource {
             counts,
+            known_at,
+            confirmed_at,
             source_hashes,
             current_source_hash: newest_known(&ctx.viewer(), parts, &source_id)
                 .known_hash

@@ -25,6 +25,8 @@ pub struct Looked {
     /// Who answered.
     pub hello: Hello,
     pub tools: usize,
+    /// How long the answer took.
+    pub took: Duration,
 }
 
 impl Integrations {
@@ -48,7 +50,7 @@ impl Integrations {
                 return Ok(Err(error));
             }
         };
-        let looked = Looked { hello: listing.hello, tools: listing.tools.len() };
+        let looked = Looked { hello: listing.hello, tools: listing.tools.len(), took: listing.took };
         let guard = self.guard;
         // Judging a few hundred texts takes a while, and others wait for this thread.
         let judged = tokio::task::spawn_blocking(move || {

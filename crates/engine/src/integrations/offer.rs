@@ -184,7 +184,14 @@ mod tests {
         let read = UpstreamTool::from_definition(&definition.to_string());
         let seen =
             SeenTool { name: "read".to_owned(), definition: definition.to_string(), hash: [1; 32], refused_text: None };
-        (ToolRow { seen, accepted_hash: Some([1; 32]), is_present: true }, read)
+        let row = ToolRow {
+            seen,
+            accepted_hash: Some([1; 32]),
+            is_present: true,
+            accepted_definition: None,
+            accepted_at: None,
+        };
+        (row, read)
     }
 
     fn state(row: &IntegrationRow, definition: &Value, change: impl Fn(&mut ToolRow)) -> ToolState {

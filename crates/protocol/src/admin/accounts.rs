@@ -52,6 +52,12 @@ pub struct AccountJson {
     /// The current state: `active`, `none`, `grace` or `suspended`.
     pub state: String,
     pub created_at: String,
+    /// How many projects it has. Only in the operator's list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projects: Option<u64>,
+    /// How many records live in them. Only in the operator's list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::changed;
 
@@ -83,6 +84,7 @@ pub struct IntegrationJson {
     pub updated_at: String,
     /// When its tools were last listed.
     pub seen_at: Option<String>,
+    pub health: HealthJson,
     /// Its tools; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<IntegrationToolJson>>,
@@ -116,6 +118,28 @@ pub struct IntegrationToolJson {
     /// The hash of a text that the guard rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_text: Option<String>,
+    /// Its whole description, where it differs from the accepted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Value>,
+    /// The description that was accepted, where it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_definition: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<String>,
+}
+
+/// How calls to an upstream went on the node that answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HealthJson {
+    /// `working`, or `paused` after too many failures in a row.
+    pub state: String,
+    /// Failures in a row.
+    pub failures: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<String>,
+    /// When it last answered a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<String>,
 }
 
 /// The result of a test.
@@ -128,6 +152,9 @@ pub struct TestedJson {
     /// The upstream's name for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// How long the answer took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
     /// Why it did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

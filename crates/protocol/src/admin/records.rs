@@ -87,9 +87,15 @@ pub struct ReasonJson {
     /// The newest hash that the caller knows of its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_hash: Option<String>,
+    /// When it was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_at: Option<String>,
     /// The hash last confirmed by a validation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed_hash: Option<String>,
+    /// When it was last confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

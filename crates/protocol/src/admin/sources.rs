@@ -16,6 +16,10 @@ pub struct SourceJson {
     pub source_hashes: Vec<String>,
     /// The newest known hash.
     pub current_source_hash: Option<String>,
+    /// When that hash was seen.
+    pub known_at: Option<String>,
+    /// When the source was last checked.
+    pub confirmed_at: Option<String>,
 }
 
 /// `GET /projects/{id}/sources`.

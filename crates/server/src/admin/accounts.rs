@@ -3,7 +3,7 @@
 use axum::extract::State;
 use mnemon_core::PlanName;
 use mnemon_engine::admin::AdminError;
-use mnemon_protocol::admin::{CreateAccount, SetSubscription, SetSuspension};
+use mnemon_protocol::admin::{AccountJson, CreateAccount, SetSubscription, SetSuspension};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -40,7 +40,12 @@ pub(crate) async fn list(State(app): State<App>, admin: Admin, Query(page): Quer
     let after = id_in(page.after.as_deref(), "after")?;
     let accounts = admin.engine.list_accounts(&admin.ctx, after, limit).await?;
     let next = (accounts.len() == limit).then(|| accounts.last().map(|account| account.id.to_string()));
-    let shown: Vec<_> = accounts.iter().map(|account| show::account(account, app.0.engine.now())).collect();
+    let mut shown = Vec::new();
+    for account in &accounts {
+        let (projects, records) = admin.engine.show_account_size(&admin.ctx, account.id).await?;
+        let (projects, records) = (Some(projects), Some(records));
+        shown.push(AccountJson { projects, records, ..show::account(account, app.0.engine.now()) });
+    }
     Ok(show::ok(&json!({"accounts": shown, "next": next.flatten()})))
 }
 
@@ -70,4 +75,10 @@ pub(crate) async fn suspend(
 ) -> Result<Reply, Failure> {
     let account = admin.engine.set_suspension(&admin.ctx, id(&account, "account")?, sent.suspended).await?;
     Ok(show::ok(&show::account(&account, app.0.engine.now())))
+}
+
+pub(crate) async fn plans(admin: Admin) -> Result<Reply, Failure> {
+    let plans = admin.engine.list_plans(&admin.ctx)?;
+    let shown: Vec<_> = plans.iter().map(|(name, limits)| show::me::plan(*name, limits)).collect();
+    Ok(show::ok(&json!({"plans": shown})))
 }

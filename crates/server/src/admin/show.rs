@@ -8,6 +8,7 @@ pub(crate) mod standing;
 
 use http::StatusCode;
 use mnemon_core::{Account, Department, KeyId, Member, Project, Timestamp};
+use mnemon_engine::Health;
 use mnemon_engine::admin::{
     AuditLine, CheckedSource, DayUsage, KeyUsage, Rejection, ShownIntegration, ShownKey, ShownRecord, ShownSource,
     ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
@@ -17,8 +18,8 @@ use mnemon_engine::oauth::return_host;
 use mnemon_engine::stored::{Actor, ConnectionRow, Day, Session, UpstreamAddress};
 use mnemon_protocol::admin::{
     AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, FiguresJson,
-    IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson, ProjectJson, RejectionJson,
-    SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
+    HealthJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson, ProjectJson,
+    RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
 };
 use serde::Serialize;
 
@@ -50,6 +51,8 @@ pub(crate) fn account(account: &Account, now: Timestamp) -> AccountJson {
         suspended: account.subscription.is_suspended,
         state: account.subscription.state(now).as_str().to_owned(),
         created_at: account.created_at.to_string(),
+        projects: None,
+        records: None,
     }
 }
 
@@ -243,11 +246,23 @@ pub(crate) fn integration(integration: &ShownIntegration, has_tools: bool) -> In
         created_at: integration.created_at.to_string(),
         updated_at: integration.updated_at.to_string(),
         seen_at: time(integration.seen_at),
+        health: health(&integration.health),
         tools: has_tools.then(|| integration.tools.iter().map(integration_tool).collect()),
     }
 }
 
+fn health(health: &Health) -> HealthJson {
+    HealthJson {
+        state: if health.paused_until.is_some() { "paused" } else { "working" }.to_owned(),
+        failures: health.failures,
+        paused_until: time(health.paused_until),
+        answered_at: time(health.answered_at),
+    }
+}
+
 fn integration_tool(tool: &ShownTool) -> IntegrationToolJson {
+    let json = |definition: &String| serde_json::from_str(definition).ok();
+    let is_changed = tool.accepted_definition.as_ref().is_some_and(|accepted| *accepted != tool.definition);
     IntegrationToolJson {
         name: tool.name.clone(),
         state: tool.state.as_str().to_owned(),
@@ -255,6 +270,9 @@ fn integration_tool(tool: &ShownTool) -> IntegrationToolJson {
         description: tool.description.clone(),
         hash: tool.hash.clone(),
         refused_text: tool.refused_text.clone(),
+        definition: is_changed.then(|| json(&tool.definition)).flatten(),
+        accepted_definition: tool.accepted_definition.as_ref().filter(|_| is_changed).and_then(json),
+        accepted_at: time(tool.accepted_at),
     }
 }
 
@@ -264,6 +282,7 @@ pub(crate) fn tested(tested: &Tested) -> TestedJson {
         works: met.is_some(),
         protocol_version: met.map(|looked| looked.hello.version.to_owned()),
         server: met.map(|looked| looked.hello.server.clone()),
+        milliseconds: met.map(|looked| u64::try_from(looked.took.as_millis()).unwrap_or(u64::MAX)),
         problem: tested.outcome.as_ref().err().cloned(),
         integration: integration(&tested.integration, true),
     }
@@ -274,10 +293,22 @@ pub(crate) fn sources(page: SourcePage) -> SourcesJson {
 }
 
 fn source(shown: ShownSource) -> SourceJson {
-    let ShownSource { source_id, counts, source_hashes, current_source_hash } = shown;
+    let ShownSource { source_id, counts, source_hashes, current_source_hash, known_at, confirmed_at } = shown;
     let StatusCounts { verified, unverified, stale, conflict } = counts;
     let records = counts.total();
-    SourceJson { source_id, records, verified, unverified, stale, conflict, source_hashes, current_source_hash }
+    let (known_at, confirmed_at) = (time(known_at), time(confirmed_at));
+    SourceJson {
+        source_id,
+        records,
+        verified,
+        unverified,
+        stale,
+        conflict,
+        source_hashes,
+        current_source_hash,
+        known_at,
+        confirmed_at,
+    }
 }
 
 pub(crate) fn checked_sources(checked: Vec<CheckedSource>) -> CheckedSourcesJson {

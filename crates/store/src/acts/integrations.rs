@@ -117,6 +117,10 @@ pub struct ToolRow {
     pub accepted_hash: Option<[u8; 32]>,
     /// Whether it was in the last list.
     pub is_present: bool,
+    /// The pinned description; unknown where it was pinned before descriptions were kept and has changed since.
+    pub accepted_definition: Option<String>,
+    /// When it was pinned.
+    pub accepted_at: Option<Timestamp>,
 }
 
 /// A sealed credential, and where it belongs.
@@ -180,7 +184,13 @@ pub(crate) fn read_tool<R: Row>(row: &R, project: ProjectId) -> Result<(String, 
         refused_text: cells.bytes_opt(5, "refused_text")?,
     };
     let accepted_hash = cells.bytes_opt(4, "accepted_hash")?;
-    let tool = ToolRow { seen, accepted_hash, is_present: cells.flag(2, "is_present")? };
+    let tool = ToolRow {
+        seen,
+        accepted_hash,
+        is_present: cells.flag(2, "is_present")?,
+        accepted_definition: cells.text_opt(7, "accepted_definition")?,
+        accepted_at: cells.time_opt(8, "accepted_at")?,
+    };
     Ok((cells.text(0, "integration")?, tool))
 }
 

@@ -68,6 +68,9 @@ pub trait People: Send + Sync {
         audit: AuditEntry,
     ) -> Result<DepartmentDeleted, StoreError>;
 
+    /// How many projects an account has, and how many records live in them.
+    async fn count_projects(&self, account: AccountId) -> Result<(u64, u64), StoreError>;
+
     async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// The members of an account, by name.
@@ -139,6 +142,11 @@ pub(crate) fn read_project<R: Row>(row: &R) -> Result<Project, StoreError> {
         name: cells.text(3, "name")?,
         created_at: cells.time(2, "created_at")?,
     })
+}
+
+pub(crate) fn read_project_count<R: Row>(row: &R, account: AccountId) -> Result<(u64, u64), StoreError> {
+    let cells = Cells::new(row, "project", || account.to_string());
+    Ok((cells.count(0, "id")?, cells.count(1, "live_records")?))
 }
 
 pub(crate) fn read_department<R: Row>(row: &R, account: AccountId) -> Result<Department, StoreError> {

@@ -30,6 +30,10 @@ pub struct SourcePart {
     /// Who may know it.
     pub audience: Audience,
     pub state: SourceState,
+    /// When its newest hash was seen; unknown for what was seen before moments were kept.
+    pub known_at: Option<Timestamp>,
+    /// When it was last confirmed.
+    pub confirmed_at: Option<Timestamp>,
 }
 
 /// A hash that somebody saw.
@@ -77,7 +81,8 @@ pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePar
         confirmed_hash: cells.text_opt(5, "confirmed_hash")?,
     };
     let audience = cells.audience(1, "audience")?;
-    Ok(SourcePart { source_id, audience, state })
+    let (known_at, confirmed_at) = (cells.time_opt(6, "known_at")?, cells.time_opt(7, "confirmed_at")?);
+    Ok(SourcePart { source_id, audience, state, known_at, confirmed_at })
 }
 
 #[cfg(test)]
@@ -88,7 +93,7 @@ mod tests {
 
     fn part(audience: Audience, hash: &str, seq: u64) -> SourcePart {
         let state = SourceState { known_hash: Some(hash.to_owned()), known_seq: Seq(seq), ..SourceState::default() };
-        SourcePart { source_id: "page".to_owned(), audience, state }
+        SourcePart { source_id: "page".to_owned(), audience, state, known_at: None, confirmed_at: None }
     }
 
     #[test]

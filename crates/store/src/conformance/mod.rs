@@ -103,6 +103,7 @@ macro_rules! conformance {
             a_duplicate_makes_its_hash_the_newest
             an_observed_hash_is_known_and_confirmed
             several_hashes_of_one_content_stay_together
+            a_source_keeps_its_moments
             the_first_account_comes_whole_or_not_at_all
             a_credential_tells_all_that_follows
             the_keys_in_a_members_name_are_listed_with_their_maker

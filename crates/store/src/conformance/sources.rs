@@ -12,13 +12,34 @@ fn part(source_id: &str, audience: Audience, known: (&str, Seq), confirmed: Opti
         confirmed_hash: confirmed.map(|(hash, _)| hash.to_owned()),
         confirmed_seq: confirmed.map_or(Seq(0), |(_, seq)| seq),
     };
-    SourcePart { source_id: source_id.to_owned(), audience, state }
+    SourcePart { source_id: source_id.to_owned(), audience, state, known_at: None, confirmed_at: None }
 }
 
 async fn list(house: &House, ids: &[&str]) -> Vec<SourcePart> {
     let mut parts = house.store.list_sources(house.project, ids).await.expect("storage works");
     parts.sort_by(|a, b| (&a.source_id, a.audience).cmp(&(&b.source_id, b.audience)));
-    parts
+    parts.into_iter().map(|part| SourcePart { known_at: None, confirmed_at: None, ..part }).collect()
+}
+
+/// A source knows when its newest hash was seen, and when it was last confirmed.
+pub async fn a_source_keeps_its_moments(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let moments = async || {
+        let parts = house.store.list_sources(house.project, &["page"]).await.expect("storage works");
+        parts.iter().map(|part| (part.known_at, part.confirmed_at)).collect::<Vec<_>>()
+    };
+    let observe = async |hash: &str, second| {
+        house.store.observe_source(house.project, "page", hash, at(second)).await.expect("storage works")
+    };
+    house.save(house.sourced("one", "page", "h1")).await;
+    assert_eq!(moments().await, [(Some(at(10)), None)]);
+    observe("h1", 20).await;
+    assert_eq!(moments().await, [(Some(at(10)), Some(at(20)))]);
+    observe("h2", 30).await;
+    assert_eq!(moments().await, [(Some(at(30)), Some(at(30)))]);
+    house.save(NewRecord { created_at: at(40), ..house.sourced("two", "page", "h3") }).await;
+    assert_eq!(moments().await, [(Some(at(40)), Some(at(30)))]);
 }
 
 /// A hash that comes with a save is known to those who may see the save, and the later one counts.

@@ -60,14 +60,16 @@ impl Integrations for PostgresStore {
         audit: AuditEntry,
     ) -> Result<u64, StoreError> {
         const UPDATE: &str = "
-            UPDATE integration_tool SET accepted_hash = hash
+            UPDATE integration_tool
+            SET accepted_hash = hash, accepted_definition = definition, accepted_at = $5
             WHERE project_id = $1 AND integration = $2 AND name = $3 AND hash = $4 AND is_present
             RETURNING 1";
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
             let mut accepted = 0;
             for (tool, hash) in &tools {
-                accepted += tx.count(UPDATE, &[&project.uuid(), &name, tool, &hash.as_slice()]).await?;
+                accepted +=
+                    tx.count(UPDATE, &[&project.uuid(), &name, tool, &hash.as_slice(), &micros(audit.at)]).await?;
             }
             if accepted > 0 {
                 insert_audit(&tx, &audit, accepted).await?;
@@ -145,7 +147,8 @@ impl PostgresStore {
             WHERE i.project_id = $1
             ORDER BY i.name";
         const SELECT_TOOLS: &str = "
-            SELECT integration, name, is_present, hash, accepted_hash, refused_text, definition
+            SELECT integration, name, is_present, hash, accepted_hash, refused_text, definition,
+                accepted_definition, accepted_at
             FROM integration_tool
             WHERE project_id = $1
             ORDER BY integration, name";
@@ -205,8 +208,9 @@ impl PostgresStore {
         const GONE: &str = "UPDATE integration_tool SET is_present = FALSE WHERE project_id = $1 AND integration = $2";
         const UPSERT: &str = "
             INSERT INTO integration_tool (project_id, integration, name, is_present, hash, accepted_hash, refused_text,
-                definition)
-            SELECT $1, $2, t.name, TRUE, t.hash, CASE WHEN $7 THEN t.hash END, t.refused_text, t.definition
+                definition, accepted_definition, accepted_at)
+            SELECT $1, $2, t.name, TRUE, t.hash, CASE WHEN $7 THEN t.hash END, t.refused_text, t.definition,
+                CASE WHEN $7 THEN t.definition END, CASE WHEN $7 THEN $8::bigint END
             FROM unnest($3::text[], $4::bytea[], $5::bytea[], $6::text[]) AS t (name, hash, refused_text, definition)
             ON CONFLICT (project_id, integration, name) DO UPDATE SET is_present = TRUE, hash = excluded.hash,
                 refused_text = excluded.refused_text, definition = excluded.definition";
@@ -221,7 +225,7 @@ impl PostgresStore {
         let definitions: Vec<&str> = tools.iter().map(|tool| tool.definition.as_str()).collect();
         let asks: Vec<Ask<'_>> = vec![
             ask(GONE, &[&project, &look.name]),
-            ask(UPSERT, &[&project, &look.name, &names, &hashes, &refused, &definitions, &is_first]),
+            ask(UPSERT, &[&project, &look.name, &names, &hashes, &refused, &definitions, &is_first, &look.at]),
             ask(TOUCH, &[&project, &look.name, &look.at]),
         ];
         tx.finish(asks).await?;

@@ -178,8 +178,9 @@ async fn move_sources(tx: &Tx, project: &mut Locked, from: MemberId, to: Option<
     const KNOWS: &str = "SELECT 1 FROM source WHERE project_id = $1 AND audience = $2 LIMIT 1";
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, handed_seq)
-        SELECT project_id, source_id, $3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, $4
+            confirmed_hash, handed_seq, known_at, confirmed_at)
+        SELECT project_id, source_id, $3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, $4, known_at,
+            confirmed_at
         FROM source
         WHERE project_id = $1 AND audience = $2
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
@@ -187,6 +188,9 @@ async fn move_sources(tx: &Tx, project: &mut Locked, from: MemberId, to: Option<
             confirmed_seq = GREATEST(source.confirmed_seq, excluded.confirmed_seq),
             updated_at = GREATEST(source.updated_at, excluded.updated_at),
             handed_seq = excluded.handed_seq,
+            known_at = CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_at ELSE source.known_at END,
+            confirmed_at = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_at
+                ELSE source.confirmed_at END,
             known_hash =
                 CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_hash ELSE source.known_hash END,
             confirmed_hash = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_hash

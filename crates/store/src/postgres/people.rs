@@ -16,7 +16,7 @@ use super::project::{self, lock_account};
 use super::projects::{FIND, LIST, delete_project, insert_project, list_in_lock_order};
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::people::{read_account, read_department, read_member, read_project};
+use crate::acts::people::{read_account, read_department, read_member, read_project, read_project_count};
 use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
 
 #[async_trait]
@@ -185,6 +185,15 @@ impl People for PostgresStore {
             Ok(DepartmentDeleted::Done)
         })
         .await
+    }
+
+    async fn count_projects(&self, account: AccountId) -> Result<(u64, u64), StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COALESCE(SUM(live_records), 0)::bigint
+            FROM project
+            WHERE account_id = $1 AND deleted_at IS NULL";
+        let rows = self.ask(Tenant::account(account), SELECT, &[&account.uuid()]).await?;
+        rows.first().map_or(Ok((0, 0)), |row| read_project_count(row, account))
     }
 
     async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError> {

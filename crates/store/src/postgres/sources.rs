@@ -39,7 +39,8 @@ async fn load_parts(tx: &Tx, project: ProjectId, source_id: &str) -> Result<Vec<
 }
 
 pub(super) const LIST: &str = "
-    SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
+    SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at,
+        confirmed_at
     FROM source
     WHERE project_id = $1 AND source_id = ANY($2)
     ORDER BY source_id, audience";
@@ -48,12 +49,13 @@ pub(super) const LIST: &str = "
 /// occur once per audience. A hash that is no news keeps its position ([`is_news`]; the column may hold several, see `mnemon_core::join_hashes`). The last value lists the sources for
 /// which another row of the same statement makes it news, because the condition can't see those rows.
 pub(super) const NOTE_KNOWN_HASHES: &str = "
-    INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash)
-    SELECT $1, g.source_id, g.audience, g.seq, 0, g.at, g.hash, NULL
+    INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash,
+        known_at)
+    SELECT $1, g.source_id, g.audience, g.seq, 0, g.at, g.hash, NULL, g.at
     FROM unnest($2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
         AS g (source_id, audience, seq, at, hash)
     ON CONFLICT (project_id, source_id, audience) DO UPDATE
-    SET known_seq = excluded.known_seq, updated_at = excluded.updated_at,
+    SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_at = excluded.known_at,
         known_hash = CASE
             WHEN strpos(' ' || translate(source.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') > 0
             THEN source.known_hash ELSE excluded.known_hash END
@@ -92,14 +94,14 @@ async fn observe_source(
 ) -> Result<Option<Seq>, Fault> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash)
-        VALUES ($1, $2, $3, $4, $4, $5, $6, $6)
+            confirmed_hash, known_at, confirmed_at)
+        VALUES ($1, $2, $3, $4, $4, $5, $6, $6, $5, $5)
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
+        SET known_at = excluded.known_at, confirmed_at = excluded.confirmed_at, known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
             known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
     const CONFIRM: &str = "
         UPDATE source
-        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = $4
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = $4, confirmed_at = $4
         WHERE project_id = $1 AND source_id = $2 AND audience = $3";
     let everybody = AudienceBytes::of(Audience::Shared);
     let (id, at, everybody) = (project.uuid(), micros(at), everybody.as_slice());

@@ -89,7 +89,8 @@ fn list_integrations(conn: &Connection, project: ProjectId) -> Result<ProjectInt
 
 fn list_tools(conn: &Connection, project: ProjectId) -> Result<Vec<(String, ToolRow)>, StoreError> {
     const SELECT: &str = "
-        SELECT integration, name, is_present, hash, accepted_hash, refused_text, definition
+        SELECT integration, name, is_present, hash, accepted_hash, refused_text, definition,
+            accepted_definition, accepted_at
         FROM integration_tool
         WHERE project_id = ?1
         ORDER BY integration, name";
@@ -165,8 +166,8 @@ fn save_tools(
     const GONE: &str = "UPDATE integration_tool SET is_present = 0 WHERE project_id = ?1 AND integration = ?2";
     const UPSERT: &str = "
         INSERT INTO integration_tool (project_id, integration, name, is_present, hash, accepted_hash, refused_text,
-            definition)
-        VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7)
+            definition, accepted_definition, accepted_at)
+        VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, IIF(?5 IS NULL, NULL, ?7), IIF(?5 IS NULL, NULL, ?8))
         ON CONFLICT (project_id, integration, name) DO UPDATE SET is_present = 1, hash = excluded.hash,
             refused_text = excluded.refused_text, definition = excluded.definition";
     let values = (project.to_bytes(), name, integer(revision));
@@ -183,6 +184,7 @@ fn save_tools(
             accepted,
             tool.refused_text,
             tool.definition,
+            micros(at),
         ])?;
     }
     tx.conn.prepare_cached(TOUCH)?.execute((project.to_bytes(), name, micros(at)))?;
@@ -197,11 +199,13 @@ fn accept_tools(
     audit: &AuditEntry,
 ) -> Result<u64, StoreError> {
     const UPDATE: &str = "
-        UPDATE integration_tool SET accepted_hash = hash
+        UPDATE integration_tool
+        SET accepted_hash = hash, accepted_definition = definition, accepted_at = ?5
         WHERE project_id = ?1 AND integration = ?2 AND name = ?3 AND hash = ?4 AND is_present = 1";
     let mut accepted = 0;
     for (tool, hash) in tools {
-        accepted += tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), name, tool, hash))? as u64;
+        accepted +=
+            tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), name, tool, hash, micros(audit.at)))? as u64;
     }
     if accepted > 0 {
         insert_audit(tx.conn, audit, accepted)?;

@@ -158,8 +158,9 @@ fn list_drafting(conn: &Connection, project: ProjectId, member: MemberId) -> Res
 fn move_sources(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, handed_seq)
-        SELECT project_id, source_id, ?3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, ?4
+            confirmed_hash, handed_seq, known_at, confirmed_at)
+        SELECT project_id, source_id, ?3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, ?4, known_at,
+            confirmed_at
         FROM source
         WHERE project_id = ?1 AND audience = ?2
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
@@ -167,6 +168,8 @@ fn move_sources(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<
             confirmed_seq = MAX(confirmed_seq, excluded.confirmed_seq),
             updated_at = MAX(updated_at, excluded.updated_at),
             handed_seq = excluded.handed_seq,
+            known_at = IIF(excluded.known_seq > known_seq, excluded.known_at, known_at),
+            confirmed_at = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_at, confirmed_at),
             known_hash = IIF(excluded.known_seq > known_seq, excluded.known_hash, known_hash),
             confirmed_hash = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_hash, confirmed_hash)";
     const DELETE: &str = "DELETE FROM source WHERE project_id = ?1 AND audience = ?2";

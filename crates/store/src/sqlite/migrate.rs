@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 14, name: "endings", sql: include_str!("../../migrations/sqlite/0014_endings.sql") },
     Migration { no: 15, name: "looking", sql: include_str!("../../migrations/sqlite/0015_looking.sql") },
     Migration { no: 16, name: "console", sql: include_str!("../../migrations/sqlite/0016_console.sql") },
+    Migration { no: 17, name: "before", sql: include_str!("../../migrations/sqlite/0017_before.sql") },
 ];
 
 /// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment

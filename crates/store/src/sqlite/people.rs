@@ -14,7 +14,7 @@ use super::leaving::delete_member;
 use super::oversight::{insert_audit, note_if_changed};
 use super::projects::{delete_project, find_project, insert_project, list_projects};
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
-use crate::acts::people::{read_account, read_department, read_member};
+use crate::acts::people::{read_account, read_department, read_member, read_project_count};
 use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
 
 #[async_trait]
@@ -113,6 +113,18 @@ impl People for SqliteStore {
         audit: AuditEntry,
     ) -> Result<DepartmentDeleted, StoreError> {
         self.writer.write(move |tx| delete_department(tx, account, id, &audit)).await
+    }
+
+    async fn count_projects(&self, account: AccountId) -> Result<(u64, u64), StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COALESCE(SUM(live_records), 0)
+            FROM project
+            WHERE account_id = ?1 AND deleted_at IS NULL";
+        self.readers.read(|conn| {
+            let mut statement = conn.prepare_cached(SELECT)?;
+            let mut rows = statement.query([account.to_bytes()])?;
+            rows.next()?.map_or(Ok((0, 0)), |row| read_project_count(row, account))
+        })
     }
 
     async fn insert_member(&self, member: Member, audit: AuditEntry) -> Result<(), StoreError> {

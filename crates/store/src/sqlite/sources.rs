@@ -44,7 +44,8 @@ pub(super) fn load_parts(
     source_id: &str,
 ) -> Result<Vec<SourcePart>, StoreError> {
     const SELECT: &str = "
-        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash
+        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at,
+            confirmed_at
         FROM source
         WHERE project_id = ?1 AND source_id = ?2
         ORDER BY audience";
@@ -66,10 +67,10 @@ pub(super) fn note_known_hash(
 ) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash)
-        VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL)
+            confirmed_hash, known_at)
+        VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL, ?5)
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
+        SET known_at = excluded.known_at, known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
     let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
     let parts = load_parts(tx.conn, record.project, source_id)?;
     if !is_news(&parts, record.audience, Seen::Saved(hash)) {
@@ -99,14 +100,14 @@ fn observe_source(
 ) -> Result<Option<Seq>, StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash)
-        VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?6)
+            confirmed_hash, known_at, confirmed_at)
+        VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?6, ?5, ?5)
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
+        SET known_at = excluded.known_at, confirmed_at = excluded.confirmed_at, known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
             known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
     const CONFIRM: &str = "
         UPDATE source
-        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = ?4
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = ?4, confirmed_at = ?4
         WHERE project_id = ?1 AND source_id = ?2 AND audience = ?3";
     tx.touch_records(Touched::Nothing);
     tx.project(project)?;

@@ -4,7 +4,7 @@ use mnemon_core::{Reason, shown_hash};
 use mnemon_engine::admin::RecordDetail;
 use mnemon_protocol::admin::{EventJson, ReasonJson, RecordDetailJson};
 
-use super::record;
+use super::{record, time};
 
 pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
     RecordDetailJson {
@@ -15,6 +15,8 @@ pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
             text: words(detail),
             known_hash: detail.source.known_hash.as_deref().map(|known| shown_hash(known).to_owned()),
             confirmed_hash: detail.source.confirmed_hash.as_deref().map(|known| shown_hash(known).to_owned()),
+            known_at: time(detail.known_at),
+            confirmed_at: time(detail.confirmed_at),
         },
         rivals: detail.rivals.iter().map(record).collect(),
         history: history(detail),

@@ -41,6 +41,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let row = |method, path, body, expected| Row { method, path, body, expected };
     let named = r#"{"name": "A name"}"#;
     vec![
+        row("GET", "/plans", "", operator(200)),
         row("POST", "/accounts", named, operator(201)),
         row("GET", "/accounts", "", operator(200)),
         row("GET", "/accounts/{account}", "", ADMIN_READS),

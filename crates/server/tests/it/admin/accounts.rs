@@ -104,3 +104,18 @@ async fn accounts_are_listed_page_by_page() {
     }
     assert_eq!(seen, ids);
 }
+
+#[tokio::test]
+async fn the_operator_sees_how_large_accounts_are_and_what_plans_allow() {
+    let office = Office::open().await;
+    office.admin.remember("one").await;
+    office.admin.call("remember", json!({"content": "two", "scope": "draft"})).await.structured();
+    let accounts = office.operator.manage("GET", "/accounts", Value::Null).await;
+    let own = accounts["accounts"].as_array().expect("a list").iter();
+    let own = own.clone().find(|row| row["id"] == office.organization.account.to_string()).expect("listed");
+    assert_eq!((&own["projects"], &own["records"]), (&json!(1), &json!(2)));
+    assert_eq!(office.get(&office.account("")).await.get("records"), None, "admins count what they see");
+    let plans = office.operator.manage("GET", "/plans", Value::Null).await;
+    assert_eq!(pluck(&plans["plans"], "name"), ["free", "starter", "pro", "enterprise", "unlimited"]);
+    assert_eq!(plans["plans"][4]["records_max"], Value::Null);
+}

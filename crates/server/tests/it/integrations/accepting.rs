@@ -28,7 +28,15 @@ async fn a_changed_description_or_schema_is_held_back_until_it_is_accepted() {
         let reason = failure(&world.member, "gateway_call", json!({"server": "host", "tool": "echo"})).await;
         assert_eq!(reason, "Error executing tool gateway_call: tool 'echo' is not offered by 'host'");
         assert_eq!(world.states("host").await[0], ("echo".into(), "changed".into()));
+        let shown = world.admin.manage("GET", &world.path("/host"), Value::Null).await;
+        let tool = &shown["tools"][0];
+        let before = read_tool("echo").pointer(pointer).cloned();
+        assert_eq!(tool["accepted_definition"].pointer(pointer), before.as_ref(), "as it was accepted");
+        assert_eq!(tool["definition"].pointer(pointer), Some(&value), "as it is now");
+        assert_eq!(shown["health"], json!({"state": "working", "failures": 0}));
         let accepted = world.admin.manage("POST", &world.path("/host/accept"), json!({"tools": ["echo"]})).await;
+        let tool = &accepted["integration"]["tools"][0];
+        assert_eq!((tool.get("definition"), tool["accepted_at"].is_string()), (None, true), "nothing to compare");
         assert_eq!((&accepted["accepted"], &accepted["integration"]["offered"]), (&json!(1), &json!(1)));
         assert_eq!(listed_tools(&world.member).await[0]["description"], changed["description"]);
         assert!(!world.member.call("host_readonly.echo", json!({})).await.is_error());

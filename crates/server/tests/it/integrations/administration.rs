@@ -14,6 +14,7 @@ async fn an_integration_is_made_shown_listed_changed_and_removed() {
         "name": "host", "title": "Host", "url": world.upstream.url, "has_credential": false, "allow": ["echo"],
         "enabled": true, "offered": 1, "waiting": 0, "created_at": "2027-01-15T08:00:00Z",
         "updated_at": "2027-01-15T08:00:00Z", "seen_at": "2027-01-15T08:00:00Z", "tools": shown["tools"],
+        "health": {"state": "working", "failures": 0},
     });
     assert_eq!(shown, expected);
     let listed = world.admin.manage("GET", &world.path(""), Value::Null).await;
