@@ -15,12 +15,12 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
         let saved = office.admin.call("remember", arguments).await;
         saved.structured()["id"].as_str().expect("an id").to_owned()
     };
-    let verified = save(json!({"content": "the pier is long", "source_id": "pier.md", "source_hash": "aa"})).await;
+    let verified = save(json!({"content": "the printer is upstairs", "source_id": "printer.md", "source_hash": "aa"})).await;
     let stale = save(json!({"content": "the boat is red", "source_id": "boat.md", "source_hash": "aa"})).await;
     let unverified = save(json!({"content": "lunch is at noon"})).await;
     let first = save(json!({"content": "invoices go out on Friday", "fact_key": "ship.day"})).await;
     let second = save(json!({"content": "invoices go out on Monday", "fact_key": "ship.day"})).await;
-    for (source, hash) in [("pier.md", "aa"), ("boat.md", "bb")] {
+    for (source, hash) in [("printer.md", "aa"), ("boat.md", "bb")] {
         let seen = json!({"source_id": source, "current_source_hash": hash});
         office.admin.call("validate_memory", seen).await;
     }
@@ -30,7 +30,7 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
     assert_eq!((&digest["workspace"], &digest["budget"]), (&json!("default"), &json!(2_000)));
     let markdown = digest["markdown"].as_str().expect("a text");
     for part in [
-        "### Verified: the source is unchanged\n- the pier is long (pier.md, ",
+        "### Verified: the source is unchanged\n- the printer is upstairs (printer.md, ",
         "### Not verified\n- lunch is at noon (",
         "### Disputed: records under the same key disagree\n- `ship.day`: invoices go out on Monday (",
         "### Stale: the source has changed or the time is over\n- the boat is red (boat.md, ",
