@@ -15,7 +15,8 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
         let saved = office.admin.call("remember", arguments).await;
         saved.structured()["id"].as_str().expect("an id").to_owned()
     };
-    let verified = save(json!({"content": "the printer is upstairs", "source_id": "printer.md", "source_hash": "aa"})).await;
+    let verified =
+        save(json!({"content": "the printer is upstairs", "source_id": "printer.md", "source_hash": "aa"})).await;
     let stale = save(json!({"content": "the boat is red", "source_id": "boat.md", "source_hash": "aa"})).await;
     let unverified = save(json!({"content": "lunch is at noon"})).await;
     let first = save(json!({"content": "invoices go out on Friday", "fact_key": "ship.day"})).await;
