@@ -1,0 +1,32 @@
+//! The chapters of the page, in reading order: which run each part shows, how, and what it leaves open.
+
+mod costs;
+mod durability;
+mod finding;
+mod growth;
+mod guarding;
+mod speed;
+
+use anyhow::Result;
+
+use crate::page::{Chapter, Shown, as_printed};
+use crate::run::Run;
+
+pub(crate) fn all() -> Vec<Chapter> {
+    vec![
+        finding::recall(),
+        finding::freshness(),
+        speed::chapter(),
+        growth::chapter(),
+        growth::memory(),
+        durability::chapter(),
+        durability::isolation(),
+        guarding::chapter(),
+        costs::chapter(),
+    ]
+}
+
+/// For a run whose print is already made for people.
+fn whole(run: &Run) -> Result<Shown> {
+    Ok(Shown::text(as_printed(run)))
+}
