@@ -84,6 +84,59 @@ fn every_source_file_opens_with_a_sentence() {
     assert!(without.is_empty(), "files without `//!`: {without:?}");
 }
 
+/// Every Markdown page that people read.
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md"].map(|name| root().join(name)).into();
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let mut dead = Vec::new();
+    let mut seen = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+        let files = links.filter(|target| !target.contains("://") && !target.starts_with('#'));
+        let linked = files.map(|target| page.parent().unwrap().join(target.split('#').next().unwrap_or(target)));
+        // A page is also named by its path from the root, in backticks.
+        let quoted = text.split('`').skip(1).step_by(2);
+        let is_page = |word: &&str| word.starts_with("docs/") && word.ends_with(".md") && !word.contains('*');
+        let named = quoted.filter(is_page).map(|path| root().join(path));
+        for target in linked.chain(named) {
+            seen += 1;
+            if !target.exists() {
+                dead.push(format!("{}: {}", page.display(), target.display()));
+            }
+        }
+    }
+    assert!(seen > 50, "the pages link to each other, found only {seen} links");
+    assert!(dead.is_empty(), "links that lead nowhere: {dead:#?}");
+}
+
+#[test]
+fn the_index_of_the_documentation_names_every_page() {
+    let index = std::fs::read_to_string(root().join("docs/README.md")).unwrap();
+    let docs = root().join("docs");
+    let names =
+        pages().into_iter().filter_map(|page| Some(page.strip_prefix(&docs).ok()?.to_string_lossy().into_owned()));
+    let missing: Vec<String> =
+        names.filter(|name| name != "README.md" && !index.contains(&format!("]({name})"))).collect();
+    assert!(missing.is_empty(), "docs/README.md does not link to {missing:?}");
+}
+
 fn visit(folder: &Path, look: &mut impl FnMut(&Path)) {
     for entry in std::fs::read_dir(folder).expect("a folder that can be read") {
         let path = entry.expect("an entry that can be read").path();
