@@ -90,8 +90,8 @@ fn pages() -> Vec<PathBuf> {
         ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md"].map(|name| root().join(name)).into();
     let mut folders = vec![root().join("docs")];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in std::fs::read_dir(folder).expect("a folder that can be read") {
+            let path = entry.expect("an entry that can be read").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|end| end == "md") {
