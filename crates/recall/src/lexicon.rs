@@ -96,6 +96,13 @@ impl Lexicon {
         self.form_facts[form.0 as usize].packed & 1 == 1
     }
 
+    /// Both at once: they lie side by side.
+    #[inline]
+    pub(crate) fn term_and_stop(&self, form: FormNo) -> (TermNo, bool) {
+        let packed = self.form_facts[form.0 as usize].packed;
+        (TermNo(packed >> 1), packed & 1 == 1)
+    }
+
     pub(crate) fn term(&self, term: TermNo) -> &Term {
         &self.terms[term.0 as usize]
     }

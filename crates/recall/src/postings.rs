@@ -160,6 +160,44 @@ impl Iterator for Iter<'_> {
     }
 }
 
+impl Iter<'_> {
+    /// Calls `found` with the slot and the count of `next` and of everything behind it, up to a slot. Tells the first posting
+    /// from there on.
+    #[inline(always)]
+    pub(crate) fn each_before(
+        &mut self,
+        end: u32,
+        next: Option<Posting>,
+        mut found: impl FnMut(u32, u32),
+    ) -> Option<Posting> {
+        let first = next?;
+        if first.slot >= end {
+            return next;
+        }
+        found(first.slot, first.count);
+        // Copies stay in registers.
+        let (bytes, mut at, mut slot) = (self.bytes, self.at, self.previous);
+        let next = loop {
+            let Some(head) = varint::read(bytes, &mut at) else { break None };
+            slot += head >> 1;
+            if head & 1 == 0 {
+                if slot >= end {
+                    break Some(Posting { slot, count: 1 });
+                }
+                found(slot, 1);
+            } else {
+                let Some(count) = varint::read(bytes, &mut at) else { break None };
+                if slot >= end {
+                    break Some(Posting { slot, count });
+                }
+                found(slot, count);
+            }
+        };
+        (self.at, self.previous) = (at, slot);
+        next
+    }
+}
+
 fn encode(out: &mut impl Extend<u8>, difference: u32, count: u32) {
     varint::write(out, difference << 1 | u32::from(count != 1));
     if count != 1 {

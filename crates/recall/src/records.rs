@@ -181,6 +181,7 @@ impl Records {
     }
 
     /// The running words of a record.
+    #[inline]
     pub(crate) fn running(&self, slot: u32) -> FormIter<'_> {
         let mut forms = self.all_forms(slot);
         forms.left = forms.running;
@@ -188,6 +189,7 @@ impl Records {
     }
 
     /// Every form of a record: the running words, what stands beside the text, identifiers as written, single characters.
+    #[inline]
     pub(crate) fn all_forms(&self, slot: u32) -> FormIter<'_> {
         let span = self.spans[slot as usize];
         let start = span_start(span);

@@ -43,21 +43,55 @@ pub(crate) fn nearest(signs: &[Signs], query: &Signs, seen: &Seen<'_>, count: us
     near
 }
 
-/// Calls `found` with every slot at a distance of at most `reach`. Eight at a time: the highest bit of each byte, set before
-/// the distance is taken off, is left where the distance is within reach. Asking one by one, the processor guesses wrong too often.
+/// Calls `found` with every slot at a distance of at most `reach`, in order.
 fn each_within(distances: &[u8], reach: u8, mut found: impl FnMut(u32)) {
-    const HIGHEST: u64 = u64::from_ne_bytes([0x80; 8]);
-    let minuend = HIGHEST | u64::from_ne_bytes([reach; 8]);
-    let (groups, rest) = distances.as_chunks::<8>();
-    for (start, group) in (0..).step_by(8).zip(groups) {
-        let mut left = (minuend - u64::from_le_bytes(*group)) & HIGHEST;
+    let (groups, rest) = distances.as_chunks::<64>();
+    let mut within = vec![0; groups.len()];
+    find_within(groups, reach, &mut within);
+    for (start, &within) in (0..).step_by(64).zip(&within) {
+        let mut left = within;
         while left != 0 {
-            found(start + left.trailing_zeros() / 8);
+            found(start + left.trailing_zeros());
             left &= left - 1;
         }
     }
-    let start = 8 * groups.len() as u32;
+    let start = 64 * groups.len() as u32;
     (start..).zip(rest).filter(|(_, distance)| **distance <= reach).for_each(|(slot, _)| found(slot));
+}
+
+/// Sets a bit for each distance of at most `reach`. Asking one by one, the processor guesses wrong too often.
+fn find_within(groups: &[[u8; 64]], reach: u8, within: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512bw") {
+        #[expect(unsafe_code, reason = "the processor has just been asked for this feature")]
+        return unsafe { find_within_avx512(groups, reach, within) };
+    }
+    for (group, within) in groups.iter().zip(within) {
+        *within = within_plain(group, reach);
+    }
+}
+
+/// Eight at a time: the highest bit of each byte, set before the distance is taken off, is left where it is within reach.
+fn within_plain(group: &[u8; 64], reach: u8) -> u64 {
+    const HIGHEST: u64 = u64::from_ne_bytes([0x80; 8]);
+    // Brings the highest bit of each byte into the highest byte, side by side.
+    const GATHER: u64 = 0x0002_0408_1020_4081;
+    let minuend = HIGHEST | u64::from_ne_bytes([reach; 8]);
+    let (eights, _) = group.as_chunks::<8>();
+    let within = eights.iter().map(|eight| (minuend - u64::from_le_bytes(*eight)) & HIGHEST);
+    within.rev().fold(0, |all, within| all << 8 | within.wrapping_mul(GATHER) >> 56)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn find_within_avx512(groups: &[[u8; 64]], reach: u8, within: &mut [u64]) {
+    use std::arch::x86_64::*;
+    let reach = _mm512_set1_epi8(reach.cast_signed());
+    for (group, within) in groups.iter().zip(within) {
+        #[expect(unsafe_code, reason = "the group is as long as a register, and the load needs no alignment")]
+        let distances = unsafe { _mm512_loadu_si512(group.as_ptr().cast()) };
+        *within = _mm512_cmple_epu8_mask(distances, reach);
+    }
 }
 
 /// The smallest reach within which there are `count`, by halving.
@@ -150,6 +184,10 @@ mod tests {
             let expected: Vec<u32> =
                 (0..).zip(&distances).filter(|(_, d)| **d <= reach).map(|(slot, _)| slot).collect();
             assert_eq!(found, expected, "{reach}");
+            let (groups, _) = distances.as_chunks::<64>();
+            let mut within = vec![0; groups.len()];
+            find_within(groups, reach, &mut within);
+            assert!(groups.iter().zip(within).all(|(group, within)| within_plain(group, reach) == within), "{reach}");
         }
     }
 

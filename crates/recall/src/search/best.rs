@@ -3,7 +3,11 @@
 use crate::search::lexical::Matched;
 
 /// Room from the start.
-const ROOM: usize = 512;
+const ROOM: usize = 1_024;
+/// Scores are counted in so many steps.
+const STEPS: usize = 384;
+/// Scores below this power of two, 1/128 of one, are all on the first step.
+const FINEST: u32 = 9;
 
 /// Keeps the best `count`, and every one that equals the last of them: which of two equals came first must not matter.
 /// They stay in the order in which they came.
@@ -12,15 +16,18 @@ pub(crate) struct Best {
     kept: Vec<Matched>,
     /// Whoever scores less is not among the best. Rises.
     bar: u32,
-    /// With so many the weak ones are dropped.
-    crowded: usize,
+    /// How many scored what, in steps.
+    counts: Box<[u32; STEPS]>,
+    /// The step of the bar, and how many are on it or above.
+    step: usize,
+    above: usize,
 }
 
 impl Best {
     /// It is known already that the best score at least `bar`.
     pub(crate) fn new(count: usize, bar: u32) -> Self {
-        let crowded = count.saturating_mul(2);
-        Self { count, kept: Vec::with_capacity(crowded.min(ROOM)), bar, crowded }
+        let kept = Vec::with_capacity(count.saturating_mul(4).min(ROOM));
+        Self { count, kept, bar, counts: Box::new([0; STEPS]), step: step_of(bar), above: 0 }
     }
 
     pub(crate) fn bar(&self) -> u32 {
@@ -33,34 +40,51 @@ impl Best {
             return;
         }
         self.kept.push(record);
-        if self.kept.len() >= self.crowded {
-            self.drop_weak();
-            // Where very many are equal, dropping does not help.
-            self.crowded = self.crowded.max(self.kept.len().saturating_mul(2));
+        self.counts[step_of(record.score)] += 1;
+        self.above += 1;
+        // Enough are above the whole of the bar's step: it rises to the next.
+        while self.above - self.counts[self.step] as usize >= self.count && self.count > 0 {
+            self.above -= self.counts[self.step] as usize;
+            self.step += 1;
+            self.bar = start_of(self.step);
         }
     }
 
-    /// They, and what the last of them scores; 0 where there are not so many.
+    /// They, and what the last of them scores; what was known before where there are not so many.
     pub(crate) fn finish(mut self) -> (Vec<Matched>, u32) {
-        self.drop_weak();
+        if self.kept.len() >= self.count && self.count > 0 {
+            self.drop_below(self.bar);
+            let mut scores: Vec<u32> = self.kept.iter().map(|record| record.score).collect();
+            self.bar = *scores.select_nth_unstable_by(self.count - 1, |a, b| b.cmp(a)).1;
+            self.drop_below(self.bar);
+        }
         (self.kept, self.bar)
     }
 
-    fn drop_weak(&mut self) {
-        if self.kept.len() <= self.count || self.count == 0 {
-            return;
-        }
-        let mut scores: Vec<u32> = self.kept.iter().map(|record| record.score).collect();
-        self.bar = *scores.select_nth_unstable_by(self.count - 1, |a, b| b.cmp(a)).1;
+    fn drop_below(&mut self, bar: u32) {
         // Without a branch: whether a record stays can't be guessed.
         let mut end = 0;
         for at in 0..self.kept.len() {
             let record = self.kept[at];
             self.kept[end] = record;
-            end += usize::from(record.score >= self.bar);
+            end += usize::from(record.score >= bar);
         }
         self.kept.truncate(end);
     }
+}
+
+/// The step of a score: sixteen for each doubling.
+#[inline]
+fn step_of(score: u32) -> usize {
+    let score = score.max(1 << FINEST);
+    let doublings = score.ilog2();
+    ((doublings - FINEST) << 4 | (score >> (doublings - 4) & 0xF)) as usize
+}
+
+/// The lowest score of a step.
+fn start_of(step: usize) -> u32 {
+    let (doublings, part) = ((step >> 4) as u32 + FINEST, step as u32 & 0xF);
+    if step == 0 { 0 } else { (0x10 | part) << (doublings - 4) }
 }
 
 #[cfg(test)]
@@ -76,7 +100,7 @@ mod tests {
             all.iter().for_each(|&record| best.offer(record));
             let mut scores: Vec<u32> = all.iter().map(|record| record.score).collect();
             scores.sort_unstable_by(|a, b| b.cmp(a));
-            let last = if scores.len() > count { scores[count - 1] } else { 0 };
+            let last = scores.get(count - 1).copied().unwrap_or(0);
             let expected: Vec<Matched> = all.iter().copied().filter(|record| record.score >= last).collect();
             assert_eq!(best.finish(), (expected, last), "{count} of scores below {modulus}");
         }

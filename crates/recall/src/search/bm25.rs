@@ -92,6 +92,13 @@ impl Bm25 {
         }
     }
 
+    /// What a term with this factor is worth where it stands once, by class of length.
+    pub(crate) fn worths_of_one(&self, factor: f64, worths: &mut [u32; CLASSES]) {
+        for (worth, &saturation) in worths.iter_mut().zip(&self.few[0]) {
+            *worth = contribution(factor, saturation);
+        }
+    }
+
     #[inline]
     pub(crate) fn norm(&self, length: u16) -> f32 {
         self.norms[usize::from(class_of(length))]

@@ -7,7 +7,7 @@ use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::postings;
 use crate::records::Seen;
-use crate::search::bm25::{Bm25, contribution, factor};
+use crate::search::bm25::{Bm25, CLASSES, contribution, factor};
 
 /// Slots per window: sums for this many stay in the nearest cache.
 pub(crate) const WINDOW: usize = if cfg!(test) { 8 } else { 4_096 };
@@ -42,13 +42,18 @@ pub(crate) fn score(
     mut look: impl FnMut(usize, &[u64]),
 ) -> SmallVec<[u32; 32]> {
     let mut cursors: SmallVec<[Cursor<'_>; 32]> = terms.iter().map(|term| Cursor::new(index, bm25, *term)).collect();
+    let mut worths: Vec<[u32; CLASSES]> = vec![[0; CLASSES]; terms.len()];
+    for (cursor, worths) in cursors.iter().zip(&mut worths) {
+        bm25.worths_of_one(cursor.factor, worths);
+    }
     let classes = index.records.classes();
     let mut window = vec![0_u64; WINDOW.min(classes.len())];
     for (number, classes) in classes.chunks(WINDOW).enumerate() {
         let start = number * WINDOW;
         let sums = &mut window[..classes.len()];
         let mut window = Window { sums, classes, start, members: seen.members(), bm25 };
-        let is_touched = cursors.iter_mut().fold(false, |any, cursor| cursor.add_to(&mut window) | any);
+        let cursors = cursors.iter_mut().zip(&worths);
+        let is_touched = cursors.fold(false, |any, (cursor, worths)| cursor.add_to(&mut window, worths) | any);
         if is_touched {
             look(start, sums);
             sums.fill(0);
@@ -93,11 +98,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Adds the postings of a window: score and mark in one addition. Tells whether there were any.
-    fn add_to(&mut self, window: &mut Window<'_>) -> bool {
+    fn add_to(&mut self, window: &mut Window<'_>, worths: &[u32; CLASSES]) -> bool {
         match window.members {
-            None => self.add_each(window, |_| 1).is_some(),
+            None => self.add_each(window, worths, |_| 1).is_some(),
             Some(members) => {
-                let seen = self.add_each(window, |slot| members.bit(slot));
+                let seen = self.add_each(window, worths, |slot| members.bit(slot));
                 self.seen += seen.unwrap_or(0);
                 seen.is_some()
             }
@@ -105,27 +110,32 @@ impl<'a> Cursor<'a> {
     }
 
     /// Adds what is worth something: `is_seen` is 1 or 0. Tells how many were, or `None` where the window has no posting.
+    /// `worths` are those of a single occurrence, by class of length.
     /// Not inlined: what surrounds it would take the registers away.
     #[inline(never)]
-    fn add_each(&mut self, window: &mut Window<'_>, is_seen: impl Fn(u32) -> u64) -> Option<u32> {
+    fn add_each(
+        &mut self,
+        window: &mut Window<'_>,
+        worths: &[u32; CLASSES],
+        is_seen: impl Fn(u32) -> u64,
+    ) -> Option<u32> {
         let (start, classes, bm25) = (window.start, window.classes, window.bm25);
         let sums = &mut window.sums[..classes.len()];
         let end = (start + classes.len()) as u32;
-        let mut posting = self.next.filter(|posting| posting.slot < end)?;
-        // Copies stay in registers.
-        let (mut postings, factor, mark, mut seen) = (self.postings.clone(), self.factor, self.mark, 0);
-        self.next = loop {
-            let at = posting.slot as usize - start;
-            let worth = contribution(factor, bm25.saturation(posting.count, classes[at]));
-            let counts = is_seen(posting.slot);
+        self.next.filter(|posting| posting.slot < end)?;
+        let (factor, mark, mut seen) = (self.factor, self.mark, 0);
+        let next = self.next.take();
+        self.next = self.postings.each_before(end, next, |slot, count| {
+            let at = slot as usize - start;
+            let class = classes[at];
+            let worth = match count {
+                1 => worths[usize::from(class)],
+                _ => contribution(factor, bm25.saturation(count, class)),
+            };
+            let counts = is_seen(slot);
             sums[at] += (mark | u64::from(worth)) * counts;
             seen += counts as u32;
-            match postings.next() {
-                Some(next) if next.slot < end => posting = next,
-                next => break next,
-            }
-        };
-        self.postings = postings;
+        });
         Some(seen)
     }
 }

@@ -13,8 +13,6 @@ use crate::search::query::{MASKED_TERMS_MAX, Query};
 
 /// How far apart the two words of a pair may stand: next to each other, or one word between. Stop words do not count.
 const REACH: usize = 2;
-/// Not a word of the query.
-const OTHER: u8 = u8::MAX;
 
 /// The pairs of a query.
 pub(crate) struct Pairs {
@@ -67,20 +65,29 @@ impl Pairs {
     /// The pairs of a record, each with its count.
     fn count(&self, index: &WorkspaceIndex, slot: u32) -> SmallVec<[(usize, u32); 8]> {
         let mut counts: SmallVec<[(usize, u32); 8]> = SmallVec::new();
-        let mut before = [OTHER; REACH];
-        for form in index.records.running(slot).filter(|&form| !index.lexicon.is_stop(form)) {
-            let here = self.number(index.lexicon.term_of(form)).unwrap_or(OTHER);
-            if here != OTHER {
-                for &first in before.iter().filter(|&&first| first != OTHER) {
-                    let pair = self.pair(first, here);
-                    match counts.iter_mut().find(|(known, _)| *known == pair) {
-                        Some((_, count)) => *count += 1,
-                        None if self.factors[pair] > 0.0 => counts.push((pair, 1)),
-                        None => {}
-                    }
+        // The last two words of the query that were met, and where. Places count without stop words, and without a branch:
+        // which words are some can't be guessed.
+        let mut met: [Option<(u8, usize)>; REACH] = [None; REACH];
+        let mut place = 0;
+        for form in index.records.running(slot) {
+            let (term, is_stop) = index.lexicon.term_and_stop(form);
+            place += usize::from(!is_stop);
+            if self.hints & hint(term) == 0 || is_stop {
+                continue;
+            }
+            let Some(here) = self.number(term) else { continue };
+            for (first, at) in met.into_iter().flatten() {
+                if place - at > REACH {
+                    continue;
+                }
+                let pair = self.pair(first, here);
+                match counts.iter_mut().find(|(known, _)| *known == pair) {
+                    Some((_, count)) => *count += 1,
+                    None if self.factors[pair] > 0.0 => counts.push((pair, 1)),
+                    None => {}
                 }
             }
-            before = [before[1], here];
+            met = [met[1], Some((here, place))];
         }
         counts
     }
@@ -89,11 +96,7 @@ impl Pairs {
         usize::from(first) * self.terms.len() + usize::from(second)
     }
 
-    #[inline]
     fn number(&self, term: TermNo) -> Option<u8> {
-        if self.hints & hint(term) == 0 {
-            return None;
-        }
         self.terms.iter().position(|&known| known == term).and_then(|at| u8::try_from(at).ok())
     }
 }

@@ -8,7 +8,7 @@ use crate::search::best::Best;
 use crate::search::cover::{Cover, Holders};
 use crate::search::fuse::Spread;
 use crate::search::lexical::{self, Matched, WINDOW};
-use crate::search::sums;
+use crate::search::sums::{self, Kept, Wanted};
 
 use super::{Candidate, Ranking};
 
@@ -28,19 +28,20 @@ impl Ranking<'_> {
         let has_neighbours = self.neighbours.is_some();
         let mut marks = if is_first && has_neighbours { vec![0; slots] } else { Vec::new() };
         let keeps_roots = is_last && has_neighbours && self.recipe.last.ring > 0.0;
-        let mut roots = vec![0; if keeps_roots { slots } else { WINDOW.min(slots) }];
+        let mut roots = vec![0; if keeps_roots { slots } else { 0 }];
         let mut candidates: Vec<Candidate> = self.kindred.iter().map(|&(slot, near)| by_meaning(slot, near)).collect();
         let mut kindred = candidates.iter_mut().peekable();
         let mut spread = Spread::default();
         let mut sieve = Sieve::new(self);
         let holders = lexical::score(self.index, self.bm25, &self.terms, self.seen, |start, window| {
             let end = start + window.len();
-            let roots = if keeps_roots { &mut roots[start..end] } else { &mut roots[..window.len()] };
-            spread.add_moments(sums::roots_of(window, roots));
-            if is_first && has_neighbours {
-                sums::marks_of(window, &mut marks[start..end]);
-            }
-            sieve.look(start, window);
+            let moments = sieve.look(
+                start,
+                window,
+                marks.get_mut(start..end).unwrap_or_default(),
+                roots.get_mut(start..end).unwrap_or_default(),
+            );
+            spread.add_moments(moments);
             // Words raise whom meaning brings in, also those that let nobody in. Windows without words are not shown.
             while kindred.next_if(|candidate| (candidate.slot as usize) < start).is_some() {}
             while let Some(candidate) = kindred.next_if(|candidate| (candidate.slot as usize) < end) {
@@ -166,8 +167,11 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    fn look(&mut self, start: usize, window: &[u64]) {
-        sums::find_wanted(window, self.best.bar(), self.required, &mut self.wanted);
+    /// Takes whoever is wanted out of a window, and keeps marks and roots where there is room for them. Tells the sum of the
+    /// roots and the sum of their squares.
+    fn look(&mut self, start: usize, window: &[u64], marks: &mut [u32], roots: &mut [u16]) -> (u64, u64) {
+        let wanted = Wanted { bar: self.best.bar(), required: self.required };
+        let moments = sums::look_at(window, wanted, &mut Kept { marks, roots, wanted: &mut self.wanted });
         let groups = window.len().div_ceil(u64::BITS as usize);
         for (group, &wanted) in self.wanted[..groups].iter().enumerate() {
             let mut left = wanted;
@@ -185,6 +189,7 @@ impl<'a> Sieve<'a> {
                 }
             }
         }
+        moments
     }
 
     /// In order of slots; and the bar of the best.
