@@ -104,6 +104,8 @@ pub struct Bounds {
     pub paired: usize,
     /// In how many of them to find those that lend words.
     pub paired_first: usize,
+    /// A word that more than one of so many counted records have is not lent then: its list is long to read and says little.
+    pub lent_to: u32,
     /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
     pub sampled: u32,
     /// How many of the best are read to see whether they have the words of a question as typed. More than any caller
@@ -140,6 +142,7 @@ impl Recipe {
             complete: 5_000,
             paired: 48,
             paired_first: 24,
+            lent_to: 16,
             sampled: 128,
             read: 128,
             rivals: 32,

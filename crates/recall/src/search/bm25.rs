@@ -64,6 +64,11 @@ impl Bm25 {
         bm25
     }
 
+    /// How many records are counted.
+    pub(crate) fn records(&self) -> u32 {
+        self.records as u32
+    }
+
     /// How telling a term is that stands in `counted` records.
     pub(crate) fn idf(&self, counted: u32) -> f32 {
         let Some(known) = self.idfs.get(counted as usize) else { return self.compute_idf(counted) };

@@ -41,8 +41,14 @@ pub(crate) fn add(terms: &mut Vec<Weighted>, lent: &[(TermNo, f64)], share: f64)
     }
 }
 
-/// The most telling content words of the lenders, at most `count`.
-pub(crate) fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender], count: usize) -> Vec<(TermNo, f64)> {
+/// The most telling content words of the lenders, at most `count`; none that more than `common` counted records have.
+pub(crate) fn lent_terms(
+    index: &WorkspaceIndex,
+    bm25: &Bm25,
+    lenders: &[Lender],
+    count: usize,
+    common: u32,
+) -> Vec<(TermNo, f64)> {
     let mut weights: FxHashMap<TermNo, f64> = FxHashMap::with_capacity_and_hasher(USUAL_TERMS, FxBuildHasher);
     for lender in lenders {
         let length = f64::from(index.records.lengths()[lender.slot as usize].max(1));
@@ -50,8 +56,11 @@ pub(crate) fn lent_terms(index: &WorkspaceIndex, bm25: &Bm25, lenders: &[Lender]
             *weights.entry(index.lexicon.term_of(form)).or_default() += lender.weight / length;
         }
     }
-    let idf = |term| f64::from(bm25.idf(index.lexicon.term(term).counted));
-    let mut lent: Vec<(TermNo, f64)> = weights.into_iter().map(|(term, weight)| (term, weight * idf(term))).collect();
+    let telling = |(term, weight): (TermNo, f64)| {
+        let counted = index.lexicon.term(term).counted;
+        (counted <= common).then(|| (term, weight * f64::from(bm25.idf(counted))))
+    };
+    let mut lent: Vec<(TermNo, f64)> = weights.into_iter().filter_map(telling).collect();
     // Of equal weights the spelling decides: the numbers of terms depend on the order of arrival.
     let order = |a: &(TermNo, f64), b: &(TermNo, f64)| {
         b.1.total_cmp(&a.1).then_with(|| index.lexicon.stem_bytes(a.0).cmp(index.lexicon.stem_bytes(b.0)))

@@ -233,7 +233,8 @@ impl<'a> Ranking<'a> {
         let lenders: Vec<Lender> = best.iter().enumerate().map(lender).collect();
         let own_total: f32 = self.query.terms.iter().map(|known| known.weight).sum();
         let share = own_total * self.recipe.feedback / (1.0 - self.recipe.feedback);
-        let lent = feedback::lent_terms(self.index, self.bm25, &lenders, self.recipe.feedback_terms);
+        let common = if self.is_preselecting() { self.bm25.records() / self.recipe.bounds.lent_to } else { u32::MAX };
+        let lent = feedback::lent_terms(self.index, self.bm25, &lenders, self.recipe.feedback_terms, common);
         feedback::add(&mut self.terms, &lent, f64::from(share));
     }
 

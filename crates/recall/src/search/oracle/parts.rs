@@ -109,8 +109,16 @@ impl Oracle<'_> {
     }
 
     pub(super) fn idf(&self, term: &str) -> f32 {
-        let has = self.pages.iter().filter(|page| page.counted && page.terms.contains_key(term));
-        self.bm25.idf(has.count() as u32)
+        self.bm25.idf(self.holders(term))
+    }
+
+    fn holders(&self, term: &str) -> u32 {
+        self.pages.iter().filter(|page| page.counted && page.terms.contains_key(term)).count() as u32
+    }
+
+    fn is_lent(&self, term: &str) -> bool {
+        let counted = self.pages.iter().filter(|page| page.counted).count() as u32;
+        !self.is_preselecting() || self.holders(term) <= counted / self.recipe.bounds.lent_to
     }
 
     pub(super) fn pairs(&self, page: usize) -> u32 {
@@ -152,6 +160,7 @@ impl Oracle<'_> {
                 *weights.entry(term).or_default() += weight / f64::from(page.length.max(1));
             }
         }
+        weights.retain(|term, _| self.is_lent(term));
         let mut lent: Vec<(&str, f64)> = weights.into_iter().map(|(t, w)| (t, w * f64::from(self.idf(t)))).collect();
         lent.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         lent.truncate(self.recipe.feedback_terms);

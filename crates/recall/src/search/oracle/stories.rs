@@ -149,6 +149,7 @@ const CROSSED: Bounds = Bounds {
     complete: 3,
     paired: 3,
     paired_first: 2,
+    lent_to: 2,
     sampled: 3,
     read: 3,
     rivals: 3,
