@@ -19,14 +19,6 @@ pub(crate) struct FormNo(pub(crate) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TermNo(pub(crate) u32);
 
-/// One stem of the workspace.
-#[derive(Default)]
-pub(crate) struct Term {
-    pub(crate) postings: Postings,
-    /// In how many of the counted records it stands: the document frequency of the ranking.
-    pub(crate) counted: u32,
-}
-
 /// What is known of one form.
 #[derive(Clone, Copy)]
 struct Form {
@@ -39,7 +31,11 @@ pub(crate) struct Lexicon {
     forms: Interner,
     form_facts: Vec<Form>,
     stems: Interner,
-    terms: Vec<Term>,
+    /// By term: where it stands.
+    postings: Vec<Postings>,
+    /// By term: in how many of the counted records it stands, the document frequency of the ranking. Apart from the lists:
+    /// lending words asks it of hundreds of terms.
+    counted: Vec<u32>,
     stemmers: Stems,
     /// Terms without any record left.
     idle_terms: usize,
@@ -53,7 +49,8 @@ impl Lexicon {
             forms: Interner::default(),
             form_facts: Vec::new(),
             stems: Interner::default(),
-            terms: Vec::new(),
+            postings: Vec::new(),
+            counted: Vec::new(),
             stemmers: Stems::new(),
             idle_terms: 0,
             postings_bytes: 0,
@@ -66,7 +63,8 @@ impl Lexicon {
         if is_new {
             let (term, term_is_new) = self.stems.intern(&self.stemmers.stem(word));
             if term_is_new {
-                push_tight(&mut self.terms, Term::default());
+                push_tight(&mut self.postings, Postings::default());
+                push_tight(&mut self.counted, 0);
                 self.idle_terms += 1;
             }
             push_tight(&mut self.form_facts, Form { packed: term << 1 | u32::from(is_stop_word(word)) });
@@ -103,8 +101,15 @@ impl Lexicon {
         (TermNo(packed >> 1), packed & 1 == 1)
     }
 
-    pub(crate) fn term(&self, term: TermNo) -> &Term {
-        &self.terms[term.0 as usize]
+    /// Where a term stands.
+    pub(crate) fn postings(&self, term: TermNo) -> &Postings {
+        &self.postings[term.0 as usize]
+    }
+
+    /// In how many of the counted records a term stands.
+    #[inline]
+    pub(crate) fn counted(&self, term: TermNo) -> u32 {
+        self.counted[term.0 as usize]
     }
 
     pub(crate) fn stem_text(&self, term: TermNo) -> &str {
@@ -120,40 +125,41 @@ impl Lexicon {
     }
 
     pub(crate) fn insert_posting(&mut self, term: TermNo, slot: u32, count: u32, counted: bool) {
-        let term = &mut self.terms[term.0 as usize];
-        let bytes_before = term.postings.heap_bytes();
-        self.idle_terms -= usize::from(term.postings.len() == 0);
-        term.postings.insert(slot, count);
-        term.counted += u32::from(counted);
-        self.postings_bytes = self.postings_bytes + term.postings.heap_bytes() - bytes_before;
+        let postings = &mut self.postings[term.0 as usize];
+        let bytes_before = postings.heap_bytes();
+        self.idle_terms -= usize::from(postings.len() == 0);
+        postings.insert(slot, count);
+        self.counted[term.0 as usize] += u32::from(counted);
+        self.postings_bytes = self.postings_bytes + postings.heap_bytes() - bytes_before;
     }
 
     pub(crate) fn remove_posting(&mut self, term: TermNo, slot: u32, counted: bool) {
-        let term = &mut self.terms[term.0 as usize];
-        let bytes_before = term.postings.heap_bytes();
-        term.postings.remove(slot);
-        term.counted -= u32::from(counted);
-        self.postings_bytes = self.postings_bytes + term.postings.heap_bytes() - bytes_before;
-        self.idle_terms += usize::from(term.postings.len() == 0);
+        let postings = &mut self.postings[term.0 as usize];
+        let bytes_before = postings.heap_bytes();
+        postings.remove(slot);
+        self.counted[term.0 as usize] -= u32::from(counted);
+        self.postings_bytes = self.postings_bytes + postings.heap_bytes() - bytes_before;
+        self.idle_terms += usize::from(postings.len() == 0);
     }
 
     /// Whether most of what is kept here belongs to records that are gone.
     pub(crate) fn is_mostly_idle(&self) -> bool {
         const WORTH_A_REBUILD: usize = 1024;
-        self.idle_terms > WORTH_A_REBUILD && self.idle_terms * 2 > self.terms.len()
+        self.idle_terms > WORTH_A_REBUILD && self.idle_terms * 2 > self.postings.len()
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
         let words = self.forms.size_bytes() + self.stems.size_bytes();
-        words + vec_bytes(&self.form_facts) + vec_bytes(&self.terms) + self.postings_bytes
+        let terms = vec_bytes(&self.postings) + vec_bytes(&self.counted);
+        words + vec_bytes(&self.form_facts) + terms + self.postings_bytes
     }
 
     pub(crate) fn save(&self, out: &mut Writer) {
         self.forms.save(out);
         self.stems.save(out);
         out.numbers(self.form_facts.iter().map(|form| form.packed.to_le_bytes()));
-        out.numbers(self.terms.iter().map(|term| term.counted.to_le_bytes()));
-        let parts = || self.terms.iter().map(|term| term.postings.to_parts());
+        out.numbers(self.counted.iter().map(|counted| counted.to_le_bytes()));
+        let parts = || self.postings.iter().map(Postings::to_parts);
         out.numbers(parts().map(|(_, last, _)| last.to_le_bytes()));
         out.numbers(parts().map(|(_, _, len)| len.to_le_bytes()));
         out.numbers(parts().map(|(bytes, ..)| (bytes.len() as u64).to_le_bytes()));
@@ -172,7 +178,8 @@ impl Lexicon {
         if [counted.len(), last.len(), len.len(), sizes.len()] != [terms; 4] {
             return None;
         }
-        lexicon.terms = Vec::with_capacity(terms);
+        lexicon.counted = counted.iter().map(|&counted| u32::from_le_bytes(counted)).collect();
+        lexicon.postings = Vec::with_capacity(terms);
         for at in 0..terms {
             let size = usize::try_from(u64::from_le_bytes(sizes[at])).ok()?;
             let (bytes, rest) = lists.split_at_checked(size)?;
@@ -180,7 +187,7 @@ impl Lexicon {
             let postings = Postings::from_parts(bytes, u32::from_le_bytes(last[at]), u32::from_le_bytes(len[at]));
             lexicon.postings_bytes += postings.heap_bytes();
             lexicon.idle_terms += usize::from(postings.len() == 0);
-            lexicon.terms.push(Term { postings, counted: u32::from_le_bytes(counted[at]) });
+            lexicon.postings.push(postings);
         }
         let forms_fit = lexicon.form_facts.len() == lexicon.forms.len()
             && lexicon.form_facts.iter().all(|form| ((form.packed >> 1) as usize) < terms);

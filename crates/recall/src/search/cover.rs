@@ -28,7 +28,7 @@ impl Cover {
             return Self { terms, totals: (holders.marks, holders.marks), ..Self::default() };
         }
         let weigh = |(known, &holders): (&QueryTerm, &u64)| {
-            let counted = known.term.map_or(0, |term| index.lexicon.term(term).counted);
+            let counted = known.term.map_or(0, |term| index.lexicon.counted(term));
             let is_known = counted > 0 || holders > 0;
             if is_known { weight(bm25.idf(counted)) } else { 0 }
         };

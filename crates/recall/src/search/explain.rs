@@ -121,7 +121,7 @@ impl WorkspaceIndex {
         let word = |weighted: &lexical::Weighted| ExplainedWord {
             stem: self.lexicon.stem_text(weighted.term).to_owned(),
             weight: f64::from(weighted.weight),
-            records: self.lexicon.term(weighted.term).counted,
+            records: self.lexicon.counted(weighted.term),
         };
         Explanation {
             words: ranking.query.terms.iter().map(|known| self.explain_own(known)).collect(),
@@ -141,7 +141,7 @@ impl WorkspaceIndex {
         ExplainedWord {
             stem: known.stem(&self.lexicon).to_owned(),
             weight: f64::from(known.weight),
-            records: known.term.map_or(0, |term| self.lexicon.term(term).counted),
+            records: known.term.map_or(0, |term| self.lexicon.counted(term)),
         }
     }
 }
@@ -179,9 +179,9 @@ impl Ranking<'_> {
     fn own_score(&self, slot: u32, own_terms: &[lexical::Weighted]) -> u32 {
         let norm = self.bm25.norm(self.index.records.lengths()[slot as usize]);
         let share = |own: &lexical::Weighted| {
-            let term = self.index.lexicon.term(own.term);
-            let posting = term.postings.iter().find(|posting| posting.slot == slot)?;
-            let factor = bm25::factor(own.weight, self.bm25.idf(term.counted));
+            let lexicon = &self.index.lexicon;
+            let posting = lexicon.postings(own.term).iter().find(|posting| posting.slot == slot)?;
+            let factor = bm25::factor(own.weight, self.bm25.idf(lexicon.counted(own.term)));
             Some(bm25::contribution(factor, bm25::saturation(posting.count, norm)))
         };
         own_terms.iter().filter_map(share).sum()

@@ -57,7 +57,7 @@ pub(crate) fn lent_terms(
         }
     }
     let telling = |(term, weight): (TermNo, f64)| {
-        let counted = index.lexicon.term(term).counted;
+        let counted = index.lexicon.counted(term);
         (counted <= common).then(|| (term, weight * f64::from(bm25.idf(counted))))
     };
     let mut lent: Vec<(TermNo, f64)> = weights.into_iter().filter_map(telling).collect();

@@ -89,12 +89,12 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn new(index: &'a WorkspaceIndex, bm25: &Bm25, weighted: Weighted) -> Self {
-        let term = index.lexicon.term(weighted.term);
-        let mut postings = term.postings.iter();
+        let list = index.lexicon.postings(weighted.term);
+        let mut postings = list.iter();
         let next = postings.next();
-        let factor = factor(weighted.weight, bm25.idf(term.counted));
+        let factor = factor(weighted.weight, bm25.idf(index.lexicon.counted(weighted.term)));
         let mark = u64::from(weighted.mark) << 32;
-        Self { postings, next, factor, mark, records: term.postings.len(), seen: 0 }
+        Self { postings, next, factor, mark, records: list.len(), seen: 0 }
     }
 
     /// Adds the postings of a window: score and mark in one addition. Tells whether there were any.

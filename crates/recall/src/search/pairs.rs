@@ -32,7 +32,7 @@ impl Pairs {
         let factors = vec![0.0; terms.len() * terms.len()];
         let hints = terms.iter().fold(0, |hints, &term| hints | hint(term));
         let mut pairs = Self { factors, hints, marks: SmallVec::new(), terms };
-        let idf = |term| bm25.idf(index.lexicon.term(term).counted);
+        let idf = |term| bm25.idf(index.lexicon.counted(term));
         for (at, &first) in query.sequence.iter().enumerate() {
             for &second in query.sequence.iter().skip(at + 1).take(REACH) {
                 if let (Some(first), Some(second)) = (first, second)
