@@ -71,6 +71,30 @@ fn the_reference_pages_say_what_the_code_says() {
 }
 
 #[test]
+fn the_page_of_errors_says_what_the_server_says() {
+    let page = std::fs::read_to_string(root().join("docs/reference/errors.md")).unwrap();
+    let mut source = String::new();
+    visit(&root().join("crates/server/src"), &mut |path| source.push_str(&std::fs::read_to_string(path).unwrap()));
+    let (_, table) = page.split_once("## HTTP").unwrap();
+    let codes: Vec<&str> =
+        table.lines().filter_map(|line| line.split('`').nth(1).filter(|_| line.starts_with("| "))).collect();
+    assert!(codes.len() > 15, "the page names the codes, found only {codes:?}");
+    for code in codes.iter().filter(|code| !code.starts_with('-')) {
+        assert!(source.contains(&format!("\"{code}\"")), "no answer has the code {code}");
+    }
+    // The endpoint's own texts for faults of storage.
+    for text in
+        ["storage is unavailable; retry in a few seconds", "storage is full; search still works, but saving needs"]
+    {
+        assert!(page.contains(text) && source.contains(text), "{text}");
+    }
+    assert!(
+        page.contains("internal error (reference REFERENCE)")
+            && source.contains("internal error (reference {reference})")
+    );
+}
+
+#[test]
 fn every_source_file_opens_with_a_sentence() {
     let mut without = Vec::new();
     for folder in ["crates", "bench", "tools"] {

@@ -1,4 +1,4 @@
-//! Writes `docs/results.md` and its plots from the recorded runs in `bench/runs`. It measures nothing and knows no figure by itself.
+//! Writes `docs/results.md`, its plots and `docs/operations/sizing.md` from the recorded runs in `bench/runs`. It measures nothing and knows no figure by itself.
 //!
 //!     cargo run -p mnemon-results              # writes the page and the plots
 //!     cargo run -p mnemon-results -- --check   # fails if they are not what the runs say
@@ -10,6 +10,7 @@ mod page;
 mod plot;
 mod reading;
 mod run;
+mod sizing;
 
 use std::path::{Path, PathBuf};
 

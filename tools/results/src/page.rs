@@ -70,6 +70,7 @@ impl Page {
         }
         add_others(&mut text, runs, &known);
         add_missing(&mut text, &not_measured);
+        files.insert("operations/sizing.md".to_owned(), crate::sizing::page(runs)?);
         files.insert("results.md".to_owned(), format!("{}\n", text.trim_end()));
         Ok(Page { files })
     }
