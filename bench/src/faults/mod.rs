@@ -9,6 +9,7 @@ mod idle;
 mod inputs;
 mod nodes;
 mod outcome;
+mod patroni;
 mod sigterm;
 mod slow;
 mod strangers;
@@ -78,10 +79,14 @@ enum Fault {
     PostgresFailover,
     /// A table that somebody keeps locked, with 500 clients
     PostgresLocked,
+    /// A read replica that lags, stops and goes on while nodes read it
+    ReplicaLag,
+    /// Three servers under Patroni: the primary is killed, hangs, loses its lease
+    Patroni,
 }
 
 impl Fault {
-    const EACH: [Self; 17] = [
+    const EACH: [Self; 19] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -99,6 +104,8 @@ impl Fault {
         Self::PostgresKill,
         Self::PostgresFailover,
         Self::PostgresLocked,
+        Self::ReplicaLag,
+        Self::Patroni,
     ];
 }
 
@@ -143,6 +150,8 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::PostgresKill => nodes::kill_postgres(setup).await,
         Fault::PostgresFailover => nodes::failover(setup).await,
         Fault::PostgresLocked => nodes::locked(setup).await,
+        Fault::ReplicaLag => nodes::replica_lag(setup).await,
+        Fault::Patroni => patroni::run(setup).await,
     }
 }
 
@@ -166,6 +175,8 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::PostgresKill => "postgres-kill",
         Fault::PostgresFailover => "postgres-failover",
         Fault::PostgresLocked => "postgres-locked",
+        Fault::ReplicaLag => "replica-lag",
+        Fault::Patroni => "patroni",
     }
 }
 

@@ -1,8 +1,10 @@
 //! Three nodes behind HAProxy on one PostgreSQL, each its own process: the long forms.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
+use mnemon_scratch_postgres::Cluster;
 use mnemon_testkit::faults::nodes::{
     Nodes, NodesReport, durable_cluster, kill_server, restart_server, synchronous_pair, url_of_both,
 };
@@ -77,6 +79,42 @@ pub(crate) async fn failover(setup: &Setup) -> Result<Outcome> {
         outcome = tell(outcome, &report);
     }
     Ok(outcome)
+}
+
+/// A standby that lags, and that stops replaying again and again, while every node may read it.
+pub(crate) async fn replica_lag(setup: &Setup) -> Result<Outcome> {
+    let (primary, scratch) = (durable_cluster()?, tempfile::tempdir()?);
+    let standby = Cluster::standby_of(&primary, "standby")?;
+    standby.sql("postgres", "ALTER SYSTEM SET recovery_min_apply_delay = '3ms'")?;
+    standby.sql("postgres", "SELECT pg_reload_conf()")?;
+    let replicas = [standby.url("postgres")];
+    let nodes = Nodes::start_with(&setup.binary, &primary.url("postgres"), &replicas, scratch.path()).await?;
+    let (count, is_over) = (setup.rounds(10_000), AtomicBool::new(false));
+    let searches = async {
+        let seen = nodes.read_your_writes(count).await;
+        is_over.store(true, Ordering::Release);
+        seen
+    };
+    let pauses = async {
+        let mut pauses = 0;
+        while !is_over.load(Ordering::Acquire) {
+            standby.sql("postgres", "SELECT pg_wal_replay_pause()")?;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            standby.sql("postgres", "SELECT pg_wal_replay_resume()")?;
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            pauses += 1;
+        }
+        anyhow::Ok(pauses)
+    };
+    let (seen, pauses) = tokio::join!(searches, pauses);
+    let (seen, pauses) = (seen?, pauses?);
+    let figure =
+        async |outcome: &str| nodes.figure(&format!("mnemon_replica_reads_total{{outcome=\"{outcome}\"}}")).await;
+    let (answered, behind, failed) = (figure("answered").await?, figure("behind").await?, figure("failed").await?);
+    Ok(Outcome::new("replica-lag", count)
+        .must(seen == count, format!("{seen} of {count} saves seen by the next search elsewhere"))
+        .must(answered > 0 && behind > 0, format!("replica answered {answered} reads, was behind {behind} times"))
+        .fact(format!("failed {failed} times, stopped {pauses} times")))
 }
 
 /// A table that somebody keeps locked.

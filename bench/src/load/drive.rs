@@ -104,9 +104,22 @@ pub(crate) async fn phase(
     until: Until,
     is_floor: bool,
 ) -> Result<Phase> {
+    phase_by(server, std::slice::from_ref(&server.key), calls, kind, clients, until, is_floor).await
+}
+
+/// The same with several keys, which the clients use in turn.
+pub(crate) async fn phase_by(
+    server: &Started,
+    keys: &[String],
+    calls: &Arc<Calls>,
+    kind: Kind,
+    clients: usize,
+    until: Until,
+    is_floor: bool,
+) -> Result<Phase> {
     let mut wires = Vec::new();
-    for _ in 0..clients {
-        wires.push(Wire::connect(server.address, &server.key).await?);
+    for key in keys.iter().cycle().take(clients) {
+        wires.push(Wire::connect(server.address, key).await?);
     }
     let cpu_before = cpu_time(server.pid())?;
     let began = Instant::now();

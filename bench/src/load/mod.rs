@@ -21,7 +21,7 @@ use mnemon_testkit::wire::Wire;
 use crate::chance::Chance;
 use crate::real_texts::RealTexts;
 
-pub(crate) use drive::{Calls, Kind, Phase, Until, phase};
+pub(crate) use drive::{Calls, Kind, Phase, Until, phase, phase_by};
 use report::{Report, Row};
 pub(crate) use server::{ServerArgs, Started, run as run_server};
 pub(crate) use texts::{Source, Texts};

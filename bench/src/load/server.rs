@@ -15,9 +15,10 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
 use bytes::Bytes;
-use mnemon_core::{PlanTable, REQUEST_BYTES_MAX};
+use mnemon_core::{Access, PlanTable, REQUEST_BYTES_MAX};
+use mnemon_engine::admin::{AdminError, NewKeyRequest};
 use mnemon_engine::integrations::{IntegrationSettings, Limits};
-use mnemon_engine::{Engine, EngineConfig, SystemClock, SystemIds};
+use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::ServerConfig;
 use mnemon_server::{App, Seats, router, with_layers};
@@ -41,6 +42,9 @@ pub(crate) struct ServerArgs {
     /// Maximum number of saves that PostgreSQL stores in one transaction
     #[arg(long, default_value_t = 512)]
     batch_max: usize,
+    /// How many projects the first start makes, each with a key
+    #[arg(long, default_value_t = 1)]
+    projects: usize,
     /// The floor, with answers of this size
     #[arg(long, default_value_t = 0)]
     floor_bytes: usize,
@@ -55,32 +59,35 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (routes, key) = match (&args.data_dir, &args.database) {
-            (Some(dir), _) => service(Arc::new(SqliteStore::open(dir)?), address, args.gateway).await?,
+        let (routes, keys) = match (&args.data_dir, &args.database) {
+            (Some(dir), _) => service(Arc::new(SqliteStore::open(dir)?), address, args).await?,
             (None, Some(url)) => {
                 let config = PostgresConfig { batch_max: args.batch_max, ..PostgresConfig::new(url) };
-                service(Arc::new(PostgresStore::open(config).await?), address, args.gateway).await?
+                service(Arc::new(PostgresStore::open(config).await?), address, args).await?
             }
-            (None, None) => (floor(args.floor_bytes), String::new()),
+            (None, None) => (floor(args.floor_bytes), Vec::new()),
         };
         let mut stdout = std::io::stdout();
-        writeln!(stdout, "{}", json!({"address": address.to_string(), "key": key}))?;
+        writeln!(stdout, "{}", json!({"address": address.to_string(), "keys": keys}))?;
         stdout.flush()?;
         mnemon_server::serve(listener, routes, Seats::by_machine(), end_of_input()).await?;
         Ok(())
     })
 }
 
-/// The service, and the key that its first start created; later nodes of a database have none to report.
-async fn service(store: Arc<dyn Store>, address: SocketAddr, has_gateway: bool) -> Result<(Router, String)> {
-    let allowed_hosts = if has_gateway { vec!["127.0.0.1".to_owned()] } else { Vec::new() };
+/// The service, and the keys that its first start created; later nodes of a database have none to report.
+async fn service(store: Arc<dyn Store>, address: SocketAddr, args: &ServerArgs) -> Result<(Router, Vec<String>)> {
+    let allowed_hosts = if args.gateway { vec!["127.0.0.1".to_owned()] } else { Vec::new() };
     let outgoing = Outgoing::new(&OutgoingConfig { allowed_hosts, ..OutgoingConfig::default() })?;
     let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing };
     let limits = Limits { call_timeout: Duration::from_secs(1), ..Limits::default() };
     let settings = IntegrationSettings { limits, ..IntegrationSettings::default() };
     let engine = Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config);
     let engine = Arc::new(engine.with_integrations(settings));
-    let first = engine.first_start().await?;
+    let keys = match engine.first_start().await? {
+        Some(first) => first_keys(&engine, &first, args.projects).await?,
+        None => Vec::new(),
+    };
     let server = ServerConfig {
         service_name: "Mnemon".to_owned(),
         listen: address,
@@ -90,7 +97,22 @@ async fn service(store: Arc<dyn Store>, address: SocketAddr, has_gateway: bool) 
         connections_max: None,
     };
     let app = App::new(engine, &server, &format!("http://{address}"));
-    Ok((router(app), first.map(|first| first.key.expose().clone()).unwrap_or_default()))
+    Ok((router(app), keys))
+}
+
+/// The first project's key, and those of further projects of the same account.
+async fn first_keys(engine: &Engine, first: &FirstStart, projects: usize) -> Result<Vec<String>> {
+    let mut keys = vec![first.key.expose().clone()];
+    let ctx = engine.authenticate_admin(&keys[0]).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+    let failed = |error: AdminError| anyhow::anyhow!("{error:?}");
+    for nth in 1..projects {
+        let project = engine.create_project(&ctx, first.account.id, &format!("project {nth}")).await.map_err(failed)?;
+        let (member, access) = (first.member.id, Access::Write);
+        let request = NewKeyRequest { id: None, member, access, label: None, expires_at: None, workspace: None };
+        let made = engine.create_key(&ctx, project.id, request).await.map_err(failed)?;
+        keys.push(made.key.expose().clone());
+    }
+    Ok(keys)
 }
 
 fn floor(body_bytes: usize) -> Router {
@@ -116,12 +138,25 @@ async fn end_of_input() {
 pub(crate) struct Started {
     pub(crate) address: SocketAddr,
     pub(crate) key: String,
+    /// One for each project.
+    pub(crate) keys: Vec<String>,
     child: Child,
 }
 
 impl Started {
     pub(crate) fn service(dir: &Path) -> Result<Self> {
         Self::start(&["--data-dir".to_owned(), dir.display().to_string()])
+    }
+
+    /// The service with several projects.
+    pub(crate) fn service_of(dir: &Path, projects: usize) -> Result<Self> {
+        let dir = dir.display().to_string();
+        Self::start(&["--data-dir".to_owned(), dir, "--projects".to_owned(), projects.to_string()])
+    }
+
+    /// A first node on a database, with several projects.
+    pub(crate) fn node_of(url: &str, projects: usize) -> Result<Self> {
+        Self::start(&["--database".to_owned(), url.to_owned(), "--projects".to_owned(), projects.to_string()])
     }
 
     /// A node on a database. The first one creates the key; the others get it passed in.
@@ -152,8 +187,10 @@ impl Started {
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         let ready: Value = serde_json::from_str(&line).context("the server did not start")?;
-        let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
-        Ok(Self { address: text("address").parse()?, key: text("key"), child })
+        let address = ready["address"].as_str().unwrap_or_default().parse()?;
+        let keys = ready["keys"].as_array().into_iter().flatten();
+        let keys: Vec<String> = keys.filter_map(Value::as_str).map(str::to_owned).collect();
+        Ok(Self { address, key: keys.first().cloned().unwrap_or_default(), keys, child })
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Length of each measurement, in seconds
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
+    /// Only many callers beside embedded storage
+    #[arg(long)]
+    callers: bool,
     /// Number of queries to compare with PostgreSQL's own search
     #[arg(long, default_value_t = 1_000)]
     queries: u64,
@@ -51,10 +54,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let cluster = Cluster::start(ClusterOptions { is_durable: true, ..ClusterOptions::default() })?;
+    let settings = callers::settings();
+    let cluster = Cluster::start(ClusterOptions { is_durable: true, settings, ..ClusterOptions::default() })?;
+    let is_shared = runtime.block_on(callers::compare(&cluster, args.records, args.seconds))?;
+    if args.callers {
+        std::process::exit(i32::from(!is_shared));
+    }
     runtime.block_on(saves(args, &cluster))?;
     runtime.block_on(searches(args, &cluster))?;
-    let is_shared = runtime.block_on(callers::compare(&cluster, args.records, args.seconds))?;
     runtime.block_on(freshness::measure(&cluster, args.seconds))?;
     let ratio = runtime.block_on(text_search::compare(&cluster, &args.sentences, args.records, args.queries))?;
     let is_met = ratio >= TEXT_SEARCH_RATIO_MIN;

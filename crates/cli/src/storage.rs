@@ -21,6 +21,7 @@ pub async fn open(config: &StorageConfig) -> anyhow::Result<Arc<dyn Store>> {
 
 fn to_postgres(database: &DatabaseConfig) -> PostgresConfig {
     PostgresConfig {
+        replicas: database.replicas.iter().map(|url| url.expose().clone()).collect(),
         role: database.role.clone(),
         connections_max: database.connections_max,
         batch_max: database.batch_max,

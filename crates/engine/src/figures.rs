@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mnemon_store::ReplicaReads;
+
 use crate::Engine;
 
 /// A number that only grows.
@@ -55,6 +57,8 @@ pub struct Figures {
     pub indexes: u64,
     pub index_bytes: u64,
     pub index_bytes_max: u64,
+    /// Reads of searches that went to a replica.
+    pub replica_reads: ReplicaReads,
 }
 
 impl Engine {
@@ -72,6 +76,7 @@ impl Engine {
             indexes: indexes as u64,
             index_bytes: index_bytes as u64,
             index_bytes_max: index_bytes_max as u64,
+            replica_reads: self.store.replica_reads(),
         }
     }
 }

@@ -205,7 +205,7 @@ impl Indexes {
                     slot
                 }
                 None => match self.store.find_workspace(project, name).await? {
-                    Some(workspace) => self.adopt(&key, workspace, epoch).await?,
+                    Some(workspace) => self.adopt(&key, workspace, epoch, seq).await?,
                     None => return Ok(None),
                 },
             };
@@ -265,7 +265,7 @@ impl Indexes {
         let _turn = slot.following.lock().await;
         slot.add_parked();
         while slot.applied() < seq {
-            let tail = self.store.tail(key.0, slot.workspace, slot.applied(), TAIL_ROWS).await?;
+            let tail = self.store.tail_at_least(key.0, slot.workspace, slot.applied(), TAIL_ROWS, seq).await?;
             if !tail.is_active {
                 return Ok(false);
             }
@@ -277,10 +277,10 @@ impl Indexes {
     }
 
     /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
-    async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64) -> Result<Arc<Slot>, StoreError> {
+    async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64, seq: Seq) -> Result<Arc<Slot>, StoreError> {
         self.counts.loads.add(1);
         let mut slot = Slot::new(workspace, self.model, epoch, &self.bodies);
-        if let Some(snapshot) = self.store.find_snapshot(key.0, slot.workspace).await? {
+        if let Some(snapshot) = self.store.find_snapshot_at_least(key.0, slot.workspace, seq).await? {
             // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
             let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
             if is_of_this_log {
@@ -385,9 +385,13 @@ impl Slot {
         Snapshot { workspace: self.workspace, seq: self.applied(), bytes }
     }
 
-    /// The kept bodies of ranked records, each at its position, and the moment to pass to [`Self::keep_bodies`].
-    pub(crate) fn find_bodies(&self, appearance: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment) {
-        self.bodies.find(&self.shelf, appearance, hits.iter().map(|hit| Seq(hit.seq)))
+    /// The kept bodies of ranked records, each at its position; and the moment to pass to [`Self::keep_bodies`], with how far
+    /// the index was then. What is read for it has to be at least as new: whoever kept something older would keep it for good.
+    pub(crate) fn find_bodies(&self, appearance: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment, Seq) {
+        // Whoever applies the log holds this lock, so the moment and the place belong together.
+        let _state = self.state.read();
+        let (found, moment) = self.bodies.find(&self.shelf, appearance, hits.iter().map(|hit| Seq(hit.seq)));
+        (found, moment, self.applied())
     }
 
     /// Makes bodies of records that were read since that moment, and keeps them for the next search.
@@ -463,8 +467,12 @@ impl Slot {
 
     fn apply_now(&self, tail: Tail) {
         let mut state = self.state.write();
-        // Nobody has shown a record that the index did not have.
         let applied = self.applied();
+        if tail.upto <= applied {
+            // Saves of this node came in meanwhile, and the index is further than what was read.
+            return;
+        }
+        // Nobody has shown a record that the index did not have.
         let old: Vec<Seq> = tail.changes.iter().map(Change::seq).filter(|seq| *seq <= applied).collect();
         if !old.is_empty() {
             self.bodies.forget(&self.shelf, old.into_iter());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mnemon_core::{RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
 use mnemon_recall::{Filter, Hit};
-use mnemon_store::StoreError;
+use mnemon_store::{AtLeast, StoreError};
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::Claim;
@@ -125,13 +125,14 @@ impl Engine {
         hits: &[Hit],
     ) -> Result<Vec<Option<Arc<Body>>>, StoreError> {
         let appearance = ctx.credential.appearance;
-        let (mut bodies, moment) = slot.find_bodies(appearance, hits);
+        let (mut bodies, moment, applied) = slot.find_bodies(appearance, hits);
         let missing = hits.iter().zip(&bodies).filter(|(_, body)| body.is_none());
         let missing: Vec<Seq> = missing.map(|(hit, _)| Seq(hit.seq)).collect();
         if missing.is_empty() {
             return Ok(bodies);
         }
-        let read = self.store.load(ctx.project(), &missing).await?;
+        let at_least = AtLeast { seq: applied.max(ctx.seq), appearance };
+        let read = self.store.load_at_least(ctx.project(), &missing, at_least).await?;
         // They come in the order asked for, and some may be gone.
         let mut read = slot.keep_bodies(moment, appearance, read).into_iter().peekable();
         for (hit, body) in hits.iter().zip(&mut bodies).filter(|(_, body)| body.is_none()) {

@@ -81,6 +81,8 @@ pub struct StorageConfig {
 pub struct DatabaseConfig {
     /// Its URL, which may contain a password.
     pub url: Secret<String>,
+    /// The URLs of its read replicas.
+    pub replicas: Vec<Secret<String>>,
     /// The role the service works as.
     pub role: String,
     /// Maximum number of connections of this node.

@@ -46,6 +46,8 @@ impl TestStore {
 #[derive(Debug, Clone)]
 pub struct TestServerOptions {
     pub store: TestStore,
+    /// A PostgreSQL of the test's own, instead of a fresh database.
+    pub postgres: Option<PostgresConfig>,
     pub plans: PlanTable,
     pub index_bytes_max: usize,
     pub allowed_origins: Vec<String>,
@@ -68,6 +70,7 @@ impl Default for TestServerOptions {
     fn default() -> Self {
         Self {
             store: TestStore::of_this_run(),
+            postgres: None,
             plans: PlanTable::default(),
             index_bytes_max: 256 << 20,
             allowed_origins: Vec::new(),
@@ -126,10 +129,10 @@ impl TestServer {
         let data = tempfile::tempdir().expect("a directory for the test's data");
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(CountedIds::default()));
         let database = match options.store {
-            TestStore::Sqlite => None,
-            TestStore::Postgres => Some(Arc::new(fresh_database().await)),
+            TestStore::Postgres if options.postgres.is_none() => Some(Arc::new(fresh_database().await)),
+            _ => None,
         };
-        let store = open(data.path(), database.as_deref()).await;
+        let store = open(data.path(), database.as_deref(), &options).await;
         let running = Running::start(store, &options, &clock, &ids).await;
         Self {
             url: running.url.clone(),
@@ -147,10 +150,11 @@ impl TestServer {
 
     /// One more node on the same database, with the same clock and ids. It needs a database: a directory has only one user.
     pub async fn one_more_node(&self) -> Self {
-        let database = self.database.clone().expect("nodes share a database");
+        let (database, options) = (self.database.clone(), self.options.clone());
+        assert!(database.is_some() || options.postgres.is_some(), "nodes share a database");
         let data = tempfile::tempdir().expect("a directory");
-        let (clock, ids, options) = (Arc::clone(&self.clock), Arc::clone(&self.ids), self.options.clone());
-        let store = open(data.path(), Some(&database)).await;
+        let (clock, ids) = (Arc::clone(&self.clock), Arc::clone(&self.ids));
+        let store = open(data.path(), database.as_deref(), &options).await;
         let running = Running::start(store, &options, &clock, &ids).await;
         Self {
             url: running.url.clone(),
@@ -160,7 +164,7 @@ impl TestServer {
             ids,
             client: plain_client(),
             data,
-            database: Some(database),
+            database,
             options,
             running,
         }
@@ -169,7 +173,7 @@ impl TestServer {
     /// Restarts on the same data; clock and ids continue. Callers made before know only the old address.
     pub async fn restart(&mut self) {
         self.stop().await;
-        let store = open(self.data.path(), self.database.as_deref()).await;
+        let store = open(self.data.path(), self.database.as_deref(), &self.options).await;
         self.running = Running::start(store, &self.options, &self.clock, &self.ids).await;
         self.url.clone_from(&self.running.url);
         self.engine = Arc::clone(&self.running.engine);
@@ -243,7 +247,10 @@ impl TestServer {
     }
 }
 
-async fn open(data: &Path, database: Option<&Database>) -> Arc<dyn Store> {
+async fn open(data: &Path, database: Option<&Database>, options: &TestServerOptions) -> Arc<dyn Store> {
+    if let Some(config) = &options.postgres {
+        return Arc::new(PostgresStore::open(config.clone()).await.expect("the store opens"));
+    }
     match database {
         None => Arc::new(SqliteStore::open(data).expect("the store opens")),
         Some(database) => {

@@ -16,7 +16,7 @@ struct Finding {
 
 pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
-    findings.extend(database(doctor));
+    findings.extend(databases(doctor));
     match McpClient::new(&doctor.connection) {
         Ok(client) => findings.extend(service(&client, &doctor.connection.url)),
         Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
@@ -50,19 +50,34 @@ fn configuration(doctor: &Doctor) -> anyhow::Result<String> {
 
 /// Opens PostgreSQL as the service would: address, password, schema, row-level security, writing. A data directory
 /// belongs to the running service alone, so it can't be checked from outside.
-fn database(doctor: &Doctor) -> Option<Finding> {
-    let config = settings::load(&doctor.settings).ok()?;
-    config.storage.database.as_ref()?;
+fn databases(doctor: &Doctor) -> Vec<Finding> {
+    let Ok(config) = settings::load(&doctor.settings) else { return Vec::new() };
+    let Some(database) = &config.storage.database else { return Vec::new() };
     let look = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let store = storage::open(&config.storage).await?;
             store.check().await?;
+            let replicas = store.check_replicas().await;
             store.close().await;
-            anyhow::Ok("reachable and writable; the schema is current and row-level security is on".to_owned())
+            anyhow::Ok(replicas)
         })
     };
-    Some(Finding { what: "PostgreSQL", outcome: look() })
+    let (primary, replicas) = match look() {
+        Ok(replicas) => {
+            let said = "reachable and writable; the schema is current and row-level security is on";
+            (Ok(said.to_owned()), replicas)
+        }
+        Err(error) => (Err(error), Vec::new()),
+    };
+    let replica = |(url, outcome): (&mnemon_core::Secret<String>, Result<(), mnemon_store::StoreError>)| {
+        let name = storage::without_password(url.expose());
+        let outcome = outcome.map(|()| format!("{name} follows the primary"));
+        Finding { what: "read replica", outcome: outcome.map_err(|error| anyhow::Error::from(error).context(name)) }
+    };
+    let mut findings = vec![Finding { what: "PostgreSQL", outcome: primary }];
+    findings.extend(database.replicas.iter().zip(replicas).map(replica));
+    findings
 }
 
 fn service(client: &McpClient, url: &str) -> Vec<Finding> {

@@ -52,6 +52,49 @@ fn a_database_that_is_not_there_is_said_in_words_and_without_the_password() {
 }
 
 #[test]
+fn read_replicas_are_checked_by_the_doctor_and_their_passwords_are_not_shown() {
+    let (place, database) = (Place::new(), database());
+    let first = place.serve(&["--database", &database.url]);
+    let config =
+        |replicas: &[&str]| format!("[storage]\ndatabase = {:?}\n[database]\nreplicas = {replicas:?}\n", database.url);
+    let doctor = |replicas: &[&str]| {
+        place.write("mnemon.toml", &config(replicas));
+        place.run(&["doctor", "--url", &first.url, "--key", &first.key()])
+    };
+    let gone = concat!("postgres://mnemon:", "hunter2@127.0.0.1:1/mnemon");
+    let done = doctor(&[gone, &database.url]);
+    assert_eq!(done.code, 1, "{}", done.out);
+    let expected = "FAILED  read replica: postgres://mnemon@127.0.0.1:1/mnemon: storage is unavailable";
+    assert!(done.out.contains(expected) && !done.out.contains("hunter2"), "{}", done.out);
+    assert!(done.out.contains("no standby of the primary"), "the primary itself is none: {}", done.out);
+    let printed = place.run(&["config", "print"]);
+    assert!(printed.out.contains("replicas = [\"***\", \"***\"]"), "{}", printed.out);
+    assert!(!printed.out.contains("hunter2"), "{}", printed.out);
+    first.stop();
+}
+
+#[test]
+fn a_list_of_read_replicas_has_a_database_and_at_most_sixteen_servers() {
+    let place = Place::new();
+    let check = |database: &str, replicas: &[&str]| {
+        place.write(
+            "mnemon.toml",
+            &format!("[storage]\ndatabase = {database:?}\n[database]\nreplicas = {replicas:?}\n"),
+        );
+        place.run(&["config", "check"])
+    };
+    let (primary, replica) = ("postgres://db/mnemon", "postgres://standby/mnemon");
+    assert_eq!(check(primary, &[replica; 16]).code, 0);
+    let wrong = |database: &str, replicas: &[&str], words: &str| {
+        let done = check(database, replicas);
+        assert!(done.code != 0 && done.err.contains(words), "{done:?}");
+    };
+    wrong(primary, &[replica; 17], "database.replicas may list 16 servers at most, not 17");
+    wrong("", &[replica], "database.replicas needs storage.database: replicas of which PostgreSQL?");
+    wrong(primary, &["mysql://standby"], "each of database.replicas must start with postgres://");
+}
+
+#[test]
 fn random_calls_leak_nothing_on_postgresql() {
     let (place, database) = (Place::new(), database());
     let done = place.run(&["selftest", "isolation", "--cases", "1600", "--database", &database.url]);

@@ -20,6 +20,7 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_DATABASE_ROLE", setting: "storage.database_role" },
     Variable { name: "MNEMON_DATABASE_CONNECTIONS", setting: "storage.database_connections" },
     Variable { name: "MNEMON_DATABASE_BATCH", setting: "storage.database_batch" },
+    Variable { name: "MNEMON_DATABASE_REPLICAS", setting: "database.replicas" },
     Variable { name: "MNEMON_OPERATOR_TOKEN", setting: "admin.operator_token" },
     Variable { name: "MNEMON_ENCRYPTION_KEY", setting: "gateway.encryption_key" },
     Variable { name: "MNEMON_PREVIOUS_ENCRYPTION_KEY", setting: "gateway.previous_encryption_key" },

@@ -9,8 +9,9 @@ use super::sections::Reader;
 use super::{Config, DEFAULTS, ENVIRONMENT};
 
 /// Settings that are never shown.
-const SECRETS: [(&str, &str); 4] = [
+const SECRETS: [(&str, &str); 5] = [
     ("admin", "operator_token"),
+    ("database", "replicas"),
     ("gateway", "encryption_key"),
     ("gateway", "previous_encryption_key"),
     ("storage", "database"),
@@ -83,10 +84,10 @@ impl Layers {
         let mut settings = self.settings.clone();
         for (section, key) in SECRETS {
             let secret = settings.get_mut(section).and_then(|section| section.get_mut(key));
-            if let Some(Value::String(secret)) = secret
-                && !secret.is_empty()
-            {
-                *secret = "***".to_owned();
+            match secret {
+                Some(Value::String(secret)) if !secret.is_empty() => *secret = "***".to_owned(),
+                Some(Value::Array(secrets)) => secrets.fill("***".into()),
+                _ => {}
             }
         }
         settings.to_string()

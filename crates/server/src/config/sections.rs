@@ -21,6 +21,8 @@ pub(super) struct Reader<'a> {
 }
 
 const MB: u64 = 1_000_000;
+/// More read replicas than one primary usually feeds.
+const REPLICAS_MAX: usize = 16;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(settings: &'a Table, mistakes: Vec<String>) -> Self {
@@ -69,8 +71,11 @@ impl<'a> Reader<'a> {
         if data_dir.as_os_str().is_empty() {
             self.mistake("storage.data_dir must name a directory");
         }
-        let url = self.string("storage.database");
+        let (url, replicas) = (self.string("storage.database"), self.replicas());
         if url.is_empty() {
+            if !replicas.is_empty() {
+                self.mistake("database.replicas needs storage.database: replicas of which PostgreSQL?");
+            }
             return StorageConfig { data_dir, database: None };
         }
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
@@ -86,11 +91,25 @@ impl<'a> Reader<'a> {
         }
         let database = DatabaseConfig {
             url: Secret::new(url),
+            replicas,
             role: self.string("storage.database_role"),
             connections_max: connections_max as usize,
             batch_max: batch_max as usize,
         };
         StorageConfig { data_dir, database: Some(database) }
+    }
+
+    fn replicas(&mut self) -> Vec<Secret<String>> {
+        let urls = self.strings("database.replicas");
+        if urls.len() > REPLICAS_MAX {
+            self.mistake(&format!("database.replicas may list {REPLICAS_MAX} servers at most, not {}", urls.len()));
+        }
+        if urls.iter().any(|url| !url.starts_with("postgres://") && !url.starts_with("postgresql://")) {
+            self.mistake(
+                "each of database.replicas must start with postgres:// (not shown here: it may contain a password)",
+            );
+        }
+        urls.into_iter().map(Secret::new).collect()
     }
 
     fn server(&mut self) -> Option<ServerConfig> {

@@ -87,6 +87,7 @@ struct EngineFigures {
     indexes: IntGauge,
     index_bytes: IntGauge,
     index_bytes_max: IntGauge,
+    replica_reads: IntCounterVec,
 }
 
 impl EngineFigures {
@@ -105,6 +106,12 @@ impl EngineFigures {
             indexes: gauge(registry, "mnemon_indexes", "Search indexes in memory.")?,
             index_bytes: gauge(registry, "mnemon_index_bytes", "Bytes of the search indexes in memory.")?,
             index_bytes_max: gauge(registry, "mnemon_index_bytes_max", "Bytes that search indexes may take.")?,
+            replica_reads: counters(
+                registry,
+                "mnemon_replica_reads_total",
+                "Reads of searches that went to a read replica, by what came of them.",
+                &["outcome"],
+            )?,
         })
     }
 
@@ -124,6 +131,10 @@ impl EngineFigures {
         self.indexes.set(signed(figures.indexes));
         self.index_bytes.set(signed(figures.index_bytes));
         self.index_bytes_max.set(signed(figures.index_bytes_max));
+        let reads = figures.replica_reads;
+        for (outcome, count) in [("answered", reads.answered), ("behind", reads.behind), ("failed", reads.failed)] {
+            raise(&self.replica_reads.with_label_values(&[outcome]), count);
+        }
     }
 }
 

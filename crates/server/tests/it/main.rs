@@ -29,6 +29,7 @@ mod refusals;
 mod refused;
 mod remember;
 mod replacing;
+mod replicas;
 mod restart;
 mod schema;
 mod search;

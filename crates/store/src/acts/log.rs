@@ -24,6 +24,18 @@ pub trait Log: Send + Sync {
         rows_max: usize,
     ) -> Result<Tail, StoreError>;
 
+    /// As [`Self::tail`], from any server that has followed the log at least up to `at_least`.
+    async fn tail_at_least(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+        after: Seq,
+        rows_max: usize,
+        _at_least: Seq,
+    ) -> Result<Tail, StoreError> {
+        self.tail(project, workspace, after, rows_max).await
+    }
+
     /// Identifies the history that the logs belong to. It changes when a database takes over that may have lost the ends of
     /// the logs: whatever was derived from them before is then worthless, no matter what its seq says.
     fn epoch(&self) -> u64;
@@ -35,6 +47,32 @@ pub trait Log: Send + Sync {
     async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError>;
 
     async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError>;
+
+    /// As [`Self::find_snapshot`], from any server that has followed the log at least up to `at_least`.
+    async fn find_snapshot_at_least(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+        _at_least: Seq,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        self.find_snapshot(project, workspace).await
+    }
+}
+
+/// What a server must have followed before a search may read from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AtLeast {
+    /// The project's log up to here.
+    pub seq: Seq,
+    /// The names in the account's records: see [`crate::Credential::appearance`].
+    pub appearance: u64,
+}
+
+impl AtLeast {
+    /// Whether a server that is this far has all that is needed.
+    pub const fn contains(self, needed: Self) -> bool {
+        self.seq.0 >= needed.seq.0 && self.appearance >= needed.appearance
+    }
 }
 
 /// An active workspace.

@@ -24,7 +24,7 @@ pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,
 };
-pub use self::log::{Change, Log, Present, Sighting, Snapshot, Tail, Workspace};
+pub use self::log::{AtLeast, Change, Log, Present, Sighting, Snapshot, Tail, Workspace};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
@@ -59,6 +59,26 @@ pub trait Store:
     /// Checks that reading and writing work now. The error tells the operator why they do not.
     async fn check(&self) -> Result<(), StoreError>;
 
+    /// How often searches read from replicas.
+    fn replica_reads(&self) -> ReplicaReads {
+        ReplicaReads::default()
+    }
+
+    /// Whether each of the replicas can be used now, in their order. The errors tell the operator why not.
+    async fn check_replicas(&self) -> Vec<Result<(), StoreError>> {
+        Vec::new()
+    }
+
     /// Finishes what is running and closes the store. Later calls fail.
     async fn close(&self);
+}
+
+/// How often searches turned to a replica, and what came of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReplicaReads {
+    pub answered: u64,
+    /// It had not replayed enough, so the primary answered.
+    pub behind: u64,
+    /// It failed or was too slow, so the primary answered.
+    pub failed: u64,
 }

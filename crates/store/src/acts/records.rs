@@ -6,8 +6,8 @@ use mnemon_core::{
     WorkspaceNo,
 };
 
-use super::AuditEntry;
 use super::stored::Stored;
+use super::{AtLeast, AuditEntry};
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
@@ -33,6 +33,16 @@ pub trait Records: Send + Sync {
 
     /// The live records at these positions in the log, in the given order. Positions without one are left out.
     async fn load(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError>;
+
+    /// As [`Self::load`], from any server that has followed at least this much.
+    async fn load_at_least(
+        &self,
+        project: ProjectId,
+        seqs: &[Seq],
+        _at_least: AtLeast,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.load(project, seqs).await
+    }
 
     /// The position of the live record with this id, and who may see it. One statement whether or not it exists.
     async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError>;

@@ -37,7 +37,7 @@ pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save]) -> Result<Vec<Outco
     }
     let mut groups = group(saves);
     let projects: Vec<Uuid> = groups.keys().map(|id| id.uuid()).collect();
-    let tx = Tx::write(pool, Tenant::saves(&projects)).await?;
+    let tx = Tx::write(pool, Tenant::saves(&projects)).await?.of_a_call();
     let facts = look(&tx, &projects, saves, &mut groups).await?;
     let mut outcomes: Vec<Option<Outcome>> = saves.iter().map(|_| None).collect();
     let mut rows = NewRows::default();

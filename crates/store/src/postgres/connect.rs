@@ -1,13 +1,16 @@
 //! The connection to the server: its URL, TLS, and the pool.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use deadpool_postgres::{Connect, Hook, Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
 use percent_encoding::percent_decode_str;
-use tokio_postgres::Config;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config};
 
 use super::error::{Fault, closed, describe};
 use super::tls;
@@ -18,6 +21,8 @@ use crate::StoreError;
 pub struct PostgresConfig {
     /// The URL, as `postgres://user:password@host:port/database?sslmode=verify-full`.
     pub url: String,
+    /// URLs of standbys that searches may read.
+    pub replicas: Vec<String>,
     /// The role the service works as. It owns nothing; the user in the URL owns the tables.
     pub role: String,
     /// Maximum number of connections of this node.
@@ -26,12 +31,14 @@ pub struct PostgresConfig {
     pub batch_max: usize,
     /// How long a caller waits for a free connection, and a statement for somebody else's lock.
     pub patience: Duration,
+    /// How long a search waits for a replica before it asks the primary.
+    pub replica_patience: Duration,
 }
 
 /// Without the address: it may hold a password.
 impl std::fmt::Debug for PostgresConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { url: _, role, connections_max, batch_max, patience } = self;
+        let Self { url: _, replicas: _, role, connections_max, batch_max, patience, replica_patience: _ } = self;
         f.debug_struct("PostgresConfig")
             .field("role", role)
             .field("connections_max", connections_max)
@@ -44,14 +51,23 @@ impl std::fmt::Debug for PostgresConfig {
 impl PostgresConfig {
     /// The defaults for a database.
     pub fn new(url: &str) -> Self {
-        let role = "mnemon_app".to_owned();
-        Self { url: url.to_owned(), role, connections_max: 16, batch_max: 512, patience: PATIENCE }
+        Self {
+            url: url.to_owned(),
+            replicas: Vec::new(),
+            role: "mnemon_app".to_owned(),
+            connections_max: 16,
+            batch_max: 512,
+            patience: PATIENCE,
+            replica_patience: REPLICA_PATIENCE,
+        }
     }
 }
 
 /// A caller waits once for a connection and once for a lock. Together that stays below two seconds: the caller is told that
 /// storage is unavailable rather than left waiting.
 const PATIENCE: Duration = Duration::from_millis(750);
+/// Short: whoever waits for a replica may have to wait for the primary too.
+const REPLICA_PATIENCE: Duration = Duration::from_millis(300);
 /// How long connecting may take.
 const CONNECT_MAX: Duration = Duration::from_millis(900);
 /// How long a statement may run.
@@ -62,6 +78,10 @@ pub(super) struct Limits {
     pub(super) role: String,
     pub(super) statement_timeout_ms: String,
     pub(super) lock_timeout_ms: String,
+    /// How long a round trip of a save or a search may take.
+    pub(super) call_max: Duration,
+    /// The same for a look-up: one wait for a lock, and no commit.
+    pub(super) look_up_max: Duration,
 }
 
 /// The connections of this node.
@@ -74,9 +94,10 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn new(config: &PostgresConfig) -> Result<Self, StoreError> {
-        let (server, tls) = parse(&config.url)?;
+        let server = Server::parse(&config.url)?;
         check_role(&config.role)?;
-        let manager = Manager::from_config(server, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let how = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_connect(Config::new(), server, how);
         let epoch = Arc::new(AtomicU64::new(0));
         let inner = deadpool_postgres::Pool::builder(manager)
             .max_size(config.connections_max.max(2))
@@ -88,6 +109,8 @@ impl Pool {
             role: config.role.clone(),
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
             lock_timeout_ms: config.patience.as_millis().to_string(),
+            call_max: config.patience * 10,
+            look_up_max: config.patience * 2,
         };
         Ok(Self { inner, limits, patience: config.patience, epoch })
     }
@@ -110,6 +133,11 @@ impl Pool {
             Ok(connection) => Ok(connection?),
             Err(_) => Err(Fault::away("all connections to PostgreSQL are in use, or connecting took too long")),
         }
+    }
+
+    /// Drops the connections that nobody uses: a server that left one question unanswered leaves the others too.
+    pub(super) fn distrust(&self) {
+        self.inner.retain(|_, _| false);
     }
 
     pub(super) fn close(&self) {
@@ -137,20 +165,76 @@ fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
 
 /// A connection outside the pool, as the user in the URL: for migrations and maintenance of the tables themselves.
 pub(super) async fn connect_as_owner(config: &PostgresConfig) -> Result<tokio_postgres::Client, StoreError> {
-    let (server, tls) = parse(&config.url)?;
+    let server = Server::parse(&config.url)?;
     let away = |error: tokio_postgres::Error| match (error.as_db_error(), tls::explain(&error)) {
         // A wrong password, database or certificate does not fix itself.
         (Some(refusal), _) => StoreError::Failed(format!("PostgreSQL refuses the connection: {}", refusal.message())),
         (None, Some(advice)) => StoreError::Failed(format!("can't connect to PostgreSQL: {advice}")),
         (None, None) => StoreError::Away(format!("can't connect to PostgreSQL ({})", describe(&error))),
     };
-    let (client, connection) = server.connect(tls).await.map_err(away)?;
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::warn!("a connection to PostgreSQL ended: {}", describe(&error));
-        }
-    });
+    // The connection serves its client until that is dropped.
+    let (client, _task) = server.connect().await.map_err(away)?;
     Ok(client)
+}
+
+/// Where the server is. An address may name several hosts, of which one at a time is the primary.
+#[derive(Clone)]
+struct Server {
+    hosts: Vec<Config>,
+    tls: tls::Connector,
+}
+
+impl Server {
+    fn parse(url: &str) -> Result<Self, StoreError> {
+        let (_, tls) = parse(url)?;
+        let hosts = each_host(url).iter().map(|url| parse(url).map(|(config, _)| config)).collect::<Result<_, _>>()?;
+        Ok(Self { hosts, tls })
+    }
+
+    /// Asks all hosts at once and takes the first that accepts (with `target_session_attrs=read-write`: the primary). One after
+    /// the other would wait for a machine that is gone, or that is there and frozen, before it asks the next.
+    async fn connect(&self) -> Result<(Client, JoinHandle<()>), tokio_postgres::Error> {
+        let mut attempts = JoinSet::new();
+        for config in self.hosts.iter().cloned() {
+            let tls = self.tls.clone();
+            attempts.spawn(async move { config.connect(tls).await });
+        }
+        let mut told = None;
+        while let Some(attempt) = attempts.join_next().await {
+            match attempt.expect("connecting does not panic") {
+                Ok((client, connection)) => {
+                    let task = tokio::spawn(async move {
+                        if let Err(error) = connection.await {
+                            tracing::warn!("a connection to PostgreSQL ended: {}", describe(&error));
+                        }
+                    });
+                    return Ok((client, task));
+                }
+                // A server's own words tell more than a host that is not there.
+                Err(error) if told.is_none() || error.as_db_error().is_some() => told = Some(error),
+                Err(_) => {}
+            }
+        }
+        Err(told.expect("an address has a host"))
+    }
+}
+
+impl Connect for Server {
+    fn connect(
+        &self,
+        _: &Config,
+    ) -> Pin<Box<dyn Future<Output = Result<(Client, JoinHandle<()>), tokio_postgres::Error>> + Send + '_>> {
+        Box::pin(self.connect())
+    }
+}
+
+/// The same URL once for each of its hosts.
+fn each_host(url: &str) -> Vec<String> {
+    let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+    let at = if user.is_empty() { String::new() } else { format!("{user}@") };
+    hosts.split(',').map(|host| format!("{scheme}://{at}{host}{path}")).collect()
 }
 
 /// Parses a URL. TLS follows libpq: `disable`, `prefer` (the default) and `require` encrypt without checking the
@@ -229,6 +313,23 @@ mod tests {
         check("?sslmode=verify-full&sslrootcert=%2Fnowhere.pem", Err("can't read /nowhere.pem"));
         check("?sslmode=verify-full&sslrootcert=/no%20where/caf%C3%A9.pem", Err("can't read /no where/café.pem"));
         check("?nonsense=1", Err("the database URL is invalid"));
+    }
+
+    #[test]
+    fn an_address_may_name_several_hosts() {
+        let check = |url: &str, each: &[&str]| assert_eq!(each_host(url), each);
+        check("postgres://host/db", &["postgres://host/db"]);
+        check("postgres://me@a:1,b:2/db?x=y,z", &["postgres://me@a:1/db?x=y,z", "postgres://me@b:2/db?x=y,z"]);
+        check(
+            concat!("postgresql://me:p,a@", "%2Frun%2Fa,b?sslmode=disable"),
+            &[
+                concat!("postgresql://me:p,a@", "%2Frun%2Fa?sslmode=disable"),
+                concat!("postgresql://me:p,a@", "b?sslmode=disable"),
+            ],
+        );
+        let server = Server::parse("postgres://me@a,b:7/db?target_session_attrs=read-write").unwrap();
+        let ports: Vec<&[u16]> = server.hosts.iter().map(Config::get_ports).collect();
+        assert_eq!(ports, [&[][..], &[7]]);
     }
 
     #[test]

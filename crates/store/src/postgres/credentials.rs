@@ -17,12 +17,12 @@ use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SavedLook
 #[async_trait]
 impl Credentials for PostgresStore {
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError> {
-        let found = self.look_ups.find(Asked::Key(*hash)).await?;
+        let found = self.look_ups.ask(Asked::Key(*hash)).await?;
         Ok(found.map(|(_, presented)| presented))
     }
 
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
-        let found = self.look_ups.find(Asked::Token(*hash)).await?;
+        let found = self.look_ups.ask(Asked::Token(*hash)).await?;
         Ok(found.and_then(|(grant, presented)| Some((grant?, presented))))
     }
 

@@ -1,6 +1,4 @@
-//! Look-ups of credentials, which fly together: calls that arrive while one is on its way wait for the next, and that one
-//! asks for all of them by one statement. A look-up serves only those who were there when it left, so what it finds is at
-//! least as new as they are. A caller that is alone waits for nobody.
+//! Look-ups of credentials, which fly together (`together.rs`): many calls by one statement.
 //!
 //! The statement is a function of the database (`migrations/postgres/0012_together.sql`): it takes on the service's role and
 //! opens what the presented hashes lead to, and nothing else.
@@ -8,9 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use mnemon_core::{CredentialHash, Seq};
-use parking_lot::Mutex;
-use tokio::sync::oneshot;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -18,6 +15,7 @@ use super::connect::Pool;
 use super::error::{Again, Fault};
 use super::rates::read_calls;
 use super::rows::{Cells, read_tree};
+use super::together::{Flight, Together};
 use super::transaction::ask_alone;
 use crate::acts::credentials::read_credential;
 use crate::acts::oauth::read_grant;
@@ -41,60 +39,33 @@ pub(super) enum Asked {
 /// A credential, and the connection where a token led to it.
 pub(super) type Found = (Option<Grant>, Presented);
 
-type Outcome = Result<Option<Found>, StoreError>;
+/// A look-up by this node.
+pub(super) struct LookUp {
+    pub(super) pool: Arc<Pool>,
+    pub(super) node: Uuid,
+}
 
 /// The look-ups of this node.
-pub(super) struct LookUps {
-    pool: Arc<Pool>,
-    node: Uuid,
-    line: Mutex<Line>,
+pub(super) type LookUps = Together<LookUp>;
+
+#[async_trait]
+impl Flight for LookUp {
+    type Asked = Asked;
+    type Answer = Option<Found>;
+    const CALLERS_MAX: usize = 4_096;
+
+    async fn fly(&self, asked: &[Asked]) -> Vec<Result<Option<Found>, StoreError>> {
+        let found = self.look(asked).await;
+        let of = |asked| found.as_ref().map(|found| found.get(asked).cloned()).map_err(StoreError::clone);
+        asked.iter().map(of).collect()
+    }
 }
 
-#[derive(Default)]
-struct Line {
-    /// Whether somebody leads: flies, and passes the lead on afterwards.
-    is_led: bool,
-    waiting: Vec<Waiting>,
-    /// How many the last look-up served.
-    company: usize,
-}
-
-struct Waiting {
-    asked: Asked,
-    reply: oneshot::Sender<Outcome>,
-}
-
-impl LookUps {
-    pub(super) fn new(pool: &Arc<Pool>, node: Uuid) -> Arc<Self> {
-        Arc::new(Self { pool: Arc::clone(pool), node, line: Mutex::default() })
-    }
-
-    /// Looks a credential up, together with whoever else waits.
-    pub(super) async fn find(self: &Arc<Self>, asked: Asked) -> Outcome {
-        loop {
-            let (reply, answer) = oneshot::channel();
-            if self.join(Waiting { asked, reply }) {
-                // The first to come flies at once, on its own task: a hop to another one would take longer than many a look-up.
-                Lead(Arc::clone(self)).fly().await;
-            }
-            // A leader whose caller hung up answers nobody: whoever flew with it asks again.
-            if let Ok(outcome) = answer.await {
-                return outcome;
-            }
-        }
-    }
-
-    /// Waits for the next flight. `true` for whoever has to lead it.
-    fn join(&self, waiting: Waiting) -> bool {
-        let mut line = self.line.lock();
-        line.waiting.push(waiting);
-        !std::mem::replace(&mut line.is_led, true)
-    }
-
-    async fn look(&self, flight: &[Waiting]) -> Result<HashMap<Asked, Found>, StoreError> {
+impl LookUp {
+    async fn look(&self, asked: &[Asked]) -> Result<HashMap<Asked, Found>, StoreError> {
         let (mut keys, mut tokens) = (Vec::new(), Vec::new());
-        for waiting in flight {
-            match &waiting.asked {
+        for asked in asked {
+            match asked {
                 Asked::Key(hash) => keys.push(hash.as_bytes().as_slice()),
                 Asked::Token(hash) => tokens.push(hash.as_bytes().as_slice()),
             }
@@ -115,47 +86,6 @@ impl LookUps {
         const LOOK_UP: &str = "SELECT * FROM look_up($1, $2, $3, $4, $5)";
         let limits = self.pool.limits();
         ask_alone(&self.pool, LOOK_UP, &[&limits.role, &limits.lock_timeout_ms, &keys, &tokens, &self.node]).await
-    }
-}
-
-/// Whoever leads. The lead goes on when this is dropped, also where the leader's caller hung up in the middle of a flight.
-struct Lead(Arc<LookUps>);
-
-impl Lead {
-    /// Asks for all who wait now.
-    async fn fly(self) {
-        if self.0.line.lock().company > 1 {
-            // Where many call, others are about to: they get their turn first and come along.
-            tokio::task::yield_now().await;
-        }
-        let flight = self.take();
-        let found = self.0.look(&flight).await;
-        for Waiting { asked, reply } in flight {
-            let outcome = found.as_ref().map(|found| found.get(&asked).cloned()).map_err(StoreError::clone);
-            // Whoever stopped waiting needs no answer.
-            let _ = reply.send(outcome);
-        }
-    }
-
-    fn take(&self) -> Vec<Waiting> {
-        let mut line = self.0.line.lock();
-        line.company = line.waiting.len();
-        std::mem::take(&mut line.waiting)
-    }
-}
-
-impl Drop for Lead {
-    fn drop(&mut self) {
-        let mut line = self.0.line.lock();
-        let runtime = tokio::runtime::Handle::try_current();
-        let (false, Ok(runtime)) = (line.waiting.is_empty(), runtime) else {
-            // Without a runtime nobody can fly, and nobody waits any more.
-            line.waiting.clear();
-            line.is_led = false;
-            return;
-        };
-        drop(line);
-        runtime.spawn(Lead(Arc::clone(&self.0)).fly());
     }
 }
 

@@ -33,6 +33,7 @@ mod insert;
 mod integrations;
 mod leaving;
 mod listing;
+mod load;
 mod log;
 mod look_up;
 mod migrate;
@@ -44,6 +45,7 @@ mod project;
 mod projects;
 mod rates;
 mod records;
+mod replicas;
 mod retention;
 mod rows;
 mod sessions;
@@ -51,6 +53,7 @@ mod sources;
 mod statistics;
 mod survey;
 mod tls;
+mod together;
 mod transaction;
 mod transfer;
 mod workspaces;
@@ -68,11 +71,14 @@ use uuid::Uuid;
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
 use self::error::{Again, Fault};
-use self::look_up::LookUps;
+use self::load::{Load, Loads, ReplicaLoad, ReplicaLoads};
+use self::look_up::{LookUp, LookUps};
+use self::replicas::Replicas;
+use self::together::Together;
 use self::transaction::{Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
-use crate::{Store, StoreError};
+use crate::{ReplicaReads, Store, StoreError};
 
 /// How often an act is retried that the server rolled back in favour of another.
 const ATTEMPTS_MAX: u32 = 8;
@@ -87,6 +93,8 @@ pub struct PostgresStore {
     /// Distinguishes what this node wrote from what others did.
     node: Uuid,
     look_ups: Arc<LookUps>,
+    loads: Arc<Loads>,
+    replicas: Option<(Arc<Replicas>, Arc<ReplicaLoads>)>,
 }
 
 impl PostgresStore {
@@ -96,10 +104,14 @@ impl PostgresStore {
         transfer::check_finished(&config).await?;
         let pool = Arc::new(Pool::new(&config)?);
         let writer = Writer::start(&pool, &config);
-        let look_ups = LookUps::new(&pool, Uuid::nil());
-        let mut store = Self { pool, writer, config, node: Uuid::nil(), look_ups };
-        store.node = store.introduce().await?;
-        store.look_ups = LookUps::new(&store.pool, store.node);
+        let node = introduce(&pool).await?;
+        let look_ups = Together::new(LookUp { pool: Arc::clone(&pool), node });
+        let loads = Together::new(Load { pool: Arc::clone(&pool) });
+        let replicas = Replicas::open(&config, &pool).await?.map(|replicas| {
+            let loads = Together::new(ReplicaLoad { replicas: Arc::clone(&replicas) });
+            (replicas, loads)
+        });
+        let store = Self { pool, writer, config, node, look_ups, loads, replicas };
         store.drop_calls_of_the_gone().await?;
         Ok(store)
     }
@@ -109,25 +121,6 @@ impl PostgresStore {
         migrate::fingerprint()
     }
 
-    /// An answer means that a record is durable: a server that forgets what it acknowledged is refused. Returns a name for
-    /// this node, drawn by the server: the store has no randomness of its own.
-    async fn introduce(&self) -> Result<Uuid, StoreError> {
-        const SELECT: &str =
-            "SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid()";
-        let rows = self.ask(Tenant::nobody(), SELECT, &[]).await?;
-        let row = rows.first().ok_or_else(|| StoreError::Away("PostgreSQL left an answer out".to_owned()))?;
-        if row.get::<_, &str>(0) == "off" {
-            return Err(StoreError::Failed(
-                "PostgreSQL has synchronous_commit = off, which loses acknowledged records in a crash; set it to on"
-                    .to_owned(),
-            ));
-        }
-        if row.get::<_, &str>(1) == "off" {
-            tracing::warn!("PostgreSQL has fsync = off; a power loss may destroy all data");
-        }
-        Ok(row.get(2))
-    }
-
     /// One statement that reads, in one round trip.
     async fn ask(
         &self,
@@ -135,16 +128,7 @@ impl PostgresStore {
         sql: &'static str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        let read = || async {
-            let tx = Tx::read(&self.pool, tenant.clone()).await?;
-            Ok(tx.finish(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
-        };
-        // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
-        match read().await {
-            Err(Fault { again: Again::Lost, .. }) => read().await,
-            rows => rows,
-        }
-        .map_err(|fault: Fault| fault.error)
+        read_once(&self.pool, tenant, sql, values).await
     }
 
     /// Runs an act, and retries it if the server rolled it back in favour of another, or if the connection was lost before
@@ -155,6 +139,43 @@ impl PostgresStore {
     {
         attempt(act).await
     }
+}
+
+/// An answer means that a record is durable: a server that forgets what it acknowledged is refused. Returns a name for
+/// this node, drawn by the server: the store has no randomness of its own.
+async fn introduce(pool: &Arc<Pool>) -> Result<Uuid, StoreError> {
+    const SELECT: &str = "SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid()";
+    let rows = read_once(pool, Tenant::nobody(), SELECT, &[]).await?;
+    let row = rows.first().ok_or_else(|| StoreError::Away("PostgreSQL left an answer out".to_owned()))?;
+    if row.get::<_, &str>(0) == "off" {
+        return Err(StoreError::Failed(
+            "PostgreSQL has synchronous_commit = off, which loses acknowledged records in a crash; set it to on"
+                .to_owned(),
+        ));
+    }
+    if row.get::<_, &str>(1) == "off" {
+        tracing::warn!("PostgreSQL has fsync = off; a power loss may destroy all data");
+    }
+    Ok(row.get(2))
+}
+
+/// As [`PostgresStore::ask`].
+async fn read_once(
+    pool: &Arc<Pool>,
+    tenant: Tenant,
+    sql: &'static str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, StoreError> {
+    let read = || async {
+        let tx = Tx::read(pool, tenant.clone()).await?;
+        Ok(tx.finish(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
+    };
+    // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
+    match read().await {
+        Err(Fault { again: Again::Lost, .. }) => read().await,
+        rows => rows,
+    }
+    .map_err(|fault: Fault| fault.error)
 }
 
 /// As [`PostgresStore::attempt`].
@@ -189,9 +210,23 @@ impl Store for PostgresStore {
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL completed no write within {CHECK_MAX:?}"))))
     }
 
+    fn replica_reads(&self) -> ReplicaReads {
+        self.replicas.as_ref().map(|(replicas, _)| replicas.reads()).unwrap_or_default()
+    }
+
+    async fn check_replicas(&self) -> Vec<Result<(), StoreError>> {
+        match &self.replicas {
+            Some((replicas, _)) => replicas.check().await,
+            None => Vec::new(),
+        }
+    }
+
     async fn close(&self) {
         self.writer.close().await;
         self.pool.close();
+        if let Some((replicas, _)) = &self.replicas {
+            replicas.close();
+        }
     }
 }
 

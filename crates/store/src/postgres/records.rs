@@ -1,7 +1,6 @@
 //! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
 //! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,11 +10,12 @@ use mnemon_core::{
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::bodies::{self, BY_ID, BY_SEQ, read_stored};
+use super::bodies::{self, BY_ID, read_stored};
 use super::briefs::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::connect::Pool;
 use super::error::Fault;
 use super::listing::{list_records, list_workspaces};
+use super::load::Asked;
 use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
@@ -25,7 +25,8 @@ use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_works
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{
-    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, WorkspaceRow,
+    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError,
+    WorkspaceRow,
 };
 
 #[async_trait]
@@ -57,17 +58,21 @@ impl Records for PostgresStore {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        let tenant = Tenant::project_and_people(project);
-        let rows = self.ask(tenant, BY_SEQ, &[&project.uuid(), &places(seqs)]).await?;
-        let mut found = HashMap::with_capacity(rows.len());
-        for row in &rows {
-            let stored = read_stored(row, project)?;
-            if stored.is_alive() {
-                found.insert(stored.record.seq, stored.record);
-            }
+        self.loads.ask(Asked { project, seqs: seqs.to_vec(), at_least: AtLeast::default() }).await
+    }
+
+    async fn load_at_least(
+        &self,
+        project: ProjectId,
+        seqs: &[Seq],
+        at_least: AtLeast,
+    ) -> Result<Vec<Record>, StoreError> {
+        if let Some((_, loads)) = self.replicas.as_ref().filter(|_| !seqs.is_empty())
+            && let Some(records) = loads.ask(Asked { project, seqs: seqs.to_vec(), at_least }).await?
+        {
+            return Ok(records);
         }
-        // A position that is requested twice is answered twice.
-        Ok(seqs.iter().filter_map(|seq| found.get(seq).cloned()).collect())
+        self.load(project, seqs).await
     }
 
     async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError> {

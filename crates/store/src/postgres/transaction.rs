@@ -57,6 +57,11 @@ impl Tenant {
         Self { saves: format!("{{{}}}", ids.join(",")), ..Self::default() }
     }
 
+    /// The memory of several projects, for searches that read together.
+    pub(super) fn memory_of(projects: &[Uuid]) -> Self {
+        Self::saves(projects)
+    }
+
     /// One account: its people, its projects, its keys and its audit log, and no memory.
     pub(super) fn account(id: AccountId) -> Self {
         Self { account: id.to_string(), ..Self::default() }
@@ -133,6 +138,7 @@ pub(super) struct Tx {
     begin: &'static str,
     is_writing: bool,
     tenant: Tenant,
+    flight_max: Duration,
     is_begun: AtomicBool,
     is_broken: AtomicBool,
 }
@@ -158,7 +164,15 @@ impl Tx {
     async fn new(pool: &Arc<Pool>, tenant: Tenant, begin: &'static str, is_writing: bool) -> Result<Self, Fault> {
         let client = Some(pool.get().await?);
         let (is_begun, is_broken) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { client, pool: Arc::clone(pool), begin, is_writing, tenant, is_begun, is_broken })
+        let (pool, flight_max) = (Arc::clone(pool), FLIGHT_MAX);
+        Ok(Self { client, pool, begin, is_writing, tenant, flight_max, is_begun, is_broken })
+    }
+
+    /// Gives up sooner, for saves and searches, which touch few rows: a machine that froze must not hold callers up longer than
+    /// another one takes to become the primary.
+    pub(super) fn of_a_call(mut self) -> Self {
+        self.flight_max = self.pool.limits().call_max;
+        self
     }
 
     /// One statement's rows.
@@ -200,9 +214,10 @@ impl Tx {
     }
 
     async fn send(&self, asks: Vec<Ask<'_>>, last: Option<&'static str>) -> Result<Vec<Vec<Row>>, Fault> {
-        let sent = tokio::time::timeout(FLIGHT_MAX, self.send_all(asks, last)).await;
+        let sent = tokio::time::timeout(self.flight_max, self.send_all(asks, last)).await;
         sent.unwrap_or_else(|_| {
             self.is_broken.store(true, Ordering::Release);
+            self.pool.distrust();
             Err(Fault::away("PostgreSQL does not answer"))
         })
     }
@@ -294,10 +309,11 @@ pub(super) async fn ask_alone(
         let statement = client.prepare_cached(sql).await?;
         client.query(&statement, values).await
     };
-    match tokio::time::timeout(FLIGHT_MAX, asked).await {
+    match tokio::time::timeout(pool.limits().look_up_max, asked).await {
         Ok(rows) => Ok(rows?),
         Err(_) => {
             drop(Object::take(client));
+            pool.distrust();
             Err(Fault::away("PostgreSQL does not answer"))
         }
     }

@@ -1,8 +1,9 @@
-//! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, what a purge leaves, a server that goes
-//! away, TLS, and the number of round trips.
+//! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a server
+//! that goes away, TLS, and the number of round trips.
 
 mod away;
 mod nodes;
+mod replicas;
 mod schema;
 mod spreading;
 mod stories;

@@ -9,6 +9,7 @@ mod kill;
 mod locked;
 mod mounts;
 pub mod nodes;
+pub mod patroni;
 mod power;
 mod service;
 mod story;

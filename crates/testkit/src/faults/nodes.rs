@@ -34,6 +34,11 @@ pub struct Nodes {
 impl Nodes {
     /// Starts nodes on a database, which may be empty, and a balancer in front of them.
     pub async fn start(binary: &Path, url: &str, scratch: &Path) -> Result<Self> {
+        Self::start_with(binary, url, &[], scratch).await
+    }
+
+    /// The same, with nodes that may read replicas.
+    pub async fn start_with(binary: &Path, url: &str, replicas: &[String], scratch: &Path) -> Result<Self> {
         let (mut programs, mut services) = (Vec::new(), Vec::new());
         let (mut key, mut operator) = (None, None);
         for nth in 0..NODES {
@@ -41,6 +46,7 @@ impl Nodes {
             std::fs::create_dir_all(&folder)?;
             let mut program = Program::new(binary, &folder, &folder);
             program.database = Some(url.to_owned());
+            program.replicas = replicas.to_vec();
             program.key.clone_from(&key);
             let service = program.start().await?;
             key.get_or_insert_with(|| service.key.clone());
@@ -70,6 +76,19 @@ impl Nodes {
     /// Calls a tool through the balancer, or at an address.
     pub async fn call(&self, at: SocketAddr, key: &str, tool: &str, arguments: Value) -> Result<Value> {
         call(&self.client, at, key, tool, arguments, None).await
+    }
+
+    /// A figure of all nodes together, by the start of its lines.
+    pub async fn figure(&self, name: &str) -> Result<u64> {
+        let mut sum = 0;
+        for service in self.services.iter().flatten() {
+            let url = format!("http://{}/metrics", service.address);
+            let page =
+                self.client.get(url).bearer_auth(&self.operator).send().await?.error_for_status()?.text().await?;
+            let lines = page.lines().filter_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+            sum += lines.sum::<u64>();
+        }
+        Ok(sum)
     }
 
     async fn manage(&self, method: reqwest::Method, path: &str, body: Value) -> Result<Value> {
@@ -238,6 +257,22 @@ impl NodesReport {
     }
 }
 
+/// What writers were told, before it is compared with what is stored.
+pub struct Told {
+    report: NodesReport,
+    ids: HashSet<String>,
+}
+
+impl Told {
+    /// Compares it with the answers to [`Nodes::STORED`] and [`Nodes::DOUBLED`].
+    pub fn compare(mut self, stored: &str, doubled: &str) -> Result<NodesReport> {
+        let stored: HashSet<&str> = stored.lines().collect();
+        self.report.lost = self.ids.iter().filter(|id| !stored.contains(id.as_str())).count();
+        self.report.doubled = doubled.trim().parse()?;
+        Ok(self.report)
+    }
+}
+
 /// Saves through the balancer until it is stopped, repeating each save with its idempotency key until it is acknowledged.
 struct Writer {
     task: tokio::task::JoinHandle<Result<Written>>,
@@ -302,6 +337,17 @@ impl Nodes {
         fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>,
         database: impl Fn(&str) -> Result<String>,
     ) -> Result<NodesReport> {
+        let told = self.under_load_of(fault).await?;
+        told.compare(&database(Self::STORED)?, &database(Self::DOUBLED)?)
+    }
+
+    /// Asks for the ids of what the writers stored.
+    pub const STORED: &str = "SELECT id FROM record WHERE content LIKE 'writer %' AND forgotten_at IS NULL";
+    /// Asks how many of their texts are stored once more.
+    pub const DOUBLED: &str = "SELECT COUNT(*) - COUNT(DISTINCT content) FROM record WHERE content LIKE 'writer %'";
+
+    /// Lets writers run while `fault` happens, and returns what they were told.
+    pub async fn under_load_of(&mut self, fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>) -> Result<Told> {
         let stop = Arc::new(AtomicBool::new(false));
         let writers: Vec<Writer> = (0..WRITERS).map(|nth| Writer::start(self, nth, &stop)).collect();
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -319,12 +365,7 @@ impl Nodes {
             report.acknowledged += written.acknowledged.len();
             told.extend(written.acknowledged.into_iter().map(|(id, _)| id));
         }
-        let stored = database("SELECT id FROM record WHERE content LIKE 'writer %' AND forgotten_at IS NULL")?;
-        let stored: HashSet<&str> = stored.lines().collect();
-        report.lost = told.iter().filter(|id| !stored.contains(id.as_str())).count();
-        let doubled = database("SELECT COUNT(*) - COUNT(DISTINCT content) FROM record WHERE content LIKE 'writer %'")?;
-        report.doubled = doubled.trim().parse()?;
-        Ok(report)
+        Ok(Told { report, ids: told })
     }
 
     /// Waits until a save works again, and returns how long it took.
@@ -335,7 +376,7 @@ impl Nodes {
             if self.call(self.balancer.address, &self.key, "remember", content).await.is_ok() {
                 return Ok(began.elapsed());
             }
-            ensure!(began.elapsed() < Duration::from_secs(60), "the service does not come back");
+            ensure!(began.elapsed() < GIVE_UP_AFTER, "the service does not come back");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -29,6 +29,8 @@ pub struct Program {
     pub key: Option<String>,
     /// A database to use instead of the directory.
     pub database: Option<String>,
+    /// Read replicas of the database.
+    pub replicas: Vec<String>,
     /// The address to listen on, if it matters.
     pub listen: Option<SocketAddr>,
 }
@@ -64,6 +66,7 @@ impl Program {
             under: Vec::new(),
             key: None,
             database: None,
+            replicas: Vec::new(),
             listen: None,
         }
     }
@@ -113,6 +116,9 @@ impl Program {
         }
         // The usual address of figures has one port, and several services run beside each other.
         command.env("MNEMON_METRICS_LISTEN", "");
+        if !self.replicas.is_empty() {
+            command.env("MNEMON_DATABASE_REPLICAS", self.replicas.join(","));
+        }
         command.current_dir(&self.scratch).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(File::options().create(true).append(true).open(log)?);
         Ok(command)
