@@ -195,8 +195,8 @@ impl Server {
     /// the other would wait for a machine that is gone, or that is there and frozen, before it asks the next.
     async fn connect(&self) -> Result<(Client, JoinHandle<()>), tokio_postgres::Error> {
         let mut attempts = JoinSet::new();
-        for config in self.hosts.iter().cloned() {
-            let tls = self.tls.clone();
+        for config in &self.hosts {
+            let (config, tls) = (config.clone(), self.tls.clone());
             attempts.spawn(async move { config.connect(tls).await });
         }
         let mut told = None;

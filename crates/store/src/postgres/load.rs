@@ -85,9 +85,14 @@ async fn visited(visit: Visit, asked: &[Asked]) -> Result<Answer<Vec<Option<Vec<
     Ok(Answer { value, is_behind })
 }
 
+type Place = (ProjectId, Seq);
+
+/// A live record, or none, or why it can't be read.
+type Loaded = Result<Option<Record>, StoreError>;
+
 /// What one flight brought back.
 struct Read {
-    records: HashMap<(ProjectId, Seq), Result<Option<Record>, StoreError>>,
+    records: HashMap<Place, Loaded>,
     standing: Vec<Row>,
     replayed: HashMap<ProjectId, AtLeast>,
 }
@@ -165,7 +170,7 @@ async fn read(pool: &Arc<Pool>, asked: &[Asked], is_replica: bool) -> Result<Rea
 }
 
 /// A record with its place. One that can't be read is the trouble of whoever asked for it.
-fn read_record(row: &Row) -> Result<((ProjectId, Seq), Result<Option<Record>, StoreError>), StoreError> {
+fn read_record(row: &Row) -> Result<(Place, Loaded), StoreError> {
     let project: ProjectId = Cells::new(row, "record", String::new).id(25, "project_id")?;
     let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
     let record = read_stored(row, project).map(|stored| stored.is_alive().then_some(stored.record));

@@ -37,9 +37,11 @@ struct Line<F: Flight> {
     company: usize,
 }
 
+type Reply<F> = oneshot::Sender<Result<<F as Flight>::Answer, StoreError>>;
+
 struct Waiting<F: Flight> {
     asked: F::Asked,
-    reply: oneshot::Sender<Result<F::Answer, StoreError>>,
+    reply: Reply<F>,
 }
 
 impl<F: Flight> Together<F> {
@@ -88,7 +90,7 @@ impl<F: Flight> Lead<F> {
         }
     }
 
-    fn take(&self) -> (Vec<F::Asked>, Vec<oneshot::Sender<Result<F::Answer, StoreError>>>) {
+    fn take(&self) -> (Vec<F::Asked>, Vec<Reply<F>>) {
         let mut line = self.0.line.lock();
         let count = line.waiting.len().min(F::CALLERS_MAX);
         line.company = count;
@@ -150,8 +152,7 @@ mod tests {
         for (number, caller) in (0..).zip(callers) {
             assert_eq!(caller.await.unwrap(), Ok(2 * number));
         }
-        let flights = together.flight.flights.lock().clone();
-        flights
+        together.flight.flights.lock().clone()
     }
 
     #[tokio::test]
