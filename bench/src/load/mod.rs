@@ -10,7 +10,7 @@ mod server;
 mod texts;
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// of all rounds counts then, because the question is what a call costs and not what else the machine does
     #[arg(long, value_name = "DIR")]
     texts: Option<PathBuf>,
+    /// Another build of this bench, of an earlier commit: its service takes turns with this one's
+    #[arg(long, value_name = "PROGRAM")]
+    before: Option<PathBuf>,
     /// Length of each measurement, in seconds
     #[arg(long, default_value_t = 1.5)]
     seconds: f64,
@@ -113,7 +116,8 @@ impl Plan {
 async fn measure(args: &Args, plan: &Plan) -> Result<Report> {
     let scratch = tempfile::tempdir()?;
     let data_dir = args.data_dir.clone().unwrap_or_else(|| scratch.path().join("data"));
-    let bench = Bench::start(plan, &data_dir).await?;
+    let before = args.before.as_ref().map(|program| (program.as_path(), scratch.path().join("before")));
+    let bench = Bench::start(plan, &data_dir, before).await?;
     let resident_before = resident_bytes(bench.service.pid())?;
     let mut rows: Vec<Row> = Vec::new();
     for &clients in &plan.clients {
@@ -139,6 +143,7 @@ async fn measure(args: &Args, plan: &Plan) -> Result<Report> {
 /// The servers, filled and warm.
 struct Bench {
     service: Started,
+    before: Option<Started>,
     floors: [Started; 2],
     searches: Arc<Calls>,
     saves: Arc<Calls>,
@@ -146,22 +151,18 @@ struct Bench {
 }
 
 impl Bench {
-    async fn start(plan: &Plan, data_dir: &std::path::Path) -> Result<Self> {
+    async fn start(plan: &Plan, data_dir: &Path, before: Option<(&Path, PathBuf)>) -> Result<Self> {
+        let before = match before {
+            Some((program, dir)) => Some(Started::service_by(program, &dir)?),
+            None => None,
+        };
+        if let Some(before) = &before {
+            fill(before, plan).await?;
+        }
         let service = Started::service(data_dir)?;
-        let searches = Arc::new(Calls::new(plan.source.clone(), plan.records, SEARCHED, 0));
-        let saves = Arc::new(Calls::new(plan.source.clone(), 1, GROWING, plan.records));
-        progress(&format!("storing {} records", plan.records));
-        let fill = phase(&service, &searches, Kind::Save, FILLERS, Until::Calls(plan.records), false).await?;
-        // A workspace is indexed in memory from its first search on; from then on each save pays for that too.
-        let mut wire = Wire::connect(service.address, &service.key).await?;
-        wire.post(&saves.save()).await?;
-        wire.post(&saves.search(&mut Chance::new(1))).await?;
-        progress("warming up");
-        let warm = Until::Calls(500);
-        let search_bytes = phase(&service, &searches, Kind::Search, 1, warm, false).await?.answer_bytes;
-        let save_bytes = phase(&service, &saves, Kind::Save, 1, warm, false).await?.answer_bytes;
+        let Filled { searches, saves, fill, search_bytes, save_bytes } = fill(&service, plan).await?;
         let floors = [Started::floor(search_bytes as usize)?, Started::floor(save_bytes as usize)?];
-        Ok(Self { service, floors, searches, saves, fill })
+        Ok(Self { service, before, floors, searches, saves, fill })
     }
 
     async fn row(&self, kind: Kind, clients: usize, args: &Args, plan: &Plan) -> Result<Row> {
@@ -170,14 +171,49 @@ impl Bench {
             Kind::Save => (&self.saves, &self.floors[1]),
         };
         let until = Until::Time(Duration::from_secs_f64(args.seconds));
-        let (mut floors, mut measured) = (Vec::new(), Vec::new());
+        let (mut floors, mut measured, mut before) = (Vec::new(), Vec::new(), Vec::new());
         for round in 1..=args.rounds {
             progress(&format!("{} with {clients} clients, round {round} of {}", kind.name(), args.rounds));
             floors.push(phase(floor, calls, kind, clients, until, true).await?);
             measured.push(phase(&self.service, calls, kind, clients, until, false).await?);
+            if let Some(service) = &self.before {
+                before.push(phase(service, calls, kind, clients, until, false).await?);
+            }
         }
-        Ok(Row { kind: kind.name(), clients, measured: plan.sum_up(&measured), floor: plan.sum_up(&floors) })
+        Ok(Row {
+            kind: kind.name(),
+            clients,
+            measured: plan.sum_up(&measured),
+            floor: plan.sum_up(&floors),
+            before: self.before.as_ref().map(|_| plan.sum_up(&before)),
+        })
     }
+}
+
+/// What a service was filled with, and how large its answers are.
+struct Filled {
+    searches: Arc<Calls>,
+    saves: Arc<Calls>,
+    fill: Phase,
+    search_bytes: f64,
+    save_bytes: f64,
+}
+
+/// Stores the records, and warms the service up.
+async fn fill(service: &Started, plan: &Plan) -> Result<Filled> {
+    let searches = Arc::new(Calls::new(plan.source.clone(), plan.records, SEARCHED, 0));
+    let saves = Arc::new(Calls::new(plan.source.clone(), 1, GROWING, plan.records));
+    progress(&format!("storing {} records", plan.records));
+    let fill = phase(service, &searches, Kind::Save, FILLERS, Until::Calls(plan.records), false).await?;
+    // A workspace is indexed in memory from its first search on; from then on each save pays for that too.
+    let mut wire = Wire::connect(service.address, &service.key).await?;
+    wire.post(&saves.save()).await?;
+    wire.post(&saves.search(&mut Chance::new(1))).await?;
+    progress("warming up");
+    let warm = Until::Calls(500);
+    let search_bytes = phase(service, &searches, Kind::Search, 1, warm, false).await?.answer_bytes;
+    let save_bytes = phase(service, &saves, Kind::Save, 1, warm, false).await?.answer_bytes;
+    Ok(Filled { searches, saves, fill, search_bytes, save_bytes })
 }
 
 impl Phase {

@@ -10,6 +10,10 @@ use super::drive::{Kind, Phase};
 const SEARCH_CPU_RATIO_MAX: f64 = 4.0;
 /// The same where texts and queries are as long as people write them.
 const REAL_SEARCH_CPU_RATIO_MAX: f64 = 10.0;
+/// How many times the searches of an earlier build this one answers in the same time.
+const BEFORE_RATE_MIN: f64 = 1.6;
+/// How much more CPU time than in an earlier build a save may take.
+const BEFORE_SAVE_CPU_MAX: f64 = 1.05;
 /// Durable saves per second that are always enough; on a slower machine, half the floor's rate is.
 const SAVES_PER_SECOND_MIN: f64 = 10_000.0;
 const SAVES_CLIENTS: usize = 64;
@@ -22,6 +26,8 @@ pub(crate) struct Row {
     pub(crate) clients: usize,
     pub(crate) measured: Phase,
     pub(crate) floor: Phase,
+    /// The service of an earlier build, if one takes part.
+    pub(crate) before: Option<Phase>,
 }
 
 impl Row {
@@ -61,7 +67,8 @@ impl Report {
         let searches = || self.rows.iter().filter(|row| row.kind == Kind::Search.name());
         let saves = self.rows.iter().filter(|row| row.kind == Kind::Save.name() && row.clients == SAVES_CLIENTS);
         if self.is_real {
-            return searches().map(|row| search_cpu(row, REAL_SEARCH_CPU_RATIO_MAX)).collect();
+            let by_floor = searches().map(|row| search_cpu(row, REAL_SEARCH_CPU_RATIO_MAX));
+            return by_floor.chain(self.rows.iter().filter_map(by_earlier_build)).collect();
         }
         let dearest = searches().max_by(|one, other| one.cpu_ratio().total_cmp(&other.cpu_ratio()));
         let quickest = searches().min_by_key(|row| row.clients);
@@ -81,6 +88,24 @@ fn search_cpu(row: &Row, ratio_max: f64) -> Bar {
         row.clients
     );
     Bar { text, is_met: ratio <= ratio_max }
+}
+
+fn by_earlier_build(row: &Row) -> Option<Bar> {
+    let before = row.before.as_ref()?;
+    let (kind, clients) = (row.kind, row.clients);
+    Some(if kind == Kind::Search.name() {
+        let ratio = row.measured.calls_per_second / before.calls_per_second;
+        let text =
+            format!("{ratio:.2} x the earlier build's searches/s at {clients} clients (bar: >= {BEFORE_RATE_MIN} x)");
+        Bar { text, is_met: ratio >= BEFORE_RATE_MIN }
+    } else {
+        let ratio = row.measured.cpu_us_per_call / before.cpu_us_per_call;
+        let text = format!(
+            "a save costs {ratio:.2} x the earlier build's processor time at {clients} clients \
+             (bar: <= {BEFORE_SAVE_CPU_MAX} x)"
+        );
+        Bar { text, is_met: ratio <= BEFORE_SAVE_CPU_MAX }
+    })
 }
 
 fn save_rate(row: &Row) -> Bar {
@@ -122,6 +147,14 @@ impl fmt::Display for Report {
                 row.rate_ratio(),
                 row.cpu_ratio(),
             )?;
+            if let Some(before) = &row.before {
+                let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes } = *before;
+                writeln!(
+                    f,
+                    "{:>16}{calls_per_second:>10.0}{p50_us:>10.0}{p99_us:>10.0}{cpu_us_per_call:>10.1}{answer_bytes:>9.0} |",
+                    "earlier build",
+                )?;
+            }
         }
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         writeln!(

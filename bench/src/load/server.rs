@@ -145,7 +145,12 @@ pub(crate) struct Started {
 
 impl Started {
     pub(crate) fn service(dir: &Path) -> Result<Self> {
-        Self::start(&["--data-dir".to_owned(), dir.display().to_string()])
+        Self::service_by(&std::env::current_exe()?, dir)
+    }
+
+    /// The service of another build of this bench.
+    pub(crate) fn service_by(program: &Path, dir: &Path) -> Result<Self> {
+        Self::start_program(program, &["--data-dir".to_owned(), dir.display().to_string()])
     }
 
     /// The service with several projects.
@@ -179,10 +184,13 @@ impl Started {
     }
 
     fn start(args: &[String]) -> Result<Self> {
-        let program = std::env::current_exe()?;
+        Self::start_program(&std::env::current_exe()?, args)
+    }
+
+    fn start_program(program: &Path, args: &[String]) -> Result<Self> {
         let mut command = Command::new(program);
         command.arg("load-server").args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().context("the bench can't start itself")?;
+        let mut child = command.spawn().with_context(|| format!("can't start {}", program.display()))?;
         let stdout = child.stdout.take().context("standard output was asked for")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
