@@ -108,7 +108,7 @@ pub struct Settings {
     /// Configuration file [default: mnemon.toml in the working directory, if it exists].
     #[arg(long, env = "MNEMON_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Data directory [default: mnemon-data].
+    /// Data directory [default: $XDG_DATA_HOME/mnemon, or ~/.local/share/mnemon].
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
     /// PostgreSQL to use instead of a data directory: postgres://user@host/database. To keep a password out of the process
@@ -118,7 +118,7 @@ pub struct Settings {
     /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:7676].
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Public URL of the service [default: http:// plus the listen address].
+    /// Public URL of the service, without a path [default: http:// plus the listen address].
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// Origin of a web page that may call from a browser; repeatable.

@@ -3,13 +3,19 @@
 use std::io::IsTerminal;
 
 use anyhow::Context;
+use mnemon_server::ACCESS_TARGET;
 use mnemon_server::config::{LogConfig, LogFormat};
 use tracing_subscriber::EnvFilter;
 
 /// Parses the filter; an invalid one is a configuration mistake.
 pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
-    EnvFilter::try_new(&config.level)
-        .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))
+    let filter = EnvFilter::try_new(&config.level)
+        .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))?;
+    // Whoever turned the access log on wants its lines, whatever the level of the others is.
+    Ok(match config.access_every {
+        Some(_) => filter.add_directive(format!("{ACCESS_TARGET}=info").parse()?),
+        None => filter,
+    })
 }
 
 /// Starts logging as configured.

@@ -8,6 +8,7 @@ mod agent_arguments;
 mod arguments;
 mod commands;
 mod confirm;
+mod data_dir;
 mod http_client;
 mod integration_arguments;
 mod logging;

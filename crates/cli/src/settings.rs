@@ -3,16 +3,22 @@
 use std::path::Path;
 
 use anyhow::Context;
-use mnemon_server::config::{Config, Layers};
+use clap::CommandFactory;
+use mnemon_server::config::{Config, Layers, unknown_variables};
 
-use crate::arguments::Settings;
-use crate::logging;
+use crate::arguments::{Arguments, Settings};
+use crate::{data_dir, logging};
 
 /// The file that is read by default.
 const USUAL_FILE: &str = "mnemon.toml";
 
 /// All sources of settings, layered.
 pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
+    Ok(layers_and_advice(settings)?.0)
+}
+
+/// The same, with what a person has to know about the data directory that was chosen.
+fn layers_and_advice(settings: &Settings) -> anyhow::Result<(Layers, Option<String>)> {
     let mut layers = Layers::default();
     match &settings.config {
         Some(path) => {
@@ -42,12 +48,49 @@ pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
     if !settings.allowed_origins.is_empty() {
         layers.text("--allow-origin", "server.allowed_origins", &settings.allowed_origins.join(","));
     }
-    Ok(layers)
+    let mut advice = None;
+    layers.usual_data_dir(|| {
+        let usual = data_dir::usual();
+        advice = usual.advice;
+        usual.path.display().to_string()
+    });
+    Ok((layers, advice))
 }
 
 /// The effective configuration, or every mistake in it.
 pub fn load(settings: &Settings) -> anyhow::Result<Config> {
-    let config = layers(settings)?.finish()?;
+    Ok(load_with_advice(settings)?.0)
+}
+
+/// The same, with what a person should know about the choices that were made for them.
+pub fn load_with_advice(settings: &Settings) -> anyhow::Result<(Config, Vec<String>)> {
+    let (layers, advice) = layers_and_advice(settings)?;
+    let mut config = layers.finish()?;
     logging::filter(&config.log)?;
-    Ok(config)
+    let data_dir = &mut config.storage.data_dir;
+    *data_dir = std::path::absolute(&*data_dir).context("can't tell the working directory")?;
+    // With PostgreSQL there is no data directory to speak of.
+    let advice = advice.filter(|_| config.storage.database.is_none());
+    Ok((config, advice.into_iter().chain(strange_variables()).collect()))
+}
+
+/// The configuration as `config check` sees it: a variable that nothing knows is a mistake, too. A start only warns of it,
+/// because some platforms set variables for whatever is called `mnemon`.
+pub fn check(settings: &Settings) -> anyhow::Result<()> {
+    let mut layers = layers(settings)?;
+    strange_variables().into_iter().for_each(|mistake| layers.mistake(mistake));
+    let config = layers.finish()?;
+    logging::filter(&config.log)?;
+    Ok(())
+}
+
+fn strange_variables() -> Vec<String> {
+    let set: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    unknown_variables(set.iter().map(String::as_str), &variables_of(&Arguments::command()))
+}
+
+/// The variables that a command and its subcommands read.
+fn variables_of(command: &clap::Command) -> Vec<String> {
+    let own = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str().map(str::to_owned));
+    own.chain(command.get_subcommands().flat_map(variables_of)).collect()
 }

@@ -35,7 +35,7 @@ use mnemon_core::{
 use mnemon_store::{Actor, AuditEntry, Credential, StoreError};
 
 use crate::usage::Counted;
-use crate::{Engine, NotAuthenticated};
+use crate::{Engine, Identity, NotAuthenticated};
 
 pub use audit::{AuditLine, AuditPage};
 pub use context::{BUDGET_TOKENS_DEFAULT, ContextQuery, ShownContext};
@@ -109,6 +109,14 @@ impl AdminContext {
     /// Whether this is the operator.
     pub fn is_operator(&self) -> bool {
         matches!(self.authority, Authority::Operator)
+    }
+
+    /// Whose the caller's key is; the operator has none.
+    pub fn identity(&self) -> Option<Identity> {
+        match &self.authority {
+            Authority::Operator => None,
+            Authority::Member(credential) => Some(Identity::of(credential)),
+        }
     }
 
     /// A member whose credential was accepted a moment ago.

@@ -62,8 +62,14 @@ impl Engine {
         let limits = self.plan_limits(ctx);
         let passed = self.rates.pass(ctx.connection_id(), ctx.project(), &limits, &ctx.elsewhere, ctx.now);
         match &passed {
-            Err(CallError::ConnectionRate { .. }) => self.usage.count(ctx, Counted::RefusedByConnection),
-            Err(CallError::ProjectRate { .. }) => self.usage.count(ctx, Counted::RefusedByProject),
+            Err(CallError::ConnectionRate { .. }) => {
+                self.counts.connection_limits.add(1);
+                self.usage.count(ctx, Counted::RefusedByConnection);
+            }
+            Err(CallError::ProjectRate { .. }) => {
+                self.counts.project_limits.add(1);
+                self.usage.count(ctx, Counted::RefusedByProject);
+            }
             _ => {}
         }
         passed?;

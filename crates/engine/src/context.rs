@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{ConnectionId, ProjectId, Seq, SubscriptionState, Timestamp, Viewer};
+use mnemon_core::{AccountId, ConnectionId, KeyId, ProjectId, Seq, SubscriptionState, Timestamp, Viewer};
 use mnemon_store::{Actor, AuditEntry, CallsElsewhere, Credential};
 use uuid::Uuid;
 
@@ -33,7 +33,26 @@ pub struct CallContext {
     pub subscription: SubscriptionState,
 }
 
+/// Whose a request is, in ids: for the access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    pub account: AccountId,
+    pub project: ProjectId,
+    /// The key, also where an OAuth token stood for it.
+    pub key: KeyId,
+}
+
+impl Identity {
+    pub(crate) fn of(credential: &Credential) -> Self {
+        Self { account: credential.account, project: credential.project, key: credential.key }
+    }
+}
+
 impl CallContext {
+    pub fn identity(&self) -> Identity {
+        Identity::of(&self.credential)
+    }
+
     /// The project whose memory the call works on.
     pub fn project(&self) -> ProjectId {
         self.credential.project

@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
 use mnemon_core::{
-    Audience, Fact, FactKey, NewRecord, ProjectId, Record, RecordId, Scope, Seq, Timestamp, Viewer, WorkspaceName,
-    WorkspaceNo,
+    Audience, Clock, Fact, FactKey, NewRecord, ProjectId, Record, RecordId, Scope, Seq, Timestamp, Viewer,
+    WorkspaceName, WorkspaceNo,
 };
 use mnemon_recall::{AudienceNo, Embedding, Explanation, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
 use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
 use parking_lot::{Mutex, RwLock};
 
 use crate::bodies::{Bodies, Body, Moment, Shelf};
-use crate::figures::IndexCounts;
+use crate::figures::{IndexCounts, SnapshotCounts};
 use crate::snapshots;
 
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
@@ -43,6 +43,8 @@ pub(crate) struct Indexes {
     bodies: Arc<Bodies>,
     held: Mutex<Held>,
     counts: IndexCounts,
+    snapshot_counts: Arc<SnapshotCounts>,
+    clock: Arc<dyn Clock>,
 }
 
 struct Held {
@@ -171,14 +173,19 @@ enum Offered {
 }
 
 impl Indexes {
-    pub(crate) fn new(store: Arc<dyn Store>, model: &'static Model, bytes_max: usize) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, model: &'static Model, bytes_max: usize) -> Self {
         let held = Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 });
         let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX));
-        Self { store, model, bytes_max, bodies, held, counts: IndexCounts::default() }
+        let (counts, snapshot_counts) = (IndexCounts::default(), Arc::default());
+        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, clock }
     }
 
     pub(crate) const fn counts(&self) -> &IndexCounts {
         &self.counts
+    }
+
+    pub(crate) fn snapshot_counts(&self) -> &SnapshotCounts {
+        &self.snapshot_counts
     }
 
     /// How many indexes are held, their bytes, and how many bytes they may have.
@@ -278,7 +285,6 @@ impl Indexes {
 
     /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
     async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64, seq: Seq) -> Result<Arc<Slot>, StoreError> {
-        self.counts.loads.add(1);
         let mut slot = Slot::new(workspace, self.model, epoch, &self.bodies);
         if let Some(snapshot) = self.store.find_snapshot_at_least(key.0, slot.workspace, seq).await? {
             // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
@@ -287,6 +293,8 @@ impl Indexes {
                 slot.start_from(&snapshot, self.model);
             }
         }
+        let is_from_log = *slot.applied.get_mut() == 0;
+        if is_from_log { &self.counts.loads_from_log } else { &self.counts.loads_from_snapshot }.add(1);
         let mut held = self.held.lock();
         Ok(Arc::clone(held.slots.get_or_insert(key.clone(), || Arc::new(slot))))
     }
@@ -301,10 +309,16 @@ impl Indexes {
             return;
         }
         let (store, slot, project) = (Arc::clone(&self.store), Arc::clone(slot), key.0);
+        let (counts, clock) = (Arc::clone(&self.snapshot_counts), Arc::clone(&self.clock));
         tokio::spawn(async move {
             let Ok(snapshot) = tokio::task::spawn_blocking(move || slot.to_snapshot()).await else { return };
-            if let Err(error) = store.save_snapshot(project, snapshot).await {
-                tracing::warn!(%error, "could not write a snapshot; the next start will read the log instead");
+            let size_bytes = snapshot.bytes.len();
+            match store.save_snapshot(project, snapshot).await {
+                Ok(()) => counts.note_written(size_bytes, clock.now()),
+                Err(error) => {
+                    counts.failed.add(1);
+                    tracing::warn!(%error, "could not write a snapshot; the next start will read the log instead");
+                }
             }
         });
     }

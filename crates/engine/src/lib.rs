@@ -47,7 +47,7 @@ use mnemon_store::{Store, StoreError};
 pub use admission::{Admission, Tool, ToolCall};
 pub use authenticate::NotAuthenticated;
 pub use bodies::Body;
-pub use context::{CallContext, Connection};
+pub use context::{CallContext, Connection, Identity};
 pub use digest::{Digest, LeftOut};
 pub use error::CallError;
 pub use figures::Figures;
@@ -63,7 +63,7 @@ pub use system::{SystemClock, SystemIds};
 pub use upkeep::Upkeep;
 pub use validate::{Validate, Validated};
 
-pub use mnemon_gateway::{Health, ToolResult, UpstreamError};
+pub use mnemon_gateway::{BreakerCounts, Health, ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
 use figures::Counts;
@@ -110,7 +110,7 @@ impl Engine {
     /// Assembles the service.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>, config: EngineConfig) -> Self {
         let model = Model::shipped();
-        let indexes = Indexes::new(Arc::clone(&store), model, config.index_bytes_max);
+        let indexes = Indexes::new(Arc::clone(&store), Arc::clone(&clock), model, config.index_bytes_max);
         let guard = Guard::shipped();
         let integrations = Integrations::new(
             Arc::clone(&store),

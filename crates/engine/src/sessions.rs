@@ -100,7 +100,11 @@ impl Engine {
             volume_bytes_max,
         };
         match self.store.append_session(appended).await? {
-            SessionAppended::Done(session) => Ok(session),
+            SessionAppended::Done(session) => {
+                self.counts.session_appends.add(1);
+                self.counts.session_bytes.add(size);
+                Ok(session)
+            }
             SessionAppended::Elsewhere(session) => Err(SessionError::Elsewhere(session.map(Box::new))),
         }
     }

@@ -2,5 +2,6 @@
 //! the server names no storage and can't call it; an endpoint only renders them.
 
 pub use mnemon_store::{
-    Actor, ActorKind, AuditFilter, ConnectionRow, Day, KeyRow, OauthClient, Session, StoreError, UpstreamAddress,
+    Actor, ActorKind, AuditFilter, COMMIT_SIZE_BOUNDS, CommitSizes, ConnectionRow, DatabaseConnections, Day, KeyRow,
+    OauthClient, Session, StoreError, StoreFigures, UpstreamAddress,
 };

@@ -41,7 +41,34 @@ pub struct Health {
     pub answered_at: Option<Timestamp>,
 }
 
+/// Whether calls pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BreakerState {
+    Closed,
+    Open,
+    /// The pause is over, and the next call decides.
+    Trying,
+}
+
+/// Upstreams by the state of their breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BreakerCounts {
+    pub closed: u64,
+    pub open: u64,
+    pub trying: u64,
+}
+
 impl Breaker {
+    pub(crate) fn state(&self, now: Timestamp) -> BreakerState {
+        let opened_at = self.0.lock().opened_at;
+        let is_open = |opened_at: Timestamp| opened_at.saturating_add(PAUSE).is_ok_and(|end| now < end);
+        match opened_at {
+            None => BreakerState::Closed,
+            Some(opened_at) if is_open(opened_at) => BreakerState::Open,
+            Some(_) => BreakerState::Trying,
+        }
+    }
+
     pub(crate) fn health(&self, now: Timestamp) -> Health {
         let state = self.0.lock();
         let end = state.opened_at.and_then(|opened_at| opened_at.saturating_add(PAUSE).ok());
@@ -165,12 +192,15 @@ mod tests {
         let breaker = Breaker::default();
         let call = |is_fault, second| breaker.pass(at(second)).expect("closed").ended(is_fault, at(second));
         assert_eq!(breaker.health(at(0)), Health::default());
+        assert_eq!(breaker.state(at(0)), BreakerState::Closed);
         call(false, 1);
         call(true, 2);
         assert_eq!(breaker.health(at(2)), Health { failures: 1, paused_until: None, answered_at: Some(at(1)) });
         (3..=6).for_each(|second| call(true, second));
         let paused = Health { failures: 5, paused_until: Some(at(36)), answered_at: Some(at(1)) };
         assert_eq!(breaker.health(at(35)), paused);
+        assert_eq!(breaker.state(at(35)), BreakerState::Open);
+        assert_eq!(breaker.state(at(36)), BreakerState::Trying);
         assert_eq!(breaker.health(at(36)).paused_until, None);
     }
 }

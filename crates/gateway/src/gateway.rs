@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::breaker::{Breaker, Health};
+use crate::breaker::{Breaker, BreakerCounts, BreakerState, Health};
 use crate::http::HttpWire;
 use crate::session::{Hello, Session, Wire};
 use crate::stdio::StdioWire;
@@ -150,6 +150,19 @@ impl Gateway {
     pub fn health(&self, owner: [u8; 16], name: &str, now: Timestamp) -> Health {
         let line = self.lines.lock().get(&(owner, name.to_owned())).cloned();
         line.map(|line| line.breaker.health(now)).unwrap_or_default()
+    }
+
+    /// How many of the upstreams that are in use are in which state.
+    pub fn breakers(&self, now: Timestamp) -> BreakerCounts {
+        let mut counts = BreakerCounts::default();
+        for line in self.lines.lock().values() {
+            match line.breaker.state(now) {
+                BreakerState::Closed => counts.closed += 1,
+                BreakerState::Open => counts.open += 1,
+                BreakerState::Trying => counts.trying += 1,
+            }
+        }
+        counts
     }
 
     /// Drops the session with an upstream.

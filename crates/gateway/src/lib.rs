@@ -18,7 +18,7 @@ mod sse;
 mod stdio;
 mod tool;
 
-pub use breaker::{FAILURES_MAX, Health, PAUSE};
+pub use breaker::{BreakerCounts, FAILURES_MAX, Health, PAUSE};
 pub use error::UpstreamError;
 pub use gateway::{Gateway, Listing, Target, Upstream};
 pub use http::is_reserved_header;

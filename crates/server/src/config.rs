@@ -4,11 +4,14 @@
 mod environment;
 mod gateway;
 mod layers;
+mod levels;
+mod memory;
 mod network;
 mod outgoing;
 mod sections;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,9 +20,10 @@ use mnemon_engine::integrations::{Accounts, Allowances, IntegrationSettings, Lim
 use mnemon_engine::oauth::DocumentHosts;
 
 pub use environment::{ENVIRONMENT, Variable};
-pub use layers::{Layers, Mistakes};
+pub use layers::{Layers, Mistakes, unknown_variables};
+pub use memory::machine_memory_bytes;
 pub use network::Network;
-pub use sections::{LogFormat, machine_memory_bytes};
+pub use sections::LogFormat;
 
 /// The defaults, with a comment for every setting.
 pub const DEFAULTS: &str = include_str!("../mnemon.default.toml");
@@ -136,4 +140,6 @@ pub struct RecallConfig {
 pub struct LogConfig {
     pub level: String,
     pub format: LogFormat,
+    /// Of how many requests one gets a line in the access log; `None` turns it off.
+    pub access_every: Option<NonZeroU64>,
 }

@@ -17,6 +17,7 @@ mod seats;
 mod stream;
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
@@ -33,6 +34,7 @@ pub(crate) use {
     reply::{Reply, storage_failed},
 };
 
+use crate::access_log::AccessLog;
 use crate::config::{Network, ServerConfig};
 use crate::metrics::figures::Metrics;
 use refusals::Refusals;
@@ -49,6 +51,8 @@ pub(crate) struct Shared {
     trusted_proxies: Vec<Network>,
     refusals: Refusals,
     pub(crate) metrics: Metrics,
+    pub(crate) access_log: Option<AccessLog>,
+    pub(crate) seats: Option<Seats>,
     /// The name of the service.
     pub(crate) service_name: String,
 }
@@ -65,8 +69,28 @@ impl App {
             trusted_proxies: config.trusted_proxies.clone(),
             refusals: Refusals::default(),
             metrics: Metrics::new().expect("the names and labels of the figures are fixed"),
+            access_log: None,
+            seats: None,
             service_name: config.service_name.clone(),
         }))
+    }
+
+    /// Writes a line into the log for one of so many requests.
+    #[must_use]
+    pub fn with_access_log(mut self, every: NonZeroU64) -> Self {
+        self.shared_mut().access_log = Some(AccessLog::new(every));
+        self
+    }
+
+    /// Shows how many of these seats are taken.
+    #[must_use]
+    pub fn with_seats(mut self, seats: Seats) -> Self {
+        self.shared_mut().seats = Some(seats);
+        self
+    }
+
+    fn shared_mut(&mut self) -> &mut Shared {
+        Arc::get_mut(&mut self.0).expect("it is configured before it is shared")
     }
 
     /// How many credentials were refused since the start.

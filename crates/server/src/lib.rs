@@ -4,6 +4,7 @@
 //! To add a tool: 1. its shapes in the protocol crate, 2. its use case in the engine, 3. a file in `mcp/tools/` and a
 //! row in that folder's table, 4. a test in `tests/it/`.
 
+mod access_log;
 mod admin;
 mod agent;
 pub mod config;
@@ -15,6 +16,7 @@ mod oauth;
 mod record_json;
 mod router;
 
+pub use access_log::TARGET as ACCESS_TARGET;
 pub use admin::route_table as admin_route_table;
 pub use agent::route_table as agent_route_table;
 pub use console::route_table as console_route_table;

@@ -1,8 +1,9 @@
 //! Figures for Prometheus. Labels come from short fixed lists: no tenant, no text and nothing that a caller chose.
 //!
-//! To add a figure: count it where it happens (in `metrics/figures.rs`, or in the engine's `figures.rs`), register it in
-//! `Metrics::new`, and name it in `docs/operations/monitoring.md`; a test compares that page with what is served.
+//! To add a figure: count it where it happens (in `metrics/figures.rs`, in the engine's `figures.rs` or in the store's), show
+//! it in `metrics/counted.rs` if another part counts it, and name it in `docs/operations/monitoring.md`; a test compares that page with what is served.
 
+mod counted;
 pub(crate) mod figures;
 
 use axum::extract::{Request, State};
@@ -11,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 
+use self::counted::{Connections, Counted};
+use crate::access_log::{Asked, Notes};
 use crate::http::{App, Reply, admin_context};
 
 /// Which part of the service a path belongs to.
@@ -30,8 +33,16 @@ fn door(path: &str) -> &'static str {
 /// Counts a request, whatever answers it.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let (begun, door) = (std::time::Instant::now(), door(request.uri().path()));
-    let response = next.run(request).await;
-    app.0.metrics.count_request(door, response.status(), begun.elapsed());
+    let Some(log) = &app.0.access_log else {
+        let response = next.run(request).await;
+        app.0.metrics.count_request(door, response.status(), begun.elapsed());
+        return response;
+    };
+    let asked = Asked::of(&request);
+    let (response, notes) = Notes::gather(next.run(request)).await;
+    let took = begun.elapsed();
+    app.0.metrics.count_request(door, response.status(), took);
+    log.write(door, &asked, &response, &notes, took);
     response
 }
 
@@ -50,7 +61,12 @@ pub(crate) async fn for_all(State(app): State<App>) -> Response {
 }
 
 fn page(app: &App) -> Response {
-    match app.0.metrics.page(app.refused_credentials(), &app.0.engine.figures()) {
+    let counted = Counted {
+        refused_credentials: app.refused_credentials(),
+        connections: app.0.seats.as_ref().map(Connections::of).unwrap_or_default(),
+        engine: app.0.engine.figures(),
+    };
+    match app.0.metrics.page(&counted) {
         Ok(page) => {
             let mut response = page.into_response();
             let headers = response.headers_mut();

@@ -14,6 +14,7 @@ mod checksum;
 pub mod conformance;
 mod encoding;
 mod error;
+mod figures;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
@@ -23,6 +24,7 @@ mod transfer;
 
 pub use acts::*;
 pub use error::StoreError;
+pub use figures::{COMMIT_SIZE_BOUNDS, CommitSizes, DatabaseConnections, StoreFigures};
 #[cfg(feature = "testing")]
 pub use statements::statements_sent;
 pub use transfer::{Progress, Step, StorageEnd, Transferred, transfer_everything};

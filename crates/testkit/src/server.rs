@@ -290,9 +290,11 @@ impl Running {
             connections_max: Some(options.connections_max),
         };
         let base_url = options.base_url.as_deref().unwrap_or(&url);
-        let router = router(App::new(Arc::clone(&engine), &server_config, base_url));
+        let seats = Seats::new(options.connections_max);
+        let app = App::new(Arc::clone(&engine), &server_config, base_url).with_seats(seats.clone());
+        let router = router(app);
         let (stop, stopped) = oneshot::channel();
-        let (routes, seats) = (router.clone(), Seats::new(options.connections_max));
+        let routes = router.clone();
         let task = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap_or(()) };
             serve(listener, routes, seats, stopped).await.expect("the server runs until it is stopped");

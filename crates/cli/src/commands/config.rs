@@ -11,7 +11,7 @@ use crate::settings;
 pub fn run(arguments: &ConfigArguments, printer: &Printer) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         ConfigCommand::Check(given) => {
-            settings::load(given)?;
+            settings::check(given)?;
             if printer.is_json() {
                 printer.value(&json!({"ok": true}));
             } else {

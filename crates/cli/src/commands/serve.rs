@@ -24,8 +24,11 @@ use crate::printer::Printer;
 use crate::{logging, open_files, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let config = settings::load(&serve.settings)?;
+    let (config, advice) = settings::load_with_advice(&serve.settings)?;
     logging::start(&config.log)?;
+    for advice in &advice {
+        tracing::warn!("{advice}");
+    }
     open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer))?;
@@ -55,16 +58,19 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     let first = engine.first_start().await.context("can't create the first account")?;
     let operator_token = engine.first_operator_token().await.context("can't create the operator token")?;
     let made = Made { first, operator_token };
-    let app = App::new(Arc::clone(&engine), &config.server, &base_url);
+    let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
+    let mut app = App::new(Arc::clone(&engine), &config.server, &base_url).with_seats(seats.clone());
+    if let Some(every) = config.log.access_every {
+        app = app.with_access_log(every);
+    }
     // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
     let stopped = stop_signal()?;
-    announce(printer, &base_url, &place, &made);
+    announce(printer, &base_url, address, &place, &made);
     if let Some(path) = ready_file {
         write_ready_file(path, &base_url, address, &made)?;
     }
     let metrics = serve_metrics(config.metrics_listen, &app)?;
     let upkeep = engine.start_upkeep();
-    let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
     tracing::info!(%address, %base_url, storage = place, connections.max = seats.count(), "listening");
     let served = mnemon_server::serve(listener, router(app), seats, stopped).await;
     if let Some(metrics) = metrics {
@@ -132,15 +138,21 @@ impl Made {
     }
 }
 
-fn announce(printer: &Printer, base_url: &str, place: &str, made: &Made) {
+fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str, made: &Made) {
     if printer.is_json() {
         let mcp = format!("{base_url}/mcp");
-        let value = json!({"url": base_url, "mcp": mcp, "key": made.key(), "operator_token": made.operator_token()});
-        return printer.value(&value);
+        return printer.value(&json!({
+            "url": base_url,
+            "mcp": mcp,
+            "address": address.to_string(),
+            "key": made.key(),
+            "operator_token": made.operator_token(),
+        }));
     }
+    let at = welcome::listening(base_url, address);
     match made.key() {
-        Some(key) => printer.styled(&welcome::first_start(*printer, base_url, place, key, made.operator_token())),
-        None => printer.text(&welcome::later_start(base_url, place, made.operator_token())),
+        Some(key) => printer.styled(&welcome::first_start(*printer, &at, base_url, place, key, made.operator_token())),
+        None => printer.text(&welcome::later_start(&at, place, made.operator_token())),
     }
 }
 

@@ -1,11 +1,29 @@
 //! What the service prints when it starts.
 
+use std::net::SocketAddr;
+
 use crate::printer::Printer;
 
+/// Where the service is. Behind a proxy, its own address is not the one that callers use.
+pub fn listening(base_url: &str, address: SocketAddr) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    if base_url == format!("http://{address}") {
+        return format!("Mnemon {version} is listening on {base_url}");
+    }
+    format!("Mnemon {version} is listening on {address}; callers reach it at {base_url}")
+}
+
 /// The first start: the key, shown once, and commands to paste.
-pub fn first_start(printer: Printer, base_url: &str, place: &str, key: &str, operator_token: Option<&str>) -> String {
+pub fn first_start(
+    printer: Printer,
+    listening: &str,
+    base_url: &str,
+    place: &str,
+    key: &str,
+    operator_token: Option<&str>,
+) -> String {
     let mcp = format!("{base_url}/mcp");
-    let title = printer.bold(&format!("Mnemon {} is listening on {base_url}", env!("CARGO_PKG_VERSION")));
+    let title = printer.bold(listening);
     let key_line = printer.bold(key);
     let operator = operator_token.map(operator_lines).unwrap_or_default();
     format!(
@@ -46,11 +64,7 @@ fn operator_lines(token: &str) -> String {
 }
 
 /// Any later start: the key can't be shown again.
-pub fn later_start(base_url: &str, place: &str, operator_token: Option<&str>) -> String {
-    format!(
-        "Mnemon {} is listening on {base_url}, using the data in {}.\n{}",
-        env!("CARGO_PKG_VERSION"),
-        place,
-        operator_token.map(operator_lines).unwrap_or_default()
-    )
+pub fn later_start(listening: &str, place: &str, operator_token: Option<&str>) -> String {
+    let operator = operator_token.map(operator_lines).unwrap_or_default();
+    format!("{listening}, using the data in {place}.\n{operator}")
 }

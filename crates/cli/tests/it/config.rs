@@ -34,6 +34,23 @@ fn every_mistake_is_reported_and_not_only_the_first() {
 }
 
 #[test]
+fn words_that_can_not_be_meant_are_refused_and_near_ones_suggested() {
+    let place = Place::new();
+    place.write("mnemon.toml", "[log]\nlevel = \"loud\"\n[server]\nbase_url = \"https://example.com/mnemon\"\n");
+    let mut command = place.command(&["config", "check"]);
+    command.env("MNEMON_LISTN", "127.0.0.1:1").env("MNEMON_QUUX", "1").env("MNEMON_API_KEY", "k").env("OTHER", "1");
+    let done = Done::of(command.output().expect("the binary runs"));
+    assert_eq!(done.code, 1);
+    insta::assert_snapshot!(done.err, @r#"
+    error: the configuration has 4 mistake(s):
+      - unknown environment variable MNEMON_LISTN; did you mean MNEMON_LISTEN?
+      - unknown environment variable MNEMON_QUUX
+      - server.base_url must have no path: give the host alone, such as https://memory.example.com, not 'https://example.com/mnemon'
+      - log.level 'loud' is not a level; use error, warn, info, debug or trace, or a filter such as "info,mnemon_engine=debug"
+    "#);
+}
+
+#[test]
 fn a_file_that_is_no_toml_or_not_there_is_named() {
     let place = Place::new();
     place.write("broken.toml", "[server\n");

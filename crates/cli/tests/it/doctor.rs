@@ -10,8 +10,9 @@ fn a_service_in_good_health_is_all_ok() {
     let service = place.serve(&[]);
     let (url, key) = (service.url.clone(), service.key());
     let done = place.run(&["doctor", "--url", &url, "--key", &key]);
+    let here = place.path().display();
     let expected = format!(
-        "ok      configuration: valid; data in mnemon-data\nok      service is alive: {url}/health/live answers\nok      \
+        "ok      configuration: valid; data in {here}/mnemon-data\nok      service is alive: {url}/health/live answers\nok      \
          storage is ready: {url}/health/ready answers\nok      API key: accepted; 5 tools available\n"
     );
     assert_eq!((done.code, done.out), (0, expected));

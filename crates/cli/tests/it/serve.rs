@@ -36,7 +36,7 @@ fn the_first_start_prints_a_key_and_commands_to_paste() {
     insta::assert_snapshot!(masked, @r#"
     Mnemon VERSION is listening on URL
 
-    First start on data: created an account, a project, an admin and an API key.
+    First start on HERE/data: created an account, a project, an admin and an API key.
     Here is the key. It will not be shown again:
 
         KEY
@@ -61,7 +61,7 @@ fn the_first_start_prints_a_key_and_commands_to_paste() {
 
         OPERATOR
 
-    Press Ctrl-C to stop. All data is kept in data.
+    Press Ctrl-C to stop. All data is kept in HERE/data.
     "#);
     let cursor = service.welcome.lines().map(str::trim).find(|line| line.starts_with("{\"mcpServers\""));
     let cursor: Value = serde_json::from_str(cursor.expect("a line for Cursor")).expect("valid JSON");
@@ -91,12 +91,73 @@ fn a_restart_keeps_everything_and_does_not_print_the_key_again() {
     assert_eq!(first.stop().code, 0);
     let second = place.serve(&[]);
     assert!(!second.welcome.contains("mnm_") && !second.welcome.contains("mnp_"), "{}", second.welcome);
-    assert!(second.welcome.contains("using the data in data."), "{}", second.welcome);
+    let used = format!("using the data in {}.", place.data_dir().display());
+    assert!(second.welcome.contains(&used), "{}", second.welcome);
     let found = with_key(&second.url, &["search", "night", "--json"]).json();
     assert_eq!(found["result"][0]["id"], saved["id"]);
     let ended = second.stop();
     assert_eq!(ended.code, 0);
     assert!(!ended.err.contains(&key));
+}
+
+#[test]
+fn a_node_behind_a_proxy_prints_the_address_that_it_listens_on_too() {
+    let place = Place::new();
+    for _ in 0..2 {
+        let service = place.serve(&["--base-url", "https://memory.example.com/", "--ready-file", "ready.json"]);
+        assert_eq!(
+            service.url, "https://memory.example.com",
+            "the URL of the callers is what commands are printed with"
+        );
+        // The file is written right after this text.
+        let address = service.welcome.split("listening on ").nth(1).and_then(|rest| rest.split(';').next());
+        let address = address.unwrap_or_default();
+        TcpStream::connect(address).unwrap_or_else(|error| panic!("{address:?}: {error}"));
+        service.stop();
+    }
+}
+
+#[test]
+fn an_address_that_means_all_is_never_shown_as_a_url() {
+    let place = Place::new();
+    let refused = place.run(&["serve", "--data-dir", "data", "--listen", "0.0.0.0:0"]);
+    assert_eq!((refused.code, refused.out.as_str()), (1, ""));
+    assert!(refused.err.contains("server.base_url is required because server.listen is 0.0.0.0:0"), "{}", refused.err);
+    assert!(!place.data_dir().exists(), "nothing was made");
+    let told = place.run(&["config", "check", "--listen", "0.0.0.0:0", "--base-url", "https://memory.example.com"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+}
+
+#[test]
+fn data_goes_to_one_place_per_person_and_what_lies_in_the_working_directory_is_not_lost() {
+    let place = Place::new();
+    let home = place.path().join("home");
+    let start = |folder: &str| {
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--json", "--ready-file", "ready"]);
+        std::fs::create_dir_all(place.path().join(folder)).expect("a folder");
+        command.current_dir(place.path().join(folder)).env("HOME", &home);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("piped");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
+        crate::process::signal(&child.id().to_string(), "TERM");
+        let done = Done::of(child.wait_with_output().expect("it ends"));
+        assert_eq!(done.code, 0, "{}", done.err);
+        (serde_json::from_str::<Value>(&line).expect("a line of JSON"), done.err)
+    };
+    let usual = home.join(".local/share/mnemon");
+    let (first, _) = start("one");
+    assert!(first["key"].is_string() && usual.join("mnemon.db").exists());
+    let (second, log) = start("two");
+    assert!(second["key"].is_null(), "the same data, wherever it is started: {second}");
+    assert!(!log.contains("earlier version"), "{log}");
+    // As an earlier version left it.
+    std::fs::create_dir_all(place.path().join("three")).expect("a folder");
+    std::fs::rename(&usual, place.path().join("three/mnemon-data")).expect("it moves");
+    let (third, log) = start("three");
+    assert!(third["key"].is_null() && !usual.exists(), "{third}");
+    assert!(log.contains("where earlier versions kept it"), "{log}");
 }
 
 #[test]
@@ -158,7 +219,8 @@ fn a_second_process_on_the_same_directory_is_told_so() {
     let service = place.serve(&[]);
     let second = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
     assert_eq!((second.code, second.out.as_str()), (1, ""));
-    assert!(second.err.contains("another mnemon is using this data directory (data)"), "{}", second.err);
+    let told = format!("another mnemon is using this data directory ({})", place.data_dir().display());
+    assert!(second.err.contains(&told), "{}", second.err);
     let json = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0", "--json"]);
     let said: Value = serde_json::from_str(json.err.lines().last().unwrap_or_default()).expect("JSON");
     assert!(said["error"].as_str().is_some_and(|text| text.contains("another mnemon")), "{said}");
@@ -184,7 +246,7 @@ fn a_directory_that_can_not_be_used_is_named() {
     place.write("data", "a file, not a directory");
     let failed = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
     assert_eq!((failed.code, failed.out.as_str()), (1, ""));
-    assert!(failed.err.contains("can't use data"), "{}", failed.err);
+    assert!(failed.err.contains(&format!("can't use {}", place.data_dir().display())), "{}", failed.err);
 }
 
 #[test]

@@ -30,4 +30,6 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_METRICS_LISTEN", setting: "metrics.listen" },
     Variable { name: "MNEMON_LOG_LEVEL", setting: "log.level" },
     Variable { name: "MNEMON_LOG_FORMAT", setting: "log.format" },
+    Variable { name: "MNEMON_LOG_ACCESS", setting: "log.access" },
+    Variable { name: "MNEMON_LOG_ACCESS_EVERY", setting: "log.access_every" },
 ];

@@ -8,6 +8,9 @@ use toml::{Table, Value};
 use super::sections::Reader;
 use super::{Config, DEFAULTS, ENVIRONMENT};
 
+/// What our environment variables begin with.
+const PREFIX: &str = "MNEMON_";
+
 /// Settings that are never shown.
 const SECRETS: [(&str, &str); 5] = [
     ("admin", "operator_token"),
@@ -58,14 +61,26 @@ impl Layers {
         }
     }
 
-    /// Adds environment variables on top. Variables with our prefix that match no setting are ignored: the command line
-    /// tools have some of their own.
+    /// Adds environment variables on top. Those that match no setting are ignored; see [`unknown_variables`].
     pub fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
         for (name, text) in variables {
             if let Some(variable) = ENVIRONMENT.iter().find(|variable| variable.name == name) {
                 self.text(&name, variable.setting, &text);
             }
         }
+    }
+
+    /// Says where data is kept if nothing else does.
+    pub fn usual_data_dir(&mut self, find: impl FnOnce() -> String) {
+        let slot = self.settings.get_mut("storage").and_then(|section| section.get_mut("data_dir"));
+        if let Some(slot) = slot.filter(|slot| slot.as_str() == Some("")) {
+            *slot = Value::String(find());
+        }
+    }
+
+    /// Adds a mistake that was found elsewhere.
+    pub fn mistake(&mut self, text: String) {
+        self.mistakes.push(text);
     }
 
     /// Adds one setting on top, given as text by a variable or flag called `origin`.
@@ -102,6 +117,22 @@ impl Layers {
             _ => Err(Mistakes(reader.mistakes)),
         }
     }
+}
+
+/// A mistake for every variable with our prefix that neither a setting nor the command line knows.
+pub fn unknown_variables<'a>(names: impl IntoIterator<Item = &'a str>, of_commands: &[String]) -> Vec<String> {
+    let known = || ENVIRONMENT.iter().map(|variable| variable.name).chain(of_commands.iter().map(String::as_str));
+    let is_unknown = |name: &&str| name.starts_with(PREFIX) && !known().any(|known| known == *name);
+    let tell = |name: &str| {
+        // Compared without what all have in common, which would make anything look alike.
+        let ends = known().filter_map(|known| known.strip_prefix(PREFIX));
+        let meant = nearest(&name[PREFIX.len()..], ends);
+        let advice = meant.map(|meant| format!("; did you mean {PREFIX}{meant}?")).unwrap_or_default();
+        format!("unknown environment variable {name}{advice}")
+    };
+    let mut unknown: Vec<String> = names.into_iter().filter(is_unknown).map(tell).collect();
+    unknown.sort_unstable();
+    unknown
 }
 
 fn overlay(below: &mut Table, above: Table, file: &str, path: &str, mistakes: &mut Vec<String>) {

@@ -1,9 +1,15 @@
 //! Turns layered settings into typed ones, section by section.
 
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+
 use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
-use super::{Config, DatabaseConfig, LogConfig, Network, RecallConfig, ServerConfig, StorageConfig};
+use super::levels::wrong_level;
+use super::{
+    Config, DatabaseConfig, LogConfig, Network, RecallConfig, ServerConfig, StorageConfig, machine_memory_bytes,
+};
 
 /// The log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +73,8 @@ impl<'a> Reader<'a> {
     }
 
     fn storage(&mut self) -> StorageConfig {
+        // Empty means the usual place, which only the program knows.
         let data_dir: std::path::PathBuf = self.string("storage.data_dir").into();
-        if data_dir.as_os_str().is_empty() {
-            self.mistake("storage.data_dir must name a directory");
-        }
         let (url, replicas) = (self.string("storage.database"), self.replicas());
         if url.is_empty() {
             if !replicas.is_empty() {
@@ -124,10 +128,7 @@ impl<'a> Reader<'a> {
                 "server.listen must be an address and a port, such as 127.0.0.1:7676, not '{listen}'"
             ));
         }
-        let base_url = Some(self.string("server.base_url")).filter(|url| !url.is_empty());
-        if let Some(url) = base_url.as_deref().filter(|url| !is_web_address(url)) {
-            self.mistake(&format!("server.base_url must start with http:// or https://, not '{url}'"));
-        }
+        let base_url = self.base_url(parsed);
         let allowed_origins = self.strings("server.allowed_origins");
         for origin in allowed_origins.iter().filter(|origin| *origin != "*" && !is_web_address(origin)) {
             self.mistake(&format!(
@@ -144,6 +145,24 @@ impl<'a> Reader<'a> {
             trusted_proxies,
             connections_max,
         })
+    }
+
+    /// Without a URL the address is taken for one, which an address that means "all of them" can't be.
+    fn base_url(&mut self, listen: Option<SocketAddr>) -> Option<String> {
+        let base_url = Some(self.string("server.base_url")).filter(|url| !url.is_empty());
+        match (&base_url, listen) {
+            (Some(url), _) => {
+                if let Some(why) = wrong_base_url(url) {
+                    self.mistake(&format!("server.base_url {why}, not '{url}'"));
+                }
+            }
+            (None, Some(listen)) if listen.ip().is_unspecified() => self.mistake(&format!(
+                "server.base_url is required because server.listen is {listen}, which means all addresses: set it to the URL \
+                 that callers use, such as https://memory.example.com (--base-url or MNEMON_BASE_URL)"
+            )),
+            (None, _) => {}
+        }
+        base_url.map(|url| url.trim_end_matches('/').to_owned())
     }
 
     fn connections_max(&mut self) -> Option<usize> {
@@ -169,6 +188,9 @@ impl<'a> Reader<'a> {
 
     fn log(&mut self) -> Option<LogConfig> {
         let level = self.string("log.level");
+        if let Some(why) = wrong_level(&level) {
+            self.mistake(&format!("log.level {why}"));
+        }
         let format = match self.string("log.format").as_str() {
             "auto" => LogFormat::Auto,
             "human" => LogFormat::Human,
@@ -178,7 +200,15 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        Some(LogConfig { level, format })
+        Some(LogConfig { level, format, access_every: self.access_every() })
+    }
+
+    fn access_every(&mut self) -> Option<NonZeroU64> {
+        let every = NonZeroU64::new(self.count("log.access_every"));
+        if every.is_none() {
+            self.mistake("log.access_every must be at least 1; to turn the access log off, set log.access to false");
+        }
+        every.filter(|_| self.flag("log.access"))
     }
 
     fn memory_bytes(&mut self) -> usize {
@@ -234,6 +264,10 @@ impl<'a> Reader<'a> {
         self.value(path).as_str().unwrap_or_default().to_owned()
     }
 
+    pub(super) fn flag(&self, path: &str) -> bool {
+        self.value(path).as_bool().unwrap_or_default()
+    }
+
     pub(super) fn strings(&mut self, path: &str) -> Vec<String> {
         let items = self.value(path).as_array().map(Vec::as_slice).unwrap_or_default();
         let strings: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -252,18 +286,27 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What a base URL must be, if this is none. Paths are refused because clients look for metadata at the root.
+fn wrong_base_url(url: &str) -> Option<&'static str> {
+    if !is_web_address(url) {
+        return Some("must start with http:// or https://");
+    }
+    let Ok(parsed) = url::Url::parse(url) else { return Some("must be a URL such as https://memory.example.com") };
+    let has_more = parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some();
+    if has_more {
+        return Some("must have no path: give the host alone, such as https://memory.example.com");
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Some("must have no user name and no password");
+    }
+    let is_everywhere = matches!(parsed.host(), Some(url::Host::Ipv4(host)) if host.is_unspecified())
+        || matches!(parsed.host(), Some(url::Host::Ipv6(host)) if host.is_unspecified());
+    is_everywhere.then_some("must be a URL that callers can reach")
+}
+
 fn is_web_address(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace))
-}
-
-/// The machine's memory; 4 GiB if it can't be determined.
-pub fn machine_memory_bytes() -> usize {
-    const FALLBACK: usize = 4 << 30;
-    let Ok(text) = std::fs::read_to_string("/proc/meminfo") else { return FALLBACK };
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<usize>().ok());
-    kib.map_or(FALLBACK, |kib| kib * 1024)
 }
 
 #[cfg(test)]
@@ -345,6 +388,61 @@ mod tests {
                 "outgoing.allowed_hosts must list hosts such as mcp.internal or 10.0.0.7, not 'http://10.0.0.7/'",
             ]
         );
+    }
+
+    fn mistakes(variables: &[(&str, &str)]) -> Vec<String> {
+        let mut layers = Layers::default();
+        layers.environment(variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+        layers.finish().err().map(|mistakes| mistakes.0).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_base_url_is_a_host_alone() {
+        let check = |url: &str, expected: &str| {
+            let found = mistakes(&[("MNEMON_BASE_URL", url)]).join("; ");
+            assert!(if expected.is_empty() { found.is_empty() } else { found.contains(expected) }, "{url}: {found}");
+        };
+        for good in
+            ["https://memory.example.com", "https://memory.example.com/", "http://127.0.0.1:7676", "http://[::1]:1"]
+        {
+            check(good, "");
+        }
+        for path in ["https://example.com/mnemon", "https://example.com/?a=1", "https://example.com/#top"] {
+            check(path, "server.base_url must have no path");
+        }
+        check("memory.example.com", "must start with http:// or https://");
+        check(concat!("https://ana:", "pw@example.com"), "must have no user name");
+        check("http://0.0.0.0:7676", "must be a URL that callers can reach");
+        check("http://[::]:7676", "must be a URL that callers can reach");
+        let mut layers = Layers::default();
+        layers.text("--base-url", "server.base_url", "https://memory.example.com/");
+        let url = layers.finish().unwrap().server.base_url;
+        assert_eq!(url.as_deref(), Some("https://memory.example.com"), "without the slash at its end");
+    }
+
+    #[test]
+    fn whoever_listens_on_all_addresses_says_by_which_url_it_is_reached() {
+        for everywhere in ["0.0.0.0:7676", "[::]:7676"] {
+            let found = mistakes(&[("MNEMON_LISTEN", everywhere)]);
+            assert!(matches!(found.as_slice(), [one] if one.starts_with("server.base_url is required")), "{found:?}");
+            let both = [("MNEMON_LISTEN", everywhere), ("MNEMON_BASE_URL", "https://memory.example.com")];
+            assert_eq!(mistakes(&both), [""; 0]);
+        }
+        assert_eq!(mistakes(&[("MNEMON_LISTEN", "192.0.2.1:7676")]), [""; 0]);
+    }
+
+    #[test]
+    fn the_access_log_is_on_or_off_and_samples_at_least_every_request() {
+        let every = |variables: &[(&str, &str)]| {
+            let mut layers = Layers::default();
+            layers.environment(variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+            layers.finish().map(|config| config.log.access_every.map(NonZeroU64::get))
+        };
+        assert_eq!(every(&[]), Ok(None));
+        assert_eq!(every(&[("MNEMON_LOG_ACCESS", "true")]), Ok(Some(1)));
+        assert_eq!(every(&[("MNEMON_LOG_ACCESS", "true"), ("MNEMON_LOG_ACCESS_EVERY", "10")]), Ok(Some(10)));
+        let wrong = mistakes(&[("MNEMON_LOG_ACCESS_EVERY", "0")]);
+        assert_eq!(wrong, ["log.access_every must be at least 1; to turn the access log off, set log.access to false"]);
     }
 
     #[test]

@@ -146,6 +146,7 @@ fn storage(cause: &StoreError) -> (StatusCode, &'static str, String) {
 /// Puts the cause into the log, and returns the reference it stands under.
 fn note(app: &App, error: &ConsoleError) -> String {
     let reference = app.0.engine.fault_reference();
+    crate::access_log::note(|notes| notes.reference = Some(reference.clone()));
     tracing::error!(%error, reference, "a page of the console failed");
     reference
 }

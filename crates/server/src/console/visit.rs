@@ -13,6 +13,7 @@ use mnemon_engine::{Engine, NotAuthenticated};
 use super::cookies::Cookie;
 use super::page;
 use super::told::Told;
+use crate::access_log::note;
 use crate::http::{App, Fields, Shared, read_small_body};
 
 /// What every form of a session is sealed with.
@@ -147,6 +148,7 @@ impl Visit {
         };
         let me = shared.engine.show_me(&visitor.admin).await;
         let me = me.map_err(|error| page::plain_trouble(app, &ConsoleError::Admin(error)))?;
+        note(|notes| notes.caller = visitor.admin.identity());
         let visitor = shared.welcome(parts.into(), visitor);
         let told = Cookie::Told.find(shared, headers);
         Ok(Self {

@@ -9,6 +9,7 @@ use mnemon_engine::{CallContext, NotAuthenticated};
 use serde_json::json;
 
 use super::{Reply, Shared, peer};
+use crate::access_log::note;
 
 /// The parts of a request that say who sent it.
 #[derive(Clone, Copy)]
@@ -35,7 +36,10 @@ pub(crate) async fn authenticate(app: &Shared, knock: Knock<'_>) -> Result<CallC
     let presented = app.turn_away(knock).map_err(too_many)?;
     // A request without a usable header is looked up too, so that every refusal takes the same time.
     match app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer).await {
-        Ok(ctx) => Ok(app.welcome(knock, ctx)),
+        Ok(ctx) => {
+            note(|notes| notes.caller = Some(ctx.identity()));
+            Ok(app.welcome(knock, ctx))
+        }
         Err(NotAuthenticated::Rejected) => {
             app.note_refusal(knock).map_err(too_many)?;
             Err(Box::new(refusal(app, knock.headers.contains_key(AUTHORIZATION))))
@@ -52,7 +56,10 @@ pub(crate) async fn admin_context(app: &Shared, knock: Knock<'_>) -> Result<Admi
     let too_many = |seconds| Box::new(too_many(seconds, "message"));
     let presented = app.turn_away(knock).map_err(too_many)?;
     match app.engine.authenticate_admin(presented.unwrap_or_default()).await {
-        Ok(ctx) => Ok(app.welcome(knock, ctx)),
+        Ok(ctx) => {
+            note(|notes| notes.caller = ctx.identity());
+            Ok(app.welcome(knock, ctx))
+        }
         Err(NotAuthenticated::Rejected) => {
             app.note_refusal(knock).map_err(too_many)?;
             let message = "the credential was rejected; send the operator token or an API key as: \

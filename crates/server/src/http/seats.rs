@@ -75,6 +75,12 @@ impl Seats {
         self.0.all_max
     }
 
+    /// How many are taken: by known callers, and by strangers.
+    pub(crate) fn taken(&self) -> (usize, usize) {
+        let taken = self.0.taken.lock();
+        (taken.known, taken.strangers.len())
+    }
+
     /// Waits until there is a seat, or a stranger who can be asked to leave.
     pub(super) async fn room(&self) {
         loop {

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::Call;
 use super::era::Era;
+use crate::access_log::note;
 use crate::http::Shared;
 
 pub(crate) fn server_info(app: &Shared) -> ServerInfo {
@@ -105,6 +106,7 @@ pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError, advic
     let mut trailer = trailer(call);
     trailer.meta.retry_after_seconds = retry_after_seconds(error);
     if let CallError::Guard { reference } = error {
+        note(|notes| notes.reference = Some(reference.clone()));
         trailer.meta.guard = Some(GuardMeta { reference: reference.clone() });
     }
     let text = match error {
@@ -143,6 +145,7 @@ fn reason(call: &Call<'_>, tool: &str, error: &CallError) -> String {
         }
         CallError::Store(error) => {
             let reference = call.app.engine.new_reference(call.ctx);
+            note(|notes| notes.reference = Some(reference.clone()));
             tracing::error!(tool, %reference, %error, "a call failed");
             format!("internal error (reference {reference})")
         }

@@ -18,6 +18,8 @@ use mnemon_protocol::tools::Tool as Description;
 use serde_json::{Map, Value};
 
 use super::Call;
+use crate::access_log::note;
+
 use super::render::{OwnResult, passed_on, tool_failure, tool_success};
 use arguments::Arguments;
 
@@ -117,7 +119,8 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Ok(called) => (called.label(), run(call, called, arguments).await),
         Err(refusal) => (INTEGRATION, Err(refusal)),
     };
-    call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
+    let word = call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
+    note(|notes| (notes.tool, notes.outcome) = (Some(label), Some(word)));
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
         Ok(Answered::Own(result)) => tool_success(call, &*result),

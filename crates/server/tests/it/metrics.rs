@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mnemon_core::Role;
+use mnemon_core::{PlanName, Role, Subscription};
 use mnemon_testkit::{Caller, MemberSpec, TestServer};
 use serde_json::{Value, json};
 
@@ -71,7 +71,8 @@ async fn every_call_is_counted_once_by_what_became_of_it() {
     assert_eq!(value(&page, "mnemon_refused_credentials_total"), 1.0);
     assert_eq!(value(&page, r#"mnemon_guard_texts_total{verdict="refused"}"#), 1.0);
     assert_eq!(value(&page, "mnemon_redacted_secrets_total"), 1.0);
-    assert_eq!(value(&page, "mnemon_index_loads_total"), 1.0);
+    assert_eq!(value(&page, r#"mnemon_index_loads_total{from="log"}"#), 1.0);
+    assert_eq!(value(&page, r#"mnemon_index_loads_total{from="snapshot"}"#), 0.0);
     assert_eq!(value(&page, "mnemon_index_hits_total"), 4.0);
     assert_eq!(value(&page, "mnemon_indexes"), 1.0);
     let bytes = value(&page, "mnemon_index_bytes");
@@ -86,8 +87,45 @@ async fn counters_never_fall_and_pages_asked_for_at_once_agree() {
     admin.search("fact").await;
     let pages = futures_util::future::join_all((0..16).map(|_| page(&operator))).await;
     for page in pages {
-        assert_eq!(value(&page, "mnemon_index_loads_total"), 1.0);
+        assert_eq!(value(&page, r#"mnemon_index_loads_total{from="log"}"#), 1.0);
     }
+}
+
+#[tokio::test]
+async fn commits_and_round_trips_are_counted() {
+    let (_server, operator, admin) = started().await;
+    let before = page(&operator).await;
+    for n in 0..5 {
+        admin.remember(&format!("fact number {n} about the cellar")).await;
+    }
+    let after = page(&operator).await;
+    let risen = |series: &str| value(&after, series) - value(&before, series);
+    assert!(risen("mnemon_commit_writes_count") >= 5.0, "each save waited for the one before it");
+    assert!(risen("mnemon_commit_writes_sum") >= risen("mnemon_commit_writes_count"));
+    assert_eq!(
+        value(&after, r#"mnemon_commit_writes_bucket{le="+Inf"}"#),
+        value(&after, "mnemon_commit_writes_count"),
+        "{after}"
+    );
+    assert!(value(&after, r#"mnemon_commit_writes_bucket{le="1"}"#) <= value(&after, "mnemon_commit_writes_count"));
+    let is_postgres = std::env::var_os("MNEMON_TEST_STORE").is_some_and(|store| store == "postgres");
+    assert_eq!(risen("mnemon_database_round_trips_total") >= 10.0, is_postgres);
+    assert_eq!(value(&after, "mnemon_database_connections_max") > 0.0, is_postgres);
+}
+
+#[tokio::test]
+async fn calls_over_a_limit_are_counted_by_whose_limit_it_was() {
+    let server = TestServer::start().await;
+    let free = Subscription { plan: Some(PlanName::Free), ..Subscription::default() };
+    let organization = server.organization_on(free).await;
+    let (operator, caller) = (server.operator().await, server.member(&organization, MemberSpec::default()).await);
+    for _ in 0..62 {
+        caller.call("search", json!({"query": "anything"})).await;
+    }
+    let page = page(&operator).await;
+    assert_eq!(value(&page, r#"mnemon_rate_limited_total{limit="connection"}"#), 2.0);
+    assert_eq!(value(&page, r#"mnemon_rate_limited_total{limit="project"}"#), 0.0);
+    assert_eq!(value(&page, r#"mnemon_tool_calls_total{outcome="rate_limited",tool="search"}"#), 2.0);
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use self::sources::{SourcePart, Sources};
 pub use self::survey::{Holdings, Place, Survey, Surveys};
-use crate::StoreError;
+use crate::{StoreError, StoreFigures};
 
 /// All acts together.
 #[async_trait]
@@ -68,6 +68,9 @@ pub trait Store:
     async fn check_replicas(&self) -> Vec<Result<(), StoreError>> {
         Vec::new()
     }
+
+    /// What was counted since the store was opened, and what waits now.
+    fn figures(&self) -> StoreFigures;
 
     /// Finishes what is running and closes the store. Later calls fail.
     async fn close(&self);

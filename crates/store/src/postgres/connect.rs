@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Config};
 
 use super::error::{Fault, closed, describe};
 use super::tls;
-use crate::StoreError;
+use crate::{DatabaseConnections, StoreError};
 
 /// How the service connects to PostgreSQL.
 #[derive(Clone)]
@@ -90,6 +90,7 @@ pub(super) struct Pool {
     limits: Limits,
     patience: Duration,
     epoch: Arc<AtomicU64>,
+    round_trips: AtomicU64,
 }
 
 impl Pool {
@@ -112,7 +113,7 @@ impl Pool {
             call_max: config.patience * 10,
             look_up_max: config.patience * 2,
         };
-        Ok(Self { inner, limits, patience: config.patience, epoch })
+        Ok(Self { inner, limits, patience: config.patience, epoch, round_trips: AtomicU64::new(0) })
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -138,6 +139,22 @@ impl Pool {
     /// Drops the connections that nobody uses: a server that left one question unanswered leaves the others too.
     pub(super) fn distrust(&self) {
         self.inner.retain(|_, _| false);
+    }
+
+    /// Counts a question to the server, or several that are sent together.
+    pub(super) fn note_round_trip(&self) {
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn figures(&self) -> DatabaseConnections {
+        let status = self.inner.status();
+        DatabaseConnections {
+            idle: status.available as u64,
+            busy: status.size.saturating_sub(status.available) as u64,
+            max: status.max_size as u64,
+            waiting: status.waiting as u64,
+            round_trips: self.round_trips.load(Ordering::Relaxed),
+        }
     }
 
     pub(super) fn close(&self) {

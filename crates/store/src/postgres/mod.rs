@@ -78,7 +78,7 @@ use self::together::Together;
 use self::transaction::{Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
-use crate::{ReplicaReads, Store, StoreError};
+use crate::{ReplicaReads, Store, StoreError, StoreFigures};
 
 /// How often an act is retried that the server rolled back in favour of another.
 const ATTEMPTS_MAX: u32 = 8;
@@ -218,6 +218,14 @@ impl Store for PostgresStore {
         match &self.replicas {
             Some((replicas, _)) => replicas.check().await,
             None => Vec::new(),
+        }
+    }
+
+    fn figures(&self) -> StoreFigures {
+        StoreFigures {
+            commits: self.writer.commits(),
+            waiting_writes: self.writer.waiting(),
+            connections: self.pool.figures(),
         }
     }
 

@@ -223,6 +223,7 @@ impl Tx {
     }
 
     async fn send_all(&self, mut asks: Vec<Ask<'_>>, last: Option<&'static str>) -> Result<Vec<Vec<Row>>, Fault> {
+        self.pool.note_round_trip();
         let client = self.client.as_ref().expect("a transaction has its connection until it ends");
         let is_first = !self.is_begun.swap(true, Ordering::AcqRel);
         let own = usize::from(is_first && self.tenant.has_people);
@@ -305,6 +306,7 @@ pub(super) async fn ask_alone(
     #[cfg(feature = "testing")]
     crate::statements::count_statements(1);
     let client = pool.get().await?;
+    pool.note_round_trip();
     let asked = async {
         let statement = client.prepare_cached(sql).await?;
         client.query(&statement, values).await

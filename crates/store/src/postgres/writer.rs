@@ -19,7 +19,8 @@ use super::batch::{self, Save};
 use super::connect::{Pool, PostgresConfig};
 use super::error::closed;
 use super::statistics::Statistics;
-use crate::{Insert, Inserted, StoreError};
+use crate::figures::CommitCounter;
+use crate::{CommitSizes, Insert, Inserted, StoreError};
 
 /// How many batches a node stores at the same time.
 const LANES: usize = 4;
@@ -43,20 +44,32 @@ struct Job {
 pub(super) struct Writer {
     lanes: Mutex<Option<Vec<mpsc::Sender<Job>>>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
+    commits: Arc<CommitCounter>,
 }
 
 impl Writer {
     pub(super) fn start(pool: &Arc<Pool>, config: &PostgresConfig) -> Self {
         let (batch_max, statistics) = (config.batch_max.max(1), Statistics::new(config));
         let (mut lanes, mut tasks) = (Vec::new(), Vec::new());
+        let commits: Arc<CommitCounter> = Arc::default();
         for _ in 0..LANES {
             let (sender, waiting) = mpsc::channel(QUEUE_MAX);
             lanes.push(sender);
-            let (pool, statistics) = (Arc::clone(pool), Arc::clone(&statistics));
-            let lane = Lane { pool, statistics, batch_max, company: 0, took: Duration::ZERO };
+            let (pool, statistics, commits) = (Arc::clone(pool), Arc::clone(&statistics), Arc::clone(&commits));
+            let lane = Lane { pool, statistics, commits, batch_max, company: 0, took: Duration::ZERO };
             tasks.push(tokio::spawn(lane.serve(waiting)));
         }
-        Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks) }
+        Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks), commits }
+    }
+
+    pub(super) fn commits(&self) -> CommitSizes {
+        self.commits.read()
+    }
+
+    /// How many saves wait in all lanes.
+    pub(super) fn waiting(&self) -> u64 {
+        let lanes = self.lanes.lock();
+        lanes.iter().flatten().map(|lane| (lane.max_capacity() - lane.capacity()) as u64).sum()
     }
 
     /// Saves a record and waits until it is durable.
@@ -89,6 +102,7 @@ fn lane_of(project: ProjectId) -> usize {
 struct Lane {
     pool: Arc<Pool>,
     statistics: Arc<Statistics>,
+    commits: Arc<CommitCounter>,
     batch_max: usize,
     /// How many the last batch stored, and how long that took.
     company: usize,
@@ -110,6 +124,7 @@ impl Lane {
             let (count, began) = (jobs.len(), Instant::now());
             store(&self.pool, jobs).await;
             (self.company, self.took) = (count, began.elapsed());
+            self.commits.note(count);
             self.statistics.note_saves(count);
         }
     }

@@ -59,7 +59,7 @@ use self::memory::Memory;
 use self::readers::Readers;
 pub(crate) use self::transfer::SqliteSide;
 use self::writer::Writer;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, StoreFigures};
 
 /// How long [`Store::check`] waits for the writer before it reports that writing does not work.
 const HEARTBEAT_MAX: Duration = Duration::from_secs(2);
@@ -89,6 +89,14 @@ impl Store for SqliteStore {
         self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))?;
         let beat = tokio::time::timeout(HEARTBEAT_MAX, self.writer.write(beat)).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write completed within {HEARTBEAT_MAX:?}"))))
+    }
+
+    fn figures(&self) -> StoreFigures {
+        StoreFigures {
+            commits: self.writer.commits(),
+            waiting_writes: self.writer.waiting(),
+            ..StoreFigures::default()
+        }
     }
 
     async fn close(&self) {

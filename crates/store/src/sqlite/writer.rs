@@ -25,7 +25,8 @@ use super::memory::Memory;
 use super::migrate::migrate;
 use super::transfer::check_finished;
 use super::wal::{checkpoint_all, empty_wal, rewrite};
-use crate::StoreError;
+use crate::figures::CommitCounter;
+use crate::{CommitSizes, StoreError};
 
 /// How many acts may wait. More callers than that wait for a place and hold nothing.
 const QUEUE_MAX: usize = 4_096;
@@ -45,6 +46,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    commits: Arc<CommitCounter>,
 }
 
 enum Message {
@@ -90,7 +92,9 @@ fn lost(why: &str) -> StoreError {
 impl Writer {
     /// Opens the database, brings its schema up to date and starts the thread, which holds the lock until it ends.
     pub(super) fn start(files: Files, lock: File, memory: Arc<Memory>) -> Result<Self, StoreError> {
+        let commits: Arc<CommitCounter> = Arc::default();
         let mut desk = Desk {
+            commits: Arc::clone(&commits),
             files,
             memory,
             projects: Projects::default(),
@@ -111,7 +115,16 @@ impl Writer {
         };
         let thread = std::thread::Builder::new().name("mnemon-writer".to_owned()).spawn(work);
         let thread = thread.map_err(|error| StoreError::Failed(format!("can't start the writer: {error}")))?;
-        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
+        Ok(Self { queue, thread: Mutex::new(Some(thread)), commits })
+    }
+
+    pub(super) fn commits(&self) -> CommitSizes {
+        self.commits.read()
+    }
+
+    /// How many acts wait for the thread.
+    pub(super) fn waiting(&self) -> u64 {
+        (self.queue.max_capacity() - self.queue.capacity()) as u64
     }
 
     /// Runs an act and waits until it is durable. The act decides before it writes: an answer that means "no" has written
@@ -171,6 +184,7 @@ impl Drop for Writer {
 /// The state that only the thread touches.
 struct Desk {
     files: Files,
+    commits: Arc<CommitCounter>,
     memory: Arc<Memory>,
     projects: Projects,
     /// `None` after it was lost, until it is reopened and checked.
@@ -244,6 +258,7 @@ impl Desk {
         let outcome = run(conn, &mut self.projects, jobs);
         match &outcome {
             Ok(()) => {
+                self.commits.note(jobs.len());
                 let has_purged = self.projects.take_purged();
                 self.projects.publish(&self.memory);
                 if has_purged {
