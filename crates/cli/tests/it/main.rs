@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod guide;
 mod logs;
+mod operations;
 mod postgres;
 mod process;
 mod serve;

@@ -26,7 +26,7 @@ fn wrong_word(word: &str) -> Option<String> {
         // A module's name stands for everything that it logs.
         None => (word, !is_level(word) && !word.contains("::") && !word.starts_with("mnemon")),
     };
-    let meant = nearest(&wrong.to_ascii_lowercase(), LEVELS.into_iter());
+    let meant = nearest(&wrong.to_ascii_lowercase(), LEVELS);
     let advice = meant.map_or_else(|| format!("use {}", choices()), |meant| format!("did you mean '{meant}'?"));
     is_wrong.then(|| format!("'{word}' is not a level; {advice}"))
 }
