@@ -3,6 +3,7 @@
 mod errors;
 mod limits;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -66,7 +67,29 @@ fn configuration() -> String {
     page.push_str(
         "\n`mnemon config check` reports every mistake at once; `mnemon config print` shows the effective configuration.\n",
     );
+    page.push_str(
+        "\nEnvironment variables of the commands that call the service:\n\n| variable | stands for |\n| --- | --- |\n",
+    );
+    let mut variables = BTreeMap::new();
+    collect_variables(&Arguments::command(), &mut variables);
+    for (variable, meaning) in variables {
+        let _ = writeln!(page, "| `{variable}` | {meaning} |");
+    }
     page
+}
+
+/// The variables that stand for arguments, with the help of the first argument that has each.
+fn collect_variables(command: &clap::Command, variables: &mut BTreeMap<String, String>) {
+    for argument in command.get_arguments() {
+        if let (Some(variable), Some(name)) = (argument.get_env(), argument.get_long()) {
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let meaning = || format!("`--{name}`: {help}");
+            variables.entry(variable.to_string_lossy().into_owned()).or_insert_with(meaning);
+        }
+    }
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        collect_variables(inner, variables);
+    }
 }
 
 fn tools() -> String {
