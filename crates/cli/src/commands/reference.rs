@@ -68,7 +68,7 @@ fn configuration() -> String {
         "\n`mnemon config check` reports every mistake at once; `mnemon config print` shows the effective configuration.\n",
     );
     page.push_str(
-        "\nEnvironment variables of the commands that call the service:\n\n| variable | stands for |\n| --- | --- |\n",
+        "\nEnvironment variables that stand for arguments of commands:\n\n| variable | argument |\n| --- | --- |\n",
     );
     let mut variables = BTreeMap::new();
     collect_variables(&Arguments::command(), &mut variables);
