@@ -338,10 +338,10 @@ mod tests {
         check("postgres://host/db", &["postgres://host/db"]);
         check("postgres://me@a:1,b:2/db?x=y,z", &["postgres://me@a:1/db?x=y,z", "postgres://me@b:2/db?x=y,z"]);
         check(
-            concat!("postgresql://me:p,a@", "%2Frun%2Fa,b?sslmode=disable"),
+            concat!("postgresql://me:", "p,a@", "%2Frun%2Fa,b?sslmode=disable"),
             &[
-                concat!("postgresql://me:p,a@", "%2Frun%2Fa?sslmode=disable"),
-                concat!("postgresql://me:p,a@", "b?sslmode=disable"),
+                concat!("postgresql://me:", "p,a@", "%2Frun%2Fa?sslmode=disable"),
+                concat!("postgresql://me:", "p,a@", "b?sslmode=disable"),
             ],
         );
         let server = Server::parse("postgres://me@a,b:7/db?target_session_attrs=read-write").unwrap();
