@@ -21,9 +21,11 @@ mod projects;
 mod record;
 mod records;
 mod sessions;
+mod source_states;
 mod sources;
 mod standing;
 mod usage;
+mod waiting;
 mod workspaces;
 
 use std::sync::Arc;
@@ -49,9 +51,11 @@ pub use members::{MemberChange, MemberHoldings, NewMember, RemovedMember};
 pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
+pub use source_states::{SourceQuery, SourceShow, SourceStates};
 pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, ShownSource, SourcePage};
 pub use standing::{ProjectStanding, Standing, StatusCounts};
 pub use usage::{DayUsage, KeyUsage, UsageReport};
+pub use waiting::Waiting;
 pub use workspaces::ShownWorkspace;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use mnemon_core::{
     ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo, confirms_hash,
     newest_visible_source, shown_hash,
 };
-use mnemon_store::{Brief, SourcePart, StoreError, Survey};
+use mnemon_store::{Brief, SourcePart, StoreError};
 
 use crate::{CallContext, Engine};
 
@@ -110,30 +110,6 @@ impl<'a> Rivals<'a> {
         let found = claim.given_key.and_then(|key| self.0.get(&(claim.workspace_no, key)));
         found.map(Vec::as_slice).unwrap_or_default()
     }
-}
-
-/// One of a survey's suspects, as it stands for a reader.
-pub(crate) struct Suspect<'a> {
-    pub(crate) brief: &'a Brief,
-    pub(crate) status: Status,
-    /// Whether its hash is the last confirmed one of its source.
-    pub(crate) is_confirmed: bool,
-}
-
-/// Judges those of a survey's suspects that the reader sees, oldest first.
-pub(crate) fn judge_suspects<'a>(survey: &'a Survey, viewer: &Viewer, now: Timestamp) -> Vec<Suspect<'a>> {
-    let seen = || survey.suspects.iter().filter(|brief| viewer.sees(&brief.audience));
-    let (rivals, knowledge) = (Rivals::of(seen()), Knowledge::from_parts(viewer, &survey.parts));
-    let suspect = |brief: &'a Brief| {
-        let claim = Claim::of_brief(brief);
-        let confirmed = knowledge.of(claim.source_id).confirmed_hash;
-        Suspect {
-            brief,
-            status: judge_one(&claim, &rivals, &knowledge, now).status,
-            is_confirmed: claim.source_hash.is_some() && claim.source_hash == confirmed.as_deref(),
-        }
-    };
-    seen().map(suspect).collect()
 }
 
 impl Engine {

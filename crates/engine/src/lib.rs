@@ -21,6 +21,7 @@ mod gateway_call;
 mod guarding;
 mod indexes;
 pub mod integrations;
+mod ledger;
 pub mod oauth;
 mod rate;
 mod remember;

@@ -55,7 +55,7 @@ impl Engine {
         }
         if let Some(hash) = given.as_ref().filter(|_| may_note(ctx)) {
             self.store.observe_source(ctx.project(), &source_id, hash, ctx.now).await?;
-            self.surveyed.forget(ctx.project());
+            self.surveyed.recheck(ctx.project());
         }
         let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
         records.retain(|record| ctx.viewer().sees(&record.audience));

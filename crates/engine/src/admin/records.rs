@@ -8,7 +8,7 @@ use mnemon_store::{Listed, RecordFilter};
 
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::{Claim, judge_suspects};
+use crate::freshness::Claim;
 
 /// How long a forgotten record, or a deleted workspace, can be restored.
 pub(super) const RESTORE_DAYS: i64 = 30;
@@ -105,18 +105,15 @@ impl Engine {
             Some(author) => Some(self.members_called(project.account, author).await?),
             None => None,
         };
-        let (mut among, mut is_confirmed) = (None, None);
-        match query.status.filter(|_| !query.is_forgotten) {
-            None => {}
-            Some(Status::Verified) => is_confirmed = Some(true),
-            Some(Status::Unverified) => is_confirmed = Some(false),
-            Some(wanted @ (Status::Stale | Status::Conflict)) => {
-                let survey = self.survey(project.id, ctx.now).await?;
-                let suspects = judge_suspects(&survey, viewer, ctx.now).into_iter();
-                let fitting = suspects.filter(|suspect| suspect.status == wanted);
-                among = Some(fitting.map(|suspect| suspect.brief.seq).collect::<Vec<_>>());
-            }
-        }
+        let is_confirmed = match query.status.filter(|_| authors.is_some()) {
+            Some(Status::Verified) => Some(true),
+            Some(Status::Unverified) => Some(false),
+            Some(Status::Stale | Status::Conflict) | None => None,
+        };
+        let among = match query.status.filter(|_| !query.is_forgotten && is_confirmed.is_none()) {
+            Some(wanted) => Some(self.list_with_status(ctx, project.id, viewer, wanted, &query).await?),
+            None => None,
+        };
         let is_hopeless = audiences.is_empty()
             || authors.as_ref().is_some_and(Vec::is_empty)
             || among.as_ref().is_some_and(Vec::is_empty);
@@ -134,6 +131,37 @@ impl Engine {
             among,
         };
         Ok((!is_hopeless).then_some(filter))
+    }
+
+    /// The places of the newest records with a status, as many as a page needs. What a ledger can't tell is their author.
+    async fn list_with_status(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        viewer: &Viewer,
+        wanted: Status,
+        query: &RecordQuery,
+    ) -> Result<Vec<Seq>, AdminError> {
+        let ledger = self.survey(project, ctx.now).await?;
+        let named = query.workspace.as_ref().map(|name| ledger.workspaces.iter().find(|row| row.name == *name));
+        let key_in = |workspace| query.fact_key.as_deref().map(|key| ledger.key_of(workspace, key));
+        let mut seqs = Vec::new();
+        ledger.judge(viewer, ctx.now, |entry, status| {
+            let fits = status == wanted
+                && query.before.is_none_or(|before| entry.seq < before)
+                && named.is_none_or(|row| row.is_some_and(|row| row.no == entry.workspace_no))
+                && query.scope.is_none_or(|scope| ledger.audience_of(entry).scope() == scope)
+                && query.source_id.as_deref().is_none_or(|id| ledger.source_of(entry) == Some(id))
+                && query.has_source.is_none_or(|has| entry.has_source() == has)
+                && key_in(entry.workspace_no).is_none_or(|key| entry.has_key(key));
+            if fits {
+                seqs.push(entry.seq);
+            }
+        });
+        if query.author.is_none() {
+            seqs.drain(..seqs.len().saturating_sub(query.limit + 1));
+        }
+        Ok(seqs)
     }
 
     /// The members of an account with this name, or with this id.

@@ -18,7 +18,7 @@ use crate::freshness::{Claim, Observed, moments_of, newest_known};
 /// How many sources one request may check.
 pub const SOURCES_MAX: usize = 500;
 /// How many different hashes of one source are shown.
-const HASHES_MAX: usize = 8;
+pub(super) const HASHES_MAX: usize = 8;
 /// How many sightings are written at the same time: storage groups what waits together.
 const WRITES_AT_ONCE: usize = 64;
 
@@ -243,7 +243,7 @@ impl Engine {
                 written.expect("a write neither panics nor is cancelled")?;
             }
         }
-        self.surveyed.forget(project);
+        self.surveyed.recheck(project);
         Ok(())
     }
 }

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mnemon_core::{ProjectId, Status, Timestamp, Viewer, WorkspaceNo};
-use mnemon_store::Survey;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::judge_suspects;
+use crate::ledger::Ledger;
 
 /// Live records by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,41 +70,27 @@ impl Engine {
     /// How the records of a project stand for the caller.
     pub async fn show_standing(&self, ctx: &AdminContext, project: ProjectId) -> Result<ProjectStanding, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        let survey = self.survey(project.id, ctx.now).await?;
-        Ok(stand(&survey, &ctx.viewer(), ctx.now))
+        let ledger = self.survey(project.id, ctx.now).await?;
+        Ok(stand(&ledger, &ctx.viewer(), ctx.now))
     }
 }
 
-/// Counts what the viewer sees. Most records need no judgement: a record that has nothing to be held against is unverified,
-/// and one with the confirmed hash is verified, unless it is one of the suspects.
-pub(super) fn stand(survey: &Survey, viewer: &Viewer, now: Timestamp) -> ProjectStanding {
-    let mut exceptions: HashMap<WorkspaceNo, (StatusCounts, u64)> = HashMap::new();
-    for suspect in judge_suspects(survey, viewer, now) {
-        if matches!(suspect.status, Status::Stale | Status::Conflict) {
-            let (counts, confirmed) = exceptions.entry(suspect.brief.workspace_no).or_default();
-            counts.count(suspect.status);
-            *confirmed += u64::from(suspect.is_confirmed);
-        }
-    }
+/// Counts what the viewer sees.
+pub(super) fn stand(ledger: &Ledger, viewer: &Viewer, now: Timestamp) -> ProjectStanding {
+    let mut places: HashMap<WorkspaceNo, Standing> = HashMap::new();
+    ledger.judge(viewer, now, |entry, status| {
+        let own = places.entry(entry.workspace_no).or_default();
+        own.counts.count(status);
+        own.sourceless += u64::from(!entry.has_source());
+        own.last_saved_at = own.last_saved_at.max(Some(entry.updated_at()));
+    });
     let mut standing = ProjectStanding::default();
-    let mut totals: BTreeMap<WorkspaceNo, (&str, u64, u64, Standing)> = BTreeMap::new();
-    for place in survey.places.iter().filter(|place| viewer.sees(&place.audience)) {
-        let (_, records, confirmed, own) =
-            totals.entry(place.no).or_insert_with(|| (place.workspace.as_str(), 0, 0, Standing::default()));
-        *records += place.records;
-        *confirmed += place.confirmed;
-        own.sourceless += place.sourceless;
-        own.last_saved_at = own.last_saved_at.max(Some(place.last_saved_at));
-    }
-    for (no, (name, records, confirmed, mut own)) in totals {
-        let (mut counts, excepted) = exceptions.remove(&no).unwrap_or_default();
-        counts.verified = confirmed.saturating_sub(excepted);
-        counts.unverified = records.saturating_sub(counts.total());
-        own.counts = counts;
-        standing.all.counts.add(&counts);
+    for row in &ledger.workspaces {
+        let Some(own) = places.remove(&row.no) else { continue };
+        standing.all.counts.add(&own.counts);
         standing.all.sourceless += own.sourceless;
         standing.all.last_saved_at = standing.all.last_saved_at.max(own.last_saved_at);
-        standing.workspaces.insert(name.to_owned(), own);
+        standing.workspaces.insert(row.name.to_string(), own);
     }
     standing
 }

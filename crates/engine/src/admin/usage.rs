@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mnemon_core::{KeyId, PlanLimits, PlanName, ProjectId};
 use mnemon_store::{Day, Usage};
 
+use super::standing::stand;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
@@ -12,8 +13,6 @@ use crate::Engine;
 pub struct UsageReport {
     /// Live records that the caller can see.
     pub records: u64,
-    /// Bytes of their text.
-    pub bytes: u64,
     /// The account's plan, and what it allows.
     pub plan: Option<(PlanName, PlanLimits)>,
     /// Every day, oldest first.
@@ -85,9 +84,7 @@ impl Engine {
             let own = self.store.list_member_keys(caller.account, caller.member).await?;
             rows.retain(|row| own.iter().any(|key| key.id == row.key));
         }
-        let sizes = self.store.list_sizes(project.id).await?;
-        let viewer = ctx.viewer();
-        let seen = || sizes.iter().filter(|size| viewer.sees(&size.audience));
+        let ledger = self.survey(project.id, ctx.now).await?;
         let (mut total, mut before) = (KeyUsage::default(), KeyUsage::default());
         let (mut per_day, mut per_key) = (BTreeMap::<Day, KeyUsage>::new(), BTreeMap::<KeyId, KeyUsage>::new());
         for row in &rows {
@@ -106,14 +103,20 @@ impl Engine {
         };
         let account = self.find_account_or_absent(project.account).await?;
         Ok(UsageReport {
-            records: seen().map(|size| size.records).sum(),
-            bytes: seen().map(|size| size.bytes).sum(),
+            records: stand(&ledger, &ctx.viewer(), ctx.now).all.counts.total(),
             plan: account.plan().map(|plan| (plan, *self.plans.limits(plan))),
             days: (from.0..=today.0).zip(records).map(day).collect(),
             keys: per_key.into_iter().filter(|(_, figures)| !figures.is_nothing()).collect(),
             total,
             before,
         })
+    }
+
+    /// The bytes of the texts of all live records that the caller can see. Looks at each of them.
+    pub async fn count_bytes(&self, ctx: &AdminContext, project: ProjectId) -> Result<u64, AdminError> {
+        let project = self.readable_project(ctx, project).await?;
+        let (sizes, viewer) = (self.store.list_sizes(project.id).await?, ctx.viewer());
+        Ok(sizes.iter().filter(|size| viewer.sees(&size.audience)).map(|size| size.bytes).sum())
     }
 
     /// How many records the project had at the end of each day: a day without figures ended as the day before.

@@ -29,11 +29,12 @@ impl Engine {
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        let survey = self.survey(project.id, ctx.now).await?;
-        let mut workspaces = visible(survey.workspaces.clone(), &ctx.viewer());
-        let mut standing = stand(&survey, &ctx.viewer(), ctx.now);
+        let ledger = self.survey(project.id, ctx.now).await?;
+        let mut workspaces = visible(ledger.workspaces.clone(), &ctx.viewer());
+        let mut standing = stand(&ledger, &ctx.viewer(), ctx.now);
         for workspace in &mut workspaces {
             workspace.standing = standing.workspaces.remove(workspace.name.as_str()).unwrap_or_default();
+            workspace.records = workspace.standing.counts.total();
         }
         Ok(workspaces)
     }

@@ -60,8 +60,9 @@ pub(crate) async fn usage(
             .filter(|days| (1..=USAGE_DAYS_MAX).contains(days))
             .ok_or_else(|| AdminError::Invalid(format!("days must be between 1 and {USAGE_DAYS_MAX}")))?,
     };
-    let report = admin.engine.show_usage(&admin.ctx, id(&project, "project")?, days).await?;
-    let usage = show::usage(&report);
+    let project = id(&project, "project")?;
+    let report = admin.engine.show_usage(&admin.ctx, project, days).await?;
+    let usage = show::usage(&report, admin.engine.count_bytes(&admin.ctx, project).await?);
     Ok(match format {
         Format::Json => show::ok(&usage).into_response(),
         Format::Csv => csv::usage(&usage),

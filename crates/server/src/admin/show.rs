@@ -191,12 +191,12 @@ pub(crate) fn rejection(rejection: &Rejection) -> RejectionJson {
     }
 }
 
-pub(crate) fn usage(report: &UsageReport) -> UsageJson {
+pub(crate) fn usage(report: &UsageReport, bytes: u64) -> UsageJson {
     let day = |day: &DayUsage| FiguresJson { day: Some(date(day.day)), records: day.records, ..figures(&day.figures) };
     let key = |(key, of): &(KeyId, KeyUsage)| FiguresJson { key_id: Some(key.to_string()), ..figures(of) };
     UsageJson {
         records: report.records,
-        bytes: report.bytes,
+        bytes,
         plan: report.plan.as_ref().map(|(name, limits)| me::plan(*name, limits)),
         days: report.days.iter().map(day).collect(),
         keys: report.keys.iter().map(key).collect(),

@@ -12,6 +12,7 @@ mod projects;
 mod reading;
 mod record;
 mod records;
+mod standing;
 mod usage;
 mod workspaces;
 

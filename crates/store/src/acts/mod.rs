@@ -36,7 +36,7 @@ pub use self::records::{
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use self::sources::{SourcePart, Sources};
-pub use self::survey::{Holdings, Place, Survey, Surveys};
+pub use self::survey::{Holdings, Since, Survey, Surveyed, Surveys};
 use crate::{StoreError, StoreFigures};
 
 /// All acts together.

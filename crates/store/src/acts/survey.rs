@@ -1,24 +1,31 @@
-//! How the records of a project stand, as far as that can be told without a reader: totals by audience, and those records
-//! that only a reader's view can decide about. The statuses themselves are derived elsewhere.
-
-use std::collections::HashMap;
+//! All live records of a project at once, and what is known of their sources: what is needed to tell how the project stands.
+//! The statuses themselves are derived elsewhere.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
+use mnemon_core::{MemberId, ProjectId, Seq, Timestamp};
 
-use super::records::{Brief, WorkspaceRow};
+use super::records::{Brief, WorkspaceRow, read_brief};
 use super::sources::SourcePart;
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
-/// Looks at all live records of a project at once.
+/// Looks at a project as a whole.
 #[async_trait]
 pub trait Surveys: Send + Sync {
-    /// The whole project in one consistent view. It costs statements, and not one row for each record.
-    async fn survey(&self, project: ProjectId) -> Result<Survey, StoreError>;
+    /// The project in one consistent view: all of it, or what has changed since an earlier survey.
+    async fn survey(&self, project: ProjectId, since: Option<Since>) -> Result<Survey, StoreError>;
 
     /// What a member has in a project: what its leaving would hand over or delete. Scans the project.
     async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError>;
+}
+
+/// What an earlier survey has told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Since {
+    /// It went up to here in the log.
+    pub seq: Seq,
+    /// Confirming what is known already takes no place in the log. If given, what was confirmed from then on is told too.
+    pub confirmed: Option<Timestamp>,
 }
 
 /// What a member has.
@@ -36,63 +43,28 @@ pub struct Holdings {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
     pub seq: Seq,
-    /// The active workspaces, by name.
+    /// The active workspaces, by name, without counts.
     pub workspaces: Vec<WorkspaceRow>,
-    /// Every part of an active workspace that has a live record.
-    pub places: Vec<Place>,
-    /// Live records that may be stale or disputed: those with an end, with another hash than somebody knows of their source, or
-    /// with a caller-given key that others have too. All that share a key are here. Oldest first.
-    pub suspects: Vec<Brief>,
-    /// What is known of the sources of the suspects.
+    /// Records that were not forgotten, oldest first, those of deleted workspaces among them; or those that have changed.
+    pub records: Vec<Surveyed>,
+    /// The records that have changed. Those that are not in `records` are gone.
+    pub touched: Vec<Seq>,
+    /// What is known of sources; or all parts of those of which something has become known.
     pub parts: Vec<SourcePart>,
 }
 
-/// What one audience has in a workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub no: WorkspaceNo,
-    pub workspace: WorkspaceName,
-    pub audience: Audience,
-    /// Live records.
-    pub records: u64,
-    /// How many of them have the hash that was last confirmed of their source. Only everybody can confirm.
-    pub confirmed: u64,
-    /// How many of them name no source.
-    pub sourceless: u64,
-    pub last_saved_at: Timestamp,
+/// A record in a survey.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Surveyed {
+    pub brief: Brief,
+    /// When it was last saved.
+    pub updated_at: Timestamp,
 }
 
-/// Reads workspace_no, name, audience, the counts of records and of those without a source, and the last save.
-pub(crate) fn read_place<R: Row>(row: &R, project: ProjectId) -> Result<Place, StoreError> {
-    let cells = Cells::new(row, "record", || project.to_string());
-    Ok(Place {
-        no: WorkspaceNo(cells.count(0, "workspace_no")?),
-        workspace: cells.workspace_name(1, "name")?,
-        audience: cells.audience(2, "audience")?,
-        records: cells.count(3, "seq")?,
-        confirmed: 0,
-        sourceless: cells.count(4, "source_id")?,
-        last_saved_at: cells.time(5, "updated_at")?,
-    })
-}
-
-/// Takes over workspace_no, audience and the count of confirmed records.
-pub(crate) fn add_confirmed<R: Row>(places: &mut [Place], row: &R, project: ProjectId) -> Result<(), StoreError> {
-    let cells = Cells::new(row, "record", || project.to_string());
-    let (no, audience) = (WorkspaceNo(cells.count(0, "workspace_no")?), cells.audience(1, "audience")?);
-    if let Some(place) = places.iter_mut().find(|place| place.no == no && place.audience == audience) {
-        place.confirmed = cells.count(2, "seq")?;
-    }
-    Ok(())
-}
-
-/// How many live records each audience has, by workspace.
-pub(crate) fn living_by_workspace(places: &[Place]) -> HashMap<WorkspaceNo, Vec<(Audience, u64)>> {
-    let mut living: HashMap<_, Vec<_>> = HashMap::new();
-    for place in places {
-        living.entry(place.no).or_default().push((place.audience, place.records));
-    }
-    living
+/// Reads the columns of [`read_brief`], and updated_at.
+pub(crate) fn read_surveyed<R: Row>(row: &R, project: ProjectId) -> Result<Surveyed, StoreError> {
+    let updated_at = Cells::new(row, "record", || project.to_string()).time(10, "updated_at")?;
+    Ok(Surveyed { brief: read_brief(row, project)?, updated_at })
 }
 
 pub(crate) fn read_holdings<R: Row>(row: &R, project: ProjectId) -> Result<Holdings, StoreError> {
@@ -102,20 +74,4 @@ pub(crate) fn read_holdings<R: Row>(row: &R, project: ProjectId) -> Result<Holdi
         drafts: cells.count(1, "audience")?,
         sessions: cells.count(2, "session")?,
     })
-}
-
-/// Oldest first, each once.
-pub(crate) fn once_each(mut suspects: Vec<Brief>) -> Vec<Brief> {
-    suspects.sort_unstable_by_key(|brief| brief.seq);
-    suspects.dedup_by_key(|brief| brief.seq);
-    suspects
-}
-
-/// The sources by which suspects are judged, each once.
-pub(crate) fn sources_of(suspects: &[Brief]) -> Vec<&str> {
-    let hashed = suspects.iter().filter(|brief| brief.source_hash.is_some());
-    let mut ids: Vec<&str> = hashed.filter_map(|brief| brief.source_id.as_deref()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }

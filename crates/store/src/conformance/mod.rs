@@ -136,7 +136,7 @@ macro_rules! conformance {
             a_mark_of_the_guard_goes_when_its_text_is_released
             records_are_listed_newest_first
             lists_are_narrowed_in_every_way
-            a_survey_tells_totals_and_suspects
+            a_survey_is_followed_through_every_change
             a_members_holdings_are_counted
             any_record_is_found_alive_or_not
             workspaces_and_sizes_are_told_by_audience

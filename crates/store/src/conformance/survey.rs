@@ -1,57 +1,100 @@
 //! Stories of how the records of a project stand.
 
-use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
+use std::collections::BTreeMap;
+
+use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq, Timestamp, WorkspaceNo};
 
 use super::{House, MakeEngine, at, audit, with_fact, workspace};
-use crate::{Holdings, MemberDeleted};
+use crate::{Holdings, MemberDeleted, Since, SourcePart, Survey, Surveyed};
 
-/// Totals are told by workspace and audience; whatever may be stale or disputed is listed, and nothing else.
-pub async fn a_survey_tells_totals_and_suspects(make: MakeEngine) {
+/// A project as it was surveyed, and followed since.
+struct Known {
+    seq: Seq,
+    names: Vec<String>,
+    records: BTreeMap<Seq, Surveyed>,
+    parts: BTreeMap<(String, Audience), SourcePart>,
+}
+
+impl Known {
+    async fn all(house: &House) -> Self {
+        let mut known = Self { seq: Seq(0), names: Vec::new(), records: BTreeMap::new(), parts: BTreeMap::new() };
+        known.take(house.store.survey(house.project, None).await.expect("storage works"));
+        known
+    }
+
+    fn take(&mut self, survey: Survey) {
+        self.seq = survey.seq;
+        self.names = survey.workspaces.iter().map(|row| row.name.to_string()).collect();
+        for seq in survey.touched {
+            self.records.remove(&seq);
+        }
+        self.records.extend(survey.records.into_iter().map(|record| (record.brief.seq, record)));
+        for part in &survey.parts {
+            self.parts.retain(|(source, _), _| *source != part.source_id);
+        }
+        self.parts.extend(survey.parts.into_iter().map(|part| ((part.source_id.clone(), part.audience), part)));
+    }
+
+    /// What lives now. Records of deleted workspaces need not be followed.
+    fn living(&self, active: &[WorkspaceNo]) -> Vec<&Surveyed> {
+        self.records.values().filter(|record| active.contains(&record.brief.workspace_no)).collect()
+    }
+
+    /// Asks what has changed, and compares what is known then with all there is.
+    async fn follow(&mut self, house: &House, confirmed: Option<Timestamp>, what: &str) {
+        let since = Since { seq: self.seq, confirmed };
+        self.take(house.store.survey(house.project, Some(since)).await.expect("storage works"));
+        let all = Self::all(house).await;
+        let rows = house.store.list_workspaces(house.project).await.expect("storage works");
+        let active: Vec<WorkspaceNo> = rows.iter().map(|row| row.no).collect();
+        assert_eq!((self.seq, &self.names), (all.seq, &all.names), "{what}");
+        assert_eq!(self.living(&active), all.living(&active), "{what}");
+        assert_eq!(self.parts, all.parts, "{what}");
+    }
+}
+
+/// Whatever happens to records and sources, a survey of what has changed tells it.
+pub async fn a_survey_is_followed_through_every_change(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
-    let survey = async || house.store.survey(house.project).await.expect("storage works");
-    let empty = survey().await;
-    assert_eq!((empty.seq, empty.places.len(), empty.workspaces.len(), empty.suspects.len()), (Seq(0), 0, 0, 0));
+    let mut known = Known::all(&house).await;
+    assert_eq!((known.seq, known.records.len(), known.names.len()), (Seq(0), 0, 0));
     let ben = house.add_member("Ben", Role::Member, None).await;
-    let draft = Audience::Author(ben);
-    let keyed =
-        |text: &str, key: &str| NewRecord { fact_key: FactKey::given(key).expect("a key"), ..house.record(text) };
-    house.save_text("plain").await;
-    house.save(house.sourced("holds", "page", "h2")).await;
-    let old = house.save(house.sourced("changed", "page", "h1")).await;
-    let hidden = house.save(NewRecord { audience: draft, ..house.sourced("a draft", "other", "h1") }).await;
+    let drafted = |record| NewRecord { audience: Audience::Author(ben), author: ben, ..record };
+    let keyed = NewRecord { fact_key: FactKey::given("k").expect("a key"), ..house.record("keyed") };
+    let first = keyed.id;
+    let first_seq = house.save(keyed).await;
+    let second = house.save(house.sourced("of a page", "page", "h1")).await;
+    house.save(drafted(house.sourced("a draft", "page", "h1"))).await;
     let ends = with_fact(house.record("ends"), |fact| fact.valid_until = Some(at(1_000)));
-    let ends = house.save(NewRecord { created_at: at(40), ..ends }).await;
-    let one = house.save(keyed("one", "k")).await;
-    let two = house.save(NewRecord { audience: draft, ..keyed("two", "k") }).await;
-    house.save(keyed("alone", "l")).await;
-    house.save(NewRecord { workspace: workspace("team"), ..keyed("elsewhere", "k") }).await;
-    let gone = house.save(keyed("gone", "l")).await;
-    house.save(NewRecord { workspace: workspace("over"), ..keyed("over", "m") }).await;
-    house.save(NewRecord { workspace: workspace("over"), ..keyed("over too", "m") }).await;
-    house.store.observe_source(house.project, "page", "h2", at(20)).await.expect("storage works");
-    house.store.observe_source(house.project, "other", "h9", at(20)).await.expect("storage works");
-    house.forget(&[gone], 21).await;
-    house.delete_workspace("over", 22).await;
-    let told = survey().await;
-    assert_eq!(told.seq, house.last_seq().await);
-    let places: Vec<_> = told
-        .places
-        .iter()
-        .map(|place| (place.workspace.as_str(), place.audience, place.records, place.confirmed, place.sourceless))
-        .collect();
-    let expected =
-        [("default", Audience::Shared, 6, 1, 4), ("default", draft, 2, 0, 1), ("team", Audience::Shared, 1, 0, 1)];
-    assert_eq!(places, expected);
-    assert_eq!(told.places.iter().map(|place| place.last_saved_at).collect::<Vec<_>>(), [at(40), at(10), at(10)]);
-    let names: Vec<&str> = told.workspaces.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["default", "team"]);
-    assert_eq!(told.workspaces[0].living, [(Audience::Shared, 6), (draft, 2)]);
-    let suspects: Vec<Seq> = told.suspects.iter().map(|brief| brief.seq).collect();
-    assert_eq!(suspects, [old, hidden, ends, one, two]);
-    let mut sources: Vec<&str> = told.parts.iter().map(|part| part.source_id.as_str()).collect();
-    sources.dedup();
-    assert_eq!(sources, ["other", "page"]);
+    house.save(NewRecord { workspace: workspace("team"), created_at: at(40), ..ends }).await;
+    known.follow(&house, None, "saves").await;
+    assert_eq!(known.records.len(), 4);
+    assert_eq!(known.records[&first_seq].brief.given_fact_key.as_deref(), Some("k"));
+    assert_eq!(known.names, ["default", "team"]);
+    house.insert(house.sourced("of a page", "page", "h2")).await;
+    known.follow(&house, None, "a duplicate").await;
+    house.store.observe_source(house.project, "page", "h3", at(20)).await.expect("storage works");
+    known.follow(&house, None, "a sighting").await;
+    let news = house.store.observe_source(house.project, "page", "h3", at(30)).await.expect("storage works");
+    assert_eq!(news, None, "what is known is no news");
+    known.follow(&house, Some(at(30)), "a confirmation").await;
+    house.forget(&[first_seq, second], 41).await;
+    known.follow(&house, None, "forgetting").await;
+    house.restore(first, 0, 42).await.expect("restored");
+    known.follow(&house, None, "restoring").await;
+    house.store.purge(house.project, first, audit(house.account, 43, "record.purge")).await.expect("storage works");
+    known.follow(&house, None, "purging").await;
+    house.delete_workspace("team", 44).await;
+    known.follow(&house, None, "deleting a workspace").await;
+    house.save(NewRecord { workspace: workspace("team"), ..house.record("anew") }).await;
+    known.follow(&house, None, "saving into its name").await;
+    house.restore_workspace("team", 0, 45).await;
+    known.follow(&house, None, "restoring a workspace").await;
+    let line = audit(house.account, 46, "member.delete");
+    house.store.delete_member(house.account, ben, Some(house.ana), line).await.expect("storage works");
+    known.follow(&house, None, "handing over").await;
+    assert!(known.records.len() >= 3, "{}", known.records.len());
 }
 
 /// What a member has is what its leaving would hand over.

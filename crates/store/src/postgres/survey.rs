@@ -1,26 +1,29 @@
-//! How the records of a project stand.
+//! All live records of a project, and what is known of their sources.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use mnemon_core::{Audience, MemberId, ProjectId, Seq};
+use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connect::Pool;
 use super::error::Fault;
 use super::listing::{WORKSPACES, read_workspace};
-use super::rows::{AudienceBytes, Cells};
-use super::sources;
+use super::rows::{AudienceBytes, Cells, integer, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::records::read_brief;
 use crate::acts::sources::read_part;
-use crate::acts::survey::{add_confirmed, living_by_workspace, once_each, read_holdings, read_place, sources_of};
-use crate::{Holdings, Place, StoreError, Survey, Surveys};
+use crate::acts::survey::{read_holdings, read_surveyed};
+use crate::{Holdings, Since, StoreError, Survey, Surveyed, Surveys};
 
 #[async_trait]
 impl Surveys for PostgresStore {
-    async fn survey(&self, project: ProjectId) -> Result<Survey, StoreError> {
-        self.attempt(|| survey(&self.pool, project)).await
+    async fn survey(&self, project: ProjectId, since: Option<Since>) -> Result<Survey, StoreError> {
+        match since {
+            None => self.attempt(|| survey_all(&self.pool, project)).await,
+            Some(since) => self.attempt(|| survey_changes(&self.pool, project, since)).await,
+        }
     }
 
     async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
@@ -38,72 +41,95 @@ impl Surveys for PostgresStore {
 
 const SEQ: &str = "SELECT seq FROM project WHERE id = $1 AND deleted_at IS NULL";
 
-const PLACES: &str = "
-    SELECT w.no, w.name, r.audience, r.records, r.sourceless, r.last_saved_at
-    FROM (
-        SELECT workspace_no, audience, COUNT(*) AS records, COUNT(*) FILTER (WHERE source_id IS NULL) AS sourceless,
-            MAX(updated_at) AS last_saved_at
+async fn survey_all(pool: &Arc<Pool>, project: ProjectId) -> Result<Survey, Fault> {
+    const RECORDS: &str = "
+        SELECT seq, id, workspace_no, audience, is_key_given, CASE WHEN is_key_given THEN fact_key END, content_hash,
+            source_id, source_hash, valid_until, updated_at
         FROM record
-        WHERE project_id = $1 AND forgotten_at IS NULL
-        GROUP BY workspace_no, audience) r
-    JOIN workspace w ON w.project_id = $1 AND w.no = r.workspace_no AND w.deleted_at IS NULL
-    ORDER BY w.name, r.audience";
-
-const CONFIRMED: &str = "
-    SELECT r.workspace_no, r.audience, COUNT(*)
-    FROM source s
-    JOIN record r ON r.project_id = s.project_id AND r.source_id = s.source_id
-        AND strpos(' ' || s.confirmed_hash || ' ', ' ' || r.source_hash || ' ') > 0
-    WHERE s.project_id = $1 AND r.project_id = $1 AND r.forgotten_at IS NULL
-    GROUP BY r.workspace_no, r.audience";
-
-const ENDING: &str = "
-    SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-        r.source_hash, r.valid_until
-    FROM record r
-    JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
-    WHERE r.project_id = $1 AND r.valid_until IS NOT NULL AND r.forgotten_at IS NULL";
-
-const OUTDATED: &str = "
-    SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-        r.source_hash, r.valid_until
-    FROM source s
-    JOIN record r ON r.project_id = s.project_id AND r.source_id = s.source_id
-        AND strpos(' ' || translate(s.known_hash, '?', '') || ' ', ' ' || r.source_hash || ' ') = 0
-    JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
-    WHERE s.project_id = $1 AND r.project_id = $1 AND r.forgotten_at IS NULL";
-
-const SHARING: &str = "
-    SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-        r.source_hash, r.valid_until
-    FROM (
-        SELECT workspace_no, fact_key
-        FROM record
-        WHERE project_id = $1 AND is_key_given AND forgotten_at IS NULL
-        GROUP BY workspace_no, fact_key
-        HAVING COUNT(*) > 1) k
-    JOIN workspace w ON w.project_id = $1 AND w.no = k.workspace_no AND w.deleted_at IS NULL
-    JOIN record r ON r.project_id = $1 AND r.workspace_no = k.workspace_no AND r.fact_key = k.fact_key
-        AND r.is_key_given AND r.forgotten_at IS NULL";
-
-async fn survey(pool: &Arc<Pool>, project: ProjectId) -> Result<Survey, Fault> {
+        WHERE project_id = $1 AND forgotten_at IS NULL";
+    const PARTS: &str = "
+        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at, confirmed_at
+        FROM source
+        WHERE project_id = $1";
     let id = project.uuid();
     let tx = Tx::read(pool, Tenant::project(project)).await?;
-    let asks = [SEQ, WORKSPACES, PLACES, CONFIRMED, ENDING, OUTDATED, SHARING].map(|sql| ask(sql, &[&id]));
-    let answers = tx.flight(Vec::from(asks)).await?;
-    let [seqs, rows, counts, confirmed, found @ ..] = answers.as_slice() else {
+    let asks = [SEQ, WORKSPACES, RECORDS, PARTS].map(|sql| ask(sql, &[&id]));
+    let answers = tx.finish(Vec::from(asks)).await?;
+    let [seqs, workspaces, records, parts] = answers.as_slice() else {
         return Err(Fault::away("PostgreSQL left an answer out"));
     };
-    let seq = seqs.first().map(|row| Cells::new(row, "project", || project.to_string()).count(0, "seq"));
-    let mut places: Vec<Place> = counts.iter().map(|row| read_place(row, project)).collect::<Result<_, _>>()?;
-    for row in confirmed {
-        add_confirmed(&mut places, row, project)?;
+    Ok(read_survey(project, seqs, workspaces, records, parts)?)
+}
+
+async fn survey_changes(pool: &Arc<Pool>, project: ProjectId, since: Since) -> Result<Survey, Fault> {
+    // The log is ordered by workspace, so each is asked, deleted ones too.
+    const CHANGED: &str = "
+        SELECT c.record_seq
+        FROM workspace w
+        JOIN change c ON c.project_id = w.project_id AND c.workspace_no = w.no
+        WHERE w.project_id = $1 AND c.project_id = $1 AND c.seq > $2 AND c.record_seq IS NOT NULL";
+    const RECORDS: &str = "
+        SELECT seq, id, workspace_no, audience, is_key_given, CASE WHEN is_key_given THEN fact_key END, content_hash,
+            source_id, source_hash, valid_until, updated_at
+        FROM record
+        WHERE project_id = $1 AND seq > $2 AND forgotten_at IS NULL
+        UNION
+        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, CASE WHEN r.is_key_given THEN r.fact_key END,
+            r.content_hash, r.source_id, r.source_hash, r.valid_until, r.updated_at
+        FROM workspace w
+        JOIN change c ON c.project_id = w.project_id AND c.workspace_no = w.no
+        JOIN record r ON r.project_id = c.project_id AND r.seq = c.record_seq
+        WHERE w.project_id = $1 AND c.project_id = $1 AND r.project_id = $1 AND c.seq > $2 AND r.forgotten_at IS NULL";
+    const PARTS: &str = "
+        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at, confirmed_at
+        FROM source
+        WHERE project_id = $1 AND source_id IN (
+            SELECT source_id
+            FROM source
+            WHERE project_id = $1 AND GREATEST(known_seq, handed_seq) > $2
+            UNION ALL
+            SELECT source_id
+            FROM source
+            WHERE project_id = $1 AND $3::bigint IS NOT NULL AND confirmed_at >= $3)
+        ORDER BY source_id, audience";
+    let (id, after, confirmed) = (project.uuid(), integer(since.seq.0), micros_opt(since.confirmed));
+    let tx = Tx::read(pool, Tenant::project(project)).await?;
+    let asks = vec![
+        ask(SEQ, &[&id]),
+        ask(WORKSPACES, &[&id]),
+        ask(RECORDS, &[&id, &after]),
+        ask(PARTS, &[&id, &after, &confirmed]),
+        ask(CHANGED, &[&id, &after]),
+    ];
+    let answers = tx.finish(asks).await?;
+    let [seqs, workspaces, records, parts, changed] = answers.as_slice() else {
+        return Err(Fault::away("PostgreSQL left an answer out"));
+    };
+    let mut survey = read_survey(project, seqs, workspaces, records, parts)?;
+    let mut touched: BTreeSet<Seq> = survey.records.iter().map(|record| record.brief.seq).collect();
+    for row in changed {
+        touched.insert(Seq(Cells::new(row, "change", || project.to_string()).count(0, "record_seq")?));
     }
-    let mut living = living_by_workspace(&places);
-    let workspaces = rows.iter().map(|row| read_workspace(row, project, &mut living)).collect::<Result<_, _>>()?;
-    let suspects = found.iter().flatten().map(|row| read_brief(row, project)).collect::<Result<Vec<_>, _>>()?;
-    let suspects = once_each(suspects);
-    let rows = tx.finish(vec![ask(sources::LIST, &[&id, &sources_of(&suspects)])]).await?;
-    let parts = rows.iter().flatten().map(|row| read_part(row, project)).collect::<Result<_, _>>()?;
-    Ok(Survey { seq: Seq(seq.transpose()?.unwrap_or(0)), workspaces, places, suspects, parts })
+    survey.touched = touched.into_iter().collect();
+    Ok(survey)
+}
+
+fn read_survey(
+    project: ProjectId,
+    seqs: &[Row],
+    workspaces: &[Row],
+    records: &[Row],
+    parts: &[Row],
+) -> Result<Survey, StoreError> {
+    let seq = seqs.first().map(|row| Cells::new(row, "project", || project.to_string()).count(0, "seq"));
+    let mut living = HashMap::new();
+    let mut records: Vec<Surveyed> = records.iter().map(|row| read_surveyed(row, project)).collect::<Result<_, _>>()?;
+    records.sort_unstable_by_key(|record| record.brief.seq);
+    Ok(Survey {
+        seq: Seq(seq.transpose()?.unwrap_or(0)),
+        workspaces: workspaces.iter().map(|row| read_workspace(row, project, &mut living)).collect::<Result<_, _>>()?,
+        records,
+        touched: Vec::new(),
+        parts: parts.iter().map(|row| read_part(row, project)).collect::<Result<_, _>>()?,
+    })
 }

@@ -1,22 +1,29 @@
-//! How the records of a project stand.
+//! All live records of a project, and what is known of their sources.
+
+use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, MemberId, ProjectId};
-use rusqlite::Connection;
+use mnemon_core::{Audience, MemberId, ProjectId, Seq};
+use rusqlite::{Connection, Params};
 
 use super::SqliteStore;
 use super::listing::list_workspaces_with;
 use super::log::load_seq;
-use super::rows::AudienceBytes;
+use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sources::load_parts;
-use crate::acts::records::read_brief;
-use crate::acts::survey::{add_confirmed, living_by_workspace, once_each, read_holdings, read_place, sources_of};
-use crate::{Brief, Holdings, Place, StoreError, Survey, Surveys};
+use crate::acts::sources::read_part;
+use crate::acts::survey::{read_holdings, read_surveyed};
+use crate::{Holdings, Since, SourcePart, StoreError, Survey, Surveyed, Surveys};
 
 #[async_trait]
 impl Surveys for SqliteStore {
-    async fn survey(&self, project: ProjectId) -> Result<Survey, StoreError> {
-        self.readers.read_long(move |conn| survey(conn, project)).await
+    async fn survey(&self, project: ProjectId, since: Option<Since>) -> Result<Survey, StoreError> {
+        self.readers
+            .read_long(move |conn| match since {
+                None => survey_all(conn, project),
+                Some(since) => survey_changes(conn, project, since),
+            })
+            .await
     }
 
     async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
@@ -36,83 +43,123 @@ fn count_holdings(conn: &Connection, project: ProjectId, member: MemberId) -> Re
     rows.next()?.map_or(Ok(Holdings::default()), |row| read_holdings(row, project))
 }
 
-fn survey(conn: &Connection, project: ProjectId) -> Result<Survey, StoreError> {
-    let seq = load_seq(conn, project)?.unwrap_or_default();
-    let places = list_places(conn, project)?;
-    let workspaces = list_workspaces_with(conn, project, living_by_workspace(&places))?;
-    let suspects = list_suspects(conn, project)?;
+/// One walk through the table in its own order: an index would be followed by a look-up of each row.
+fn survey_all(conn: &Connection, project: ProjectId) -> Result<Survey, StoreError> {
+    const RECORDS: &str = "
+        SELECT seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash,
+            valid_until, updated_at
+        FROM record
+        WHERE project_id = ?1 AND +forgotten_at IS NULL
+        ORDER BY seq";
+    const PARTS: &str = "
+        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at, confirmed_at
+        FROM source
+        WHERE project_id = ?1";
+    let id = project.to_bytes();
     let mut parts = Vec::new();
-    for source_id in sources_of(&suspects) {
-        parts.extend(load_parts(conn, project, source_id)?);
+    let mut statement = conn.prepare_cached(PARTS)?;
+    let mut rows = statement.query([id])?;
+    while let Some(row) = rows.next()? {
+        parts.push(read_part(row, project)?);
     }
-    Ok(Survey { seq, workspaces, places, suspects, parts })
+    Ok(Survey {
+        seq: load_seq(conn, project)?.unwrap_or_default(),
+        workspaces: list_workspaces_with(conn, project, HashMap::new())?,
+        records: list_records(conn, project, RECORDS, [id])?,
+        touched: Vec::new(),
+        parts,
+    })
 }
 
-fn list_places(conn: &Connection, project: ProjectId) -> Result<Vec<Place>, StoreError> {
-    const COUNT: &str = "
-        SELECT w.no, w.name, r.audience, COUNT(*), SUM(r.source_id IS NULL), MAX(r.updated_at)
-        FROM workspace w INDEXED BY workspace_living
-        CROSS JOIN record r INDEXED BY record_workspace ON r.project_id = w.project_id AND r.workspace_no = w.no
-        WHERE w.project_id = ?1 AND w.deleted_at IS NULL AND r.forgotten_at IS NULL
-        GROUP BY w.no, r.audience
-        ORDER BY w.name, r.audience";
-    // Nobody but everybody confirms: see `observe_source`. A content may have several hashes: see `mnemon_core::join_hashes`.
-    const CONFIRMED: &str = "
-        SELECT r.workspace_no, r.audience, COUNT(*)
-        FROM source s
-        CROSS JOIN record r INDEXED BY record_source ON r.project_id = s.project_id AND r.source_id = s.source_id
-        WHERE s.project_id = ?1 AND r.forgotten_at IS NULL
-            AND instr(' ' || s.confirmed_hash || ' ', ' ' || r.source_hash || ' ') > 0
-        GROUP BY r.workspace_no, r.audience";
-    let mut places = Vec::new();
-    let mut statement = conn.prepare_cached(COUNT)?;
-    let mut rows = statement.query([project.to_bytes()])?;
-    while let Some(row) = rows.next()? {
-        places.push(read_place(row, project)?);
+fn survey_changes(conn: &Connection, project: ProjectId, since: Since) -> Result<Survey, StoreError> {
+    const SAVED: &str = "
+        SELECT seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash,
+            valid_until, updated_at
+        FROM record
+        WHERE project_id = ?1 AND seq > ?2 AND +forgotten_at IS NULL
+        ORDER BY seq";
+    const ONE: &str = "
+        SELECT seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash,
+            valid_until, updated_at
+        FROM record
+        WHERE project_id = ?1 AND seq = ?2 AND +forgotten_at IS NULL";
+    let (id, after) = (project.to_bytes(), integer(since.seq.0));
+    let mut records = list_records(conn, project, SAVED, (id, after))?;
+    let mut touched: BTreeSet<Seq> = list_changed(conn, project, since.seq)?.into_iter().collect();
+    for seq in touched.range(..=since.seq) {
+        records.extend(list_records(conn, project, ONE, (id, integer(seq.0)))?);
     }
-    let mut statement = conn.prepare_cached(CONFIRMED)?;
-    let mut rows = statement.query([project.to_bytes()])?;
-    while let Some(row) = rows.next()? {
-        add_confirmed(&mut places, row, project)?;
-    }
-    Ok(places)
+    touched.extend(records.iter().map(|record| record.brief.seq));
+    Ok(Survey {
+        seq: load_seq(conn, project)?.unwrap_or_default(),
+        workspaces: list_workspaces_with(conn, project, HashMap::new())?,
+        records,
+        touched: touched.into_iter().collect(),
+        parts: list_news(conn, project, since)?,
+    })
 }
 
-fn list_suspects(conn: &Connection, project: ProjectId) -> Result<Vec<Brief>, StoreError> {
-    const ENDING: &str = "
-        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-            r.source_hash, r.valid_until
-        FROM record r INDEXED BY record_ending
-        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = ?1 AND r.valid_until IS NOT NULL AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
-    const OUTDATED: &str = "
-        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-            r.source_hash, r.valid_until
-        FROM source s
-        CROSS JOIN record r INDEXED BY record_source ON r.project_id = s.project_id AND r.source_id = s.source_id
-        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE s.project_id = ?1 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
-            AND instr(' ' || replace(s.known_hash, '?', '') || ' ', ' ' || r.source_hash || ' ') = 0";
-    const SHARING: &str = "
-        SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
-            r.source_hash, r.valid_until
-        FROM (
-            SELECT workspace_no, fact_key
-            FROM record INDEXED BY record_fact_key
-            WHERE project_id = ?1 AND is_key_given = 1 AND forgotten_at IS NULL
-            GROUP BY workspace_no, fact_key
-            HAVING COUNT(*) > 1) k
-        CROSS JOIN workspace w ON w.project_id = ?1 AND w.no = k.workspace_no
-        CROSS JOIN record r INDEXED BY record_fact_key
-            ON r.project_id = ?1 AND r.workspace_no = k.workspace_no AND r.fact_key = k.fact_key
-        WHERE w.deleted_at IS NULL AND r.is_key_given = 1 AND r.forgotten_at IS NULL";
-    let mut suspects = Vec::new();
-    for select in [ENDING, OUTDATED, SHARING] {
-        let mut statement = conn.prepare_cached(select)?;
-        let mut rows = statement.query([project.to_bytes()])?;
-        while let Some(row) = rows.next()? {
-            suspects.push(read_brief(row, project)?);
-        }
+fn list_records(
+    conn: &Connection,
+    project: ProjectId,
+    select: &str,
+    values: impl Params,
+) -> Result<Vec<Surveyed>, StoreError> {
+    let mut statement = conn.prepare_cached(select)?;
+    let mut rows = statement.query(values)?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push(read_surveyed(row, project)?);
     }
-    Ok(once_each(suspects))
+    Ok(records)
+}
+
+/// The records that something happened to. The log is ordered by workspace, so each is asked, deleted ones too.
+fn list_changed(conn: &Connection, project: ProjectId, after: Seq) -> Result<Vec<Seq>, StoreError> {
+    const SELECT: &str = "
+        SELECT c.record_seq
+        FROM workspace w
+        CROSS JOIN change c ON c.project_id = w.project_id AND c.workspace_no = w.no
+        WHERE w.project_id = ?1 AND c.seq > ?2 AND c.record_seq IS NOT NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), integer(after.0)))?;
+    let mut seqs = Vec::new();
+    while let Some(row) = rows.next()? {
+        seqs.push(Seq(Cells::new(row, "change", || project.to_string()).count(0, "record_seq")?));
+    }
+    Ok(seqs)
+}
+
+/// All parts of the sources of which something has become known.
+fn list_news(conn: &Connection, project: ProjectId, since: Since) -> Result<Vec<SourcePart>, StoreError> {
+    const SEEN: &str = "
+        SELECT source_id
+        FROM source INDEXED BY source_place
+        WHERE project_id = ?1 AND MAX(known_seq, handed_seq) > ?2";
+    const CONFIRMED: &str = "SELECT source_id FROM source WHERE project_id = ?1 AND confirmed_at >= ?2";
+    let id = project.to_bytes();
+    let mut ids = list_ids(conn, project, SEEN, (id, integer(since.seq.0)))?;
+    if let Some(from) = since.confirmed {
+        ids.extend(list_ids(conn, project, CONFIRMED, (id, micros(from)))?);
+    }
+    let mut parts = Vec::new();
+    for source_id in ids {
+        parts.extend(load_parts(conn, project, &source_id)?);
+    }
+    Ok(parts)
+}
+
+fn list_ids(
+    conn: &Connection,
+    project: ProjectId,
+    select: &str,
+    values: impl Params,
+) -> Result<BTreeSet<String>, StoreError> {
+    let mut statement = conn.prepare_cached(select)?;
+    let mut rows = statement.query(values)?;
+    let mut ids = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        ids.insert(Cells::new(row, "source", || project.to_string()).text(0, "source_id")?);
+    }
+    Ok(ids)
 }

@@ -1,0 +1,146 @@
+//! The sources of a project as people look through them: those that have changed first.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use mnemon_core::{ProjectId, Timestamp, WorkspaceName, shown_hash};
+
+use super::sources::{HASHES_MAX, ShownSource};
+use super::standing::StatusCounts;
+use super::{AdminContext, AdminError};
+use crate::Engine;
+use crate::freshness::{moments_of, newest_known};
+use crate::ledger::Ledger;
+
+/// Which sources to look through.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SourceQuery {
+    /// Only sources with these letters in their id.
+    pub text: Option<String>,
+    /// Only records of this workspace.
+    pub workspace: Option<WorkspaceName>,
+    pub show: SourceShow,
+    /// The page starts after this one.
+    pub after: Option<String>,
+    /// Maximum number of rows.
+    pub limit: usize,
+}
+
+/// Which of them, by their state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SourceShow {
+    /// All, and those that have changed first.
+    #[default]
+    All,
+    Changed,
+    NeverChecked,
+}
+
+/// A part of a project's sources, and how all of them stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceStates {
+    pub sources: Vec<ShownSource>,
+    /// The id after which the next page starts, if there is one.
+    pub next: Option<String>,
+    /// How many there are, whatever was asked for.
+    pub total: u64,
+    /// How many of them have changed since a record was saved from them.
+    pub changed: u64,
+    /// How many records are stale for that.
+    pub stale: u64,
+}
+
+impl Engine {
+    /// The sources of which the caller can see a live record: first those that have changed, the latest first, then by name.
+    pub async fn survey_sources(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        query: &SourceQuery,
+    ) -> Result<SourceStates, AdminError> {
+        let project = self.readable_project(ctx, project).await?;
+        let ledger = self.survey(project.id, ctx.now).await?;
+        let mut rows = count(&ledger, ctx, query);
+        let (total, changed) = (rows.len() as u64, rows.iter().filter(|row| row.has_changed()).count() as u64);
+        let stale = rows.iter().map(|row| row.counts.stale).sum();
+        rows.retain(|row| row.fits(query));
+        rows.sort_unstable_by_key(|row| (Reverse(row.has_changed()), Reverse(row.changed_at()), row.id));
+        let start = query.after.as_deref().and_then(|after| rows.iter().position(|row| row.id == after));
+        let start = start.map_or(0, |at| at + 1);
+        let page = rows.get(start..(start + query.limit).min(rows.len())).unwrap_or_default();
+        let has_more = start + page.len() < rows.len();
+        let sources = show(&ledger, ctx, page);
+        let next = sources.last().filter(|_| has_more).map(|source| source.source_id.clone());
+        Ok(SourceStates { sources, next, total, changed, stale })
+    }
+}
+
+/// One source with its counts.
+struct Row<'a> {
+    id: &'a str,
+    counts: StatusCounts,
+    known_at: Option<Timestamp>,
+    confirmed_at: Option<Timestamp>,
+}
+
+impl Row<'_> {
+    fn has_changed(&self) -> bool {
+        self.counts.stale > 0
+    }
+
+    /// Among those that have changed the latest comes first; the others are in the order of their names.
+    fn changed_at(&self) -> Option<Timestamp> {
+        self.known_at.filter(|_| self.has_changed())
+    }
+
+    fn fits(&self, query: &SourceQuery) -> bool {
+        let is_named = query.text.as_deref().is_none_or(|text| self.id.to_lowercase().contains(&text.to_lowercase()));
+        is_named
+            && match query.show {
+                SourceShow::All => true,
+                SourceShow::Changed => self.has_changed(),
+                SourceShow::NeverChecked => self.confirmed_at.is_none(),
+            }
+    }
+}
+
+fn count<'a>(ledger: &'a Ledger, ctx: &AdminContext, query: &SourceQuery) -> Vec<Row<'a>> {
+    let viewer = ctx.viewer();
+    let named = query.workspace.as_ref().map(|name| ledger.workspaces.iter().find(|row| row.name == *name));
+    let mut counts: HashMap<&str, StatusCounts> = HashMap::new();
+    ledger.judge(&viewer, ctx.now, |entry, status| {
+        let is_meant = named.is_none_or(|row| row.is_some_and(|row| row.no == entry.workspace_no));
+        if let Some(id) = ledger.source_of(entry).filter(|_| is_meant) {
+            counts.entry(id).or_default().count(status);
+        }
+    });
+    let row = |(id, counts)| {
+        let (known_at, confirmed_at) = moments_of(&viewer, ledger.parts_of(id), id);
+        Row { id, counts, known_at, confirmed_at }
+    };
+    counts.into_iter().map(row).collect()
+}
+
+fn show(ledger: &Ledger, ctx: &AdminContext, page: &[Row<'_>]) -> Vec<ShownSource> {
+    let viewer = ctx.viewer();
+    let mut hashes: HashMap<&str, Vec<String>> = page.iter().map(|row| (row.id, Vec::new())).collect();
+    ledger.judge(&viewer, ctx.now, |entry, _| {
+        let own = ledger.source_of(entry).and_then(|id| hashes.get_mut(id));
+        if let (Some(own), Some(hash)) = (own, ledger.source_hash_of(entry)) {
+            own.retain(|known| known != hash);
+            own.insert(0, hash.to_owned());
+            own.truncate(HASHES_MAX);
+        }
+    });
+    let shown = |row: &Row<'_>| ShownSource {
+        source_id: row.id.to_owned(),
+        counts: row.counts,
+        source_hashes: hashes.remove(row.id).unwrap_or_default(),
+        current_source_hash: newest_known(&viewer, ledger.parts_of(row.id), row.id)
+            .known_hash
+            .map(|known| shown_hash(&known).to_owned()),
+        known_at: row.known_at,
+        confirmed_at: row.confirmed_at,
+    };
+    page.iter().map(shown).collect()
+}
