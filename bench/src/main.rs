@@ -5,6 +5,7 @@
 
 mod agent;
 mod chance;
+mod console;
 mod faults;
 mod filters;
 mod freshness;
@@ -39,6 +40,8 @@ struct Cli {
 enum Bench {
     /// What the local agent adds to a call, and what it costs while idle
     Agent(agent::Args),
+    /// What every page of the console weighs and takes at 100,000 records, on both engines
+    Console(console::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
     /// What it costs to leave stale records out of a search
@@ -76,6 +79,7 @@ enum Bench {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
         Bench::Agent(args) => agent::run(&args),
+        Bench::Console(args) => console::run(&args),
         Bench::Faults(args) => faults::run(&args),
         Bench::Filters(args) => filters::run(&args),
         Bench::Freshness(args) => freshness::run(&args),

@@ -57,6 +57,11 @@ impl ToolAnswer {
 }
 
 impl Caller {
+    /// A caller of a service that something else has started.
+    pub fn connect(url: &str, key: &str) -> Self {
+        Self::new(crate::server::plain_client(), url, key)
+    }
+
     pub(crate) fn new(client: reqwest::Client, url: &str, key: &str) -> Self {
         Self { client, url: url.to_owned(), key: key.to_owned() }
     }
