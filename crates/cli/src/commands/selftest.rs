@@ -4,6 +4,7 @@
 mod chance;
 mod checks;
 mod model;
+mod pages;
 mod reads;
 mod world;
 

@@ -35,7 +35,8 @@ impl World {
     pub async fn play(&mut self) -> anyhow::Result<Vec<Finding>> {
         match self.chance.below(100) {
             0..=34 => self.play_remember().await,
-            35..=64 => self.play_search().await,
+            35..=62 => self.play_search().await,
+            63..=64 => self.play_pages().await,
             65..=72 => self.play_forget().await,
             73..=76 => self.play_forget_source().await,
             77..=84 => self.play_validate().await,

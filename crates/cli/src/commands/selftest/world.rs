@@ -17,6 +17,7 @@ use mnemon_store::{People, Store};
 
 use super::chance::{Chance, MovedClock};
 use super::model::{Model, Person};
+use super::pages::Console;
 
 /// Generous: a slow database is not a leak.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -46,7 +47,8 @@ pub async fn check_empty(url: &str) -> anyhow::Result<()> {
 pub struct World {
     pub chance: Chance,
     pub model: Model,
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
+    pub console: Console,
     pub clock: Arc<MovedClock>,
     pub operator: AdminContext,
     pub accounts: Vec<AccountId>,
@@ -73,10 +75,12 @@ impl World {
             EngineConfig { plans: PlanTable::default(), index_bytes_max: 64 << 20, outgoing: Outgoing::default() };
         let token = make_token(CredentialKind::Operator, &SystemIds.secret());
         let engine = Engine::new(store, clock.clone(), Arc::new(SystemIds), config).with_operator_token(&token);
+        let engine = Arc::new(engine);
         let operator = engine.authenticate_admin(token.expose()).await?;
         let mut world = Self {
             chance,
             model: Model::default(),
+            console: Console::open(&engine)?,
             engine,
             clock,
             operator,
@@ -168,6 +172,7 @@ impl World {
     }
 
     pub async fn end(self) {
+        self.console.close().await;
         self.engine.close().await;
         drop(self.engine);
         let _ = std::fs::remove_dir_all(self.folder);

@@ -1,0 +1,190 @@
+//! The console's pages, by everybody, over HTTP: they must show exactly what the tools would.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::Context;
+use mnemon_core::{RecordId, Role, Status};
+use mnemon_engine::Engine;
+use mnemon_server::config::ServerConfig;
+use mnemon_server::{App, Seats, bind, router, serve};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::Finding;
+use super::checks::{WORKSPACES, leak, workspace};
+use super::model::Fact;
+use super::world::World;
+
+/// How many records a page of the list has.
+const PAGE_ROWS: usize = 25;
+const CONNECTIONS_MAX: usize = 16;
+
+/// The service on a port of this machine, and who is signed in.
+pub struct Console {
+    url: String,
+    client: reqwest::Client,
+    /// The cookie of each key.
+    cookies: HashMap<String, String>,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Console {
+    pub fn open(engine: &Arc<Engine>) -> anyhow::Result<Self> {
+        let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let listen = listener.local_addr()?;
+        let url = format!("http://{listen}");
+        let config = ServerConfig {
+            service_name: "Mnemon".to_owned(),
+            listen,
+            base_url: None,
+            allowed_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+            connections_max: Some(CONNECTIONS_MAX),
+        };
+        let routes = router(App::new(Arc::clone(engine), &config, &url));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let stopped = async { stopped.await.unwrap_or(()) };
+            // A server that ends early is noticed by the next request.
+            let _ = serve(listener, routes, Seats::new(CONNECTIONS_MAX), stopped).await;
+        });
+        // Whoever installed one before has the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
+        Ok(Self { url, client, cookies: HashMap::new(), stop, task })
+    }
+
+    pub async fn close(self) {
+        drop(self.client);
+        let _ = self.stop.send(());
+        let _ = self.task.await;
+    }
+
+    async fn sign_in(&mut self, key: &str) -> anyhow::Result<String> {
+        if let Some(cookie) = self.cookies.get(key) {
+            return Ok(cookie.clone());
+        }
+        let request = self.client.post(format!("{}/console/sign-in", self.url));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let request = request.header("sec-fetch-site", "same-origin").body(format!("key={key}"));
+        let answer = request.send().await?;
+        let cookie = answer.headers().get("set-cookie").and_then(|cookie| cookie.to_str().ok());
+        let cookie = cookie.and_then(|cookie| cookie.split(';').next()).context("the console gives no cookie")?;
+        self.cookies.insert(key.to_owned(), cookie.to_owned());
+        Ok(cookie.to_owned())
+    }
+
+    async fn get(&self, cookie: &str, path: &str) -> anyhow::Result<(u16, String)> {
+        let request = self.client.get(format!("{}/console{path}", self.url)).header("cookie", cookie);
+        let answer = request.header("sec-fetch-site", "same-origin").send().await?;
+        Ok((answer.status().as_u16(), answer.text().await?))
+    }
+}
+
+impl World {
+    /// A person opens a page.
+    pub(super) async fn play_pages(&mut self) -> anyhow::Result<Vec<Finding>> {
+        let (person, project, ctx) = self.somebody().await?;
+        let key = self.holders[person].keys.iter().find(|(of, _)| *of == project).map(|(_, key)| key.clone());
+        let mut cookie = self.console.sign_in(&key.context("a key for the project")?).await?;
+        if self.console.get(&cookie, "/workspaces").await?.0 == 303 {
+            // Hours have passed since, and the session with them.
+            self.console.cookies.clear();
+            let key = self.holders[person].keys.iter().find(|(of, _)| *of == project).map(|(_, key)| key.clone());
+            cookie = self.console.sign_in(&key.context("a key for the project")?).await?;
+        }
+        let visible: Vec<Fact> = self.model.visible(person, project).cloned().collect();
+        let mut findings = Vec::new();
+        let place = self.chance.below(WORKSPACES);
+        let status = Status::ALL[self.chance.below(Status::ALL.len())];
+        let lists = [
+            ("/memory".to_owned(), None, None),
+            (format!("/memory?workspace={}", workspace(place)), Some(place), None),
+            (format!("/memory?status={}", status.as_str()), None, Some(status)),
+        ];
+        for (path, place, status) in lists {
+            let (code, page) = self.console.get(&cookie, &path).await?;
+            let is_meant = |fact: &&Fact| {
+                place.is_none_or(|place| fact.workspace == place)
+                    && status.is_none_or(|status| self.model.status(person, fact, ctx.now) == status.as_str())
+            };
+            let meant: BTreeSet<RecordId> = visible.iter().filter(is_meant).map(|fact| fact.id).collect();
+            let said = records_in(&page);
+            let is_right = said.is_subset(&meant) && said.len() == meant.len().min(PAGE_ROWS);
+            if code != 200 || !is_right {
+                let (shown, meant) = (said.len(), meant.len());
+                findings.push(leak(format!("{path} shows {person} {shown} records of {meant}, answer {code}")));
+            }
+        }
+        let query = visible.first().map_or("zq1", |fact| fact.content.as_str()).replace(' ', "+");
+        let sources: BTreeSet<&str> = visible.iter().filter_map(|fact| fact.source.as_deref()).collect();
+        let seen: BTreeSet<RecordId> = visible.iter().map(|fact| fact.id).collect();
+        for path in [
+            format!("/memory?q={query}&workspace={}", workspace(place)),
+            "/sources".to_owned(),
+            "/workspaces".to_owned(),
+            "/usage".to_owned(),
+            "/audit".to_owned(),
+            "/keys".to_owned(),
+        ] {
+            let (_, page) = self.console.get(&cookie, &path).await?;
+            let is_wrong = match path.as_str() {
+                "/audit" => false,
+                "/sources" => !page.contains(&total(sources.len(), "source")) && !sources.is_empty(),
+                _ => !records_in(&page).is_subset(&seen),
+            };
+            if is_wrong {
+                findings.push(leak(format!("{path} tells {person} of more than {} sources", sources.len())));
+            }
+        }
+        let (_, memory) = self.console.get(&cookie, "/memory").await?;
+        if !visible.is_empty() && !memory.contains(&format!("<p>{} in ", total(visible.len(), "record"))) {
+            findings.push(leak(format!("the count of records for {person} is not {}", visible.len())));
+        }
+        findings.extend(self.open_record(person, project, ctx.credential.role == Role::Admin, &cookie).await?);
+        Ok(findings)
+    }
+
+    /// A record of anybody: the page is there for those who may see it, and names no rival that they may not.
+    async fn open_record(
+        &mut self,
+        person: usize,
+        project: usize,
+        is_admin: bool,
+        cookie: &str,
+    ) -> anyhow::Result<Vec<Finding>> {
+        if self.model.facts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fact = self.model.facts[self.chance.below(self.model.facts.len())].clone();
+        let is_own = self.projects[fact.project].1 == self.model.people[person].account;
+        let is_here = if is_admin { is_own } else { fact.project == project && self.model.is_alive(&fact) };
+        let may = is_here && self.model.sees(person, fact.seen);
+        let (code, page) = self.console.get(cookie, &format!("/records/{}", fact.id)).await?;
+        let hidden = self.model.facts.iter().filter(|other| !self.model.sees(person, other.seen) || !is_own);
+        let told = records_in(&page).into_iter().find(|id| hidden.clone().any(|other| other.id == *id));
+        let mut findings = Vec::new();
+        // An admin finds what can be restored, and a record whose workspace has ended may be past that.
+        let is_right = if may { code == 200 || (is_admin && code == 404) } else { code == 404 };
+        if !is_right {
+            findings.push(leak(format!("the page of {} answers {person} with {code}", fact.id)));
+        }
+        if let Some(id) = told.filter(|id| *id != fact.id || may) {
+            findings.push(leak(format!("the page of {} names {id} to {person}", fact.id)));
+        }
+        Ok(findings)
+    }
+}
+
+/// The records that a page links to.
+fn records_in(page: &str) -> BTreeSet<RecordId> {
+    let links = page.split("href=\"/console/records/").skip(1);
+    links.filter_map(|rest| rest.get(..36)?.parse().ok()).collect()
+}
+
+fn total(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
