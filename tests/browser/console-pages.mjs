@@ -13,13 +13,13 @@ export async function everyPage(browser, world, ids, signIn) {
     admin: {
       memory: '/memory', search: '/memory?q=which+day+do+we+deploy', more: '/memory?q=deploy&n=25', none: '/memory?q=zzxqy',
       forgotten: '/memory?state=forgotten', stale: `/records/${ids.canary2}`, conflict: `/records/${ids.tuesday}`, long: `/records/${ids.long}`,
-      sources: '/sources', source: '/sources?one=docs%2Fdeploy.md', workspaces: '/workspaces', keys: '/keys', connections: '/connections',
-      people: '/people', platform: `/people?department=${world.departments.platform}`, integrations: '/integrations', sessions: '/sessions',
+      sources: '/sources', changed: '/sources?show=changed', unfound: '/sources?q=zzxqy', source: '/sources?one=docs%2Fdeploy.md', workspaces: '/workspaces', keys: '/keys', connections: '/connections',
+      people: '/people', leaving: `/people?remove=${world.people.robot}`, last: `/people?remove=${world.people.admin}`, platform: `/people?department=${world.departments.platform}`, integrations: '/integrations', sessions: '/sessions',
       usage: '/usage', audit: '/audit', guard: '/guard', connect: '/connect', missing: '/records/none',
     },
     member: { 'member-memory': '/memory', 'member-keys': '/keys', 'member-sessions': '/sessions' },
     read: { 'read-record': `/records/${ids.tuesday}` },
-    operator: { operator: '/operator' },
+    operator: { operator: '/operator', 'operator-audit': '/audit' },
   };
   for (const [who, list] of Object.entries(pages)) {
     for (const [colorScheme, width] of SIZES) {
@@ -29,7 +29,7 @@ export async function everyPage(browser, world, ids, signIn) {
         page.on('console', (message) => /Content Security Policy|TrustedHTML/.test(message.text()) && violations.push(message.text()));
         await signIn(page, world.keys[who]);
         for (const [name, path] of Object.entries(list)) {
-          await visit(page, name, path, width === 1280 && colorScheme === 'light');
+          await visit(page, name, path, { tells: width === 1280 && colorScheme === 'light', colorScheme });
           await picture(page, `page-${name}-${colorScheme}-${width}`);
         }
         equal(violations.join('; '), '', 'what the policy refused');
@@ -62,7 +62,7 @@ export async function everyPage(browser, world, ids, signIn) {
   }, { viewport: { width: 1280, height: 900 } });
 }
 
-async function visit(page, name, path, tells) {
+export async function visit(page, name, path, { tells = false, colorScheme = 'dark' } = {}) {
   const began = Date.now();
   const answer = await page.goto(`${settings.url}/console${path}`);
   const took = Date.now() - began;
@@ -74,6 +74,26 @@ async function visit(page, name, path, tells) {
   expect(content <= window, `${name} is ${content} wide in a window of ${window}`);
   const found = await inspect(page);
   equal(found.join('; '), '', `what axe finds on ${name}`);
+  if (colorScheme === 'light') await widen(page, name);
+}
+
+// What people set who read with other fonts or wider letters (WCAG 1.4.12).
+const FONT = '* { font-family: "DejaVu Sans", sans-serif !important; }';
+const SPACING = '* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important; } p { margin-bottom: 2em !important; }';
+
+async function widen(page, name) {
+  for (const [what, css] of [['another font', FONT], ['wide letters', SPACING]]) {
+    // A sheet made by script is not part of the page, so the page's policy does not apply.
+    const [content, window] = await page.evaluate((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      document.adoptedStyleSheets = [sheet];
+      const sizes = [document.documentElement.scrollWidth, innerWidth];
+      document.adoptedStyleSheets = [];
+      return sizes;
+    }, css);
+    expect(content <= window, `${name} is ${content} wide in a window of ${window} with ${what}`);
+  }
 }
 
 /** axe runs in a world of its own, so that the page's policy does not refuse it. */

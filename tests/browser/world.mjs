@@ -13,6 +13,7 @@ export async function build(settings) {
   const engineering = idOf(await department('Engineering'));
   const platform = idOf(await department('Platform', engineering));
   const people = {
+    admin: me.member.id,
     head: idOf(await member('Ben Okafor', 'head', platform)),
     member: idOf(await member('Chiara Conti', 'member', platform)),
     leaver: idOf(await member('Dmitri Volkov', 'member', platform)),

@@ -9,6 +9,7 @@ mod audit;
 mod connect;
 mod connections;
 mod cookies;
+mod diff;
 mod guard;
 mod integrations;
 mod keys;

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
-use mnemon_core::{AuditId, Timestamp};
+use mnemon_core::{Account, AuditId, Timestamp};
 use mnemon_engine::admin::{AdminError, AuditLine};
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::{Actor, ActorKind, AuditFilter};
@@ -27,6 +27,8 @@ const SUBJECTS: [(&str, &str, &[&str]); 5] = [
 const HIDDEN: &str = "integration.call";
 
 const PAGE_ROWS: usize = 50;
+/// How many accounts the operator can choose from; an address can name any other.
+const ACCOUNTS_MAX: usize = 100;
 
 #[derive(Template)]
 #[template(path = "console/audit.html")]
@@ -55,11 +57,17 @@ pub(super) async fn list(visit: Visit, request: Request) -> Response {
 }
 
 async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
-    let (account, project) = (visit.account()?, visit.project()?);
-    let query = Query::of(fields, &["who", "what", "from", "to", "before"]);
+    let query = Query::of(fields, &["account", "who", "what", "from", "to", "before"]);
+    let accounts = accounts(visit).await?;
+    let account = match (visit.account(), query.find("account")) {
+        (Ok(own), _) => own,
+        (Err(_), Some(id)) => id.parse().map_err(|_| AdminError::NotFound("account"))?,
+        (Err(error), None) => accounts.first().map(|account| account.id).ok_or(error)?,
+    };
+    let project = visit.project().ok();
     let found = visit.engine().list_audit(&visit.visitor.admin, account, filter(&query)?, PAGE_ROWS).await?;
     let row = |line: &AuditLine| {
-        let (icon, what) = sentence(line);
+        let (icon, what) = sentence(line, project.is_some());
         let name = line.entry.actor_name.clone();
         Row {
             at: p::ago(line.entry.at, visit.now),
@@ -71,7 +79,8 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
             icon,
             what,
             place: match line.entry.project {
-                Some(own) if own == project => "this project",
+                Some(own) if Some(own) == project => "this project",
+                Some(_) if project.is_none() => "a project",
                 Some(_) => "another project",
                 None => "account",
             },
@@ -79,13 +88,18 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     };
     let kinds = [("member", "Members"), ("operator", "The operator"), ("service", "The service")];
     let word = |(value, word): (&str, &str)| (value.to_owned(), word.to_owned());
+    let mut choices = vec![
+        Choice::new(&query, "who", "Who", "Anybody", kinds.map(word)),
+        Choice::new(&query, "what", "What", "Everything", SUBJECTS.map(|(value, name, _)| word((value, name)))),
+    ];
+    if let Some((first, others)) = accounts.split_first() {
+        let others = others.iter().map(|account| (account.id.to_string(), account.name.clone()));
+        choices.insert(0, Choice::new(&query, "account", "Account", &first.name, others));
+    }
     Ok(Page {
         shell: Shell::new(visit, Place::Audit, "Audit"),
         rows: found.lines.iter().map(row).collect(),
-        choices: vec![
-            Choice::new(&query, "who", "Who", "Anybody", kinds.map(word)),
-            Choice::new(&query, "what", "What", "Everything", SUBJECTS.map(|(value, name, _)| word((value, name)))),
-        ],
+        choices,
         from: query.find("from").unwrap_or_default().to_owned(),
         to: query.find("to").unwrap_or_default().to_owned(),
         newest_link: query.find("before").map(|_| query.without(&["before"]).link(PATH)),
@@ -93,6 +107,14 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
             .next
             .map(|(at, id)| query.with("before", &format!("{}.{id}", at.as_microsecond())).link(PATH)),
     })
+}
+
+/// The accounts that the operator may choose from; everybody else has one.
+async fn accounts(visit: &Visit) -> Result<Vec<Account>, ConsoleError> {
+    if visit.me.is_some() {
+        return Ok(Vec::new());
+    }
+    Ok(visit.engine().list_accounts(&visit.visitor.admin, None, ACCOUNTS_MAX).await?)
 }
 
 fn filter(query: &Query) -> Result<AuditFilter, ConsoleError> {
@@ -131,12 +153,17 @@ fn moment(day: &str, seconds: i64) -> Result<Timestamp, ConsoleError> {
 }
 
 /// What was done, as a sentence without its subject. An action that has no sentence yet is shown as it is stored.
-fn sentence(line: &AuditLine) -> (&'static str, Html) {
+fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
     let subject = line.entry.subject.as_str();
     let name = p::said(subject);
     let code = format!("<code>{name}</code>");
     let short: String = subject.chars().take(8).collect();
-    let record = format!(r#"<a class="mono" href="/console/records/{}">{}…</a>"#, p::esc(subject), p::esc(&short));
+    // The operator can't open records, so there is no way to them.
+    let record = if has_records {
+        format!(r#"<a class="mono" href="/console/records/{}">{}…</a>"#, p::esc(subject), p::esc(&short))
+    } else {
+        format!("<span class=\"mono\">{}…</span>", p::esc(&short))
+    };
     let known = line.entry.subject_name.as_deref().filter(|name| !name.is_empty());
     let called = known.map_or_else(
         || format!("<span class=\"mono\">{}…</span>", p::esc(&short)),

@@ -10,6 +10,7 @@ use mnemon_engine::integrations::{ToolNames, ToolState};
 use mnemon_engine::stored::UpstreamAddress;
 use url::Url;
 
+use super::diff;
 use super::parts::{self as p, Ask, Html};
 use super::shell::{Place, Shell};
 use super::told::Told;
@@ -36,6 +37,8 @@ struct Card {
     offered: usize,
     tools: usize,
     waiting: usize,
+    /// What is wrong with it.
+    trouble: Option<String>,
     has_credential: bool,
     seen: Option<Html>,
 }
@@ -48,6 +51,8 @@ struct OnePage<'a> {
     title: String,
     about: String,
     is_enabled: bool,
+    trouble: Option<String>,
+    answered: Option<Html>,
     waiting: Vec<Tool>,
     offered: Vec<Tool>,
     more_offered: Vec<String>,
@@ -61,7 +66,10 @@ struct Tool {
     state: Html,
     description: String,
     hash: String,
+    /// What it says now beside what was accepted, if it has changed and that was kept.
+    difference: Option<Html>,
     is_changed: bool,
+    accepted: Option<Html>,
 }
 
 /// Tools that are not offered, by why.
@@ -91,10 +99,11 @@ fn count(shown: &ShownIntegration, is_meant: impl Fn(ToolState) -> bool) -> usiz
 }
 
 fn card(visit: &Visit, shown: &ShownIntegration) -> Card {
-    let state = match (shown.is_enabled, shown.seen_at) {
-        (false, _) => p::tone("is-unverified", "disabled", "unverified"),
-        (true, None) => p::tone("is-alert", "has not answered yet", "warn"),
-        (true, Some(_)) => p::tone("is-verified", "enabled", "verified"),
+    let state = match (shown.is_enabled, shown.health.failures, shown.seen_at) {
+        (false, ..) => p::tone("is-unverified", "disabled", "unverified"),
+        (true, 1.., _) => p::tone("is-alert", "does not answer", "warn"),
+        (true, 0, None) => p::tone("is-alert", "has not answered yet", "warn"),
+        (true, 0, Some(_)) => p::tone("is-verified", "works", "verified"),
     };
     Card {
         name: shown.name.clone(),
@@ -104,9 +113,25 @@ fn card(visit: &Visit, shown: &ShownIntegration) -> Card {
         offered: count(shown, |state| state == ToolState::Offered),
         tools: count(shown, |state| state != ToolState::Gone),
         waiting: count(shown, ToolState::waits_for_admin),
+        trouble: shown.is_enabled.then(|| trouble(visit, shown)).flatten(),
         has_credential: shown.has_credential,
         seen: shown.seen_at.map(|at| p::ago(at, visit.now)),
     }
+}
+
+/// What is wrong, as far as this node knows: each keeps count of its own calls.
+fn trouble(visit: &Visit, shown: &ShownIntegration) -> Option<String> {
+    let health = &shown.health;
+    let again = health.paused_until.map(|end| {
+        let seconds = (end.as_second() - visit.now.as_second()).max(1).unsigned_abs();
+        format!(" It is tried again in {}.", p::counted(seconds, "second"))
+    });
+    let times = match health.failures {
+        0 => return None,
+        1 => "The last call failed.".to_owned(),
+        many => format!("The last {many} calls failed."),
+    };
+    Some(format!("{times}{}", again.unwrap_or_default()))
 }
 
 fn address(shown: &ShownIntegration) -> String {
@@ -127,18 +152,20 @@ async fn build_one<'a>(visit: &'a Visit, name: &str) -> Result<OnePage<'a>, Cons
     let shown = visit.engine().show_integration(&visit.visitor.admin, visit.project()?, name).await?;
     let shell = Shell::new(visit, Place::Integrations, &shown.title);
     let tools = |is_meant: fn(ToolState) -> bool| shown.tools.iter().filter(move |tool| is_meant(tool.state));
-    let mut offered: Vec<Tool> = tools(|state| state == ToolState::Offered).map(to_tool).collect();
+    let mut offered: Vec<Tool> = tools(|state| state == ToolState::Offered).map(|tool| to_tool(visit, tool)).collect();
     let more = offered.split_off(offered.len().min(SHOWN_TOOLS));
     let credential = if shown.has_credential { "credential stored" } else { "no credential" };
     let seen = shown.seen_at.map(|at| format!(" · looked at on {}", p::exact(at))).unwrap_or_default();
     Ok(OnePage {
         about: format!("{} · {credential}{seen}", address(&shown)),
-        waiting: tools(ToolState::waits_for_admin).map(to_tool).collect(),
+        waiting: tools(ToolState::waits_for_admin).map(|tool| to_tool(visit, tool)).collect(),
         offered,
         more_offered: more.into_iter().map(|tool| tool.name).collect(),
         left_out: left_out(&shown),
         windows: if visit.may_write() { windows(&shown, &shell.seal) } else { Vec::new() },
         may_write: visit.may_write(),
+        trouble: shown.is_enabled.then(|| trouble(visit, &shown)).flatten(),
+        answered: shown.health.answered_at.map(|at| p::ago(at, visit.now)),
         is_enabled: shown.is_enabled,
         name: shown.name,
         title: shown.title,
@@ -146,7 +173,7 @@ async fn build_one<'a>(visit: &'a Visit, name: &str) -> Result<OnePage<'a>, Cons
     })
 }
 
-fn to_tool(tool: &ShownTool) -> Tool {
+fn to_tool(visit: &Visit, tool: &ShownTool) -> Tool {
     let state = match tool.state {
         ToolState::Changed => p::chip_as(Status::Stale, "changed"),
         ToolState::New => p::chip_as(Status::Unverified, "new"),
@@ -157,7 +184,13 @@ fn to_tool(tool: &ShownTool) -> Tool {
         state,
         description: tool.description.clone(),
         hash: tool.hash.clone(),
+        difference: tool
+            .accepted_definition
+            .as_deref()
+            .filter(|_| tool.state == ToolState::Changed)
+            .and_then(|accepted| diff::of_definitions(accepted, &tool.definition)),
         is_changed: tool.state == ToolState::Changed,
+        accepted: tool.accepted_at.map(|at| p::ago(at, visit.now)),
     }
 }
 

@@ -79,6 +79,21 @@ struct Page<'a> {
     /// The chosen department.
     chosen: Option<(String, String, Option<String>)>,
     heirs: Vec<(String, String)>,
+    /// Who is about to be removed.
+    leaving: Option<Leaving>,
+}
+
+/// Somebody who is about to be removed, and what that means.
+struct Leaving {
+    id: String,
+    name: String,
+    /// Whether the account would be left without an admin.
+    is_last_admin: bool,
+    keys: String,
+    sessions: String,
+    records: u64,
+    has: String,
+    drafts: String,
 }
 
 struct Row {
@@ -140,8 +155,30 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         departments: names.departments.iter().map(|found| (found.id.to_string(), found.name.clone())).collect(),
         chosen: department
             .map(|found| (found.id.to_string(), found.name.clone(), found.parent.map(|id| id.to_string()))),
+        leaving: leaving(visit, &names, fields.find("remove")).await?,
         heirs: names.members.iter().map(|member| (member.id.to_string(), heir(&names, member))).collect(),
     })
+}
+
+/// What the leaving of a member would hand over. Only then it is counted: that looks at every record.
+async fn leaving(visit: &Visit, names: &Names, id: Option<&str>) -> Result<Option<Leaving>, ConsoleError> {
+    let Some(id) = id.filter(|_| visit.may_write()) else { return Ok(None) };
+    let leaving = names.find(member(id)?).ok_or(AdminError::NotFound("member"))?;
+    let has = visit.engine().show_holdings(&visit.visitor.admin, visit.account()?, leaving.id).await?;
+    let admins = names.members.iter().filter(|member| member.role == Role::Admin).count();
+    Ok(Some(Leaving {
+        id: leaving.id.to_string(),
+        name: leaving.name.clone(),
+        is_last_admin: visit.is_admin() && leaving.role == Role::Admin && admins == 1,
+        keys: p::counted(has.keys, "key"),
+        sessions: match has.sessions {
+            1 => "1 session history".to_owned(),
+            count => format!("{} session histories", p::number(count)),
+        },
+        records: has.records,
+        has: p::counted(has.records, "record"),
+        drafts: p::counted(has.drafts, "draft"),
+    }))
 }
 
 fn heir(names: &Names, member: &Member) -> String {

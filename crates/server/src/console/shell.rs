@@ -34,6 +34,8 @@ pub(super) struct Entry {
     pub(super) path: &'static str,
     /// The letter after `g` that leads there.
     pub(super) letter: &'static str,
+    /// How much waits there, and what it is.
+    pub(super) note: Option<(String, &'static str)>,
 }
 
 pub(super) struct Group {
@@ -103,13 +105,21 @@ fn as_what(visit: &Visit) -> String {
 }
 
 fn entry(place: Place, icon: &'static str, name: &'static str, path: &'static str, letter: &'static str) -> Entry {
-    Entry { place, icon, name, path, letter }
+    Entry { place, icon, name, path, letter, note: None }
+}
+
+/// The same with a number, if something waits there.
+fn noted(entry: Entry, count: u64, one: &'static str, many: &'static str) -> Entry {
+    Entry { note: (count > 0).then(|| (p::number(count), if count == 1 { one } else { many })), ..entry }
 }
 
 /// What this person can use; nothing else is shown.
 fn groups(visit: &Visit) -> Vec<Group> {
     let Some(role) = visit.role() else {
-        let entries = vec![entry(Place::Operator, "operator", "Accounts", "/console/operator", "r")];
+        let entries = vec![
+            entry(Place::Operator, "operator", "Accounts", "/console/operator", "r"),
+            entry(Place::Audit, "audit", "Audit", "/console/audit", "a"),
+        ];
         return vec![Group { title: "", entries }];
     };
     let mut access = vec![
@@ -119,7 +129,12 @@ fn groups(visit: &Visit) -> Vec<Group> {
     let sessions = entry(Place::Sessions, "sessions", "Sessions", "/console/sessions", "h");
     let memory = vec![
         entry(Place::Memory, "memory", "Memory", "/console/memory", "m"),
-        entry(Place::Sources, "sources", "Sources", "/console/sources", "s"),
+        noted(
+            entry(Place::Sources, "sources", "Sources", "/console/sources", "s"),
+            visit.waiting.sources,
+            "source has changed",
+            "sources have changed",
+        ),
         entry(Place::Workspaces, "workspaces", "Workspaces", "/console/workspaces", "w"),
     ];
     if role != Role::Member {
@@ -127,7 +142,12 @@ fn groups(visit: &Visit) -> Vec<Group> {
     }
     let mut groups = vec![Group { title: "Memory", entries: memory }, Group { title: "Access", entries: access }];
     if role == Role::Admin {
-        let integrations = entry(Place::Integrations, "integrations", "Integrations", "/console/integrations", "i");
+        let integrations = noted(
+            entry(Place::Integrations, "integrations", "Integrations", "/console/integrations", "i"),
+            visit.waiting.tools,
+            "tool waits for you",
+            "tools wait for you",
+        );
         groups.push(Group { title: "Around it", entries: vec![integrations, sessions] });
         let watch = vec![
             entry(Place::Usage, "usage", "Usage", "/console/usage", "u"),

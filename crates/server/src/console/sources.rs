@@ -3,18 +3,19 @@
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
-use mnemon_core::Status;
-use mnemon_engine::admin::ShownSource;
+use mnemon_core::{Status, WorkspaceName};
+use mnemon_engine::admin::{AdminError, ProjectStanding, ShownSource, SourceQuery, SourceShow, SourceStates};
 use mnemon_engine::console::ConsoleError;
 
 use super::parts::{self as p, Ask, Html};
-use super::query::Query;
+use super::query::{Choice, Query};
 use super::shell::{Place, Shell};
 use super::told::Told;
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
 const PATH: &str = "/console/sources";
+const NAMES: [&str; 4] = ["q", "workspace", "show", "after"];
 const PAGE_ROWS: usize = 25;
 
 #[derive(Template)]
@@ -22,6 +23,9 @@ const PAGE_ROWS: usize = 25;
 struct Page<'a> {
     shell: Shell<'a>,
     summary: Html,
+    text: String,
+    choices: Vec<Choice>,
+    is_narrowed: bool,
     rows: Vec<Row>,
     may_change: bool,
     /// The source that the page is about, if it is about one.
@@ -41,6 +45,8 @@ struct Row {
     records: String,
     stale: u64,
     hash: Option<String>,
+    known_at: Option<Html>,
+    checked_at: Option<Html>,
 }
 
 /// `GET /console/sources`
@@ -51,62 +57,87 @@ pub(super) async fn list(visit: Visit, request: Request) -> Response {
 
 async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
-    let (after, one) = (fields.take("after"), fields.take("one"));
-    let start = one.as_deref().map(before).or_else(|| after.clone());
-    let mut found = visit.engine().list_sources(admin, project, start.as_deref(), PAGE_ROWS).await?;
+    let (asked, one) = (Query::of(fields, &NAMES), fields.take("one"));
+    let mut wanted = wanted(&asked, one.as_deref())?;
+    let mut found = visit.engine().survey_sources(admin, project, &wanted).await?;
+    while let (Some(one), Some(next)) = (&one, found.next.take()) {
+        // Other ids may have the letters of this one in them.
+        if found.sources.iter().any(|source| source.source_id == *one) {
+            break;
+        }
+        wanted.after = Some(next);
+        found = visit.engine().survey_sources(admin, project, &wanted).await?;
+    }
     if let Some(one) = &one {
         found.sources.retain(|source| source.source_id == *one);
-        found.next = None;
     }
+    let standing = visit.engine().show_standing(admin, project).await?;
     let shell = Shell::new(visit, Place::Sources, "Sources");
     let may_change = visit.may_change_memory();
     let forget = match (&one, found.sources.first()) {
         (Some(_), Some(source)) if may_change => Some(forget_window(source, &shell.seal, visit)),
         _ => None,
     };
-    let rows: Vec<Row> = found.sources.iter().enumerate().map(|(no, source)| row(no, source)).collect();
+    let rows: Vec<Row> = found.sources.iter().enumerate().map(|(no, source)| row(visit, no, source)).collect();
     Ok(Page {
-        summary: summary(&found.sources, one.is_some(), after.is_some() || found.next.is_some()),
+        summary: summary(&found, one.is_some()),
+        text: asked.find("q").unwrap_or_default().to_owned(),
+        choices: choices(&asked, &standing),
+        is_narrowed: asked.without(&["after"]) != Query::default(),
         rows,
         may_change,
         forget,
-        first_link: after.map(|_| PATH.to_owned()),
-        next_link: found.next.map(|next| Query::default().with("after", &next).link(PATH)),
+        first_link: asked.find("after").map(|_| asked.without(&["after"]).link(PATH)),
+        next_link: found.next.map(|next| asked.with("after", &next).link(PATH)),
         one,
         shell,
     })
 }
 
-/// The text right before another in the order of bytes: a list that starts after it starts with the other.
-fn before(text: &str) -> String {
-    let mut shorter = text.to_owned();
-    match shorter.pop() {
-        // Nothing fits between a text and the same with a least letter at its end.
-        Some('\u{1}') | None => shorter,
-        Some(last) => {
-            let previous = char::from_u32(last as u32 - 1).unwrap_or('\u{D7FF}');
-            shorter.push(previous);
-            shorter.push(char::MAX);
-            shorter
-        }
+fn wanted(asked: &Query, one: Option<&str>) -> Result<SourceQuery, ConsoleError> {
+    if let Some(one) = one {
+        return Ok(SourceQuery { text: Some(one.to_owned()), limit: PAGE_ROWS, ..SourceQuery::default() });
     }
+    let workspace = asked.find("workspace").map(WorkspaceName::parse).transpose();
+    Ok(SourceQuery {
+        text: asked.find("q").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned),
+        workspace: workspace.map_err(|error| AdminError::Invalid(error.to_string()))?,
+        show: match asked.find("show") {
+            Some("changed") => SourceShow::Changed,
+            Some("unchecked") => SourceShow::NeverChecked,
+            _ => SourceShow::All,
+        },
+        after: asked.find("after").map(str::to_owned),
+        limit: PAGE_ROWS,
+    })
 }
 
-fn summary(sources: &[ShownSource], is_one: bool, has_more: bool) -> Html {
+fn choices(asked: &Query, standing: &ProjectStanding) -> Vec<Choice> {
+    let names = standing.workspaces.keys().map(|name| (name.clone(), name.clone()));
+    let shows = [("changed", "Only changed"), ("unchecked", "Never checked")];
+    let shows = shows.map(|(value, word)| (value.to_owned(), word.to_owned()));
+    vec![
+        Choice::new(asked, "workspace", "Workspace", "All workspaces", names),
+        Choice::new(asked, "show", "Show", "Changed first", shows),
+    ]
+}
+
+fn summary(found: &SourceStates, is_one: bool) -> Html {
     if is_one {
         return Html("One source, and the records that came from it.".to_owned());
     }
-    let changed: Vec<&ShownSource> = sources.iter().filter(|source| source.counts.stale > 0).collect();
-    let stale: u64 = changed.iter().map(|source| source.counts.stale).sum();
-    let count = p::counted(sources.len() as u64, "source");
-    let here = if has_more { format!("{count} on this page.") } else { format!("{count} in this project.") };
-    Html(match changed.len() {
-        0 if sources.is_empty() => "A source is where a record comes from: a file, a page, a message.".to_owned(),
+    let here = format!("{} in this project.", p::counted(found.total, "source"));
+    Html(match found.changed {
+        0 if found.total == 0 => "A source is where a record comes from: a file, a page, a message.".to_owned(),
         0 => format!("{here} None has changed since records were saved from it."),
-        1 => format!("{here} <b>1 has changed</b> since records were saved from it; {} stale for that.", are(stale)),
+        1 => format!(
+            "{here} <b>1 has changed</b> since records were saved from it; {} stale for that.",
+            are(found.stale)
+        ),
         many => format!(
-            "{here} <b>{many} have changed</b> since records were saved from them; {} stale for that.",
-            are(stale)
+            "{here} <b>{} have changed</b> since records were saved from them; {} stale for that.",
+            p::number(many),
+            are(found.stale)
         ),
     })
 }
@@ -115,7 +146,7 @@ fn are(records: u64) -> String {
     format!("{} {}", p::counted(records, "record"), if records == 1 { "is" } else { "are" })
 }
 
-fn row(no: usize, source: &ShownSource) -> Row {
+fn row(visit: &Visit, no: usize, source: &ShownSource) -> Row {
     let counts = &source.counts;
     let state = if counts.stale > 0 {
         p::chip_as(Status::Stale, "changed")
@@ -145,6 +176,8 @@ fn row(no: usize, source: &ShownSource) -> Row {
         records: p::number(counts.total()),
         stale: counts.stale,
         hash: source.current_source_hash.clone(),
+        known_at: source.known_at.map(|at| p::ago(at, visit.now)),
+        checked_at: source.confirmed_at.map(|at| p::ago(at, visit.now)),
     }
 }
 
@@ -192,19 +225,4 @@ pub(super) async fn forget(act: Act) -> Response {
     let outcome = visit.engine().forget_source_in_console(&visit.visitor, source).await;
     let told = outcome.map(|count| Told::new(format!("{} forgotten.", p::counted(count as u64, "record"))));
     visit.done(told, PATH)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::before;
-
-    #[test]
-    fn nothing_stands_between_a_text_and_the_one_before() {
-        for text in ["a", "docs/deploy.md", "é", "\u{E000}"] {
-            let earlier = before(text);
-            assert!(earlier.as_str() < text, "{text}");
-            assert!(format!("{earlier}\u{10FFFF}").as_str() < text, "{text}");
-        }
-        assert_eq!(before(""), "");
-    }
 }

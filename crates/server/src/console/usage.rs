@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
 use mnemon_core::Timestamp;
-use mnemon_engine::admin::{KeyUsage, UsageReport};
+use mnemon_engine::admin::{DayUsage, KeyUsage, UsageReport};
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::Day;
 
@@ -27,6 +27,8 @@ struct Page<'a> {
     periods: Vec<(String, &'static str, bool)>,
     records: String,
     limit: Option<Limit>,
+    /// The records of each day, if at least two days are known.
+    curve: Option<Curve>,
     plots: Vec<Plot>,
     days: Vec<DayRow>,
     more_days: usize,
@@ -39,6 +41,20 @@ struct Limit {
     plan: &'static str,
     max: String,
     bar: Html,
+}
+
+/// How many records lived at the end of each day.
+struct Curve {
+    label: String,
+    values: String,
+    from: String,
+    first: String,
+    middle: String,
+    under: String,
+    line: String,
+    /// The words at the plan's line, which is as high as the picture if there is none.
+    limit: Option<String>,
+    outlook: String,
 }
 
 struct Plot {
@@ -63,6 +79,8 @@ struct DayRow {
     searches: String,
     saves: String,
     rejections: String,
+    /// Unknown before figures were kept.
+    records: String,
 }
 
 struct KeyLine {
@@ -141,13 +159,14 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
                 "2",
             ),
         }),
+        curve: curve(&report.days, max),
         plots: vec![
             plot("Calls", "calls", |usage| usage.calls),
             plot("Searches", "searches", |usage| usage.searches),
             plot("Saves", "saves", |usage| usage.saves),
             plot("Rejected by the guard", "rejections", |usage| usage.rejections),
         ],
-        days: rows.iter().rev().take(TABLE_DAYS).map(day_row).collect(),
+        days: report.days.iter().rev().take(TABLE_DAYS).map(day_row).collect(),
         more_days: rows.len().saturating_sub(TABLE_DAYS),
         csv: format!("{PATH}/csv?days={days}"),
         keys: by_key.iter().take(25).map(key_line).collect(),
@@ -161,13 +180,72 @@ fn refused(count: u64) -> Html {
     }
 }
 
-fn day_row((day, usage): &(Day, KeyUsage)) -> DayRow {
+fn day_row(row: &DayUsage) -> DayRow {
+    let usage = &row.figures;
     DayRow {
-        day: date(*day).strftime("%-d %b").to_string(),
+        day: date(row.day).strftime("%-d %b").to_string(),
         calls: p::number(usage.calls),
         searches: p::number(usage.searches),
         saves: p::number(usage.saves),
         rejections: p::number(usage.rejections),
+        records: row.records.map(p::number).unwrap_or_default(),
+    }
+}
+
+/// Where the line of the plan is drawn, of a hundred from the top.
+const LIMIT_AT: f64 = 12.0;
+
+/// The records day by day, from the first day that is known on.
+fn curve(days: &[DayUsage], max: Option<u64>) -> Option<Curve> {
+    let known: Vec<(Day, u64)> = days.iter().filter_map(|row| Some((row.day, row.records?))).collect();
+    let (first, last) = (known.first()?, known.last()?);
+    if known.len() < 2 {
+        return None;
+    }
+    let most = known.iter().map(|(_, records)| *records).max().unwrap_or_default();
+    // Above the limit there is room, and a limit that is far away would flatten the curve.
+    let limit = max.filter(|max| most.saturating_mul(5) >= *max);
+    let top = limit.unwrap_or_else(|| rounded_up(most)).max(most).max(1) as f64;
+    let step = 1_000.0 / (known.len() - 1) as f64;
+    let points: Vec<String> = known
+        .iter()
+        .enumerate()
+        .map(|(at, (_, records))| {
+            let height = *records as f64 / top * (100.0 - LIMIT_AT);
+            format!("{:.0} {:.1}", at as f64 * step, 100.0 - height)
+        })
+        .collect();
+    let allowed = max.map(|max| format!("; the plan allows {}", p::number(max))).unwrap_or_default();
+    let name = |at: usize| known.get(at).map(|(day, _)| date(*day).strftime("%-d %b").to_string()).unwrap_or_default();
+    Some(Curve {
+        label: format!(
+            "Living records over {} days: from {} to {}{allowed}",
+            known.len(),
+            p::number(first.1),
+            p::number(last.1)
+        ),
+        values: known.iter().map(|(_, records)| records.to_string()).collect::<Vec<_>>().join(","),
+        from: date(first.0).strftime("%Y-%m-%d").to_string(),
+        first: name(0),
+        middle: name(known.len() / 2),
+        under: format!("M0 100L{}L1000 100Z", points.join("L")),
+        line: format!("M{}", points.join("L")),
+        limit: limit.map(|max| format!("the plan’s limit, {}", p::number(max))),
+        outlook: outlook(first.1, last.1, known.len() as u64 - 1, max),
+    })
+}
+
+/// When the limit is reached, if all goes on like this.
+fn outlook(first: u64, last: u64, days: u64, max: Option<u64>) -> String {
+    let grown = last.saturating_sub(first);
+    match max {
+        Some(max) if last >= max => "The limit is reached: nothing more can be saved.".to_owned(),
+        Some(max) if grown > 0 => {
+            let left = (max - last).saturating_mul(days) / grown;
+            let span = p::span_of(i64::try_from(left).unwrap_or(i64::MAX / DAY_SECONDS).max(1) * DAY_SECONDS);
+            format!("At the pace of these days the limit is reached in about {span}.")
+        }
+        _ => format!("{} more than {} before.", p::counted(grown, "record"), p::counted(days, "day")),
     }
 }
 
@@ -231,11 +309,11 @@ pub(super) async fn csv(visit: Visit, request: Request) -> Response {
 
 async fn lines(visit: &Visit, days: u16) -> Result<String, ConsoleError> {
     let report = visit.engine().show_usage(&visit.visitor.admin, visit.project()?, days).await?;
-    let mut text = "day,calls,searches,saves,rejected\n".to_owned();
-    for (day, usage) in every_day(&report) {
-        let day = date(day).strftime("%Y-%m-%d");
-        let KeyUsage { calls, searches, saves, rejections, .. } = usage;
-        text.push_str(&format!("{day},{calls},{searches},{saves},{rejections}\n"));
+    let mut text = "day,calls,searches,saves,rejected,records\n".to_owned();
+    for row in &report.days {
+        let (day, records) = (date(row.day).strftime("%Y-%m-%d"), row.records.map(|count| count.to_string()));
+        let (records, KeyUsage { calls, searches, saves, rejections, .. }) = (records.unwrap_or_default(), row.figures);
+        text.push_str(&format!("{day},{calls},{searches},{saves},{rejections},{records}\n"));
     }
     Ok(text)
 }
@@ -243,6 +321,16 @@ async fn lines(visit: &Visit, days: u16) -> Result<String, ConsoleError> {
 #[cfg(test)]
 mod tests {
     use super::rounded_up;
+
+    #[test]
+    fn the_outlook_counts_days_to_the_limit() {
+        let told = |first, last, max| super::outlook(first, last, 30, max);
+        assert_eq!(told(100, 400, Some(500)), "At the pace of these days the limit is reached in about 10 days.");
+        assert_eq!(told(100, 500, Some(500)), "The limit is reached: nothing more can be saved.");
+        assert_eq!(told(500, 100, Some(500)), "0 records more than 30 days before.");
+        assert_eq!(told(100, 101, None), "1 record more than 30 days before.");
+        assert!(told(0, 1, Some(u64::MAX)).contains("years"));
+    }
 
     #[test]
     fn an_axis_ends_at_a_round_number_and_a_change_is_a_share() {

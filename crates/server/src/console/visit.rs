@@ -6,7 +6,7 @@ use http::header::{ORIGIN, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use mnemon_core::{Access, AccountId, KeyId, ProjectId, Role, Timestamp};
-use mnemon_engine::admin::Me;
+use mnemon_engine::admin::{Me, Waiting};
 use mnemon_engine::console::{ConsoleError, Visitor};
 use mnemon_engine::{Engine, NotAuthenticated};
 
@@ -53,6 +53,8 @@ pub(super) struct Visit {
     /// Path and query.
     pub(super) path: String,
     pub(super) now: Timestamp,
+    /// What waits for this person.
+    pub(super) waiting: Waiting,
     /// What the browser keeps; forms are sealed with it.
     value: String,
 }
@@ -149,6 +151,13 @@ impl Visit {
         let me = shared.engine.show_me(&visitor.admin).await;
         let me = me.map_err(|error| page::plain_trouble(app, &ConsoleError::Admin(error)))?;
         note(|notes| notes.caller = visitor.admin.identity());
+        let waiting = match &me {
+            // A form is answered by a redirect, which has no menu. What goes wrong here goes wrong on the page too.
+            Some(me) if parts.method == Method::GET => {
+                shared.engine.show_waiting(&visitor.admin, me.project.id).await.unwrap_or_default()
+            }
+            _ => Waiting::default(),
+        };
         let visitor = shared.welcome(parts.into(), visitor);
         let told = Cookie::Told.find(shared, headers);
         Ok(Self {
@@ -156,6 +165,7 @@ impl Visit {
             told: told.and_then(|told| Told::open(&shared.engine, value, told)),
             path: path.to_owned(),
             now: shared.engine.now(),
+            waiting,
             value: value.to_owned(),
             app: app.clone(),
             visitor,
