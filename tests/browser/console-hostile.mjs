@@ -4,7 +4,7 @@
 import { createServer } from 'node:http';
 import { equal, expect, settings, story } from './driver.mjs';
 
-const TEXTS = [
+export const TEXTS = [
   '<script>window.hit=1</script>', '<img src=x onerror="window.hit=1">', '"><svg onload="window.hit=1">', "'><b onclick='window.hit=1'>",
   '</title><script>window.hit=1</script>', '</textarea><script>window.hit=1</script>', '<iframe srcdoc="<script>parent.hit=1</script>">',
   'javascript:window.hit=1', '<a href="javascript:window.hit=1">go</a>', '<style>*{display:none}</style>', '<base href="https://evil.example/">',
@@ -34,7 +34,8 @@ export async function hostile(browser, world, ids, signIn) {
     }
     expect(stored >= 30, `only ${stored} of the texts could be stored`);
     await signIn(page, keys.admin);
-    const paths = ['/memory?workspace=hostile', '/memory?workspace=hostile&q=number', '/memory?workspace=hostile&q=%3Cscript%3Ewindow.hit%3D1%3C%2Fscript%3E', '/sources', '/people', '/keys', '/audit', '/workspaces'];
+    const paths = ['/memory?workspace=hostile', '/memory?workspace=hostile&q=number', '/memory?workspace=hostile&q=%3Cscript%3Ewindow.hit%3D1%3C%2Fscript%3E', '/sources', '/sources?show=unchecked', '/sources?q=%22%3E%3Cscript%3Ewindow.hit%3D1%3C%2Fscript%3E', '/people', '/keys', '/audit', '/workspaces', '/connections', '/usage', '/guard'];
+    for (const member of (await api('GET', `/accounts/${account}/members`)).members.slice(0, 25)) paths.push(`/people?remove=${member.id}`);
     for (const path of paths) {
       await page.goto(`${settings.url}/console${path}`);
       const seen = await page.evaluate(() => ({ hit: window.hit, scripts: document.scripts.length, frames: frames.length, base: document.querySelectorAll('base, object, embed, iframe, [onerror], [onload], [onfocus], [style]').length, headings: document.querySelectorAll('h1').length, width: document.documentElement.scrollWidth <= innerWidth }));

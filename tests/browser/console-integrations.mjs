@@ -2,6 +2,7 @@
 
 import { createServer } from 'node:http';
 import { equal, expect, picture, settings, story } from './driver.mjs';
+import { TEXTS } from './console-hostile.mjs';
 import { visit } from './console-pages.mjs';
 
 const FIRST = 'Reads a page of the handbook.\nNothing outside of it.';
@@ -28,7 +29,7 @@ export async function integrations(browser, world, signIn) {
     await page.click('#int-new button[type=submit]');
     await page.waitForSelector('.toast >> text=It answers');
     equal(await page.locator('.chip:has-text("offered")').count(), 1, 'the offered tools');
-    equal(await page.locator('.nav-note').count(), 1, 'the numbers in the menu, before the change');
+    equal(await page.locator('[data-key=i] .nav-note').count(), 0, 'the numbers in the menu, before the change');
 
     upstream.description = SECOND;
     upstream.properties = { page: { type: 'string' }, address: { type: 'string' } };
@@ -38,7 +39,7 @@ export async function integrations(browser, world, signIn) {
     expect(shown.includes('any address') && shown.includes('inputSchema.properties.address.type: string'), `the difference is ${shown}`);
     expect((await page.textContent('.diff del')).includes('handbook.'), 'what is gone is not marked');
     equal(await page.locator('.diff b').count(), 0, 'markup of the other system');
-    equal((await page.textContent('.nav-note >> nth=1')).trim(), '1 tool waits for you', 'the number in the menu');
+    equal((await page.textContent('[data-key=i] .nav-note')).trim(), '1 tool waits for you', 'the number in the menu');
     equal(await page.locator('.btn-main:has-text("Accept")').count(), 0, 'accepting is never the main button');
     await visit(page, 'integration', path, { colorScheme: 'light' });
     await picture(page, 'console-difference');
@@ -55,6 +56,14 @@ export async function integrations(browser, world, signIn) {
     await page.click('.tool >> text=Accept');
     await page.waitForSelector('.toast >> text=accepted');
     equal(await page.locator('.chip:has-text("changed")').count(), 0, 'the changed tools');
+
+    // Whatever the other system writes stays a text.
+    for (const text of TEXTS) {
+      upstream.description = `${FIRST}\n${text}`;
+      await test(page);
+      const seen = await page.evaluate(() => [window.hit, document.scripts.length, frames.length, document.querySelectorAll('h1').length, document.documentElement.scrollWidth <= innerWidth].join());
+      equal(seen, ',1,0,1,true', `what ran or leaked with ${JSON.stringify(text)}`);
+    }
   }, { viewport: { width: 1280, height: 900 } });
 
   for (const [colorScheme, width] of [['dark', 1280], ['light', 390], ['dark', 390], ['light', 320]]) {

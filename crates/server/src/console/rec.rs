@@ -143,7 +143,7 @@ pub(super) fn reason(record: &Record, because: &Because) -> Html {
                 1 => "1 other record says".to_owned(),
                 count => format!("{count} other records say"),
             };
-            Html(format!(r#"{others} otherwise under <span class="mono">{key}</span>"#))
+            Html(format!(r#"{others} otherwise under <span class="mono break">{key}</span>"#))
         }
         Reason::Confirmed => plain("its source was seen unchanged"),
         Reason::NeverChecked => plain("nobody has checked it against its source"),
