@@ -93,11 +93,11 @@ fn record(number: u64, texts: &Texts) -> Value {
         "content": texts.text(number),
         "workspace": WORKSPACES[(owner % WORKSPACES.len() as u64) as usize],
     });
-    if number % 5 != 0 {
+    if !number.is_multiple_of(5) {
         call["source_id"] = source(owner).into();
         call["source_hash"] = "sha256:0001".into();
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         // One in a hundred is disputed by the record after next.
         let key = if number % 100 == 2 { number - 2 } else { number };
         call["fact_key"] = format!("{}.fact-{key}", WORKSPACES[(owner % WORKSPACES.len() as u64) as usize]).into();
