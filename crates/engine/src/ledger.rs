@@ -3,13 +3,19 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::Arc;
 
 use mnemon_core::{
     Audience, ContentHash, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo, newest_visible_source,
 };
 use mnemon_store::{SourcePart, Survey, Surveyed, WorkspaceRow};
+use parking_lot::Mutex;
+
+use crate::admin::{Standing, StatusCounts};
+
+/// For how many readers the counts are kept.
+const READERS_MAX: usize = 8;
 
 /// What a record stands under in a ledger.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +30,8 @@ pub(crate) struct Entry {
     /// The key that a caller gave, hashed together with the workspace. Zero if none was given.
     key: u128,
     audience: u32,
+    /// The place of the workspace among those that ever were.
+    workspace: u32,
     source: Option<Number>,
     source_hash: Option<Number>,
 }
@@ -73,6 +81,50 @@ impl Texts {
     }
 }
 
+/// Keys are random already, so hashing them once more would be for nothing.
+#[derive(Debug, Clone, Copy, Default)]
+struct OwnBits(u64);
+
+impl Hasher for OwnBits {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+}
+
+/// Something by key.
+type Keyed<T> = HashMap<u128, T, BuildHasherDefault<OwnBits>>;
+
+/// How a project stands for a reader, for as long as no record ends and nothing changes.
+#[derive(Debug)]
+pub(crate) struct Overview {
+    /// By the number of the workspace.
+    workspaces: Vec<Standing>,
+    /// By the number of the source.
+    sources: Vec<StatusCounts>,
+    from: Timestamp,
+    until: Timestamp,
+}
+
+/// The overviews of the latest readers. A ledger that changes begins without any.
+#[derive(Debug, Default)]
+struct Counted(Mutex<Vec<(Viewer, Arc<Overview>)>>);
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// A project at one place of its log.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
@@ -83,12 +135,15 @@ pub(crate) struct Ledger {
     entries: Vec<Entry>,
     audiences: Vec<Audience>,
     audience_numbers: HashMap<Audience, u32>,
+    workspace_numbers: HashMap<WorkspaceNo, u32>,
     sources: Texts,
     hashes: Texts,
     /// What is known of each source.
     parts: HashMap<Number, Vec<SourcePart>>,
     /// How many records have each key.
-    keys: HashMap<u128, u32>,
+    keys: Keyed<u32>,
+    /// What was counted for the latest readers.
+    counted: Counted,
     hasher: (RandomState, RandomState),
 }
 
@@ -100,10 +155,12 @@ impl Ledger {
             entries: Vec::with_capacity(survey.records.len()),
             audiences: Vec::new(),
             audience_numbers: HashMap::new(),
+            workspace_numbers: HashMap::new(),
             sources: Texts::default(),
             hashes: Texts::default(),
             parts: HashMap::new(),
-            keys: HashMap::new(),
+            keys: Keyed::default(),
+            counted: Counted::default(),
             hasher: (RandomState::new(), RandomState::new()),
         };
         ledger.follow(survey);
@@ -152,6 +209,7 @@ impl Ledger {
         }
         self.workspaces = survey.workspaces;
         self.seq = survey.seq;
+        self.counted = Counted::default();
     }
 
     fn entry(&mut self, record: &Surveyed) -> Entry {
@@ -165,7 +223,10 @@ impl Ledger {
             audiences.push(brief.audience);
             audiences.len() as u32 - 1
         });
+        let workspaces = self.workspace_numbers.len() as u32;
+        let workspace = *self.workspace_numbers.entry(brief.workspace_no).or_insert(workspaces);
         Entry {
+            workspace,
             seq: brief.seq,
             workspace_no: brief.workspace_no,
             updated_at: record.updated_at.as_microsecond(),
@@ -197,13 +258,74 @@ impl Ledger {
         entry.source.map(|source| self.sources.text(source))
     }
 
-    pub(crate) fn source_hash_of(&self, entry: &Entry) -> Option<&str> {
-        entry.source_hash.map(|hash| self.hashes.text(hash))
-    }
-
     pub(crate) fn parts_of(&self, source_id: &str) -> &[SourcePart] {
         let found = self.sources.find(source_id).and_then(|source| self.parts.get(&source));
         found.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// How everything stands for a reader.
+    pub(crate) fn overview(&self, viewer: &Viewer, now: Timestamp) -> Arc<Overview> {
+        let fits = |(known, told): &&(Viewer, Arc<Overview>)| known == viewer && told.from <= now && now < told.until;
+        if let Some((_, told)) = self.counted.0.lock().iter().find(fits) {
+            return Arc::clone(told);
+        }
+        let told = Arc::new(self.count(viewer, now));
+        let mut counted = self.counted.0.lock();
+        counted.retain(|(known, _)| known != viewer);
+        if counted.len() >= READERS_MAX {
+            counted.remove(0);
+        }
+        counted.push((viewer.clone(), Arc::clone(&told)));
+        told
+    }
+
+    fn count(&self, viewer: &Viewer, now: Timestamp) -> Overview {
+        let mut workspaces = vec![Standing::default(); self.workspace_numbers.len()];
+        let mut sources = vec![StatusCounts::default(); self.sources.texts.len()];
+        let (at, mut next) = (now.as_microsecond(), i64::MAX);
+        self.judge(viewer, now, |entry, status| {
+            let own = &mut workspaces[entry.workspace as usize];
+            own.counts.count(status);
+            own.sourceless += u64::from(!entry.has_source());
+            own.last_saved_at = own.last_saved_at.max(Some(entry.updated_at()));
+            if let Some(source) = entry.source {
+                sources[source.get() as usize - 1].count(status);
+            }
+            if entry.valid_until > at {
+                next = next.min(entry.valid_until);
+            }
+        });
+        Overview { workspaces, sources, from: now, until: Timestamp::from_microsecond(next).unwrap_or(Timestamp::MAX) }
+    }
+
+    /// How a workspace stands; nothing if the reader sees no record in it.
+    pub(crate) fn standing_in(&self, told: &Overview, no: WorkspaceNo) -> Option<Standing> {
+        let own = told.workspaces.get(*self.workspace_numbers.get(&no)? as usize).copied()?;
+        (own.counts.total() > 0).then_some(own)
+    }
+
+    /// Every source of which the reader sees a record, with how these stand.
+    pub(crate) fn sources_of<'a>(&'a self, told: &'a Overview) -> impl Iterator<Item = (&'a str, StatusCounts)> {
+        let all = self.sources.texts.iter().zip(&told.sources);
+        all.filter(|(_, counts)| counts.total() > 0).map(|(id, counts)| (&**id, *counts))
+    }
+
+    /// The different hashes that the records of these sources were saved with, newest first, as far as the reader sees them.
+    pub(crate) fn hashes_of(&self, viewer: &Viewer, sources: &[&str], most: usize) -> HashMap<String, Vec<String>> {
+        let wanted: HashMap<Number, &str> =
+            sources.iter().filter_map(|id| Some((self.sources.find(id)?, *id))).collect();
+        let mut found: HashMap<String, Vec<String>> = HashMap::new();
+        let sees: Vec<bool> = self.audiences.iter().map(|audience| viewer.sees(audience)).collect();
+        let active: HashSet<WorkspaceNo> = self.workspaces.iter().map(|row| row.no).collect();
+        for entry in self.entries.iter().rev().filter(|entry| sees[entry.audience as usize]) {
+            let (Some(source), Some(hash)) = (entry.source, entry.source_hash) else { continue };
+            let Some(id) = wanted.get(&source).filter(|_| active.contains(&entry.workspace_no)) else { continue };
+            let (own, hash) = (found.entry((*id).to_owned()).or_default(), self.hashes.text(hash));
+            if own.len() < most && !own.iter().any(|known| known == hash) {
+                own.push(hash.to_owned());
+            }
+        }
+        found
     }
 
     /// Tells every record that the reader sees in an active workspace, with its status, oldest first.
@@ -228,38 +350,44 @@ struct View<'a> {
     now: Timestamp,
     /// By the number of the audience.
     sees: Vec<bool>,
-    active: HashSet<WorkspaceNo>,
-    known: HashMap<Number, Cow<'a, SourceState>>,
+    /// By the number of the workspace.
+    is_active: Vec<bool>,
+    /// By the number of the source.
+    known: Vec<Option<Cow<'a, SourceState>>>,
 }
 
 /// What could dispute a record: others under its key that are not stale.
-type Rivals = HashMap<u128, Vec<(Seq, ContentHash)>>;
+type Rivals = Keyed<Vec<(Seq, ContentHash)>>;
 
 impl<'a> View<'a> {
     fn new(ledger: &'a Ledger, viewer: &Viewer, now: Timestamp) -> Self {
-        let known = |(source, parts): (&Number, &'a Vec<SourcePart>)| {
-            let state = match parts.as_slice() {
+        let mut known: Vec<Option<Cow<'a, SourceState>>> = vec![None; ledger.sources.texts.len()];
+        for (source, parts) in &ledger.parts {
+            known[source.get() as usize - 1] = Some(match parts.as_slice() {
                 [only] if viewer.sees(&only.audience) => Cow::Borrowed(&only.state),
                 several => Cow::Owned(newest_visible_source(viewer, several.iter().map(|p| (&p.audience, &p.state)))),
-            };
-            (*source, state)
-        };
+            });
+        }
+        let mut is_active = vec![false; ledger.workspace_numbers.len()];
+        for number in ledger.workspaces.iter().filter_map(|row| ledger.workspace_numbers.get(&row.no)) {
+            is_active[*number as usize] = true;
+        }
         Self {
             ledger,
             now,
             sees: ledger.audiences.iter().map(|audience| viewer.sees(audience)).collect(),
-            active: ledger.workspaces.iter().map(|row| row.no).collect(),
-            known: ledger.parts.iter().map(known).collect(),
+            is_active,
+            known,
         }
     }
 
     fn entries(&self) -> impl Iterator<Item = &'a Entry> {
-        let is_seen = |entry: &&Entry| self.sees[entry.audience as usize] && self.active.contains(&entry.workspace_no);
+        let is_seen = |entry: &&Entry| self.sees[entry.audience as usize] && self.is_active[entry.workspace as usize];
         self.ledger.entries.iter().filter(is_seen)
     }
 
     fn rivals(&self) -> Rivals {
-        let mut rivals = Rivals::new();
+        let mut rivals = Rivals::default();
         let is_shared = |key| key != 0 && self.ledger.keys.get(&key).is_some_and(|count| *count > 1);
         for entry in self.entries().filter(|entry| is_shared(entry.key)) {
             if self.derive(entry, || false) != Status::Stale {
@@ -271,7 +399,8 @@ impl<'a> View<'a> {
 
     fn status(&self, entry: &Entry, rivals: &Rivals) -> Status {
         self.derive(entry, || {
-            let others = rivals.get(&entry.key).map(Vec::as_slice).unwrap_or_default();
+            let others = if entry.key == 0 { None } else { rivals.get(&entry.key) };
+            let others = others.map(Vec::as_slice).unwrap_or_default();
             others.iter().any(|(seq, content)| *seq != entry.seq && *content != entry.content_hash)
         })
     }
@@ -279,7 +408,8 @@ impl<'a> View<'a> {
     fn derive(&self, entry: &Entry, is_disputed: impl FnOnce() -> bool) -> Status {
         static UNKNOWN: SourceState =
             SourceState { known_hash: None, known_seq: Seq(0), confirmed_hash: None, confirmed_seq: Seq(0) };
-        let source = entry.source.and_then(|source| self.known.get(&source)).map_or(&UNKNOWN, AsRef::as_ref);
+        let source = entry.source.and_then(|source| self.known[source.get() as usize - 1].as_deref());
+        let source = source.unwrap_or(&UNKNOWN);
         let own = entry.source_hash.map(|hash| self.ledger.hashes.text(hash));
         Status::derive(self.now, entry.valid_until(), own, source, is_disputed)
     }

@@ -10,7 +10,7 @@ use super::standing::StatusCounts;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::{moments_of, newest_known};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Overview};
 
 /// Which sources to look through.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,7 +60,8 @@ impl Engine {
     ) -> Result<SourceStates, AdminError> {
         let project = self.readable_project(ctx, project).await?;
         let ledger = self.survey(project.id, ctx.now).await?;
-        let mut rows = count(&ledger, ctx, query);
+        let told = ledger.overview(&ctx.viewer(), ctx.now);
+        let mut rows = count(&ledger, &told, ctx, query);
         let (total, changed) = (rows.len() as u64, rows.iter().filter(|row| row.has_changed()).count() as u64);
         let stale = rows.iter().map(|row| row.counts.stale).sum();
         rows.retain(|row| row.fits(query));
@@ -104,16 +105,12 @@ impl Row<'_> {
     }
 }
 
-fn count<'a>(ledger: &'a Ledger, ctx: &AdminContext, query: &SourceQuery) -> Vec<Row<'a>> {
+fn count<'a>(ledger: &'a Ledger, told: &'a Overview, ctx: &AdminContext, query: &SourceQuery) -> Vec<Row<'a>> {
     let viewer = ctx.viewer();
-    let named = query.workspace.as_ref().map(|name| ledger.workspaces.iter().find(|row| row.name == *name));
-    let mut counts: HashMap<&str, StatusCounts> = HashMap::new();
-    ledger.judge(&viewer, ctx.now, |entry, status| {
-        let is_meant = named.is_none_or(|row| row.is_some_and(|row| row.no == entry.workspace_no));
-        if let Some(id) = ledger.source_of(entry).filter(|_| is_meant) {
-            counts.entry(id).or_default().count(status);
-        }
-    });
+    let counts: Vec<(&str, StatusCounts)> = match &query.workspace {
+        None => ledger.sources_of(told).collect(),
+        Some(name) => count_in(ledger, ctx, name).into_iter().collect(),
+    };
     let row = |(id, counts)| {
         let (known_at, confirmed_at) = moments_of(&viewer, ledger.parts_of(id), id);
         Row { id, counts, known_at, confirmed_at }
@@ -121,17 +118,25 @@ fn count<'a>(ledger: &'a Ledger, ctx: &AdminContext, query: &SourceQuery) -> Vec
     counts.into_iter().map(row).collect()
 }
 
-fn show(ledger: &Ledger, ctx: &AdminContext, page: &[Row<'_>]) -> Vec<ShownSource> {
-    let viewer = ctx.viewer();
-    let mut hashes: HashMap<&str, Vec<String>> = page.iter().map(|row| (row.id, Vec::new())).collect();
-    ledger.judge(&viewer, ctx.now, |entry, _| {
-        let own = ledger.source_of(entry).and_then(|id| hashes.get_mut(id));
-        if let (Some(own), Some(hash)) = (own, ledger.source_hash_of(entry)) {
-            own.retain(|known| known != hash);
-            own.insert(0, hash.to_owned());
-            own.truncate(HASHES_MAX);
+/// The sources of one workspace.
+fn count_in<'a>(ledger: &'a Ledger, ctx: &AdminContext, name: &WorkspaceName) -> HashMap<&'a str, StatusCounts> {
+    let mut counts: HashMap<&str, StatusCounts> = HashMap::new();
+    let Some(place) = ledger.workspaces.iter().find(|row| row.name == *name) else { return counts };
+    ledger.judge(&ctx.viewer(), ctx.now, |entry, status| {
+        if let Some(id) = ledger.source_of(entry).filter(|_| entry.workspace_no == place.no) {
+            counts.entry(id).or_default().count(status);
         }
     });
+    counts
+}
+
+fn show(ledger: &Ledger, ctx: &AdminContext, page: &[Row<'_>]) -> Vec<ShownSource> {
+    let viewer = ctx.viewer();
+    if page.is_empty() {
+        return Vec::new();
+    }
+    let ids: Vec<&str> = page.iter().map(|row| row.id).collect();
+    let mut hashes = ledger.hashes_of(&viewer, &ids, HASHES_MAX);
     let shown = |row: &Row<'_>| ShownSource {
         source_id: row.id.to_owned(),
         counts: row.counts,

@@ -1,8 +1,8 @@
 //! How many records still hold, as far as the caller sees them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use mnemon_core::{ProjectId, Status, Timestamp, Viewer, WorkspaceNo};
+use mnemon_core::{ProjectId, Status, Timestamp, Viewer};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
@@ -31,7 +31,7 @@ impl StatusCounts {
         }
     }
 
-    pub(super) fn count(&mut self, status: Status) {
+    pub(crate) fn count(&mut self, status: Status) {
         *match status {
             Status::Verified => &mut self.verified,
             Status::Unverified => &mut self.unverified,
@@ -77,16 +77,10 @@ impl Engine {
 
 /// Counts what the viewer sees.
 pub(super) fn stand(ledger: &Ledger, viewer: &Viewer, now: Timestamp) -> ProjectStanding {
-    let mut places: HashMap<WorkspaceNo, Standing> = HashMap::new();
-    ledger.judge(viewer, now, |entry, status| {
-        let own = places.entry(entry.workspace_no).or_default();
-        own.counts.count(status);
-        own.sourceless += u64::from(!entry.has_source());
-        own.last_saved_at = own.last_saved_at.max(Some(entry.updated_at()));
-    });
+    let told = ledger.overview(viewer, now);
     let mut standing = ProjectStanding::default();
     for row in &ledger.workspaces {
-        let Some(own) = places.remove(&row.no) else { continue };
+        let Some(own) = ledger.standing_in(&told, row.no) else { continue };
         standing.all.counts.add(&own.counts);
         standing.all.sourceless += own.sourceless;
         standing.all.last_saved_at = standing.all.last_saved_at.max(own.last_saved_at);

@@ -2,7 +2,6 @@
 
 use mnemon_core::ProjectId;
 
-use super::source_states::SourceQuery;
 use super::{AdminContext, AdminError};
 use crate::Engine;
 
@@ -18,7 +17,10 @@ pub struct Waiting {
 impl Engine {
     /// What waits for the caller in a project.
     pub async fn show_waiting(&self, ctx: &AdminContext, project: ProjectId) -> Result<Waiting, AdminError> {
-        let sources = self.survey_sources(ctx, project, &SourceQuery::default()).await?.changed;
+        let own = self.readable_project(ctx, project).await?;
+        let ledger = self.survey(own.id, ctx.now).await?;
+        let told = ledger.overview(&ctx.viewer(), ctx.now);
+        let sources = ledger.sources_of(&told).filter(|(_, counts)| counts.stale > 0).count() as u64;
         if ctx.not_admin().is_some() {
             return Ok(Waiting { sources, tools: 0 });
         }
