@@ -69,7 +69,7 @@ async fn act(office: &Office, caller: &Caller, dice: &mut Dice, step: u64, ids: 
             caller.call("validate_memory", call).await.structured();
         }
         (10, _) => office.server.clock.advance(Duration::from_secs(20)),
-        (_, Some(id)) if step % 3 == 0 => {
+        (_, Some(id)) if step.is_multiple_of(3) => {
             office.admin.admin("DELETE", &format!("/records/{id}?purge=true"), Value::Null).await;
         }
         _ => {
