@@ -163,9 +163,11 @@ impl Pool {
 }
 
 /// Reads the timeline on every new connection: whatever changes it ends all connections first. A server that does not
-/// report it is assumed to have only one.
+/// report it is assumed to have only one. A standby has none of its own.
 fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
-    const SELECT: &str = "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+    const SELECT: &str = "
+        SELECT CASE WHEN NOT pg_is_in_recovery()
+            THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END";
     let epoch = Arc::clone(epoch);
     Hook::async_fn(move |client, _| {
         let epoch = Arc::clone(&epoch);

@@ -8,7 +8,7 @@ use mnemon_core::{CredentialHash, Seq};
 use mnemon_scratch_postgres::Database;
 use mnemon_store::conformance::{House, at, audit, connect};
 use mnemon_store::postgres::PostgresStore;
-use mnemon_store::{Credentials, Store, statements_sent};
+use mnemon_store::{Credentials, Records, Store, statements_sent};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -126,6 +126,46 @@ async fn calls_that_arrive_while_a_look_up_flies_share_the_next_one() {
     assert!(waiting.join_all().await.into_iter().all(|is_right| is_right), "each gets its own answer");
     assert_eq!(statements_sent() - before, 1);
     assert!(!first.await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_searches_of_many_projects_need_together_come_by_one_flight() {
+    const PROJECTS: usize = 8;
+    let (database, _line, far, house) = far_node().await;
+    let near = Arc::clone(&house.store);
+    let mut homes = Vec::new();
+    for n in 0..PROJECTS {
+        let home = House::build(&near).await;
+        let seq = home.save_text(&format!("fact of project {n}")).await;
+        homes.push((home.project, seq));
+    }
+    let broken = homes[0];
+    let project = broken.0;
+    database.sql(&format!("UPDATE record SET content = 'changed' WHERE project_id = '{project}'")).unwrap();
+    let load = |(project, seq)| {
+        let far = Arc::clone(&far);
+        tokio::spawn(async move { far.load(project, &[seq]).await })
+    };
+    // Its statements are prepared now.
+    load(homes[1]).await.unwrap().unwrap();
+    let before = statements_sent();
+    let first = load(homes[1]);
+    while statements_sent() == before {
+        tokio::task::yield_now().await;
+    }
+    let (before, mut waiting) = (statements_sent(), Vec::new());
+    for n in 0..64 {
+        waiting.push((n, load(homes[n % PROJECTS])));
+    }
+    for (n, loading) in waiting {
+        let texts = loading.await.unwrap().map(|found| found.into_iter().map(|record| record.fact.content).collect());
+        match n % PROJECTS {
+            0 => assert!(texts.is_err(), "what is damaged fails whoever asked for it, and nobody else"),
+            of => assert_eq!(texts, Ok(vec![format!("fact of project {of}")])),
+        }
+    }
+    assert_eq!(statements_sent() - before, 2, "one opens the accounts, one reads");
+    first.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
