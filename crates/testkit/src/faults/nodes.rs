@@ -132,7 +132,8 @@ impl Nodes {
             for nth in 0..NODES {
                 statuses.push(self.status(self.node(nth)?.address, &key).await?);
             }
-            refused += usize::from(statuses.iter().all(|status| *status == 401));
+            // After many refusals an address is told to wait; but only once the key was looked up and found wanting.
+            refused += usize::from(statuses.iter().all(|status| matches!(status, 401 | 429)));
         }
         Ok(refused)
     }
