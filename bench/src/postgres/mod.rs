@@ -58,6 +58,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let cluster = Cluster::start(ClusterOptions { is_durable: true, settings, ..ClusterOptions::default() })?;
     let is_shared = runtime.block_on(callers::compare(&cluster, args.records, args.seconds))?;
     if args.callers {
+        // Leaving the process would leave the server running.
+        drop(cluster);
         std::process::exit(i32::from(!is_shared));
     }
     runtime.block_on(saves(args, &cluster))?;
@@ -67,6 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let is_met = ratio >= TEXT_SEARCH_RATIO_MIN;
     let verdict = if is_met { "PASS" } else { "FAIL" };
     println!("\n{verdict} PostgreSQL's own search takes {ratio:.1} x as long (bar: >= {TEXT_SEARCH_RATIO_MIN} x)");
+    drop(cluster);
     if !is_met || !is_shared {
         std::process::exit(1);
     }
