@@ -15,6 +15,7 @@ mod guard;
 mod hooks;
 mod life;
 mod load;
+mod operations;
 mod postgres;
 mod ranker;
 mod real_texts;
@@ -58,12 +59,16 @@ enum Bench {
     Guard(guard::Args),
     /// How long an assistant's hooks take, with the service near and away
     Hooks(hooks::Args),
+    /// How the service grows with records and with idle tenants, and whether it stays within a limit of memory
+    Growth(operations::growth::Args),
     /// Thirty commits: how many wrong facts an assistant is shown, with `validate`, without it, and by a full-text index
     Life(life::Args),
     /// What a call costs the server, compared with a floor that answers a fixed body
     Load(load::Args),
     #[command(hide = true)]
     LoadServer(load::ServerArgs),
+    /// Whether figures agree with a mixed load over many projects, and what it costs to be watched
+    Operations(operations::Args),
     /// What PostgreSQL can carry: batched saves, several nodes, fresh searches, and its own full-text search
     Postgres(postgres::Args),
     /// How well searches find what they should, on labelled sets
@@ -88,9 +93,11 @@ fn main() -> anyhow::Result<()> {
         Bench::GatewayUpstream(args) => gateway::run_upstream(&args),
         Bench::Guard(args) => guard::run(&args),
         Bench::Hooks(args) => hooks::run(&args),
+        Bench::Growth(args) => operations::growth::run(&args),
         Bench::Life(args) => life::run(&args),
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),
+        Bench::Operations(args) => operations::run(&args),
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),

@@ -58,6 +58,12 @@ pub enum Command {
     Config(ConfigArguments),
     /// Check the configuration, the storage, the service and the API key.
     Doctor(Doctor),
+    /// Ask the service on this machine whether it is ready. For health checks of containers.
+    Health(Health),
+    /// Print a script that completes commands in a shell.
+    Completions(Completions),
+    /// Write man pages, one per command.
+    Man(Man),
     /// Test the service's guarantees in a scratch store.
     Selftest(Selftest),
     /// Generate the reference pages, or check that they are up to date.
@@ -371,6 +377,25 @@ pub struct Doctor {
     pub settings: Settings,
     #[command(flatten)]
     pub connection: Connection,
+}
+
+#[derive(Debug, Args)]
+pub struct Health {
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Directory to write to, such as ~/.local/share/man/man1.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

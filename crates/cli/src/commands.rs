@@ -3,11 +3,13 @@
 pub mod admin;
 pub mod agent;
 pub mod backup;
+pub mod completions;
 pub mod config;
 pub mod context;
 pub mod doctor;
 pub mod forget;
 pub mod hash;
+pub mod health;
 pub mod reference;
 pub mod remember;
 pub mod search;

@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A record as results show it: the seven members that are always present, then those that have a value.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RecordJson<'a> {
     #[serde(flatten)]
     pub head: RecordHead<'a>,
@@ -20,7 +21,7 @@ pub struct RecordJson<'a> {
 }
 
 /// The members before the status.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RecordHead<'a> {
     /// A UUIDv7.
     pub id: String,
@@ -32,7 +33,7 @@ pub struct RecordHead<'a> {
 }
 
 /// The members after the score.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RecordRest<'a> {
     /// A human-readable source.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! The admin API under `/admin/v1`: one table of routes. Each handler parses, calls one engine function and renders.
 //!
-//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in the tests' access table.
+//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in `openapi/operations.rs`, and one in the
+//! tests' access table.
 
 mod accounts;
 mod audit;
@@ -15,6 +16,7 @@ mod integrations;
 mod keys;
 mod me;
 mod members;
+mod openapi;
 mod parameters;
 mod projects;
 mod records;
@@ -22,6 +24,8 @@ mod sessions;
 mod show;
 mod sources;
 mod workspaces;
+
+pub use self::openapi::document as openapi_document;
 
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use axum::{Extension, Router};

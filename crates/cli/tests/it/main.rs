@@ -11,6 +11,7 @@ mod doctor;
 mod guide;
 mod logs;
 mod operations;
+mod packaging;
 mod postgres;
 mod process;
 mod serve;

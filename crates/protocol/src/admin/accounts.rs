@@ -1,9 +1,10 @@
 //! Accounts, their subscription and projects, and who a caller is.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /accounts`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAccount {
     pub name: String,
@@ -16,7 +17,7 @@ pub struct CreateAccount {
 }
 
 /// `PUT /accounts/{id}/subscription`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetSubscription {
     /// The plan. It can be changed but not removed: an empty request must not end a subscription.
@@ -27,20 +28,20 @@ pub struct SetSubscription {
 }
 
 /// `PUT /accounts/{id}/suspension`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetSuspension {
     pub suspended: bool,
 }
 
 /// `POST /accounts/{id}/projects`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateProject {
     pub name: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct AccountJson {
     pub id: String,
     pub name: String,
@@ -60,7 +61,7 @@ pub struct AccountJson {
     pub records: Option<u64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectJson {
     pub id: String,
     pub account_id: String,
@@ -69,7 +70,7 @@ pub struct ProjectJson {
 }
 
 /// `GET /me`. The operator has a role and nothing else.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MeJson {
     /// `operator`, `admin`, `head` or `member`.
     pub role: String,
@@ -98,14 +99,14 @@ pub struct MeJson {
     pub subscription: Option<SubscriptionJson>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NamedJson {
     pub id: String,
     pub name: String,
 }
 
 /// A plan with its limits; `null` means no limit.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanJson {
     pub name: String,
     /// Live records per project.
@@ -118,7 +119,7 @@ pub struct PlanJson {
     pub history_bytes_max: Option<u64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SubscriptionJson {
     /// `active`, `none`, `grace` or `suspended`.
     pub state: String,

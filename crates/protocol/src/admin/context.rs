@@ -1,9 +1,10 @@
 //! Digests for assistants.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /projects/{id}/context`.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskContext {
     /// Only records that answer this.
@@ -20,7 +21,7 @@ pub struct AskContext {
 }
 
 /// A digest of a workspace.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ContextJson {
     pub workspace: String,
     /// Empty if there is nothing to tell.
@@ -34,7 +35,7 @@ pub struct ContextJson {
 }
 
 /// How many records had no room, by status.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NotShownJson {
     pub verified: usize,
     pub unverified: usize,

@@ -1,11 +1,12 @@
 //! Why a search ranked the records as it did.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::RecordJson;
 
 /// `POST /projects/{id}/explain`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainSearch {
     pub query: String,
@@ -20,7 +21,7 @@ pub struct ExplainSearch {
 }
 
 /// Why a search ranked the records as it did.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedJson<'a> {
     /// The query's words.
     pub words: Vec<ExplainedWordJson>,
@@ -37,7 +38,7 @@ pub struct ExplainedJson<'a> {
 }
 
 /// A word that took part.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedWordJson {
     pub stem: String,
     pub weight: f64,
@@ -46,7 +47,7 @@ pub struct ExplainedWordJson {
 }
 
 /// A hit, with every part of its score.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedHitJson<'a> {
     /// The record as the search returns it.
     #[serde(flatten)]
@@ -78,7 +79,7 @@ pub struct ExplainedHitJson<'a> {
 }
 
 /// A record that contains none of the query's words and was not near enough in meaning.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBackJson<'a> {
     #[serde(flatten)]
     pub record: RecordJson<'a>,

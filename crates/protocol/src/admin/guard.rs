@@ -1,9 +1,10 @@
 //! The guard: its mode, what it rejected, and what was released.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `PUT /accounts/{id}/guard`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetGuard {
     /// `reject`, `report` or `off`.
@@ -11,7 +12,7 @@ pub struct SetGuard {
 }
 
 /// `POST /projects/{id}/guard/releases`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseText {
     /// The hash shown in the list of rejections.
@@ -21,7 +22,7 @@ pub struct ReleaseText {
 }
 
 /// A finding of the guard.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionJson {
     pub at: String,
     pub project_id: Option<String>,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::changed;
 
 /// `PUT /projects/{id}/integrations/{name}`. Absent members stay as they are; a new one needs a preset, a URL or a command.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PutIntegration {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,14 +35,14 @@ pub struct PutIntegration {
 }
 
 /// `POST /projects/{id}/integrations/{name}/accept`. Without tools, all that are held back are accepted.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptTools {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<AcceptTool>>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AcceptTool {
     /// As it is now.
@@ -55,7 +56,7 @@ pub enum AcceptTool {
 }
 
 /// `PUT /projects/{id}/tool-names`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NameTools {
     /// `dots` or `underscores`.
@@ -63,7 +64,7 @@ pub struct NameTools {
 }
 
 /// An integration. Its credential is never shown.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IntegrationJson {
     pub name: String,
     pub title: String,
@@ -91,7 +92,7 @@ pub struct IntegrationJson {
 }
 
 /// `GET /projects/{id}/integrations`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IntegrationsJson {
     /// `dots` or `underscores`.
     pub tool_names: String,
@@ -99,14 +100,14 @@ pub struct IntegrationsJson {
 }
 
 /// The answer to `POST /projects/{id}/integrations/{name}/accept`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct AcceptedJson {
     /// How many tools were accepted.
     pub accepted: u64,
     pub integration: IntegrationJson,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IntegrationToolJson {
     pub name: String,
     /// `offered`, or why it is not: `gone`, `not_read_only`, `not_allowed`, `unusable`, `new`, `changed`, `rejected`.
@@ -129,7 +130,7 @@ pub struct IntegrationToolJson {
 }
 
 /// How calls to an upstream went on the node that answers.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HealthJson {
     /// `working`, or `paused` after too many failures in a row.
     pub state: String,
@@ -143,7 +144,7 @@ pub struct HealthJson {
 }
 
 /// The result of a test.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestedJson {
     pub works: bool,
     /// The negotiated protocol revision.

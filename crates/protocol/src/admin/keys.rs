@@ -1,9 +1,10 @@
 //! Keys, and the OAuth connections that stand for them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /projects/{id}/keys`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateKey {
     pub member_id: String,
@@ -19,7 +20,7 @@ pub struct CreateKey {
 }
 
 /// A new key.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MadeKeyJson {
     pub key_id: String,
     /// The secret, shown only now.
@@ -27,7 +28,7 @@ pub struct MadeKeyJson {
 }
 
 /// A key without its secret.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KeyJson {
     pub key_id: String,
     pub project_id: String,
@@ -56,7 +57,7 @@ pub struct KeyJson {
 }
 
 /// An OAuth connection, without its secret.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionJson {
     pub connection_id: String,
     pub project_id: String,

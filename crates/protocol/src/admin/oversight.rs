@@ -1,10 +1,11 @@
 //! Audit rows, usage figures and session histories.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PlanJson;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct AuditJson {
     pub id: String,
     pub at: String,
@@ -27,7 +28,7 @@ pub struct AuditJson {
 }
 
 /// An uploaded session history, without its text.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SessionJson {
     pub id: String,
     pub member_id: String,
@@ -48,7 +49,7 @@ pub struct SessionJson {
 }
 
 /// The figures of a day or a key.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FiguresJson {
     /// Only in a list of days.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +75,7 @@ pub struct FiguresJson {
 }
 
 /// `GET /projects/{id}/usage`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UsageJson {
     /// Live records that the caller can see.
     pub records: u64,

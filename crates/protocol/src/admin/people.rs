@@ -1,11 +1,12 @@
 //! Departments and members.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changed;
 
 /// `POST /accounts/{id}/departments`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateDepartment {
     pub name: String,
@@ -15,7 +16,7 @@ pub struct CreateDepartment {
 }
 
 /// `PATCH /accounts/{id}/departments/{id}`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeDepartment {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +27,7 @@ pub struct ChangeDepartment {
 }
 
 /// `POST /accounts/{id}/members`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateMember {
     pub name: String,
@@ -39,7 +40,7 @@ pub struct CreateMember {
 }
 
 /// `PATCH /accounts/{id}/members/{id}`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeMember {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +56,7 @@ pub struct ChangeMember {
 }
 
 /// `DELETE /accounts/{id}/members/{id}`.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteMember {
     /// Who takes over the member's records.
@@ -63,7 +64,7 @@ pub struct DeleteMember {
     pub hand_over_to: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DepartmentJson {
     pub id: String,
     pub name: String,
@@ -71,7 +72,7 @@ pub struct DepartmentJson {
     pub parent_id: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MemberJson {
     pub id: String,
     pub name: String,
@@ -82,7 +83,7 @@ pub struct MemberJson {
 }
 
 /// `GET /accounts/{id}/members/{id}/holdings`: what a member's leaving would hand over, revoke or delete.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HoldingsJson {
     /// Records in all projects that can still be read or restored.
     pub records: u64,

@@ -1,10 +1,11 @@
 //! Workspaces and records.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::RecordJson;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceJson {
     pub name: String,
     /// Records that the caller can see: those that live, or that lived when it was deleted.
@@ -21,7 +22,7 @@ pub struct WorkspaceJson {
 }
 
 /// Live records that the caller can see, by status.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StatusCountsJson {
     pub verified: u64,
     pub unverified: u64,
@@ -30,7 +31,7 @@ pub struct StatusCountsJson {
 }
 
 /// `GET /projects/{id}/standing`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StandingJson {
     /// Live records that the caller can see.
     pub records: u64,
@@ -43,7 +44,7 @@ pub struct StandingJson {
     pub workspaces: Vec<WorkspaceStandingJson>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceStandingJson {
     pub name: String,
     pub records: u64,
@@ -53,7 +54,7 @@ pub struct WorkspaceStandingJson {
     pub last_saved_at: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ListedRecordJson<'a> {
     #[serde(flatten)]
     pub record: RecordJson<'a>,
@@ -65,7 +66,7 @@ pub struct ListedRecordJson<'a> {
 }
 
 /// `GET /records/{id}`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RecordDetailJson<'a> {
     #[serde(flatten)]
     pub record: ListedRecordJson<'a>,
@@ -78,7 +79,7 @@ pub struct RecordDetailJson<'a> {
 }
 
 /// Why a record has its status.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonJson {
     /// `valid_until_passed`, `source_changed`, `disputed`, `confirmed`, `never_checked` or `no_source`.
     pub code: String,
@@ -98,7 +99,7 @@ pub struct ReasonJson {
     pub confirmed_at: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventJson {
     pub at: String,
     /// `saved`, `updated`, `forgotten` or `replaced`.
@@ -109,7 +110,7 @@ pub struct EventJson {
 }
 
 /// `POST /records/{id}/keep`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KeptJson {
     /// How many records contradicted it.
     pub forgotten: usize,

@@ -1,9 +1,10 @@
 //! Sources, and checking them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A source of which the caller can see a live record.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SourceJson {
     pub source_id: String,
     /// Live records that the caller can see.
@@ -23,7 +24,7 @@ pub struct SourceJson {
 }
 
 /// `GET /projects/{id}/sources`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SourcesJson {
     pub sources: Vec<SourceJson>,
     /// What to pass as `after` for the next page.
@@ -31,14 +32,14 @@ pub struct SourcesJson {
 }
 
 /// `POST /projects/{id}/sources/validate`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateSources {
     /// At most 500.
     pub sources: Vec<SeenSourceJson>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeenSourceJson {
     pub source_id: String,
@@ -52,7 +53,7 @@ pub struct SeenSourceJson {
 }
 
 /// What holds of a source's records, ids oldest first.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedSourceJson {
     pub source_id: String,
     pub checked: usize,
@@ -63,7 +64,7 @@ pub struct CheckedSourceJson {
 }
 
 /// The answer to `POST /projects/{id}/sources/validate`, in the order asked.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedSourcesJson {
     pub sources: Vec<CheckedSourceJson>,
 }

@@ -24,7 +24,7 @@ pub(super) fn unknown_name<T: DeserializeOwned>(query: &str) -> Option<String> {
 }
 
 /// The names of the fields that a struct is read from: it asks for them before it reads anything.
-fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
+pub(super) fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
     T::deserialize(Asked).err().map_or(&[], |Told(names)| names)
 }
 

@@ -23,6 +23,7 @@ mod limits;
 mod metrics;
 mod nodes;
 mod oauth;
+mod openapi;
 mod purge;
 mod quotas;
 mod refusals;

@@ -1,0 +1,87 @@
+//! The real binary under measurement, as an operator starts it.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use mnemon_testkit::process::{cpu_time, resident_bytes};
+use serde_json::Value;
+
+pub(super) struct Service {
+    child: Child,
+    pub(super) address: SocketAddr,
+    /// How long the start took, until it announced itself.
+    pub(super) took: Duration,
+}
+
+/// The operator's token of every service of a bench.
+pub(super) const OPERATOR: &str = concat!("mnp_", "benchbenchbenchbenchbenchbenchbench");
+
+/// The binary beside this one.
+pub(super) fn usual_binary() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let binary = own.with_file_name("mnemon");
+    ensure!(binary.exists(), "{} does not exist; build it, or pass --mnemon", binary.display());
+    Ok(binary)
+}
+
+impl Service {
+    /// Starts it on a directory; the log goes to a file beside the data.
+    pub(super) fn start(binary: &Path, data_dir: &Path, settings: &[(&str, &str)]) -> Result<Self> {
+        let mut command = Command::new(binary);
+        let log = std::fs::File::options().create(true).append(true).open(data_dir.with_extension("log"))?;
+        command.args(["--json", "serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir);
+        command.env("MNEMON_METRICS_LISTEN", "").env("MNEMON_OPERATOR_TOKEN", OPERATOR);
+        command.envs(settings.iter().copied()).stdout(Stdio::piped()).stderr(log);
+        let began = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("can't start {}", binary.display()))?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("standard output was asked for")?).read_line(&mut line)?;
+        let took = began.elapsed();
+        let said: Value = serde_json::from_str(&line).context("the service did not start; see its log")?;
+        let address = said["address"].as_str().context("it tells its address")?.parse()?;
+        Ok(Self { child, address, took })
+    }
+
+    pub(super) fn cpu_time(&self) -> Result<Duration> {
+        Ok(cpu_time(self.child.id())?)
+    }
+
+    pub(super) fn resident_bytes(&self) -> Result<u64> {
+        Ok(resident_bytes(self.child.id())?)
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub(super) fn stop(mut self) -> Result<()> {
+        let stopped = Command::new("kill").arg(self.child.id().to_string()).status()?;
+        ensure!(stopped.success(), "it could not be told to stop");
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Ends it at once, as a power failure of the process would.
+    pub(super) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The bytes of all files in a directory.
+pub(super) fn size_bytes(dir: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(dir)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
