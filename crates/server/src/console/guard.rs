@@ -12,7 +12,7 @@ use super::told::Told;
 use super::visit::{Act, Visit};
 
 const PATH: &str = "/console/guard";
-const PAGE_ROWS: usize = 50;
+const PAGE_ROWS: usize = 25;
 
 #[derive(Template)]
 #[template(path = "console/guard.html")]
