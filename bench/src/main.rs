@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
 mod agent;
+mod backup;
 mod chance;
 mod console;
 mod faults;
@@ -41,6 +42,8 @@ struct Cli {
 enum Bench {
     /// What the local agent adds to a call, and what it costs while idle
     Agent(agent::Args),
+    /// Backups under load, killed ones between them: what is lost, and whether a restored service answers the same
+    Backup(backup::Args),
     /// What every page of the console weighs and takes at 100,000 records, on both engines
     Console(console::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
@@ -84,6 +87,7 @@ enum Bench {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().bench {
         Bench::Agent(args) => agent::run(&args),
+        Bench::Backup(args) => backup::run(&args),
         Bench::Console(args) => console::run(&args),
         Bench::Faults(args) => faults::run(&args),
         Bench::Filters(args) => filters::run(&args),

@@ -77,7 +77,7 @@ mod tests {
         let places = Places::find(&environment).unwrap();
         let settings = |url: &str, key: &str| {
             Settings::load(
-                &Flags { url: Some(url.into()), key: Some(key.into()), workspace: None },
+                &Flags { url: Some(url.into()), key: Some(key.into()), ..Flags::default() },
                 &environment,
                 &places,
             )

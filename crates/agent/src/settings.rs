@@ -1,7 +1,7 @@
 //! Which service and which key: from flags, then the environment, then the configuration file.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mnemon_protocol::hex::to_hex;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ use crate::repository::remote_name;
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7676";
 pub const URL_VARIABLE: &str = "MNEMON_URL";
 pub const KEY_VARIABLE: &str = "MNEMON_API_KEY";
+pub const PROFILE_VARIABLE: &str = "MNEMON_PROFILE";
+/// The longest name of a profile.
+const PROFILE_CHARS_MAX: usize = 64;
 
 /// An API key. It prints as stars.
 #[derive(Clone, PartialEq, Eq)]
@@ -72,6 +75,8 @@ pub struct Flags {
     pub key: Option<String>,
     /// The name of a workspace, or `auto`.
     pub workspace: Option<String>,
+    /// The name of a saved connection. Given as a flag, it counts before the environment's URL and key.
+    pub profile: Option<String>,
 }
 
 /// Which workspace calls go to that name none.
@@ -124,6 +129,10 @@ pub enum NoSettings {
     },
     #[error("'{url}' (from {origin}) is not a service URL; use the form https://memory.example.com")]
     Address { url: String, origin: String },
+    #[error("a profile's name has 1 to 64 letters, digits, dashes and underscores; '{0}' is none")]
+    ProfileName(String),
+    #[error("there is no profile '{name}'; save it with `mnemon login --profile {name}`{}", or_one_of(.known))]
+    NoProfile { name: String, known: Vec<String> },
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -133,12 +142,56 @@ struct SettingsFile {
     key: Option<String>,
 }
 
+fn or_one_of(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(", or use one of {}", names.join(", ")) }
+}
+
+/// The file of a saved connection: the agent's own, or that of a profile.
+pub fn connection_file(places: &Places, profile: Option<&str>) -> Result<PathBuf, NoSettings> {
+    let Some(name) = profile else { return Ok(places.settings_file.clone()) };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !(1..=PROFILE_CHARS_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
+        return Err(NoSettings::ProfileName(name.to_owned()));
+    }
+    Ok(profiles_folder(places).join(format!("{name}.toml")))
+}
+
+fn profiles_folder(places: &Places) -> PathBuf {
+    places.settings_file.with_file_name("profiles")
+}
+
+/// The names of the saved profiles, in order.
+pub fn profiles(places: &Places) -> Vec<String> {
+    let entries = std::fs::read_dir(profiles_folder(places)).into_iter().flatten().flatten();
+    let name = |path: PathBuf| {
+        (path.extension()? == "toml").then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))?
+    };
+    let mut names: Vec<String> = entries.filter_map(|entry| name(entry.path())).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Saves a connection, for its owner's eyes alone.
+pub fn save_connection(file: &Path, url: &str, key: &ApiKey) -> std::io::Result<()> {
+    let content = SettingsFile { url: Some(url.to_owned()), key: Some(key.0.clone()) };
+    let text = toml::to_string(&content).map_err(std::io::Error::other)?;
+    private::write(file, text.as_bytes())
+}
+
 impl Settings {
     /// Reads the settings.
     pub fn load(flags: &Flags, environment: &Environment, places: &Places) -> Result<Self, NoSettings> {
-        let file = read_file(places)?;
-        let shown = places.shown(&places.settings_file);
-        let variable = |name: &str| environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+        let from_environment = |name: &str| environment.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+        let own_profile = flags.profile.clone().filter(|name| !name.is_empty());
+        let is_chosen = own_profile.is_some();
+        let profile = own_profile.or_else(|| from_environment(PROFILE_VARIABLE).filter(|name| !name.is_empty()));
+        let path = connection_file(places, profile.as_deref())?;
+        if let Some(name) = profile.filter(|_| !path.exists()) {
+            return Err(NoSettings::NoProfile { name, known: profiles(places) });
+        }
+        let file = read_file(places, &path)?;
+        let shown = places.shown(&path);
+        let variable = |name: &str| if is_chosen { None } else { from_environment(name) };
         let pick = |flag: (&'static str, &Option<String>), name: &'static str, in_file: Option<String>| {
             let filled =
                 |value: Option<String>| value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
@@ -153,12 +206,13 @@ impl Settings {
             }
         };
         let mut warnings = Vec::new();
-        if file.key.is_some() && private::is_open_to_others(&places.settings_file) {
+        if file.key.is_some() && private::is_open_to_others(&path) {
             warnings.push(format!("other users of this machine can read the key in {shown}; run: chmod 600 {shown}"));
         }
         let (url, url_source) = pick(("--url", &flags.url), URL_VARIABLE, file.url);
         let (key, key_source) = pick(("--key", &flags.key), KEY_VARIABLE, file.key);
-        let url = check_url(url.unwrap_or_else(|| DEFAULT_URL.to_owned()), &url_source)?;
+        let url = url.unwrap_or_else(|| DEFAULT_URL.to_owned());
+        let url = parse_url(&url).ok_or_else(|| NoSettings::Address { url, origin: url_source.to_string() })?;
         let workspace = flags.workspace.as_deref().map(str::trim).filter(|word| !word.is_empty());
         let workspace = workspace.map(WorkspaceChoice::parse);
         Ok(Self { url, url_source, key: key.map(ApiKey), key_source, workspace, warnings })
@@ -179,9 +233,9 @@ impl Settings {
     }
 }
 
-fn read_file(places: &Places) -> Result<SettingsFile, NoSettings> {
-    let path = places.shown(&places.settings_file);
-    let text = match std::fs::read_to_string(&places.settings_file) {
+fn read_file(places: &Places, file: &Path) -> Result<SettingsFile, NoSettings> {
+    let path = places.shown(file);
+    let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(SettingsFile::default()),
         Err(error) => return Err(NoSettings::Unreadable { path, error }),
@@ -191,16 +245,22 @@ fn read_file(places: &Places) -> Result<SettingsFile, NoSettings> {
         .map_err(|error: toml::de::Error| NoSettings::Wrong { path, error: error.message().to_owned() })
 }
 
-fn check_url(url: String, source: &Source) -> Result<String, NoSettings> {
-    let is_url = url.parse::<http::Uri>().is_ok_and(|uri| {
+/// A service's base URL, however people write it: with the endpoint, with a slash at its end, without a scheme.
+pub fn parse_url(typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let with_scheme = if typed.contains("://") {
+        typed.to_owned()
+    } else {
+        let host = typed.split(['/', ':']).next().unwrap_or_default();
+        let is_near = host == "localhost" || host.starts_with("127.") || typed.starts_with("[::1]");
+        format!("{}://{typed}", if is_near { "http" } else { "https" })
+    };
+    let is_url = with_scheme.parse::<http::Uri>().is_ok_and(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
     });
-    if !is_url {
-        return Err(NoSettings::Address { url, origin: source.to_string() });
-    }
     // People copy the endpoint as often as the base URL.
-    let trimmed = url.trim_end_matches('/');
-    Ok(trimmed.strip_suffix("/mcp").unwrap_or(trimmed).to_owned())
+    let trimmed = with_scheme.trim_end_matches('/');
+    is_url.then(|| trimmed.strip_suffix("/mcp").unwrap_or(trimmed).to_owned())
 }
 
 #[cfg(test)]
@@ -224,7 +284,7 @@ mod tests {
         let file = "url = \"http://file:1\"\nkey = \"mnm_file\"";
         let variables = [(URL_VARIABLE, "http://env:1/mcp"), (KEY_VARIABLE, "mnm_env")];
         let all = load(
-            Flags { url: Some("http://flag:1/".into()), key: Some("mnm_flag".into()), workspace: None },
+            Flags { url: Some("http://flag:1/".into()), key: Some("mnm_flag".into()), ..Flags::default() },
             &variables,
             file,
         )
@@ -244,10 +304,59 @@ mod tests {
     fn mistakes_are_reported_without_the_key() {
         let error = load(Flags::default(), &[], "key = \"mnm_secret\"\nurll = 1").unwrap_err().to_string();
         assert!(error.contains("urll") && !error.contains("mnm_secret"), "{error}");
-        for wrong in ["memory.example.com", "ftp://x", "http://", "not an address"] {
+        for wrong in ["ftp://x", "http://", "not an address", "http://:80", "://x"] {
             let error = load(Flags { url: Some(wrong.into()), ..Flags::default() }, &[], "").unwrap_err().to_string();
             assert!(error.contains("--url") && error.contains("is not a service URL"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_address_is_taken_as_people_write_it() {
+        for (typed, url) in [
+            ("localhost:7676", "http://localhost:7676"),
+            ("127.0.0.1:7676/mcp", "http://127.0.0.1:7676"),
+            ("[::1]:7676", "http://[::1]:7676"),
+            ("memory.example.com", "https://memory.example.com"),
+            ("memory.example.com/mcp/", "https://memory.example.com"),
+            ("http://10.0.0.1:80/", "http://10.0.0.1:80"),
+            (" https://memory.example.com/mcp ", "https://memory.example.com"),
+        ] {
+            assert_eq!(parse_url(typed).as_deref(), Some(url), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_profile_is_a_file_of_its_own_and_as_a_flag_it_counts_first() {
+        let ground = tempfile::tempdir().unwrap();
+        let environment: Environment =
+            [("HOME".to_owned(), ground.path().into()), (KEY_VARIABLE.to_owned(), "mnm_env".into())].into();
+        let places = Places::find(&environment).unwrap();
+        let work = |environment: &Environment, profile: Option<&str>| {
+            let flags = Flags { profile: profile.map(str::to_owned), ..Flags::default() };
+            Settings::load(&flags, environment, &places)
+        };
+        let absent = work(&environment, Some("work")).unwrap_err().to_string();
+        assert_eq!(absent, "there is no profile 'work'; save it with `mnemon login --profile work`");
+        let file = connection_file(&places, Some("work")).unwrap();
+        save_connection(&file, "http://work:1", &ApiKey::new("mnm_work")).unwrap();
+        assert!(!private::is_open_to_others(&file));
+        assert_eq!(profiles(&places), ["work"]);
+        let loaded = work(&environment, Some("work")).unwrap();
+        assert_eq!((loaded.url.as_str(), loaded.key.unwrap().expose()), ("http://work:1", "mnm_work"));
+        let mut chosen = environment.clone();
+        chosen.insert(PROFILE_VARIABLE.to_owned(), "work".into());
+        let loaded = work(&chosen, None).unwrap();
+        assert_eq!(
+            (loaded.url.as_str(), loaded.key.unwrap().expose()),
+            ("http://work:1", "mnm_env"),
+            "the key is nearer"
+        );
+        let other = work(&environment, Some("home")).unwrap_err().to_string();
+        assert!(other.ends_with(", or use one of work"), "{other}");
+        for name in ["", "a/b", "..", &"x".repeat(65)] {
+            assert!(connection_file(&places, Some(name)).is_err(), "{name}");
+        }
+        assert!(connection_file(&places, Some(&"x".repeat(64))).is_ok());
     }
 
     #[test]

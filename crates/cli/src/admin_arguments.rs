@@ -2,20 +2,31 @@
 
 use clap::{Args, Subcommand};
 
+use crate::arguments::Connection;
 use crate::confirm::Confirmation;
 
 /// The service to connect to, and the credential to use.
 #[derive(Debug, Args)]
 pub struct AdminConnection {
-    /// URL of the service.
-    #[arg(long, env = "MNEMON_URL", default_value = "http://127.0.0.1:7676", global = true)]
-    pub url: String,
+    /// URL of the service [default: MNEMON_URL, then the saved one, then http://127.0.0.1:7676].
+    #[arg(long, value_name = "URL", global = true)]
+    pub url: Option<String>,
     /// Operator token; takes precedence over a key.
     #[arg(long, env = "MNEMON_OPERATOR_TOKEN", hide_env_values = true, global = true)]
     pub operator_token: Option<String>,
-    /// API key of an admin or a department head.
-    #[arg(long, env = "MNEMON_API_KEY", hide_env_values = true, global = true)]
+    /// API key of an admin or a department head [default: MNEMON_API_KEY, then the saved one].
+    #[arg(long, value_name = "KEY", global = true)]
     pub key: Option<String>,
+    /// Saved connection to use [default: MNEMON_PROFILE, then the one without a name].
+    #[arg(long, value_name = "NAME", global = true)]
+    pub profile: Option<String>,
+}
+
+impl AdminConnection {
+    /// What it says about a key.
+    pub fn of_key(&self) -> Connection {
+        Connection { url: self.url.clone(), key: self.key.clone(), profile: self.profile.clone() }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -47,17 +58,17 @@ pub enum AccountCommand {
     },
     /// Show an account.
     Show {
-        /// Account id [default: your key's account].
+        /// Account, by id or name [default: your key's account].
         account: Option<String>,
     },
     /// Suspend an account: all its credentials are refused at once (operator).
     Suspend {
-        /// Account id.
+        /// Account, by id or name.
         account: String,
     },
     /// Lift a suspension (operator).
     Resume {
-        /// Account id.
+        /// Account, by id or name.
         account: String,
     },
 }
@@ -74,7 +85,7 @@ pub struct Plan {
 pub enum PlanCommand {
     /// Set an account's plan (operator).
     Set {
-        /// Account id.
+        /// Account, by id or name.
         account: String,
         /// Plan: free, starter, pro, enterprise or unlimited.
         plan: String,
@@ -84,14 +95,14 @@ pub enum PlanCommand {
     },
     /// Show an account's plan.
     Show {
-        /// Account id [default: your key's account].
+        /// Account, by id or name [default: your key's account].
         account: Option<String>,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Department {
-    /// Account [default: your key's account].
+    /// Account, by id or name [default: your key's account].
     #[arg(long, global = true)]
     pub account: Option<String>,
     #[command(subcommand)]
@@ -142,7 +153,7 @@ pub enum DepartmentCommand {
 
 #[derive(Debug, Args)]
 pub struct Member {
-    /// Account [default: your key's account].
+    /// Account, by id or name [default: your key's account].
     #[arg(long, global = true)]
     pub account: Option<String>,
     #[command(subcommand)]
@@ -166,17 +177,23 @@ pub enum MemberCommand {
         /// When the member's access ends (RFC 3339).
         #[arg(long)]
         access_until: Option<String>,
+        /// Also create a key for the member, with this label if one is given, and show it once.
+        #[arg(long, value_name = "LABEL", num_args = 0..=1)]
+        with_key: Option<Option<String>>,
+        /// With --with-key: project the key opens, by id or name [default: your key's project].
+        #[arg(long, requires = "with_key")]
+        project: Option<String>,
     },
     /// List members.
     List,
     /// Show a member.
     Show {
-        /// Member id.
+        /// Member, by id or name.
         member: String,
     },
     /// Change a member.
     Change {
-        /// Member id.
+        /// Member, by id or name.
         member: String,
         /// New name.
         #[arg(long)]
@@ -199,9 +216,9 @@ pub enum MemberCommand {
     },
     /// Delete a member: its keys are revoked and its records go to another member.
     Delete {
-        /// Member id.
+        /// Member, by id or name.
         member: String,
-        /// Member who takes over the records.
+        /// Member who takes over the records, by id or name.
         #[arg(long)]
         hand_over_to: Option<String>,
         #[command(flatten)]
@@ -223,24 +240,24 @@ pub enum ProjectCommand {
     Create {
         /// Project name.
         name: String,
-        /// Account [default: your key's account].
+        /// Account, by id or name [default: your key's account].
         #[arg(long)]
         account: Option<String>,
     },
     /// List the projects of an account.
     List {
-        /// Account [default: your key's account].
+        /// Account, by id or name [default: your key's account].
         #[arg(long)]
         account: Option<String>,
     },
     /// Show a project.
     Show {
-        /// Project id [default: your key's project].
+        /// Project, by id or name [default: your key's project].
         project: Option<String>,
     },
     /// Change a project.
     Change {
-        /// Project id [default: your key's project].
+        /// Project, by id or name [default: your key's project].
         project: Option<String>,
         /// Names of integration tools: dots (github_readonly.get_me), or underscores for clients that reject dots.
         #[arg(long)]
@@ -248,7 +265,7 @@ pub enum ProjectCommand {
     },
     /// Delete a project. Its keys are refused at once.
     Delete {
-        /// Project id.
+        /// Project, by id or name.
         project: String,
         #[command(flatten)]
         confirmation: Confirmation,
@@ -267,10 +284,10 @@ pub struct Key {
 pub enum KeyCommand {
     /// Create a key. It is shown only once.
     Create {
-        /// Member the key belongs to.
+        /// Member the key belongs to, by id or name.
         #[arg(long)]
         member: String,
-        /// Project the key opens [default: your key's project].
+        /// Project the key opens, by id or name [default: your key's project].
         #[arg(long)]
         project: Option<String>,
         /// Access: read or write.
@@ -288,7 +305,7 @@ pub enum KeyCommand {
     },
     /// List a project's keys, without their secrets.
     List {
-        /// Project [default: your key's project].
+        /// Project, by id or name [default: your key's project].
         #[arg(long, conflicts_with = "mine")]
         project: Option<String>,
         /// List the keys in your own name instead, of all projects, with who made them.
@@ -318,7 +335,7 @@ pub struct Connections {
 pub enum ConnectionCommand {
     /// List the web clients connected to a project, and when each was last used.
     List {
-        /// Project [default: your key's project].
+        /// Project, by id or name [default: your key's project].
         #[arg(long)]
         project: Option<String>,
     },
@@ -333,7 +350,7 @@ pub enum ConnectionCommand {
 
 #[derive(Debug, Args)]
 pub struct Workspace {
-    /// Project [default: your key's project].
+    /// Project, by id or name [default: your key's project].
     #[arg(long, global = true)]
     pub project: Option<String>,
     #[command(subcommand)]
@@ -376,7 +393,7 @@ pub struct Record {
 pub enum RecordCommand {
     /// List the records you may see, newest first.
     List {
-        /// Project [default: your key's project].
+        /// Project, by id or name [default: your key's project].
         #[arg(long)]
         project: Option<String>,
         /// Only records in this workspace.
@@ -441,7 +458,7 @@ pub enum RecordCommand {
 
 #[derive(Debug, Args)]
 pub struct Audit {
-    /// Account [default: your key's account].
+    /// Account, by id or name [default: your key's account].
     pub account: Option<String>,
     /// Maximum number of rows.
     #[arg(long, default_value_t = 100)]
@@ -452,7 +469,7 @@ pub struct Audit {
     /// Only rows by this kind of caller: member, operator or service.
     #[arg(long)]
     pub actor: Option<String>,
-    /// Only what this member did.
+    /// Only what this member did, by id or name.
     #[arg(long)]
     pub member: Option<String>,
     /// Only these actions, separated by commas: key.revoke, or key for all that is done to keys.
@@ -479,7 +496,7 @@ pub struct Audit {
 
 #[derive(Debug, Args)]
 pub struct Usage {
-    /// Project [default: your key's project].
+    /// Project, by id or name [default: your key's project].
     pub project: Option<String>,
     /// Number of days, including today.
     #[arg(long, default_value_t = 30)]
@@ -500,19 +517,19 @@ pub struct Guard {
 pub enum GuardCommand {
     /// Show an account's guard mode.
     Show {
-        /// Account [default: your key's account].
+        /// Account, by id or name [default: your key's account].
         account: Option<String>,
     },
     /// Set an account's guard mode (operator): reject, report (store and record it) or off.
     Set {
-        /// Account.
+        /// Account, by id or name.
         account: String,
         /// Mode: reject, report or off.
         mode: String,
     },
     /// List recent findings of the guard, by hash and without the text.
     Rejections {
-        /// Account [default: your key's account].
+        /// Account, by id or name [default: your key's account].
         account: Option<String>,
         /// Maximum number of rows.
         #[arg(long, default_value_t = 100)]
@@ -520,7 +537,7 @@ pub enum GuardCommand {
     },
     /// Allow one text in a project from now on.
     Release {
-        /// Project.
+        /// Project, by id or name.
         project: String,
         /// Reference that the refused caller was told, or the hash shown by `rejections`.
         text: String,
@@ -529,7 +546,7 @@ pub enum GuardCommand {
 
 #[derive(Debug, Args)]
 pub struct Session {
-    /// Project [default: your key's project].
+    /// Project, by id or name [default: your key's project].
     #[arg(long, global = true)]
     pub project: Option<String>,
     #[command(subcommand)]

@@ -3,20 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use mnemon_agent::places::{Environment, Places};
-use mnemon_agent::settings::{Flags, Settings};
-use mnemon_core::{DepartmentId, nearest};
-use mnemon_protocol::admin::DepartmentJson;
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::arguments::{AdminConnection, OwnConnection};
+use crate::arguments::{AdminConnection, Connection};
+use crate::connecting;
 use crate::http_client::{Answer, HttpClient};
+use crate::naming::{self, ACCOUNT, DEPARTMENT, Kind, MEMBER, Named, PROJECT, is_id, pick};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// More departments than this are not listed in an error.
-const DEPARTMENTS_LISTED_MAX: usize = 20;
 
 /// A service, and a credential for its admin API.
 pub struct AdminClient {
@@ -27,28 +23,19 @@ pub struct AdminClient {
 
 impl AdminClient {
     pub fn new(connection: &AdminConnection) -> anyhow::Result<Self> {
-        let given = [&connection.operator_token, &connection.key].into_iter().flatten();
-        let credential = given.into_iter().find(|credential| !credential.is_empty()).cloned().context(
-            "no credential; pass --operator-token (MNEMON_OPERATOR_TOKEN) or an admin's --key (MNEMON_API_KEY)",
-        )?;
-        let url = connection.url.trim_end_matches('/').to_owned();
-        Ok(Self { url, credential, http: HttpClient::new(TIMEOUT)? })
+        let (url, credential) = connecting::find_with_credential(connection)?;
+        Self::at(&url, &credential)
     }
 
-    /// For commands that belong to the holder of a key, and know what the local agent knows.
-    pub fn with_key(connection: &OwnConnection) -> anyhow::Result<Self> {
-        let mut environment: Environment =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-        // Without a home there is no configuration of the agent; flags and variables still count.
-        environment.entry("HOME".to_owned()).or_insert_with(|| "/nonexistent".into());
-        let places = Places::find(&environment)?;
-        let flags = Flags { url: connection.url.clone(), key: connection.key.clone(), workspace: None };
-        let settings = Settings::load(&flags, &environment, &places)?;
-        let Some(key) = settings.key else {
-            bail!("no API key; pass --key or set MNEMON_API_KEY. `mnemon serve` prints a key on its first start");
-        };
-        let key = Some(key.expose().to_owned());
-        Self::new(&AdminConnection { url: settings.url, key, operator_token: None })
+    /// For commands that belong to the holder of a key.
+    pub fn with_key(connection: &Connection) -> anyhow::Result<Self> {
+        let (url, key) = connecting::find_with_key(connection)?;
+        Self::at(&url, &key)
+    }
+
+    /// With a known address and credential.
+    pub fn at(url: &str, credential: &str) -> anyhow::Result<Self> {
+        Ok(Self { url: url.to_owned(), credential: credential.to_owned(), http: HttpClient::new(TIMEOUT)? })
     }
 
     pub fn get(&self, path: &str) -> anyhow::Result<Value> {
@@ -75,11 +62,31 @@ impl AdminClient {
         self.send(Method::DELETE, path, Some(serde_json::to_string(&body)?))
     }
 
+    /// Sends lines of JSON.
+    pub fn upload(&self, path: &str, body: String) -> anyhow::Result<Value> {
+        self.send(Method::POST, path, Some(body))
+    }
+
+    /// Fetches a body of any length.
+    pub fn download(&self, path: &str, take: &mut dyn FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let bearer = format!("Bearer {}", self.credential);
+        let headers = [("Authorization", bearer.as_str())];
+        match self.http.download(&self.url, &format!("/admin/v1{path}"), &headers, take)? {
+            Some(Answer { status, text }) => self.read(status, &text).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
     fn send(&self, method: Method, path: &str, body: Option<String>) -> anyhow::Result<Value> {
         let bearer = format!("Bearer {}", self.credential);
         let headers = [("Authorization", bearer.as_str())];
         let Answer { status, text } = self.http.send(method, &self.url, &format!("/admin/v1{path}"), &headers, body)?;
-        let answer: Value = serde_json::from_str(&text)
+        self.read(status, &text)
+    }
+
+    /// The answer's JSON, or the service's own message as the error.
+    fn read(&self, status: StatusCode, text: &str) -> anyhow::Result<Value> {
+        let answer: Value = serde_json::from_str(text)
             .with_context(|| format!("{} answered {status} with something that is not JSON", self.url))?;
         if status.is_success() {
             return Ok(answer);
@@ -87,53 +94,85 @@ impl AdminClient {
         bail!("{}", answer["message"].as_str().unwrap_or("the service refused the request without a reason"))
     }
 
-    /// The account given, or the key's own, as a path segment.
-    pub fn account(&self, named: Option<&String>) -> anyhow::Result<String> {
-        self.own(named, "account", "--account")
+    /// The account given by id or name, or the key's own, as a path segment.
+    pub fn account(&self, typed: Option<&String>) -> anyhow::Result<String> {
+        match typed {
+            None => self.own("account", "--account"),
+            Some(typed) if is_id(typed) => Ok(encode(typed)),
+            Some(typed) if self.is_operator() => pick(ACCOUNT, &self.accounts()?, typed),
+            // Of other accounts an admin knows nothing.
+            Some(typed) => {
+                let me = self.get("/me")?;
+                let own = me["account"]["id"].as_str().filter(|_| me["account"]["name"] == typed.as_str());
+                own.map(str::to_owned).context("no such account")
+            }
+        }
     }
 
-    /// The project given, or the key's own, as a path segment.
-    pub fn project(&self, named: Option<&String>) -> anyhow::Result<String> {
-        self.own(named, "project", "--project")
+    /// The project given by id or name, or the key's own, as a path segment.
+    pub fn project(&self, typed: Option<&String>) -> anyhow::Result<String> {
+        let Some(typed) = typed else { return self.own("project", "--project") };
+        if is_id(typed) {
+            return Ok(encode(typed));
+        }
+        if self.is_operator() {
+            bail!("with the operator token, give the project's id; `mnemon project list --account ACCOUNT` shows it");
+        }
+        let account = self.account(None)?;
+        let projects = self.get(&format!("/accounts/{account}/projects"))?;
+        pick(PROJECT, &naming::read(&projects["projects"]), typed)
     }
 
     /// The id of a department that was given by id or by name.
-    pub fn department(&self, account: &str, named: &str) -> anyhow::Result<String> {
-        if named.parse::<DepartmentId>().is_ok() {
-            return Ok(named.to_owned());
+    pub fn department(&self, account: &str, typed: &str) -> anyhow::Result<String> {
+        self.of_account(account, DEPARTMENT, typed)
+    }
+
+    /// The id of a member that was given by id or by name.
+    pub fn member(&self, account: &str, typed: &str) -> anyhow::Result<String> {
+        self.of_account(account, MEMBER, typed)
+    }
+
+    fn of_account(&self, account: &str, kind: Kind, typed: &str) -> anyhow::Result<String> {
+        if is_id(typed) {
+            return Ok(typed.to_owned());
         }
-        let mut answer = self.get(&format!("/accounts/{account}/departments"))?;
-        let departments: Vec<DepartmentJson> = serde_json::from_value(answer["departments"].take())?;
-        let mut called = departments.iter().filter(|department| department.name == named);
-        match (called.next(), called.next()) {
-            (Some(found), None) => Ok(found.id.clone()),
-            (Some(_), Some(_)) => bail!("several departments are called `{named}`; give the id of one of them"),
-            (None, _) => bail!("no department is called `{named}`; {}", known(named, &departments)),
+        let list = self.get(&format!("/accounts/{account}/{}", kind.many))?;
+        pick(kind, &naming::read(&list[kind.many]), typed)
+    }
+
+    /// All accounts, for the operator.
+    fn accounts(&self) -> anyhow::Result<Vec<Named>> {
+        let (mut all, mut query) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("/accounts{query}"))?;
+            all.extend(naming::read(&page["accounts"]));
+            match page["next"].as_str() {
+                Some(next) => query = format!("?after={}", encode(next)),
+                None => return Ok(all),
+            }
         }
     }
 
-    fn own(&self, named: Option<&String>, field: &str, flag: &str) -> anyhow::Result<String> {
-        if let Some(named) = named {
-            return Ok(encode(named));
+    /// The account of a project.
+    pub fn account_of(&self, project: &str) -> anyhow::Result<String> {
+        if !self.is_operator() {
+            return self.account(None);
         }
-        if !self.credential.starts_with("mnm_") {
+        let shown = self.get(&format!("/projects/{project}"))?;
+        shown["account_id"].as_str().map(str::to_owned).context("give the member's id")
+    }
+
+    fn is_operator(&self) -> bool {
+        !self.credential.starts_with("mnm_")
+    }
+
+    fn own(&self, field: &str, flag: &str) -> anyhow::Result<String> {
+        if self.is_operator() {
             bail!("{flag} is required with the operator token");
         }
         let me = self.get("/me")?;
         me[field]["id"].as_str().map(str::to_owned).with_context(|| format!("pass {flag}"))
-    }
-}
-
-/// Which departments there are; of many, the one that was probably meant.
-fn known(named: &str, departments: &[DepartmentJson]) -> String {
-    let names = || departments.iter().map(|department| department.name.as_str());
-    if departments.len() <= DEPARTMENTS_LISTED_MAX {
-        let all: Vec<&str> = names().collect();
-        return if all.is_empty() { "there are none".to_owned() } else { format!("departments: {}", all.join(", ")) };
-    }
-    match nearest(named, names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => "`mnemon department list` shows them".to_owned(),
     }
 }
 
@@ -145,22 +184,4 @@ pub fn encode(part: &str) -> String {
     }
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     part.bytes().map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_departments_are_listed_and_of_many_the_nearest_is_named() {
-        let departments = |count: usize| -> Vec<DepartmentJson> {
-            let named = |n: usize| DepartmentJson { id: String::new(), name: format!("Sales {n}"), parent_id: None };
-            (0..count).map(named).collect()
-        };
-        assert_eq!(known("Sals 1", &[]), "there are none");
-        assert_eq!(known("Sals 1", &departments(2)), "departments: Sales 0, Sales 1");
-        assert!(known("Sals 1", &departments(20)).ends_with(", Sales 18, Sales 19"));
-        assert_eq!(known("Sals 1", &departments(21)), "did you mean `Sales 1`?");
-        assert_eq!(known("Legal", &departments(21)), "`mnemon department list` shows them");
-    }
 }

@@ -14,6 +14,8 @@ pub use crate::admin_arguments::{
     ProjectCommand, Record, RecordCommand, Session, SessionCommand, Usage, Whoami, Workspace, WorkspaceCommand,
 };
 
+pub use crate::moving_arguments::{Export, Import};
+
 pub use crate::agent_arguments::{Agent, AgentCommand, Install, Revoke, Sync};
 
 /// Memory for AI assistants: save facts, decisions and notes, and find them again with their source and status.
@@ -45,8 +47,18 @@ pub enum Command {
     Hash(Hash),
     /// Connect an assistant to the service over stdio (MCP), and sync session histories.
     Agent(Agent),
+    /// Save a service's URL and your API key, so that other commands find them.
+    Login(Login),
+    /// Remove what `mnemon login` saved.
+    Logout(Logout),
+    /// Write everything that you see of a project to a file, or to a folder of Markdown files.
+    Export(Export),
+    /// Save records from files: an export, another service's memories, notes, or rules for assistants.
+    Import(Import),
     #[command(flatten)]
     Admin(AdminCommand),
+    /// Make departments, members and keys as a file describes them. Shows the difference first, and removes nothing.
+    Apply(Apply),
     /// Transfer all data from one storage to another: from a data directory to PostgreSQL, or back.
     #[command(alias = "migrate")]
     Transfer(Transfer),
@@ -148,25 +160,53 @@ pub struct Serve {
 }
 
 /// The service to connect to.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Connection {
-    /// URL of the service.
-    #[arg(long, env = "MNEMON_URL", default_value = "http://127.0.0.1:7676")]
-    pub url: String,
-    /// API key.
-    #[arg(long, env = "MNEMON_API_KEY", hide_env_values = true)]
-    pub key: Option<String>,
-}
-
-/// The service to connect to, for commands that also run by themselves: they know what the local agent knows.
-#[derive(Debug, Args)]
-pub struct OwnConnection {
-    /// URL of the service [default: MNEMON_URL, then the agent's configuration, then http://127.0.0.1:7676].
+    /// URL of the service [default: MNEMON_URL, then the saved one, then http://127.0.0.1:7676].
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// API key [default: MNEMON_API_KEY, then the agent's configuration].
+    /// API key [default: MNEMON_API_KEY, then the one that `mnemon login` or `mnemon agent install` saved].
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
+    /// Saved connection to use [default: MNEMON_PROFILE, then the one without a name].
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Login {
+    /// URL of the service [default: http://127.0.0.1:7676].
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+    /// API key [default: asked for, or read from standard input].
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// Name to save the connection under [default: the one that commands and `mnemon agent` use by themselves].
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Apply {
+    /// File that describes the team (TOML): project, departments, members and their keys.
+    pub file: PathBuf,
+    /// Account, by id or name [default: your key's account].
+    #[arg(long)]
+    pub account: Option<String>,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub confirmation: Confirmation,
+    #[command(flatten)]
+    pub connection: AdminConnection,
+}
+
+#[derive(Debug, Args)]
+pub struct Logout {
+    /// Saved connection to remove [default: the one without a name].
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -215,8 +255,9 @@ pub struct Remember {
 
 #[derive(Debug, Args)]
 pub struct Search {
-    /// What to search for.
-    pub query: String,
+    /// What to search for; several words need no quotes.
+    #[arg(required = true)]
+    pub query: Vec<String>,
     /// Maximum number of results (1–50) [default: 10].
     #[arg(long)]
     pub limit: Option<String>,
@@ -266,7 +307,7 @@ pub struct Context {
     #[arg(long, value_name = "SCORE", requires = "query")]
     pub min_score: Option<f64>,
     #[command(flatten)]
-    pub connection: OwnConnection,
+    pub connection: Connection,
 }
 
 #[derive(Debug, Args)]
@@ -315,7 +356,7 @@ pub struct Validate {
     #[arg(long, hide = true)]
     pub from_git_hook: bool,
     #[command(flatten)]
-    pub connection: OwnConnection,
+    pub connection: Connection,
 }
 
 #[derive(Debug, Args)]

@@ -2,14 +2,18 @@
 
 pub mod admin;
 pub mod agent;
+pub mod apply;
 pub mod backup;
 pub mod completions;
 pub mod config;
 pub mod context;
 pub mod doctor;
+pub mod export;
 pub mod forget;
 pub mod hash;
 pub mod health;
+pub mod import;
+pub mod login;
 pub mod reference;
 pub mod remember;
 pub mod search;

@@ -6,6 +6,9 @@ use std::time::Duration;
 use anyhow::Context;
 use reqwest::{Client, Method, StatusCode};
 
+/// How long a transfer of many records may take. It is the reader's own choice to wait.
+const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A client with a thread of its own to wait on.
 pub struct HttpClient {
     client: Client,
@@ -30,6 +33,32 @@ impl HttpClient {
         Ok(Self { client, runtime })
     }
 
+    /// Fetches a body of any length, and hands its pieces on as they come. Returns the text of a refusal instead.
+    pub fn download(
+        &self,
+        service: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        take: &mut dyn FnMut(&[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Option<Answer>> {
+        let mut request = self.client.get(format!("{service}{path}")).timeout(LONG);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.runtime.block_on(async {
+            let mut response = request.send().await.with_context(|| no_answer(service))?;
+            let status = response.status();
+            if !status.is_success() {
+                let text = response.text().await.context("can't read the answer")?;
+                return Ok(Some(Answer { status, text }));
+            }
+            while let Some(piece) = response.chunk().await.context("the answer broke off; run the command again")? {
+                take(&piece)?;
+            }
+            Ok(None)
+        })
+    }
+
     /// Sends a request to a path of the service. JSON goes with a body.
     pub fn send(
         &self,
@@ -47,14 +76,21 @@ impl HttpClient {
             request = request.header("Content-Type", "application/json").body(body);
         }
         self.runtime.block_on(async {
-            let response = request.send().await.with_context(|| {
-                format!("no answer from {service}; is the service running? Start it with `mnemon serve`")
-            })?;
+            let response = request.send().await.with_context(|| no_answer(service))?;
             let status = response.status();
             let text = response.text().await.context("can't read the answer")?;
             Ok(Answer { status, text })
         })
     }
+}
+
+fn no_answer(service: &str) -> String {
+    format!("no answer from {service}; is the service running? Start it with `mnemon serve`")
+}
+
+/// Whether a request got no answer at all, so that it may be sent again.
+pub fn is_no_answer(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<reqwest::Error>().is_some_and(|error| !error.is_status()))
 }
 
 fn tls() -> anyhow::Result<rustls::ClientConfig> {

@@ -8,11 +8,14 @@ mod agent_arguments;
 mod arguments;
 mod commands;
 mod confirm;
+mod connecting;
 mod data_dir;
 mod http_client;
 mod integration_arguments;
 mod logging;
 mod mcp_client;
+mod moving_arguments;
+mod naming;
 mod open_files;
 mod printer;
 mod settings;
@@ -43,6 +46,11 @@ fn main() -> ExitCode {
         Command::Validate(validate) => commands::validate::run(&validate, &printer),
         Command::Hash(hash) => commands::hash::run(&hash, &printer),
         Command::Agent(agent) => commands::agent::run(&agent, &printer),
+        Command::Apply(apply) => commands::apply::run(&apply, &printer),
+        Command::Login(login) => commands::login::login(&login, &printer),
+        Command::Logout(logout) => commands::login::logout(&logout, &printer),
+        Command::Export(export) => commands::export::run(&export, &printer),
+        Command::Import(import) => commands::import::run(&import, &printer),
         Command::Backup(backup) => commands::backup::back(&backup, &printer),
         Command::Restore(restore) => commands::backup::restore(&restore, &printer),
         Command::Transfer(transfer) => commands::transfer::run(&transfer, &printer),

@@ -7,6 +7,7 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Connection;
+use crate::connecting;
 use crate::http_client::{Answer, HttpClient};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,11 +30,8 @@ pub struct ToolAnswer {
 
 impl McpClient {
     pub fn new(connection: &Connection) -> anyhow::Result<Self> {
-        let key = connection
-            .key
-            .clone()
-            .context("no API key; pass --key or set MNEMON_API_KEY. `mnemon serve` prints a key on its first start")?;
-        Self::with_key(&connection.url, &key)
+        let (url, key) = connecting::find_with_key(connection)?;
+        Self::with_key(&url, &key)
     }
 
     pub fn with_key(url: &str, key: &str) -> anyhow::Result<Self> {

@@ -52,13 +52,25 @@ impl Printer {
         let _ = writeln!(std::io::stdout(), "{}", visible::json(&value.to_string()));
     }
 
-    /// Rows under headings, each column as wide as its widest cell; a long last column is cut to one line.
+    /// Rows under headings, each column as wide as its widest cell. Long cells are cut, and at a terminal the last column ends
+    /// where the line does; `…` shows where something was cut.
     pub fn table(self, columns: &[&str], rows: &[Value]) {
+        self.rows(columns, rows, CELL_CHARS_MAX, terminal_columns());
+    }
+
+    /// The same without cutting, for what must be copied whole.
+    pub fn whole_table(self, columns: &[&str], rows: &[Value]) {
+        self.rows(columns, rows, usize::MAX, None);
+    }
+
+    fn rows(self, columns: &[&str], rows: &[Value], cell_max: usize, line_max: Option<usize>) {
         let cell = |row: &Value, column: &str| match &row[column] {
             Value::Null => "-".to_owned(),
             Value::String(text) => {
-                let line = visible::one_line(text.lines().next().unwrap_or_default());
-                line.chars().take(CELL_CHARS_MAX).collect()
+                let mut lines = text.lines();
+                let first = visible::one_line(lines.next().unwrap_or_default()).into_owned();
+                let first = if lines.next().is_some() { format!("{first} …") } else { first };
+                cut(&first, cell_max)
             }
             other => visible::one_line(&other.to_string()).into_owned(),
         };
@@ -72,7 +84,8 @@ impl Printer {
         let widths: Vec<usize> = (0..columns.len()).map(width).collect();
         let line = |row: &[String]| {
             let padded: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-            padded.join("  ").trim_end().to_owned()
+            let line = padded.join("  ").trim_end().to_owned();
+            line_max.map_or_else(|| line.clone(), |max| cut(&line, max))
         };
         self.styled(&self.bold(&line(&headings)));
         for row in &cells {
@@ -92,6 +105,58 @@ impl Printer {
 
     /// Bold text, if a terminal shows it.
     pub fn bold(self, text: &str) -> String {
-        if std::io::stdout().is_terminal() { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+        self.painted(Paint::Bold, text)
+    }
+
+    /// Coloured text, if a terminal shows it and NO_COLOR is not set.
+    pub fn painted(self, paint: Paint, text: &str) -> String {
+        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if is_unwanted || self.is_json || !std::io::stdout().is_terminal() {
+            return text.to_owned();
+        }
+        format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8)
+    }
+}
+
+/// How a text looks, by its number among a terminal's codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Bold = 1,
+    Faint = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+}
+
+/// A text of at most this many characters; the last one shows that something is missing.
+fn cut(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(chars_max.saturating_sub(1)).collect();
+    kept.push('…');
+    kept
+}
+
+/// How wide the terminal is, if there is one.
+fn terminal_columns() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns >= 40)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(cut("four", 4), "four");
+        assert_eq!(cut("fives", 4), "fiv…");
+        assert_eq!(cut("ж漢字x", 3), "ж漢…");
     }
 }

@@ -80,8 +80,23 @@ pub struct NewRecord {
     /// Whether the guard was unsure about one of its texts.
     pub is_cautioned: bool,
     pub created_at: Timestamp,
+    /// For a record that was saved elsewhere before: when it was last refreshed there. Its hash is then no sighting of its
+    /// source, because it may be older than what is known here, and an equal record that is here already stays as it is.
+    pub refreshed_elsewhere_at: Option<Timestamp>,
     /// What the ranking derived from the text; opaque here, computed once when saving.
     pub embedding: Vec<u8>,
+}
+
+impl NewRecord {
+    /// When it was last refreshed.
+    pub fn updated_at(&self) -> Timestamp {
+        self.refreshed_elsewhere_at.unwrap_or(self.created_at)
+    }
+
+    /// The source and the hash that it was seen with now, if this save saw it.
+    pub fn sighting(&self) -> Option<(&str, &str)> {
+        self.fact.sighting().filter(|_| self.refreshed_elsewhere_at.is_none())
+    }
 }
 
 /// A stored, live record.

@@ -99,9 +99,9 @@ struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     fn of_new(seq: Seq, new: &'a NewRecord, embedding: &'a Embedding) -> Self {
-        let NewRecord { id, audience, fact_key, fact, created_at, .. } = new;
+        let NewRecord { id, audience, fact_key, fact, .. } = new;
         let (id, audience, embedding) = (*id, *audience, Some(embedding));
-        Self { seq, id, audience, fact_key, fact, embedding, updated_at: *created_at }
+        Self { seq, id, audience, fact_key, fact, embedding, updated_at: new.updated_at() }
     }
 
     fn of_present(present: &'a Present, embedding: Option<&'a Embedding>) -> Self {
@@ -537,7 +537,7 @@ impl State {
     /// A save is a sighting of its source too.
     fn add_saved(&mut self, seq: Seq, record: &NewRecord, embedding: &Embedding) {
         self.add(&Entry::of_new(seq, record, embedding));
-        if let Some((source_id, hash)) = record.fact.sighting() {
+        if let Some((source_id, hash)) = record.sighting() {
             self.sight(source_id, record.audience, hash, seq);
         }
     }

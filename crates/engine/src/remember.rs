@@ -172,6 +172,7 @@ impl Engine {
             fact: call.fact,
             is_cautioned,
             created_at: ctx.now,
+            refreshed_elsewhere_at: None,
             embedding: to_stored(self.model, &embedding),
         };
         Ok((record, embedding))
@@ -197,7 +198,7 @@ fn superseded(call: &Remember) -> Result<Vec<RecordId>, CallError> {
     call.supersedes.iter().map(parse).collect()
 }
 
-fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>, CallError> {
+pub(crate) fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>, CallError> {
     let Some(key) = call.idempotency_key.clone() else { return Ok(None) };
     check_key(&key)?;
     let window = SignedDuration::from_hours(IDEMPOTENCY_HOURS);
@@ -206,7 +207,7 @@ fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<Idempotency>
 }
 
 /// Every text of a call that somebody reads later, and what it is.
-fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
+pub(crate) fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     let fact_key = call.fact_key.as_ref().map(|key| key.text.as_str());
     let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } = &call.fact;
     let texts = [
@@ -225,7 +226,7 @@ fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
 }
 
 /// Replaces secrets in every text field, and counts them.
-fn without_secrets(mut call: Remember) -> Result<(Remember, usize), CallError> {
+pub(crate) fn without_secrets(mut call: Remember) -> Result<(Remember, usize), CallError> {
     let mut cleaner = Cleaner::default();
     let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } =
         &mut call.fact;

@@ -9,6 +9,7 @@ pub mod json;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod memory;
+pub mod moving;
 pub mod oauth;
 pub mod result;
 pub mod sessions;

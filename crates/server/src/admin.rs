@@ -10,8 +10,10 @@ mod context;
 mod csv;
 mod departments;
 mod error;
+mod exporting;
 mod extract;
 mod guarding;
+mod importing;
 mod integrations;
 mod keys;
 mod me;
@@ -83,6 +85,8 @@ fn routes() -> Vec<Route> {
         bare("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)),
         route("GET", "/projects/{project}/records", get(records::list)),
         bare("GET", "/projects/{project}/standing", get(records::standing)),
+        route("GET", "/projects/{project}/export", get(exporting::export)),
+        route("POST", "/projects/{project}/import", post(importing::import)),
         route("GET", "/projects/{project}/sources", get(sources::list)),
         bare("POST", "/projects/{project}/sources/validate", post(sources::validate)),
         bare("POST", "/projects/{project}/context", post(context::show)),

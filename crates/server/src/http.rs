@@ -28,7 +28,7 @@ pub use listen::{bind, serve};
 pub use seats::Seats;
 pub(crate) use {
     auth::{admin_context, authenticate},
-    body::{NoBody, read_body, read_small_body},
+    body::{NoBody, next_piece, read_body, read_small_body},
     form::Fields,
     origin::Origins,
     reply::{Reply, storage_failed},

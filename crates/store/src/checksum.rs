@@ -43,7 +43,8 @@ impl<'a> Covered<'a> {
             fact,
             is_cautioned: _, // can be lifted
             created_at,
-            embedding: _, // in the other half
+            refreshed_elsewhere_at: _, // by its method
+            embedding: _,              // in the other half
         } = record;
         Self {
             project: *project,
@@ -56,7 +57,7 @@ impl<'a> Covered<'a> {
             fact_key,
             fact,
             created_at: *created_at,
-            updated_at: *created_at,
+            updated_at: record.updated_at(),
         }
     }
 
@@ -227,6 +228,7 @@ mod tests {
             fact,
             is_cautioned: false,
             created_at: Timestamp::from_microsecond(10).expect("a moment"),
+            refreshed_elsewhere_at: None,
             embedding: embedding.to_vec(),
         }
     }

@@ -11,7 +11,7 @@ use mnemon_agent::places::{Environment, Places};
 use mnemon_agent::settings::{Flags, Settings};
 use mnemon_agent::{background, hook, proxy};
 
-use crate::arguments::{Agent, AgentCommand, OwnConnection};
+use crate::arguments::{Agent, AgentCommand, Connection};
 use crate::commands::validate;
 use crate::printer::Printer;
 
@@ -26,7 +26,8 @@ struct Desk {
 pub fn run(agent: &Agent, printer: &Printer) -> anyhow::Result<ExitCode> {
     let environment: Environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-    let flags = Flags { url: agent.url.clone(), key: agent.key.clone(), workspace: agent.workspace.clone() };
+    let flags =
+        Flags { url: agent.url.clone(), key: agent.key.clone(), workspace: agent.workspace.clone(), profile: None };
     if matches!(agent.command, Some(AgentCommand::Hook)) {
         return Ok(answer_hook(&flags, &environment));
     }
@@ -76,9 +77,10 @@ fn serve(desk: Desk) -> anyhow::Result<ExitCode> {
 
 /// Beside the calls, whose bytes it never touches. Only in a repository: elsewhere the folder may be a whole home.
 fn start_checking(settings: &Settings) {
-    let connection = OwnConnection {
+    let connection = Connection {
         url: Some(settings.url.clone()),
         key: settings.key.as_ref().map(|key| key.expose().to_owned()),
+        profile: None,
     };
     let is_repository =
         std::env::current_dir().is_ok_and(|folder| validate::git::Repository::around(&folder).is_some());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::arguments::Doctor;
 use crate::mcp_client::McpClient;
 use crate::printer::Printer;
-use crate::{settings, storage};
+use crate::{connecting, settings, storage};
 
 struct Finding {
     what: &'static str,
@@ -17,8 +17,10 @@ struct Finding {
 pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
     findings.extend(databases(doctor));
-    match McpClient::new(&doctor.connection) {
-        Ok(client) => findings.extend(service(&client, &doctor.connection.url)),
+    match connecting::find_with_key(&doctor.connection)
+        .and_then(|(url, key)| Ok((McpClient::with_key(&url, &key)?, url)))
+    {
+        Ok((client, url)) => findings.extend(service(&client, &url)),
         Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
     }
     let is_well = findings.iter().all(|finding| finding.outcome.is_ok());

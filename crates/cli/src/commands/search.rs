@@ -8,15 +8,16 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::admin_client::AdminClient;
-use crate::arguments::{AdminConnection, Search};
+use crate::arguments::Search;
 use crate::mcp_client::{McpClient, given};
-use crate::printer::Printer;
+use crate::printer::{Paint, Printer};
 use crate::visible;
 
 pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     let client = McpClient::new(&search.connection)?;
+    let query = search.query.join(" ");
     let mut arguments = given([
-        ("query", Some(&search.query)),
+        ("query", Some(&query)),
         ("limit", search.limit.as_ref()),
         ("workspace", search.workspace.as_ref()),
         ("scope", search.scope.as_ref()),
@@ -48,34 +49,44 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
         printer.text("Nothing found.");
     }
     for record in &found {
-        printer.text(&show(record));
+        printer.styled(&show(printer, record));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A record as a person reads it: score, status and id, then the text and where it came from.
-fn show(record: &RecordJson<'_>) -> String {
+/// A record as a person reads it: score, status and id, then the text, then where it came from and who sees it.
+fn show(printer: &Printer, record: &RecordJson<'_>) -> String {
     let RecordJson { head, status, score, rest } = record;
-    let mut lines = format!("{:.2}  {status:<10}  {}", score.unwrap_or_default(), head.id);
+    let paint = match status.as_ref() {
+        "verified" => Paint::Green,
+        "conflict" => Paint::Red,
+        "stale" => Paint::Yellow,
+        _ => Paint::Bold,
+    };
+    let status = printer.painted(paint, &format!("{:<10}", visible::one_line(status)));
+    let id = printer.painted(Paint::Faint, &visible::one_line(&head.id));
+    let mut lines = format!("{:.2}  {status}  {id}", score.unwrap_or_default());
     lines.push_str("\n      ");
     lines.push_str(&visible::block(&head.content, 6));
-    let origin = [&rest.source, &rest.source_id, &rest.author].into_iter().filter_map(Option::as_deref);
-    let origin = format!("[{}] {}", head.fact_key, origin.collect::<Vec<_>>().join(" · "));
+    let saved_at = rest.updated_at.as_deref().unwrap_or(&rest.created_at);
+    let day = saved_at.split('T').next().unwrap_or_default();
+    let origin = [rest.source.as_deref(), rest.source_id.as_deref(), rest.author.as_deref()].into_iter().flatten();
+    let place = [head.workspace.as_ref(), head.scope.as_ref(), day];
+    let origin = format!("[{}] {}", head.fact_key, origin.chain(place).collect::<Vec<_>>().join(" · "));
     lines.push_str("\n      ");
-    lines.push_str(&visible::one_line(&origin));
+    lines.push_str(&printer.painted(Paint::Faint, &visible::one_line(&origin)));
     if let Some(caution) = &rest.caution {
-        lines.push_str("\n      caution: ");
-        lines.push_str(&visible::one_line(caution));
+        lines.push_str("\n      ");
+        lines.push_str(&printer.painted(Paint::Yellow, &format!("caution: {}", visible::one_line(caution))));
     }
     lines
 }
 
 /// Asks why the search ranked the records as it did, and shows the explanation.
 fn explain(search: &Search, project: &str, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let (url, key) = (search.connection.url.clone(), search.connection.key.clone());
-    let client = AdminClient::new(&AdminConnection { url, operator_token: None, key })?;
+    let client = AdminClient::with_key(&search.connection)?;
     let body = ExplainSearch {
-        query: search.query.clone(),
+        query: search.query.join(" "),
         workspace: search.workspace.clone(),
         limit: search.limit.as_ref().and_then(|limit| limit.parse().ok()),
         scope: search.scope.clone(),

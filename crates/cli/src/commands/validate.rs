@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use mnemon_protocol::admin::{CheckedSourcesJson, SeenSourceJson, SourceJson, SourcesJson, ValidateSources};
 
 use crate::admin_client::{AdminClient, encode};
-use crate::arguments::{OwnConnection, Validate};
+use crate::arguments::{Connection, Validate};
 use crate::printer::Printer;
 use files::{Found, Tree};
 use git::Fate;
@@ -71,7 +71,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    fn open(connection: &OwnConnection, web: Option<Web>, printer: Printer) -> anyhow::Result<Self> {
+    fn open(connection: &Connection, web: Option<Web>, printer: Printer) -> anyhow::Result<Self> {
         let client = AdminClient::with_key(connection)?;
         let project = client.project(None)?;
         let working_dir = std::env::current_dir().context("can't find the working directory")?;
@@ -79,7 +79,7 @@ impl Desk {
     }
 
     /// For a check beside something else.
-    pub fn beside(connection: &OwnConnection) -> anyhow::Result<Self> {
+    pub fn beside(connection: &Connection) -> anyhow::Result<Self> {
         Self::open(connection, None, Printer::silent())
     }
 

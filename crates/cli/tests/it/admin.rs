@@ -5,17 +5,18 @@ mod confirming;
 mod connections;
 mod errors;
 mod guarding;
-mod house;
+pub(crate) mod house;
 mod integrations;
 mod isolation;
 mod logs;
 mod people;
 mod records;
+mod teams;
 
 use crate::process::Place;
 
 /// Every command.
-const VERBS: [&str; 70] = [
+const VERBS: [&str; 75] = [
     "account",
     "account create",
     "account list",
@@ -84,6 +85,11 @@ const VERBS: [&str; 70] = [
     "guard rejections",
     "guard release",
     "compact",
+    "apply",
+    "login",
+    "logout",
+    "export",
+    "import",
     "selftest",
     "selftest isolation",
 ];

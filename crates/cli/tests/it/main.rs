@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod guide;
 mod logs;
+mod moving;
 mod operations;
 mod packaging;
 mod postgres;

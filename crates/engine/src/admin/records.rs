@@ -242,14 +242,22 @@ impl Engine {
         if ctx.not_admin().is_some() {
             return Err(ADMINS_ONLY);
         }
+        let mut found = None;
         for project in self.administered_projects(ctx).await? {
             let Some(listed) = self.store.find_any(project.id, id).await? else { continue };
             // The operator may purge what it can't read, because it needs only the id. Restoring shows the text.
             if (is_purge && ctx.is_operator()) || ctx.viewer().sees(&listed.record.audience) {
-                return Ok((project, listed));
+                // An id is one record's within an account. An import may have brought it to another account too.
+                if found.replace((project, listed)).is_some() {
+                    let text = "several accounts have a record with this id; use the key of an admin of the right one";
+                    return Err(AdminError::Conflict(text.to_owned()));
+                }
+                if !ctx.is_operator() {
+                    break;
+                }
             }
         }
-        Err(AdminError::NotFound("record"))
+        found.ok_or(AdminError::NotFound("record"))
     }
 
     pub(super) async fn administered_projects(&self, ctx: &AdminContext) -> Result<Vec<Project>, AdminError> {

@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// Whoever asks about the source next reads the hash. Its id came with a save, and was judged then.
-    fn check_hash(&self, source_id: &str, hash: &str) -> Result<(), AdminError> {
+    pub(super) fn check_hash(&self, source_id: &str, hash: &str) -> Result<(), AdminError> {
         check_hash_text("current_source_hash", hash).map_err(|error| AdminError::Invalid(error.to_string()))?;
         let is_refused =
             [Field::Hash, Field::Name].iter().any(|field| self.guard.judge(*field, hash) == Verdict::Refuse);

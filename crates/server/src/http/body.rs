@@ -33,6 +33,17 @@ pub(crate) async fn read_small_body(body: Body) -> Result<Bytes, NoBody> {
     read(body, OPEN_DOOR_BYTES_MAX).await
 }
 
+/// The next piece of a body that is longer than memory should hold; `None` at its end.
+pub(crate) async fn next_piece(body: &mut Body) -> Result<Option<Bytes>, NoBody> {
+    loop {
+        let frame = tokio::time::timeout(BODY_TIMEOUT, body.frame()).await.map_err(|_| NoBody::TooSlow)?;
+        let Some(frame) = frame else { return Ok(None) };
+        if let Ok(piece) = frame.map_err(|_| NoBody::Broken)?.into_data() {
+            return Ok(Some(piece));
+        }
+    }
+}
+
 async fn read(body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
     let is_announced_too_large = http_body::Body::size_hint(&body).lower() > bytes_max as u64;
     if is_announced_too_large {

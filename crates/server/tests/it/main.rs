@@ -21,6 +21,7 @@ mod integrations;
 mod isolation;
 mod limits;
 mod metrics;
+mod moving;
 mod nodes;
 mod oauth;
 mod openapi;

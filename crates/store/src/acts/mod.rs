@@ -30,12 +30,12 @@ pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversi
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
-    Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, RestoredWorkspace, Supersede,
+    Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, RestoredWorkspace, Stretch, Supersede,
     WorkspaceRow,
 };
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
-pub use self::sources::{SourcePart, Sources};
+pub use self::sources::{AdoptedSource, SourcePart, Sources};
 pub use self::survey::{Holdings, Since, Survey, Surveyed, Surveys};
 use crate::{StoreError, StoreFigures};
 

@@ -89,6 +89,14 @@ pub trait Records: Send + Sync {
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError>;
 
+    /// A stretch of a project's live records, oldest first, at most `rows_max`.
+    async fn list_onward(
+        &self,
+        project: ProjectId,
+        stretch: Stretch,
+        rows_max: usize,
+    ) -> Result<Vec<Record>, StoreError>;
+
     /// A record, live or not.
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError>;
 
@@ -303,6 +311,19 @@ pub struct RecordFilter {
     pub is_confirmed: Option<bool>,
     /// Only those at these positions.
     pub among: Option<Vec<Seq>>,
+}
+
+/// A part of a project's log, as some readers see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// Only records that one of these audiences may see.
+    pub audiences: Vec<Audience>,
+    /// Only those in this workspace.
+    pub workspace: Option<WorkspaceName>,
+    /// It begins after this position.
+    pub after: Seq,
+    /// It ends with this one.
+    pub upto: Seq,
 }
 
 /// A record in a list.

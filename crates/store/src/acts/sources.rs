@@ -21,6 +21,21 @@ pub trait Sources: Send + Sync {
         hash: &str,
         at: Timestamp,
     ) -> Result<Option<Seq>, StoreError>;
+
+    /// Takes over what an audience knew about a source elsewhere. If that audience knows something about it here, nothing
+    /// changes: that is newer. Returns whether it was taken over; this takes a seq.
+    async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError>;
+}
+
+/// What an audience knew about a source elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdoptedSource {
+    pub source_id: String,
+    pub audience: Audience,
+    /// The newest hash, or several of one content.
+    pub known_hash: String,
+    /// The last confirmed one.
+    pub confirmed_hash: Option<String>,
 }
 
 /// What one audience knows about one source.

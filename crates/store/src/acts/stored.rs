@@ -65,6 +65,9 @@ impl Stored {
 
     /// The record refreshed with the values of an equal save. `None` if that save says nothing new.
     pub(crate) fn brought_up_to_date(&self, given: &NewRecord) -> Option<Changed> {
+        if given.refreshed_elsewhere_at.is_some() {
+            return None;
+        }
         let mut record = self.record.clone();
         // An equal save has the same text and the same source; what it can bring is the rest.
         let Fact { content: _, source: _, source_id: _, source_hash, source_revision, confidence, valid_until } =

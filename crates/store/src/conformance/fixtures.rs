@@ -156,6 +156,7 @@ impl House {
             fact: Fact::new(content),
             is_cautioned: false,
             created_at: at(10),
+            refreshed_elsewhere_at: None,
             embedding: Vec::new(),
         }
     }

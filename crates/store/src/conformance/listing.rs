@@ -3,7 +3,7 @@
 use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Listed, RecordFilter, Size};
+use crate::{Listed, RecordFilter, Size, Stretch};
 
 async fn list(house: &House, filter: &RecordFilter, rows_max: usize) -> Vec<Listed> {
     let mut all = Vec::new();
@@ -180,4 +180,51 @@ pub async fn workspaces_and_sizes_are_told_by_audience(make: MakeEngine) {
     house.forget(&[first], 22).await;
     let rows = house.store.list_workspaces(house.project).await.expect("storage works");
     assert_eq!((&rows[0].audiences[..], &rows[0].living[..]), (&[draft][..], &[][..]), "it outlives its records");
+}
+
+/// Stretches of any size, one after the other, lead to the living records that an audience sees, oldest first.
+pub async fn records_are_read_onward(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    let mut kept: Vec<(NewRecord, Seq)> = Vec::new();
+    for n in 0..30_usize {
+        let audience = if n % 4 == 0 { draft } else { Audience::Shared };
+        let given = NewRecord {
+            audience,
+            workspace: workspace(["default", "team", "over"][n % 3]),
+            ..house.record(&format!("fact {n}"))
+        };
+        let seq = house.save(given.clone()).await;
+        kept.push((given, seq));
+    }
+    let upto = kept[24].1;
+    house.forget(&[kept[1].1, kept[7].1], 20).await;
+    house.delete_workspace("over", 21).await;
+    for audiences in [vec![Audience::Shared], vec![Audience::Shared, draft], vec![draft], vec![]] {
+        for name in [None, Some("team"), Some("over"), Some("never")] {
+            let fits = |(given, seq): &&(NewRecord, Seq)| {
+                audiences.contains(&given.audience)
+                    && given.workspace.as_str() != "over"
+                    && name.is_none_or(|name| given.workspace.as_str() == name)
+                    && *seq <= upto
+                    && ![kept[1].1, kept[7].1].contains(seq)
+            };
+            let expected: Vec<Seq> = kept.iter().filter(fits).map(|kept| kept.1).collect();
+            for rows_max in [1, 4, 100] {
+                let mut stretch =
+                    Stretch { audiences: audiences.clone(), workspace: name.map(workspace), after: Seq(0), upto };
+                let mut found = Vec::new();
+                loop {
+                    let piece = house.store.list_onward(house.project, stretch.clone(), rows_max).await;
+                    let piece = piece.expect("storage works");
+                    assert!(piece.len() <= rows_max);
+                    let Some(last) = piece.last() else { break };
+                    stretch.after = last.seq;
+                    found.extend(piece.iter().map(|record| record.seq));
+                }
+                assert_eq!(found, expected, "{stretch:?}");
+            }
+        }
+    }
 }

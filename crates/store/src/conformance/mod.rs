@@ -59,6 +59,9 @@ macro_rules! conformance {
         $crate::conformance!(@each $make;
             a_saved_record_comes_back_whole
             odd_texts_come_back_byte_for_byte
+            a_record_from_elsewhere_keeps_its_past
+            records_are_read_onward
+            knowledge_from_elsewhere_is_taken_over_where_there_is_none
             load_keeps_the_order_and_leaves_out_what_is_not_there
             a_record_read_before_shows_every_change
             known_and_unknown_records_come_in_the_order_asked_for

@@ -119,7 +119,7 @@ impl Model {
     }
 
     fn note_hash(&mut self, given: &NewRecord, seq: impl FnOnce(&mut Self) -> Seq) {
-        if let Some((source, hash)) = given.fact.sighting()
+        if let Some((source, hash)) = given.sighting()
             && self.is_news(source, given.audience, hash)
         {
             let seq = seq(self);

@@ -346,3 +346,19 @@ pub async fn records_are_listed_by_given_fact_key(make: MakeEngine) {
     house.delete_workspace("two", 20).await;
     assert_eq!(list(&[(two, "port"), (one, "port")]).await, []);
 }
+
+/// A record from elsewhere keeps its moments, is no sighting of its source, and leaves an equal record as it is.
+pub async fn a_record_from_elsewhere_keeps_its_past(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let old =
+        NewRecord { created_at: at(1), refreshed_elsewhere_at: Some(at(5)), ..house.sourced("old", "page", "h1") };
+    let seq = house.save(old.clone()).await;
+    let stored = house.load(seq).await.expect("it is there");
+    assert_eq!((stored.id, stored.created_at, stored.updated_at), (old.id, at(1), at(5)));
+    assert!(house.store.list_sources(house.project, &["page"]).await.expect("storage works").is_empty());
+    let again = NewRecord { id: house.record("").id, refreshed_elsewhere_at: Some(at(7)), ..old };
+    let again = with_fact(again, |fact| fact.source_hash = Some("h2".to_owned()));
+    let Inserted::Duplicate { record, .. } = house.insert(again).await else { panic!("an equal record is there") };
+    assert_eq!(*record, stored, "nothing about it changed");
+}

@@ -3,7 +3,7 @@
 use mnemon_core::{Audience, NewRecord, Seq, SourceState};
 
 use super::{House, MakeEngine, at, with_fact};
-use crate::{Inserted, SourcePart};
+use crate::{AdoptedSource, Inserted, SourcePart};
 
 fn part(source_id: &str, audience: Audience, known: (&str, Seq), confirmed: Option<(&str, Seq)>) -> SourcePart {
     let state = SourceState {
@@ -151,4 +151,29 @@ pub async fn several_hashes_of_one_content_stay_together(make: MakeEngine) {
     let other = house.save(house.sourced("seven", "page", "h3")).await;
     assert_eq!(list(&house, &["page"]).await[0].state.known_hash.as_deref(), Some("h3"), "the content has changed");
     assert!(other > later);
+}
+
+/// What was known elsewhere is taken over once, for its audience, and never over what is known here.
+pub async fn knowledge_from_elsewhere_is_taken_over_where_there_is_none(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    let adopt = async |audience, known: &str, confirmed: Option<&str>| {
+        let source = AdoptedSource {
+            source_id: "page".to_owned(),
+            audience,
+            known_hash: known.to_owned(),
+            confirmed_hash: confirmed.map(str::to_owned),
+        };
+        house.store.adopt_source(house.project, source, at(30)).await.expect("storage works")
+    };
+    assert!(adopt(Audience::Shared, "h2", Some("h1")).await);
+    let first = house.store.last_seq(house.project).await.expect("storage works").expect("a log");
+    assert!(!adopt(Audience::Shared, "h9", None).await, "it is known already");
+    assert!(adopt(draft, "h3", None).await);
+    let second = house.store.last_seq(house.project).await.expect("storage works").expect("a log");
+    assert!(second > first, "an index that follows the log learns of it");
+    let both =
+        [part("page", Audience::Shared, ("h2", first), Some(("h1", first))), part("page", draft, ("h3", second), None)];
+    assert_eq!(list(&house, &["page"]).await, both);
 }

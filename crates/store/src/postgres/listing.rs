@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mnemon_core::{Audience, ProjectId, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, ProjectId, Record, Seq, WorkspaceName, WorkspaceNo};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -12,7 +12,8 @@ use super::connect::Pool;
 use super::error::Fault;
 use super::rows::{AudienceBytes, Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
-use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
+use crate::acts::stored::Stored;
+use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 /// The active workspaces of a project.
 pub(super) const WORKSPACES: &str = "
@@ -57,6 +58,37 @@ pub(super) async fn list_records(
     let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
     found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.record.seq));
     Ok(found.into_iter().map(Listed::from).collect())
+}
+
+pub(super) async fn list_onward(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    stretch: &Stretch,
+    rows_max: usize,
+) -> Result<Vec<Record>, Fault> {
+    const SELECT: &str = "
+        SELECT r.seq
+        FROM record r
+        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = $1 AND r.seq > $2 AND r.seq <= $3 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            AND r.audience = ANY($4) AND ($5::text IS NULL OR w.name = $5)
+            AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
+        ORDER BY r.seq
+        LIMIT $6";
+    let audiences: Vec<AudienceBytes> = stretch.audiences.iter().map(|audience| AudienceBytes::of(*audience)).collect();
+    let audiences: Vec<&[u8]> = audiences.iter().map(AudienceBytes::as_slice).collect();
+    let name = stretch.workspace.as_ref().map(WorkspaceName::as_str);
+    let (after, upto, rows_max) = (integer(stretch.after.0), integer(stretch.upto.0), integer(rows_max as u64));
+    let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
+    let found = tx.rows(SELECT, &[&project.uuid(), &after, &upto, &audiences, &name, &rows_max]).await?;
+    let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
+    let seqs = found.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
+    let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
+    let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
+    let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
+    found.retain(Stored::is_alive);
+    found.sort_unstable_by_key(|stored| stored.record.seq);
+    Ok(found.into_iter().map(|stored| stored.record).collect())
 }
 
 /// Reads no, name, created_at, deleted_at and the audiences, and takes the workspace's count.

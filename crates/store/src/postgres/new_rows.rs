@@ -63,6 +63,7 @@ struct Records<'a> {
     contents: Vec<&'a str>,
     embeddings: Vec<&'a [u8]>,
     are_cautioned: Vec<bool>,
+    updated_at: Vec<i64>,
 }
 
 #[derive(Default)]
@@ -122,7 +123,7 @@ impl<'a> NewRows<'a> {
         let no = workspace.unwrap_or_else(|| self.workspaces.add(record, seq));
         self.audiences.add(record, no);
         self.records.add(record, seq, no, content_hash);
-        if let Some((source_id, hash)) = record.fact.sighting() {
+        if let Some((source_id, hash)) = record.sighting() {
             self.rest(record.project).sources.add(record, source_id, hash, seq);
         }
         (seq, no)
@@ -181,15 +182,16 @@ impl<'a> NewRows<'a> {
                 checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
                 source_id, source_hash, source_revision, content, embedding, is_cautioned)
             SELECT g.project_id, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
-                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.created_at, NULL, g.fact_key,
+                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.updated_at, NULL, g.fact_key,
                 g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
                 g.is_cautioned
             FROM unnest($11::uuid[], $12::bigint[], $13::uuid[], $14::bigint[], $15::bytea[], $16::uuid[], $17::uuid[],
                 $18::bytea[], $19::bigint[], $20::boolean[], $21::double precision[], $22::bigint[], $23::bigint[],
-                $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::bytea[], $31::boolean[])
+                $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::bytea[], $31::boolean[],
+                $32::bigint[])
                 AS g (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
                     is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
-                    source_revision, content, embedding, is_cautioned)";
+                    source_revision, content, embedding, is_cautioned, updated_at)";
         let Self { projects, records, workspaces, audiences, .. } = self;
         ask(
             STORE,
@@ -225,6 +227,7 @@ impl<'a> NewRows<'a> {
                 &records.contents,
                 &records.embeddings,
                 &records.are_cautioned,
+                &records.updated_at,
             ],
         )
     }
@@ -317,6 +320,7 @@ impl<'a> Records<'a> {
         self.contents.push(&record.fact.content);
         self.embeddings.push(&record.embedding);
         self.are_cautioned.push(record.is_cautioned);
+        self.updated_at.push(micros(record.updated_at()));
     }
 }
 

@@ -14,7 +14,7 @@ use super::bodies::{self, BY_ID, read_stored};
 use super::briefs::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::connect::Pool;
 use super::error::Fault;
-use super::listing::{list_records, list_workspaces};
+use super::listing::{list_onward, list_records, list_workspaces};
 use super::load::Asked;
 use super::oversight::insert_audit;
 use super::project;
@@ -25,7 +25,7 @@ use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_works
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{
-    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError,
+    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, Stretch,
     WorkspaceRow,
 };
 
@@ -152,6 +152,15 @@ impl Records for PostgresStore {
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError> {
         self.attempt(|| list_records(&self.pool, project, &filter, before, rows_max)).await
+    }
+
+    async fn list_onward(
+        &self,
+        project: ProjectId,
+        stretch: Stretch,
+        rows_max: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.attempt(|| list_onward(&self.pool, project, &stretch, rows_max)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

@@ -13,7 +13,7 @@ use super::project;
 use super::rows::{AudienceBytes, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::sources::{Seen, is_news, read_part};
-use crate::{SourcePart, Sources, StoreError};
+use crate::{AdoptedSource, SourcePart, Sources, StoreError};
 
 #[async_trait]
 impl Sources for PostgresStore {
@@ -30,6 +30,10 @@ impl Sources for PostgresStore {
         at: Timestamp,
     ) -> Result<Option<Seq>, StoreError> {
         self.attempt(|| observe_source(&self.pool, project, source_id, hash, at)).await
+    }
+
+    async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError> {
+        self.attempt(|| adopt_source(&self.pool, project, &source, at)).await
     }
 }
 
@@ -70,7 +74,7 @@ pub(super) const NOTE_KNOWN_HASHES: &str = "
 
 /// Makes a hash that came with one save the newest known one. Calls `place` only if that is news.
 pub(super) async fn note_known_hash(tx: &Tx, record: &NewRecord, place: impl FnOnce() -> Seq) -> Result<(), Fault> {
-    let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
+    let Some((source_id, hash)) = record.sighting() else { return Ok(()) };
     if !is_news(&load_parts(tx, record.project, source_id).await?, record.audience, Seen::Saved(hash)) {
         return Ok(());
     }
@@ -116,4 +120,41 @@ async fn observe_source(
     let upsert = ask(UPSERT, &[&id, &source_id, &everybody, &place, &at, &hash]);
     tx.finish(vec![upsert, locked.flush()]).await?;
     Ok(Some(seq))
+}
+
+async fn adopt_source(
+    pool: &Arc<Pool>,
+    project: ProjectId,
+    source: &AdoptedSource,
+    at: Timestamp,
+) -> Result<bool, Fault> {
+    const INSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash, known_at, confirmed_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $6, $9)";
+    let AdoptedSource { source_id, audience, known_hash, confirmed_hash } = source;
+    let tx = Tx::write(pool, Tenant::project(project)).await?;
+    let mut locked = project::lock(&tx, project).await?;
+    if load_parts(&tx, project, source_id).await?.iter().any(|part| part.audience == *audience) {
+        return Ok(false);
+    }
+    let (id, at, audience) = (project.uuid(), micros(at), AudienceBytes::of(*audience));
+    let seq = integer(locked.take_seq().0);
+    let confirmed_seq = if confirmed_hash.is_some() { seq } else { 0 };
+    let confirmed_at = confirmed_hash.as_ref().map(|_| at);
+    let audience = audience.as_slice();
+    let values = [
+        &id as &(dyn ToSql + Sync),
+        source_id,
+        &audience,
+        &seq,
+        &confirmed_seq,
+        &at,
+        known_hash,
+        confirmed_hash,
+        &confirmed_at,
+    ];
+    let insert = ask(INSERT, &values);
+    tx.finish(vec![insert, locked.flush()]).await?;
+    Ok(true)
 }

@@ -231,7 +231,7 @@ fn insert_row(
         INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
             checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
             source_id, source_hash, source_revision, content, embedding, is_cautioned)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, NULL, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?22, NULL, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
             ?21)";
     tx.conn.prepare_cached(INSERT)?.execute(params![
         record.project.to_bytes(),
@@ -255,6 +255,7 @@ fn insert_row(
         record.fact.content,
         record.embedding,
         record.is_cautioned,
+        micros(record.updated_at()),
     ])?;
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use mnemon_core::{Audience, ProjectId, RecordId, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_core::{Audience, ProjectId, Record, RecordId, Seq, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, Row, Rows, ToSql, params};
 
 use super::batch::{find_living, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
 use super::rows::{AudienceBytes, Cells, integer};
-use crate::{Listed, RecordFilter, StoreError, WorkspaceRow};
+use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
     list_workspaces_with(conn, project, count_living_by_audience(conn, project)?)
@@ -285,6 +285,38 @@ fn read_seqs(mut rows: Rows<'_>, project: ProjectId) -> Result<Vec<Seq>, StoreEr
         seqs.push(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
     }
     Ok(seqs)
+}
+
+pub(super) fn list_onward(
+    conn: &Connection,
+    project: ProjectId,
+    stretch: &Stretch,
+    rows_max: usize,
+) -> Result<Vec<Record>, StoreError> {
+    const SELECT: &str = "
+        SELECT r.seq
+        FROM record r
+        CROSS JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
+        WHERE r.project_id = ?1 AND r.seq > ?2 AND r.seq <= ?3 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
+            AND r.audience IN (SELECT unhex(value) FROM json_each(?4)) AND (?5 IS NULL OR w.name = ?5)
+        ORDER BY r.seq
+        LIMIT ?6";
+    if !is_living(conn, project)? {
+        return Ok(Vec::new());
+    }
+    let audience = |audience: &Audience| quoted_hex(AudienceBytes::of(*audience).as_slice());
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let rows = statement.query(params![
+        project.to_bytes(),
+        integer(stretch.after.0),
+        integer(stretch.upto.0),
+        json_array(stretch.audiences.iter().map(audience)),
+        stretch.workspace.as_ref().map(WorkspaceName::as_str),
+        integer(rows_max as u64),
+    ])?;
+    let mut bodies = Bodies::new(conn, project);
+    let found = read_seqs(rows, project)?.into_iter().map(|seq| bodies.find_living(seq));
+    found.filter_map(Result::transpose).collect()
 }
 
 pub(super) fn find_any(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

@@ -15,7 +15,7 @@ use super::bodies::{Bodies, find_seq};
 use super::briefs::{list_after_source, list_by_fact_key, list_by_source};
 use super::insert::insert;
 use super::known_records::Touched;
-use super::listing::{find_any, list_records, list_workspaces};
+use super::listing::{find_any, list_onward, list_records, list_workspaces};
 use super::log::insert_change;
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
@@ -23,7 +23,8 @@ use super::workspaces::{bring_back, delete_workspace, list_deleted_workspaces, r
 use crate::acts::records::read_seq_and_audience;
 use crate::acts::stored::Stored;
 use crate::{
-    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, WorkspaceRow,
+    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, Stretch,
+    WorkspaceRow,
 };
 
 /// Up to this many records are read on the caller's thread; see [`super::readers::Readers::read`].
@@ -153,6 +154,15 @@ impl Records for SqliteStore {
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError> {
         self.readers.read_long(move |conn| list_records(conn, project, &filter, before, rows_max)).await
+    }
+
+    async fn list_onward(
+        &self,
+        project: ProjectId,
+        stretch: Stretch,
+        rows_max: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.readers.read_long(move |conn| list_onward(conn, project, &stretch, rows_max)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

@@ -9,7 +9,7 @@ use super::batch::Tx;
 use super::known_records::Touched;
 use super::rows::{AudienceBytes, integer, micros};
 use crate::acts::sources::{Seen, is_news, kept_hash, read_part};
-use crate::{SourcePart, Sources, StoreError};
+use crate::{AdoptedSource, SourcePart, Sources, StoreError};
 
 #[async_trait]
 impl Sources for SqliteStore {
@@ -35,6 +35,10 @@ impl Sources for SqliteStore {
     ) -> Result<Option<Seq>, StoreError> {
         let (source_id, hash) = (source_id.to_owned(), hash.to_owned());
         self.writer.write(move |tx| observe_source(tx, project, &source_id, &hash, at)).await
+    }
+
+    async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| adopt_source(tx, project, &source, at)).await
     }
 }
 
@@ -71,7 +75,7 @@ pub(super) fn note_known_hash(
         VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL, ?5)
         ON CONFLICT (project_id, source_id, audience) DO UPDATE
         SET known_at = excluded.known_at, known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
-    let Some((source_id, hash)) = record.fact.sighting() else { return Ok(()) };
+    let Some((source_id, hash)) = record.sighting() else { return Ok(()) };
     let parts = load_parts(tx.conn, record.project, source_id)?;
     if !is_news(&parts, record.audience, Seen::Saved(hash)) {
         return Ok(());
@@ -120,4 +124,36 @@ fn observe_source(
     let seq = tx.take_seq(project)?;
     tx.conn.prepare_cached(UPSERT)?.execute((id, source_id, everybody, integer(seq.0), micros(at), hash))?;
     Ok(Some(seq))
+}
+
+fn adopt_source(
+    tx: &mut Tx<'_>,
+    project: ProjectId,
+    source: &AdoptedSource,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    const INSERT: &str = "
+        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
+            confirmed_hash, known_at, confirmed_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?6, ?9)";
+    let AdoptedSource { source_id, audience, known_hash, confirmed_hash } = source;
+    tx.touch_records(Touched::Nothing);
+    tx.project(project)?;
+    if load_parts(tx.conn, project, source_id)?.iter().any(|part| part.audience == *audience) {
+        return Ok(false);
+    }
+    let seq = integer(tx.take_seq(project)?.0);
+    let is_confirmed = confirmed_hash.is_some();
+    tx.conn.prepare_cached(INSERT)?.execute(params![
+        project.to_bytes(),
+        source_id,
+        AudienceBytes::of(*audience).as_slice(),
+        seq,
+        if is_confirmed { seq } else { 0 },
+        micros(at),
+        known_hash,
+        confirmed_hash,
+        is_confirmed.then(|| micros(at)),
+    ])?;
+    Ok(true)
 }

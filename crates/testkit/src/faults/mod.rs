@@ -4,6 +4,7 @@
 //! Writers save and forget, and record every acknowledgement in a [`Story`]. After the fault and a restart, the service is
 //! compared with the stories.
 
+mod backup;
 mod balancer;
 mod kill;
 mod locked;
@@ -16,6 +17,7 @@ mod story;
 mod sync;
 mod writers;
 
+pub use backup::{BackupReport, backup};
 pub use balancer::Balancer;
 pub use kill::{KillReport, kill};
 pub use locked::LockedReport;

@@ -29,11 +29,11 @@ pub fn account(arguments: &Account, printer: &Printer) -> anyhow::Result<()> {
         }
         AccountCommand::Suspend { account } => {
             let body = SetSuspension { suspended: true };
-            show_one(printer, &client.put(&format!("/accounts/{}/suspension", encode(account)), body)?);
+            show_one(printer, &client.put(&format!("/accounts/{}/suspension", client.account(Some(account))?), body)?);
         }
         AccountCommand::Resume { account } => {
             let body = SetSuspension { suspended: false };
-            show_one(printer, &client.put(&format!("/accounts/{}/suspension", encode(account)), body)?);
+            show_one(printer, &client.put(&format!("/accounts/{}/suspension", client.account(Some(account))?), body)?);
         }
     }
     Ok(())
@@ -44,7 +44,10 @@ pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
     match &arguments.command {
         PlanCommand::Set { account, plan, paid_until } => {
             let body = SetSubscription { plan: plan.clone(), paid_until: paid_until.clone() };
-            show_one(printer, &client.put(&format!("/accounts/{}/subscription", encode(account)), body)?);
+            show_one(
+                printer,
+                &client.put(&format!("/accounts/{}/subscription", client.account(Some(account))?), body)?,
+            );
         }
         PlanCommand::Show { account } => {
             let account = client.account(account.as_ref())?;
@@ -64,13 +67,15 @@ pub fn audit(arguments: &Audit, printer: &Printer) -> anyhow::Result<()> {
     let client = client(&arguments.connection)?;
     let account = client.account(arguments.account.as_ref())?;
     let mut path = format!("/accounts/{account}/audit?limit={}", arguments.limit);
+    let member = arguments.member.as_ref().map(|member| client.member(&account, member)).transpose()?;
+    let project = arguments.project.as_ref().map(|project| client.project(Some(project))).transpose()?;
     let parts = [
         ("before", &arguments.before),
         ("actor", &arguments.actor),
-        ("member_id", &arguments.member),
+        ("member_id", &member),
         ("action", &arguments.action),
         ("except", &arguments.except),
-        ("project_id", &arguments.project),
+        ("project_id", &project),
         ("subject", &arguments.subject),
         ("from", &arguments.from),
         ("to", &arguments.to),
@@ -92,7 +97,7 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
         }
         GuardCommand::Set { account, mode } => {
             let body = SetGuard { mode: mode.clone() };
-            show_one(printer, &client.put(&format!("/accounts/{}/guard", encode(account)), body)?);
+            show_one(printer, &client.put(&format!("/accounts/{}/guard", client.account(Some(account))?), body)?);
         }
         GuardCommand::Rejections { account, limit } => {
             let account = client.account(account.as_ref())?;
@@ -107,7 +112,10 @@ pub fn guard(arguments: &Guard, printer: &Printer) -> anyhow::Result<()> {
         GuardCommand::Release { project, text } => {
             let is_hash = text.trim().len() == HASH_DIGITS;
             let body = ReleaseText { hash: is_hash.then(|| text.clone()), reference: (!is_hash).then(|| text.clone()) };
-            show_one(printer, &client.post(&format!("/projects/{}/guard/releases", encode(project)), body)?);
+            show_one(
+                printer,
+                &client.post(&format!("/projects/{}/guard/releases", client.project(Some(project))?), body)?,
+            );
         }
     }
     Ok(())

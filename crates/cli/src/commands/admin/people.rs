@@ -6,6 +6,7 @@ use super::{client, encode, show_list, show_one};
 use crate::arguments::{
     ConnectionCommand, Connections, Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand,
 };
+use crate::naming;
 use crate::printer::Printer;
 
 pub fn department(arguments: &Department, printer: &Printer) -> anyhow::Result<()> {
@@ -45,7 +46,9 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
     let account = client.account(arguments.account.as_ref())?;
     let all = format!("/accounts/{account}/members");
     match &arguments.command {
-        MemberCommand::Create { name, role, department, access_until } => {
+        MemberCommand::Create { name, role, department, access_until, with_key, project } => {
+            // Looked up first: a member without its key would be half of what was asked for.
+            let project = with_key.as_ref().map(|_| client.project(project.as_ref())).transpose()?;
             let department_id = department.as_ref().map(|named| client.department(&account, named)).transpose()?;
             let body = CreateMember {
                 name: name.clone(),
@@ -53,13 +56,27 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
                 department_id,
                 access_until: access_until.clone(),
             };
-            show_one(printer, &client.post(&all, body)?);
+            let mut made = client.post(&all, body)?;
+            if let (Some(label), Some(project)) = (with_key, project) {
+                let member_id = made["id"].as_str().unwrap_or_default().to_owned();
+                let (label, access) = (label.clone(), "write".to_owned());
+                let body = CreateKey { member_id, access, label, expires_at: None, workspace: None };
+                let key = client.post(&format!("/projects/{project}/keys"), body)?;
+                (made["key_id"], made["key"]) = (key["key_id"].clone(), key["key"].clone());
+            }
+            show_one(printer, &made);
+            if !printer.is_json() && with_key.is_some() {
+                printer.text("This key will not be shown again.");
+            }
         }
         MemberCommand::List => {
             let columns = ["id", "name", "role", "department_id", "access_until"];
             show_list(printer, &client.get(&all)?, "members", &columns);
         }
-        MemberCommand::Show { member } => show_one(printer, &client.get(&format!("{all}/{}", encode(member)))?),
+        MemberCommand::Show { member } => {
+            let member = client.member(&account, member)?;
+            show_one(printer, &client.get(&format!("{all}/{}", encode(&member)))?);
+        }
         MemberCommand::Change { member, name, role, department, no_department, access_until, no_end } => {
             let department = department.as_ref().map(|named| client.department(&account, named)).transpose()?;
             let body = ChangeMember {
@@ -68,13 +85,16 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
                 department_id: changed(department.as_ref(), *no_department),
                 access_until: changed(access_until.as_ref(), *no_end),
             };
-            show_one(printer, &client.patch(&format!("{all}/{}", encode(member)), body)?);
+            let member = client.member(&account, member)?;
+            show_one(printer, &client.patch(&format!("{all}/{}", encode(&member)), body)?);
         }
         MemberCommand::Delete { member, hand_over_to, confirmation } => {
+            let id = client.member(&account, member)?;
+            let heir = hand_over_to.as_ref().map(|heir| client.member(&account, heir)).transpose()?;
             let note = "Its keys are refused at once, and it can't be restored.";
             confirmation.ask(&format!("delete the member {member}"), note)?;
-            let body = DeleteMember { hand_over_to: hand_over_to.clone() };
-            show_one(printer, &client.delete_with(&format!("{all}/{}", encode(member)), body)?);
+            let body = DeleteMember { hand_over_to: heir };
+            show_one(printer, &client.delete_with(&format!("{all}/{}", encode(&id)), body)?);
         }
     }
     Ok(())
@@ -85,8 +105,13 @@ pub fn key(arguments: &Key, printer: &Printer) -> anyhow::Result<()> {
     match &arguments.command {
         KeyCommand::Create { project, member, access, label, expires_at, workspace } => {
             let project = client.project(project.as_ref())?;
+            let member_id = if naming::is_id(member) {
+                member.clone()
+            } else {
+                client.member(&client.account_of(&project)?, member)?
+            };
             let body = CreateKey {
-                member_id: member.clone(),
+                member_id,
                 access: access.clone(),
                 label: label.clone(),
                 expires_at: expires_at.clone(),

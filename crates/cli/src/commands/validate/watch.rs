@@ -8,7 +8,7 @@ use mnemon_protocol::admin::SourceJson;
 
 use super::Desk;
 use super::files::{Found, Tree};
-use crate::arguments::OwnConnection;
+use crate::arguments::Connection;
 use crate::printer::Printer;
 
 /// How often files are looked at. Only their size and time are read.
@@ -39,7 +39,7 @@ pub fn run(desk: &Desk, paths: &[PathBuf], printer: &Printer) -> anyhow::Result<
 }
 
 /// The same beside something else: nothing is printed, and what goes wrong is tried again.
-pub fn run_quietly(connection: &OwnConnection) {
+pub fn run_quietly(connection: &Connection) {
     loop {
         let _ = Desk::beside(connection).and_then(|desk| run(&desk, &[], &Printer::silent()));
         std::thread::sleep(LOOK_EVERY * LIST_EVERY);

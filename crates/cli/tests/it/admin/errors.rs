@@ -10,7 +10,7 @@ fn check(done: &crate::process::Done, expected: &str) {
 #[test]
 fn without_a_credential_the_error_names_both_and_where_they_come_from() {
     let place = Place::new();
-    let expected = "no credential; pass --operator-token (MNEMON_OPERATOR_TOKEN) or an admin's --key (MNEMON_API_KEY)";
+    let expected = "no credential; pass --operator-token (MNEMON_OPERATOR_TOKEN) or an admin's --key (MNEMON_API_KEY), or save a key with `mnemon login`";
     for verb in [&["account", "list"][..], &["audit"], &["compact"], &["key", "list"], &["record", "list"]] {
         check(&place.run(verb), expected);
     }
@@ -35,7 +35,7 @@ fn refusals_of_the_service_are_shown_in_its_words() {
     check(&house.admin(&["compact"]), "this requires the operator token");
     check(&house.admin(&["account", "show", absent]), "no such account");
     check(&house.admin(&["member", "show", absent]), "no such member");
-    check(&house.admin(&["member", "show", "not an id"]), "no such member");
+    check(&house.admin(&["member", "show", "Adnim"]), "no member is called `Adnim`; members: admin");
     check(&house.admin(&["key", "revoke", absent, "--yes"]), "no such key");
     for typed in ["../accounts", "x?purge=true", "x#y", "%", "."] {
         check(&house.admin(&["record", "forget", typed]), "no such record");

@@ -28,6 +28,9 @@ const MEMBERS_READ: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 200, 200, 20
 /// What a member does with what it sees, unless its key is read-only.
 const MEMBERS_WRITE: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 200, 200, 200];
 
+/// Who may save into the project of its key. The operator has no name to save under.
+const IMPORTERS: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 403, 200, 403];
+
 /// Every head gets a list of what is within its reach.
 const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
 /// One member of the department: absent for the head of another.
@@ -85,6 +88,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("POST", "/projects/{project}/workspaces/{workspace}/restore", "", admin_writes(200)),
         row("GET", "/projects/{project}/records", "", MEMBERS_READ),
         row("GET", "/projects/{project}/standing", "", MEMBERS_READ),
+        row("GET", "/projects/{project}/export", "", MEMBERS_READ),
+        row("POST", "/projects/{project}/import", "", IMPORTERS),
         row("GET", "/projects/{project}/sources", "", MEMBERS_READ),
         row(
             "POST",

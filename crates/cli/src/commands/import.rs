@@ -1,0 +1,97 @@
+//! `mnemon import`: records from files of many kinds. Each kind is turned into the lines of an export, and the service takes
+//! them in batches. Whatever was saved stays, so the same command again continues where an earlier one ended.
+
+mod chats;
+mod formats;
+mod graph;
+mod json_items;
+mod mem0;
+mod notes;
+mod own;
+mod report;
+mod rules;
+mod sending;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use mnemon_protocol::moving::{ExportLine, RecordLine};
+
+use crate::admin_client::AdminClient;
+use crate::moving_arguments::{Import, ImportFormat};
+use crate::printer::Printer;
+use report::Report;
+use sending::Sender;
+
+/// Exit code if something was not taken.
+const NOT_ALL: u8 = 3;
+
+pub fn run(import: &Import, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let client = AdminClient::with_key(&import.connection)?;
+    let project = client.project(None)?;
+    // All files are looked at before the first one is sent.
+    let mut found = Vec::new();
+    for path in &import.from {
+        found.push((path, formats::of(path, import.format)?));
+    }
+    let mut desk = Desk { sender: Sender::new(&client, &project, import.dry_run), import, report: Report::default() };
+    for (path, format) in found {
+        desk.report.formats.insert(format);
+        read(path, format, &mut desk)?;
+    }
+    let report = desk.finish()?;
+    report.show(printer, import.dry_run);
+    Ok(if report.told.refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(NOT_ALL) })
+}
+
+fn read(path: &Path, format: ImportFormat, desk: &mut Desk<'_>) -> anyhow::Result<()> {
+    match format {
+        ImportFormat::Mnemon if path.is_dir() => own::folder(path, desk),
+        ImportFormat::Mnemon => own::lines(path, desk),
+        ImportFormat::MemoryServer => graph::read(path, desk),
+        ImportFormat::Mem0 => mem0::read(path, desk),
+        ImportFormat::Markdown => notes::read(path, desk),
+        ImportFormat::Rules => rules::read(path, desk),
+        ImportFormat::Chatgpt => chats::chatgpt(path, desk),
+        ImportFormat::Claude => chats::claude(path, desk),
+    }
+}
+
+/// Where the readers of files put what they find.
+struct Desk<'a> {
+    sender: Sender<'a>,
+    import: &'a Import,
+    report: Report,
+}
+
+impl Desk<'_> {
+    /// A record, and where it stands.
+    fn record(&mut self, at: String, mut record: RecordLine) -> anyhow::Result<()> {
+        if let Some(workspace) = &self.import.workspace {
+            record.workspace = Some(workspace.clone());
+        }
+        if let Some(scope) = &self.import.scope {
+            record.scope = Some(scope.clone());
+        }
+        self.line(at, &ExportLine::Record(Box::new(record)))
+    }
+
+    /// A line that needs no change.
+    fn line(&mut self, at: String, line: &ExportLine) -> anyhow::Result<()> {
+        self.sender.send(at, line.to_text(), &mut self.report)
+    }
+
+    /// Something that this command itself could not read.
+    fn left_out(&mut self, at: String, why: impl Into<String>) {
+        self.report.left_out(at, "unreadable", why.into());
+    }
+
+    fn finish(mut self) -> anyhow::Result<Report> {
+        self.sender.flush(&mut self.report)?;
+        if self.report.is_empty() {
+            bail!("there is nothing to import in these files");
+        }
+        Ok(self.report)
+    }
+}

@@ -1,0 +1,57 @@
+//! Which service, and with which credential: flags, then the environment, then what `mnemon login` or `mnemon agent install` saved.
+
+use anyhow::bail;
+use mnemon_agent::places::{Environment, Places};
+use mnemon_agent::settings::{Flags, Settings};
+
+use crate::arguments::{AdminConnection, Connection};
+
+/// The effective address and key.
+pub struct Found {
+    pub url: String,
+    pub key: Option<String>,
+}
+
+pub fn environment() -> Environment {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect()
+}
+
+/// Where settings are kept. Without a home there are none; flags and variables still count.
+pub fn places() -> anyhow::Result<Places> {
+    let mut environment = environment();
+    environment.entry("HOME".to_owned()).or_insert_with(|| "/nonexistent".into());
+    Ok(Places::find(&environment)?)
+}
+
+/// Finds the service of a command.
+pub fn find(connection: &Connection) -> anyhow::Result<Found> {
+    let Connection { url, key, profile } = connection.clone();
+    let flags = Flags { url, key, profile, workspace: None };
+    let settings = Settings::load(&flags, &environment(), &places()?)?;
+    Ok(Found { url: settings.url, key: settings.key.map(|key| key.expose().to_owned()) })
+}
+
+/// The same for commands that need a key.
+pub fn find_with_key(connection: &Connection) -> anyhow::Result<(String, String)> {
+    let Found { url, key } = find(connection)?;
+    let Some(key) = key else {
+        bail!(
+            "no API key; pass --key or set MNEMON_API_KEY. `mnemon login` saves one for later; `mnemon serve` prints one on \
+             its first start"
+        );
+    };
+    Ok((url, key))
+}
+
+/// The same for commands of the operator and of admins. The operator's token goes first.
+pub fn find_with_credential(connection: &AdminConnection) -> anyhow::Result<(String, String)> {
+    let Found { url, key } = find(&connection.of_key())?;
+    let token = connection.operator_token.clone().filter(|token| !token.is_empty());
+    let Some(credential) = token.or(key) else {
+        bail!(
+            "no credential; pass --operator-token (MNEMON_OPERATOR_TOKEN) or an admin's --key (MNEMON_API_KEY), or save a key \
+             with `mnemon login`"
+        );
+    };
+    Ok((url, credential))
+}

@@ -1,0 +1,477 @@
+//! Saves records that were exported elsewhere, many at a time. Each goes through what a save goes through: limits, secrets,
+//! the guard, duplicates, the project's room. What a record brings along stays its own: its id, its moments, and for admins
+//! its author.
+
+use std::collections::HashSet;
+
+use futures_util::future::{join_all, try_join_all};
+use mnemon_core::{
+    Audience, Department, DepartmentId, Fact, FactKey, Member, MemberId, NewRecord, Project, ProjectId, RecordId, Role,
+    Scope, SubscriptionState, Timestamp, WorkspaceName,
+};
+use mnemon_guard::Verdict;
+use mnemon_store::{AdoptedSource, CallsElsewhere, Insert, Inserted, Listed};
+use sha2::{Digest, Sha256};
+
+use super::sources::HASHES_MAX;
+use super::{AdminContext, AdminError, Authority};
+use crate::indexes::to_stored;
+use crate::remember::{idempotency, texts, without_secrets};
+use crate::usage::Counted;
+use crate::{CallContext, CallError, Connection, Engine, Remember};
+
+/// An import on its way.
+#[derive(Debug)]
+pub struct Import {
+    call: CallContext,
+    is_dry_run: bool,
+    members: Vec<Member>,
+    departments: Vec<Department>,
+    /// The account's other projects: an id leads to one record of an account.
+    other_projects: Vec<ProjectId>,
+    saved: u64,
+}
+
+/// What an import takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ImportItem {
+    Record(Box<ImportedRecord>),
+    Source(ImportedSource),
+}
+
+/// A record from elsewhere. Its texts are checked by the same limits as a save's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedRecord {
+    /// Its id there. It keeps it unless the id is taken here.
+    pub id: Option<RecordId>,
+    pub fact: Fact,
+    pub workspace: Option<WorkspaceName>,
+    pub scope: Scope,
+    /// Its key, if a caller chose it.
+    pub fact_key: Option<FactKey>,
+    pub author: Option<String>,
+    pub department: Option<String>,
+    pub created_at: Option<Timestamp>,
+    pub updated_at: Option<Timestamp>,
+    /// For a record without an id: makes a repeated import find the first one's record.
+    pub idempotency_key: Option<String>,
+}
+
+/// What was known about a source elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedSource {
+    pub source_id: String,
+    pub scope: Scope,
+    pub department: Option<String>,
+    pub known_hash: String,
+    pub confirmed_hash: Option<String>,
+}
+
+/// What became of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportOutcome {
+    Saved {
+        redacted: usize,
+        is_cautioned: bool,
+        /// Whether its author is no member here.
+        is_by_other: bool,
+    },
+    /// It was here already.
+    Present,
+    /// What is known about a source was taken over, or was known here already.
+    Source(bool),
+    Refused(Refusal),
+    /// Too many texts were refused. Nothing after this item was looked at.
+    Later {
+        retry_after_seconds: u64,
+    },
+}
+
+/// Why an item was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// `invalid`, `guard`, `full` or `forgotten`.
+    pub code: &'static str,
+    pub text: String,
+}
+
+/// A record that passed all checks.
+struct Ready {
+    nth: usize,
+    insert: Insert,
+    outcome: ImportOutcome,
+}
+
+impl Engine {
+    /// Begins an import into the project of the caller's key.
+    pub async fn begin_import(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        is_dry_run: bool,
+    ) -> Result<Import, AdminError> {
+        let Project { account, .. } = self.readable_project(ctx, project).await?;
+        let Authority::Member(credential) = &ctx.authority else {
+            return Err(AdminError::Forbidden("importing requires the key of a member: the records need an author"));
+        };
+        if credential.project != project {
+            return Err(AdminError::Forbidden("import with a key of that project"));
+        }
+        ctx.need_write()?;
+        let subscription = credential.subscription.state(ctx.now);
+        check_subscription(subscription)?;
+        let (members, departments, projects) = (
+            self.store.list_members(account).await?,
+            self.store.list_departments(account).await?,
+            self.store.list_projects(account).await?,
+        );
+        let other_projects = projects.iter().map(|project| project.id).filter(|id| *id != project).collect();
+        let call = CallContext {
+            credential: credential.clone(),
+            connection: Connection::Key,
+            now: ctx.now,
+            seq: mnemon_core::Seq::default(),
+            elsewhere: CallsElsewhere::default(),
+            subscription,
+        };
+        Ok(Import { call, is_dry_run, members, departments, other_projects, saved: 0 })
+    }
+
+    /// Takes the next items, and says what became of each, in their order. The records keep that order.
+    pub async fn continue_import(
+        &self,
+        import: &mut Import,
+        items: Vec<ImportItem>,
+    ) -> Result<Vec<ImportOutcome>, AdminError> {
+        let mut outcomes: Vec<Option<ImportOutcome>> = items.iter().map(|_| None).collect();
+        let taken = self.taken_ids(import, &items).await?;
+        let (mut ready, mut sources, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
+        for (nth, item) in items.into_iter().enumerate() {
+            match item {
+                ImportItem::Source(source) => sources.push((nth, source)),
+                ImportItem::Record(mut record) => {
+                    let here = taken.of(record.id);
+                    if let Some(outcome) = self.met(import, &record, here) {
+                        outcomes[nth] = Some(outcome);
+                        continue;
+                    }
+                    record.id = record.id.filter(|id| !taken.is_taken(*id) && ids.insert(*id));
+                    match self.prepare(import, *record).await? {
+                        Ok((insert, outcome)) => ready.push(Ready { nth, insert, outcome }),
+                        Err(outcome) => {
+                            let is_end = matches!(outcome, ImportOutcome::Later { .. });
+                            outcomes[nth] = Some(outcome);
+                            if is_end {
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if import.is_dry_run {
+            ready.into_iter().for_each(|ready| outcomes[ready.nth] = Some(ready.outcome));
+        } else {
+            self.save_ready(import, ready, &mut outcomes).await?;
+        }
+        for (nth, source) in sources {
+            outcomes[nth] = Some(self.adopt(import, source).await?);
+        }
+        // What stands after a stop has no outcome, and comes last.
+        Ok(outcomes.into_iter().flatten().collect())
+    }
+
+    /// Ends an import: the audit log tells who brought how many records.
+    pub async fn finish_import(&self, import: Import) -> Result<(), AdminError> {
+        if import.saved > 0 {
+            self.surveyed.forget(import.call.project());
+            let subject = format!("{} records", import.saved);
+            self.store.insert_audit(self.audit(&import.call, "record.import", subject)).await?;
+        }
+        Ok(())
+    }
+
+    async fn taken_ids(&self, import: &Import, items: &[ImportItem]) -> Result<Taken, AdminError> {
+        let of_record = |item: &ImportItem| match item {
+            ImportItem::Record(record) => record.id,
+            ImportItem::Source(_) => None,
+        };
+        let ids: Vec<RecordId> = items.iter().filter_map(of_record).collect();
+        let project = import.call.project();
+        let here = try_join_all(ids.iter().map(|id| self.store.find_any(project, *id))).await?;
+        let mut elsewhere = HashSet::new();
+        for other in &import.other_projects {
+            if !self.store.find_places(*other, &ids).await?.is_empty() {
+                for id in &ids {
+                    elsewhere.extend(self.store.find_place(*other, *id).await?.map(|_| *id));
+                }
+            }
+        }
+        Ok(Taken { here: here.into_iter().flatten().collect(), elsewhere })
+    }
+
+    /// What it means that a record with this id is here. `None`: it is none of the caller's, or another text.
+    fn met(&self, import: &Import, record: &ImportedRecord, here: Option<&Listed>) -> Option<ImportOutcome> {
+        let viewer = import.call.viewer();
+        let here = here.filter(|here| viewer.sees(&here.record.audience))?;
+        if here.record.fact.content != record.fact.content {
+            return None;
+        }
+        if here.forgotten_at.is_none() {
+            return Some(ImportOutcome::Present);
+        }
+        (import.call.credential.role == Role::Admin).then(|| {
+            let id = here.record.id;
+            refused("forgotten", format!("it was forgotten here; bring it back with `mnemon record restore {id}`"))
+        })
+    }
+
+    /// Checks a record as a save would be checked, and makes what storage takes.
+    async fn prepare(
+        &self,
+        import: &Import,
+        given: ImportedRecord,
+    ) -> Result<Result<(Insert, ImportOutcome), ImportOutcome>, AdminError> {
+        let ctx = &import.call;
+        if given.fact.source_hash.is_some() && given.fact.source_id.is_none() {
+            return Ok(Err(refused("invalid", "source_id is required when source_hash is provided".to_owned())));
+        }
+        let (author, is_by_other) = import.author(given.author.as_deref());
+        let department = match import.department(&given, author) {
+            Ok(department) => department,
+            Err(text) => return Ok(Err(refused("invalid", text))),
+        };
+        let Some(audience) = Audience::of(given.scope, author, department) else {
+            let text = "scope department requires a department; name one of this account, or use shared or draft";
+            return Ok(Err(refused("invalid", text.to_owned())));
+        };
+        let has_past = given.id.is_some() || given.created_at.is_some();
+        let created_at = given.created_at.unwrap_or(ctx.now).min(ctx.now);
+        let updated_at = given.updated_at.unwrap_or(created_at).clamp(created_at, ctx.now);
+        let call = Remember {
+            fact: given.fact,
+            workspace: given.workspace.or_else(|| ctx.credential.workspace.clone()).unwrap_or_default(),
+            scope: given.scope,
+            fact_key: given.fact_key,
+            supersedes: Vec::new(),
+            replace: false,
+            idempotency_key: given.idempotency_key,
+        };
+        let idempotency = match idempotency(ctx, &call) {
+            Ok(idempotency) => idempotency,
+            Err(error) => return refusal(error).map(Err),
+        };
+        let (call, redacted) = match without_secrets(call) {
+            Ok(clean) => clean,
+            Err(error) => return refusal(error).map(Err),
+        };
+        let is_cautioned = match self.judge_texts(import, &call).await {
+            Ok(is_cautioned) => is_cautioned,
+            Err(error) => return refusal(error).map(Err),
+        };
+        let id = given.id.unwrap_or_else(|| RecordId::new(self.ids.uuid(created_at)));
+        let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.fact.content, id));
+        let embedding = self.model.encode(&call.fact.content);
+        let record = NewRecord {
+            id,
+            project: ctx.project(),
+            workspace: call.workspace,
+            audience,
+            author,
+            department,
+            fact_key,
+            fact: call.fact,
+            is_cautioned,
+            created_at,
+            refreshed_elsewhere_at: has_past.then_some(updated_at),
+            embedding: to_stored(self.model, &embedding),
+        };
+        let records_max = self.plan_limits(ctx).records_max;
+        let insert = Insert { record, records_max, idempotency, supersede: None };
+        Ok(Ok((insert, ImportOutcome::Saved { redacted, is_cautioned, is_by_other })))
+    }
+
+    /// A dry run asks the guard too, and leaves no trace.
+    async fn judge_texts(&self, import: &Import, call: &Remember) -> Result<bool, CallError> {
+        let ctx = &import.call;
+        if !import.is_dry_run {
+            return self.check_texts(ctx, texts(call)).await;
+        }
+        let mut is_cautioned = false;
+        for (field, text) in texts(call) {
+            let verdict = self.guard.judge(field, text);
+            if verdict == Verdict::Pass {
+                continue;
+            }
+            let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+            let passes = self.is_let_through(ctx.credential.account, ctx.project(), hash).await?;
+            if verdict == Verdict::Refuse && !passes {
+                return Err(CallError::Guard { reference: String::new() });
+            }
+            is_cautioned |= !passes;
+        }
+        Ok(is_cautioned)
+    }
+
+    /// Hands the records to storage in their order, all at once: storage writes together what waits together.
+    async fn save_ready(
+        &self,
+        import: &mut Import,
+        ready: Vec<Ready>,
+        outcomes: &mut [Option<ImportOutcome>],
+    ) -> Result<(), AdminError> {
+        let sizes: Vec<usize> = ready.iter().map(|ready| ready.insert.record.fact.content.len()).collect();
+        let (places, inserts): (Vec<_>, Vec<_>) =
+            ready.into_iter().map(|ready| ((ready.nth, ready.outcome), ready.insert)).unzip();
+        let saved = join_all(inserts.into_iter().map(|insert| self.store.insert(insert))).await;
+        for (((nth, outcome), bytes), saved) in places.into_iter().zip(sizes).zip(saved) {
+            outcomes[nth] = Some(match saved? {
+                Inserted::New { .. } => {
+                    import.saved += 1;
+                    self.usage.count(&import.call, Counted::Save { bytes });
+                    if let ImportOutcome::Saved { redacted, .. } = &outcome {
+                        self.counts.redacted_secrets.add(*redacted as u64);
+                    }
+                    outcome
+                }
+                Inserted::Duplicate { .. } | Inserted::Replayed(_) | Inserted::KeyReused => ImportOutcome::Present,
+                Inserted::LimitReached => refused("full", "the project's memory limit is reached".to_owned()),
+                Inserted::NotFound(id) => refused("invalid", format!("memory '{id}' not found")),
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes over what was known about a source of which the caller sees a record.
+    async fn adopt(&self, import: &mut Import, source: ImportedSource) -> Result<ImportOutcome, AdminError> {
+        let ImportedSource { source_id, scope, department, known_hash, confirmed_hash } = source;
+        for hashes in [Some(&known_hash), confirmed_hash.as_ref()].into_iter().flatten() {
+            let pieces: Vec<&str> = hashes.split(' ').map(|hash| hash.trim_start_matches('?')).collect();
+            if pieces.len() > 2 * HASHES_MAX + 1 {
+                return Ok(refused("invalid", format!("known_hash of '{source_id}' lists too many hashes")));
+            }
+            for hash in pieces {
+                if let Err(AdminError::Invalid(text)) = self.check_hash(&source_id, hash) {
+                    return Ok(refused("invalid", text));
+                }
+            }
+        }
+        let ctx = &import.call;
+        let department = match import.department_called(department.as_deref()) {
+            Ok(department) => department.or(ctx.credential.department),
+            Err(text) => return Ok(refused("invalid", text)),
+        };
+        let Some(audience) = Audience::of(scope, ctx.credential.member, department) else {
+            return Ok(ImportOutcome::Source(false));
+        };
+        let briefs = self.store.list_by_source(ctx.project(), &source_id, None).await?;
+        let is_seen = briefs.iter().any(|brief| ctx.viewer().sees(&brief.audience));
+        if !is_seen || import.is_dry_run {
+            return Ok(ImportOutcome::Source(import.is_dry_run));
+        }
+        let adopted = AdoptedSource { source_id, audience, known_hash, confirmed_hash };
+        let is_new = self.store.adopt_source(ctx.project(), adopted, ctx.now).await?;
+        if is_new {
+            self.surveyed.forget(ctx.project());
+        }
+        Ok(ImportOutcome::Source(is_new))
+    }
+}
+
+/// The ids that are in use.
+struct Taken {
+    /// In the project, live or forgotten, whoever sees them.
+    here: Vec<Listed>,
+    /// In another project of the account.
+    elsewhere: HashSet<RecordId>,
+}
+
+impl Taken {
+    fn of(&self, id: Option<RecordId>) -> Option<&Listed> {
+        self.here.iter().find(|listed| Some(listed.record.id) == id)
+    }
+
+    fn is_taken(&self, id: RecordId) -> bool {
+        self.elsewhere.contains(&id) || self.of(Some(id)).is_some()
+    }
+}
+
+impl Import {
+    /// Whose record it becomes. Only an admin brings records of others; everybody else's are their own.
+    fn author(&self, named: Option<&str>) -> (MemberId, bool) {
+        let own = self.call.credential.member;
+        let Some(named) = named.filter(|named| *named != self.call.credential.member_name) else { return (own, false) };
+        if self.call.credential.role != Role::Admin {
+            return (own, true);
+        }
+        let mut called = self.members.iter().filter(|member| member.name == named);
+        match (called.next(), called.next()) {
+            (Some(member), None) => (member.id, false),
+            _ => (own, true),
+        }
+    }
+
+    /// The department that a record is kept with, and that sees it if its scope says so.
+    fn department(&self, given: &ImportedRecord, author: MemberId) -> Result<Option<DepartmentId>, String> {
+        let credential = &self.call.credential;
+        if given.scope == Scope::Department {
+            return Ok(self.department_called(given.department.as_deref())?.or(credential.department));
+        }
+        if author == credential.member && credential.role != Role::Admin {
+            return Ok(credential.department);
+        }
+        // Only a label: where it names no department of this account, the author's own one stands in.
+        let of_author = || self.members.iter().find(|member| member.id == author).and_then(|member| member.department);
+        match &given.department {
+            Some(named) => Ok(self.find_department(named).or_else(of_author)),
+            None if given.created_at.is_some() => Ok(None),
+            None => Ok(of_author()),
+        }
+    }
+
+    /// The department of this name that the caller may save for: an admin for each, others for their own.
+    fn department_called(&self, named: Option<&str>) -> Result<Option<DepartmentId>, String> {
+        let Some(named) = named else { return Ok(None) };
+        let credential = &self.call.credential;
+        let found = self.find_department(named);
+        match found.filter(|found| credential.role == Role::Admin || credential.department == Some(*found)) {
+            Some(found) => Ok(Some(found)),
+            None => Err(format!("you can't save for a department '{named}'; ask an admin to import this record")),
+        }
+    }
+
+    fn find_department(&self, named: &str) -> Option<DepartmentId> {
+        let mut called = self.departments.iter().filter(|department| department.name == named);
+        match (called.next(), called.next()) {
+            (Some(department), None) => Some(department.id),
+            _ => None,
+        }
+    }
+}
+
+fn check_subscription(state: SubscriptionState) -> Result<(), AdminError> {
+    if state.allows_writing() {
+        return Ok(());
+    }
+    Err(AdminError::Forbidden("this account's subscription does not allow saving; renew it, then import"))
+}
+
+fn refused(code: &'static str, text: String) -> ImportOutcome {
+    ImportOutcome::Refused(Refusal { code, text })
+}
+
+/// What a refused save means for an import.
+fn refusal(error: CallError) -> Result<ImportOutcome, AdminError> {
+    match error {
+        CallError::Store(error) => Err(error.into()),
+        CallError::ConnectionRate { retry_after_seconds } => Ok(ImportOutcome::Later { retry_after_seconds }),
+        CallError::Guard { reference } if reference.is_empty() => {
+            Ok(refused("guard", "Memory rejected by Mnemon Guard".to_owned()))
+        }
+        CallError::Guard { reference } => {
+            let text = format!("Memory rejected by Mnemon Guard; an admin can release it by its reference {reference}");
+            Ok(refused("guard", text))
+        }
+        error => Ok(refused("invalid", error.to_string())),
+    }
+}

@@ -1,0 +1,129 @@
+//! An export: one line of JSON per record, streamed as the reader takes it.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::stream::try_unfold;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use mnemon_core::{Record, Status, WorkspaceName};
+use mnemon_engine::Engine;
+use mnemon_engine::admin::{AdminError, Export, ExportPiece, ExportedSource};
+use mnemon_protocol::moving::{EndLine, ExportLine, HeaderLine, RecordLine, SourceLine};
+use serde::Deserialize;
+
+use super::error::Failure;
+use super::extract::{Admin, Path, Query, id};
+use crate::record_json::CAUTION;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Narrowing {
+    workspace: Option<String>,
+}
+
+pub(crate) async fn export(
+    admin: Admin,
+    Path(project): Path<String>,
+    Query(asked): Query<Narrowing>,
+) -> Result<Response, Failure> {
+    let workspace = asked.workspace.as_deref().map(WorkspaceName::parse).transpose();
+    let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?;
+    let export = admin.engine.begin_export(&admin.ctx, id(&project, "project")?, workspace).await?;
+    let writing =
+        Writing { engine: admin.engine, export, written: EndLine { records: 0, sources: 0 }, stage: Stage::Head };
+    let mut response = Response::new(Body::from_stream(try_unfold(writing, next_text)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"mnemon-export.jsonl\""));
+    Ok(response)
+}
+
+/// An export on its way to the reader. A piece is read from storage when the reader has taken the one before.
+struct Writing {
+    engine: Arc<Engine>,
+    export: Export,
+    written: EndLine,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Head,
+    Pieces,
+    Done,
+}
+
+/// A failure ends the body without its last line, so that nobody takes it for whole.
+async fn next_text(mut writing: Writing) -> Result<Option<(String, Writing)>, AdminError> {
+    let text = match writing.stage {
+        Stage::Head => {
+            writing.stage = Stage::Pieces;
+            ExportLine::Export(HeaderLine::default()).to_text()
+        }
+        Stage::Pieces => match writing.engine.continue_export(&mut writing.export).await {
+            Ok(Some(piece)) => writing.write(piece),
+            Ok(None) => {
+                writing.stage = Stage::Done;
+                ExportLine::End(writing.written.clone()).to_text()
+            }
+            Err(error) => {
+                tracing::error!(%error, "an export broke off");
+                return Err(error);
+            }
+        },
+        Stage::Done => return Ok(None),
+    };
+    Ok(Some((text, writing)))
+}
+
+impl Writing {
+    fn write(&mut self, piece: ExportPiece) -> String {
+        match piece {
+            ExportPiece::Records(records) => {
+                self.written.records += records.len() as u64;
+                records.into_iter().map(|(record, status)| record_line(record, status).to_text()).collect()
+            }
+            ExportPiece::Sources(sources) => {
+                self.written.sources += sources.len() as u64;
+                sources.into_iter().map(|source| source_line(source).to_text()).collect()
+            }
+        }
+    }
+}
+
+fn record_line(record: Record, status: Status) -> ExportLine {
+    let updated_at = (record.updated_at != record.created_at).then(|| record.updated_at.to_string());
+    ExportLine::Record(Box::new(RecordLine {
+        id: Some(record.id.to_string()),
+        workspace: Some(record.workspace.as_str().to_owned()),
+        scope: Some(record.audience.scope().as_str().to_owned()),
+        content: record.fact.content,
+        fact_key: Some(record.fact_key.text),
+        fact_key_given: Some(record.fact_key.is_given),
+        status: Some(status.as_str().to_owned()),
+        source: record.fact.source,
+        source_id: record.fact.source_id,
+        source_hash: record.fact.source_hash,
+        source_revision: record.fact.source_revision,
+        confidence: record.fact.confidence,
+        author: record.author_name,
+        department: record.department_name,
+        valid_until: record.fact.valid_until.map(|at| at.to_string()),
+        created_at: Some(record.created_at.to_string()),
+        updated_at,
+        caution: record.is_cautioned.then(|| CAUTION.to_owned()),
+    }))
+}
+
+fn source_line(source: ExportedSource) -> ExportLine {
+    let ExportedSource { source_id, scope, department, known_hash, confirmed_hash } = source;
+    ExportLine::Source(SourceLine {
+        source_id,
+        scope: scope.as_str().to_owned(),
+        department,
+        known_hash,
+        confirmed_hash,
+    })
+}
