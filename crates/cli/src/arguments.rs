@@ -414,6 +414,10 @@ pub enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
+    /// Read everything in the PostgreSQL database and compare it with its checksums and counts, instead of asking the service: for a
+    /// database that was restored from a dump, before nodes use it.
+    #[arg(long)]
+    pub restore_check: bool,
     #[command(flatten)]
     pub settings: Settings,
     #[command(flatten)]

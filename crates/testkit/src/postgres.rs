@@ -1,6 +1,6 @@
 //! A throw-away PostgreSQL with the schema in it.
 
-pub use mnemon_scratch_postgres::{Cluster, ClusterOptions, Database};
+pub use mnemon_scratch_postgres::{Cluster, ClusterOptions, Database, find_program};
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 
 /// A separate database, copied from one that already has the schema.

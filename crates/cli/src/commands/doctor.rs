@@ -1,5 +1,7 @@
 //! `mnemon doctor`: what works, what does not, and how to fix it.
 
+mod restored;
+
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -17,25 +19,33 @@ struct Finding {
 pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
     findings.extend(databases(doctor));
+    if doctor.restore_check {
+        findings.push(Finding { what: "restored data", outcome: restored_data(doctor) });
+        return Ok(show(printer, &findings));
+    }
     match connecting::find_with_key(&doctor.connection)
         .and_then(|(url, key)| Ok((McpClient::with_key(&url, &key)?, url)))
     {
         Ok((client, url)) => findings.extend(service(&client, &url)),
         Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
     }
+    Ok(show(printer, &findings))
+}
+
+fn show(printer: &Printer, findings: &[Finding]) -> ExitCode {
     let is_well = findings.iter().all(|finding| finding.outcome.is_ok());
     if printer.is_json() {
         let findings: Vec<Value> = findings.iter().map(to_json).collect();
         printer.value(&json!({"ok": is_well, "findings": findings}));
     } else {
-        for Finding { what, outcome } in &findings {
+        for Finding { what, outcome } in findings {
             match outcome {
                 Ok(said) => printer.text(&format!("ok      {what}: {said}")),
                 Err(error) => printer.text(&format!("FAILED  {what}: {error:#}")),
             }
         }
     }
-    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn to_json(finding: &Finding) -> Value {
@@ -80,6 +90,21 @@ fn databases(doctor: &Doctor) -> Vec<Finding> {
     let mut findings = vec![Finding { what: "PostgreSQL", outcome: primary }];
     findings.extend(database.replicas.iter().zip(replicas).map(replica));
     findings
+}
+
+/// Reads all that a database holds, before nodes are started on it.
+fn restored_data(doctor: &Doctor) -> anyhow::Result<String> {
+    let config = settings::load(&doctor.settings)?;
+    if config.storage.database.is_none() {
+        anyhow::bail!("--restore-check is for PostgreSQL; `mnemon restore` checks a data directory by itself");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let store = storage::open(&config.storage).await?;
+        let read = restored::check(store.as_ref()).await;
+        store.close().await;
+        read
+    })
 }
 
 fn service(client: &McpClient, url: &str) -> Vec<Finding> {

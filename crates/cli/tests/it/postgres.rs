@@ -143,3 +143,42 @@ fn a_move_from_or_to_nowhere_says_how_storages_are_named() {
     let absent = place.run(&["transfer", "--from", "sqlite:absent", "--to", "postgres://me@127.0.0.1:1/db"]);
     assert!(absent.err.contains("there is no mnemon.db in absent"), "{}", absent.err);
 }
+
+/// Runs one of PostgreSQL's own programs.
+fn tool(name: &str, arguments: &[&str]) {
+    let program = mnemon_testkit::postgres::find_program(name).expect("PostgreSQL is installed");
+    let output = std::process::Command::new(program).args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_restored_dump_is_read_as_a_whole_and_answers_as_before() {
+    let (place, original, restored) = (Place::new(), database(), database());
+    let service = place.serve(&["--database", &original.url]);
+    let key = service.key();
+    for n in 0..30 {
+        let text = format!("Boiler number {n} stands in the cellar");
+        let saved = place.run(&["remember", &text, "--source-id", "plan", "--url", &service.url, "--key", &key]);
+        assert_eq!(saved.code, 0, "{saved:?}");
+    }
+    let exported = place.run(&["export", "--url", &service.url, "--key", &key]).out;
+    let empty = place.run(&["doctor", "--restore-check", "--database", &database().url]);
+    assert!(empty.code == 1 && empty.out.contains("the database is empty: there is no account in it"), "{empty:?}");
+    let dump = place.path().join("mnemon.dump");
+    let dump = dump.to_str().expect("a plain path");
+    tool("pg_dump", &["-Fc", "-f", dump, &original.url]);
+    tool("pg_restore", &["--exit-on-error", "-d", &restored.url, dump]);
+    service.stop();
+    let checked = place.run(&["doctor", "--restore-check", "--database", &restored.url]);
+    let told = "ok      restored data: 30 records in 1 project(s) of 1 account(s) read; all checksums match\n";
+    assert!(checked.code == 0 && checked.out.contains(told), "{checked:?}");
+    let again = place.serve(&["--database", &restored.url]);
+    assert_eq!(place.run(&["export", "--url", &again.url, "--key", &key]).out, exported);
+    again.stop();
+    // One changed character is enough to be noticed.
+    restored.sql("UPDATE record SET content = replace(content, 'number 7 ', 'number 8 ')").expect("it is damaged");
+    let damaged = place.run(&["doctor", "--restore-check", "--database", &restored.url]);
+    assert!(damaged.code == 1 && damaged.out.contains("FAILED  restored data: project "), "{damaged:?}");
+    let sqlite = place.run(&["doctor", "--restore-check"]);
+    assert!(sqlite.out.contains("--restore-check is for PostgreSQL"), "{sqlite:?}");
+}
