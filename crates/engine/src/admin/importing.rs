@@ -110,13 +110,14 @@ impl Engine {
         project: ProjectId,
         is_dry_run: bool,
     ) -> Result<Import, AdminError> {
-        let Project { account, .. } = self.readable_project(ctx, project).await?;
         let Authority::Member(credential) = &ctx.authority else {
             return Err(AdminError::Forbidden("importing requires the key of a member: the records need an author"));
         };
+        // The same for every other project, whether it is there or not.
         if credential.project != project {
-            return Err(AdminError::Forbidden("import with a key of that project"));
+            return Err(AdminError::Forbidden("a key imports into its own project; use a key of the project you mean"));
         }
+        let Project { account, .. } = self.readable_project(ctx, project).await?;
         ctx.need_write()?;
         let subscription = credential.subscription.state(ctx.now);
         check_subscription(subscription)?;

@@ -89,10 +89,10 @@ pub fn member(arguments: &Member, printer: &Printer) -> anyhow::Result<()> {
             show_one(printer, &client.patch(&format!("{all}/{}", encode(&member)), body)?);
         }
         MemberCommand::Delete { member, hand_over_to, confirmation } => {
-            let id = client.member(&account, member)?;
-            let heir = hand_over_to.as_ref().map(|heir| client.member(&account, heir)).transpose()?;
             let note = "Its keys are refused at once, and it can't be restored.";
             confirmation.ask(&format!("delete the member {member}"), note)?;
+            let id = client.member(&account, member)?;
+            let heir = hand_over_to.as_ref().map(|heir| client.member(&account, heir)).transpose()?;
             let body = DeleteMember { hand_over_to: heir };
             show_one(printer, &client.delete_with(&format!("{all}/{}", encode(&id)), body)?);
         }

@@ -34,9 +34,9 @@ pub fn project(arguments: &Project, printer: &Printer) -> anyhow::Result<()> {
             );
         }
         ProjectCommand::Delete { project, confirmation } => {
-            let id = client.project(Some(project))?;
             let note = "Its keys are refused at once, and it can't be restored.";
             confirmation.ask(&format!("delete the project {project} with all its records"), note)?;
+            let id = client.project(Some(project))?;
             show_one(printer, &client.delete(&format!("/projects/{id}"))?);
         }
     }

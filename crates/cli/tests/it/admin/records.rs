@@ -16,7 +16,7 @@ fn records_are_listed_forgotten_restored_and_purged() {
     let first =
         remember(&house, "The boiler code is 4711", &["--source-id", "wiki/boiler", "--workspace", "cellar & co"]);
     remember(&house, "Lunch is at noon\nand tea at four", &[]);
-    let table = "ID WORKSPACE SCOPE STATUS CONTENT\n<id> default shared unverified Lunch is at noon\n\
+    let table = "ID WORKSPACE SCOPE STATUS CONTENT\n<id> default shared unverified Lunch is at noon …\n\
                  <id> cellar & co shared unverified The boiler code is 4711";
     assert_eq!(masked(&house.admin(&["record", "list"])), table);
     let of_source = house.admin_json(&["record", "list", "--source-id", "wiki/boiler"]);

@@ -29,7 +29,7 @@ const MEMBERS_READ: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 200, 200, 20
 const MEMBERS_WRITE: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 200, 200, 200];
 
 /// Who may save into the project of its key. The operator has no name to save under.
-const IMPORTERS: [u16; 11] = [401, 401, 401, 404, 200, 200, 200, 403, 403, 200, 403];
+const IMPORTERS: [u16; 11] = [401, 401, 401, 403, 200, 200, 200, 403, 403, 200, 403];
 
 /// Every head gets a list of what is within its reach.
 const HEADS_LIST: [u16; 11] = [401, 401, 401, 404, 403, 200, 200, 200, 200, 200, 200];
