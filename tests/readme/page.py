@@ -39,6 +39,7 @@ CHANGING = [
     (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "ID"),
     (r"\bmn[mpoc]_[0-9A-Za-z.]+", "KEY"),
     (r"\b\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
+    (r"\b20\d\d-\d\d-\d\d\b", "DAY"),
     (r"^(0\.\d\d|1\.00)\b", "SCORE"),
 ]
 

@@ -52,6 +52,10 @@ fn is_moment(word: &str) -> bool {
     word.len() == 20 && word.ends_with('Z') && word.as_bytes()[10] == b'T'
 }
 
+fn is_day(word: &str) -> bool {
+    word.len() == 10 && word.starts_with("20") && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
 fn is_score(word: &str) -> bool {
     word.len() == 4 && word.parse::<f64>().is_ok_and(|score| (0.0..=1.0).contains(&score))
 }
@@ -73,6 +77,8 @@ fn shape(text: &str, ids: &mut Vec<String>) -> String {
             shape = shape.replace(word, &format!("<id {number}>"));
         } else if is_moment(word) {
             shape = shape.replace(word, "<moment>");
+        } else if is_day(word) {
+            shape = shape.replace(word, "<day>");
         } else if is_score(word) {
             shape = shape.replace(word, "<score>");
         }
