@@ -2,9 +2,16 @@
 
 use anyhow::bail;
 use mnemon_agent::places::{Environment, Places};
-use mnemon_agent::settings::{Flags, Settings};
+use mnemon_agent::settings::{Flags, KEY_VARIABLE, PROFILE_VARIABLE, Settings, URL_VARIABLE};
 
 use crate::arguments::{AdminConnection, Connection};
+
+/// The variables that are read here: each with the argument it stands for, and what it is.
+pub const VARIABLES: [(&str, &str, &str); 3] = [
+    (URL_VARIABLE, "url", "URL of the service."),
+    (KEY_VARIABLE, "key", "API key."),
+    (PROFILE_VARIABLE, "profile", "Saved connection to use."),
+];
 
 /// The effective address and key.
 pub struct Found {

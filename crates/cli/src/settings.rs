@@ -7,6 +7,7 @@ use clap::CommandFactory;
 use mnemon_server::config::{Config, Layers, unknown_variables};
 
 use crate::arguments::{Arguments, Settings};
+use crate::connecting;
 use crate::{data_dir, logging};
 
 /// The file that is read by default.
@@ -86,7 +87,9 @@ pub fn check(settings: &Settings) -> anyhow::Result<()> {
 
 fn strange_variables() -> Vec<String> {
     let set: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-    unknown_variables(set.iter().map(String::as_str), &variables_of(&Arguments::command()))
+    let mut known = variables_of(&Arguments::command());
+    known.extend(connecting::VARIABLES.iter().map(|(variable, ..)| (*variable).to_owned()));
+    unknown_variables(set.iter().map(String::as_str), &known)
 }
 
 /// The variables that a command and its subcommands read.

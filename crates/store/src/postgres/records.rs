@@ -25,8 +25,8 @@ use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_works
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{
-    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, Stretch,
-    WorkspaceRow,
+    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError,
+    Stretch, WorkspaceRow,
 };
 
 #[async_trait]
