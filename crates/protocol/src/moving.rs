@@ -1,5 +1,6 @@
 //! The lines of an export: what `export` writes and `import` reads, one JSON object a line. Docs: `docs/reference/export.md`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The format's name and version, on the first line.
@@ -9,7 +10,7 @@ pub const VERSION: u32 = 1;
 pub const LINE_BYTES_MAX: usize = 256 << 10;
 
 /// A line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExportLine {
     /// The first line.
@@ -20,7 +21,7 @@ pub enum ExportLine {
     End(EndLine),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeaderLine {
     pub format: String,
     pub version: u32,
@@ -33,7 +34,7 @@ impl Default for HeaderLine {
 }
 
 /// A record with all its fields. Only `content` is needed to import one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +83,7 @@ pub struct RecordLine {
 }
 
 /// What was known about a source: the statuses of its records follow from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceLine {
     pub source_id: String,
@@ -98,7 +99,7 @@ pub struct SourceLine {
     pub confirmed_hash: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndLine {
     pub records: u64,
     pub sources: u64,
@@ -114,7 +115,7 @@ impl ExportLine {
 }
 
 /// What became of an import.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportReport {
     /// Records that are new here.
     pub saved: u64,
@@ -142,7 +143,7 @@ pub struct ImportReport {
 /// How many problems a report lists; the others are only counted.
 pub const PROBLEMS_MAX: usize = 100;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportProblem {
     /// Counted from 1.
     pub line: u64,
@@ -151,7 +152,7 @@ pub struct ImportProblem {
     pub message: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportStop {
     /// The first line that was not read.
     pub line: u64,

@@ -24,7 +24,13 @@ struct Operation {
     sent: Option<Value>,
     answer: Value,
     status: &'static str,
+    /// The kinds of what is sent and answered.
+    kinds: (&'static str, &'static str),
 }
+
+const JSON: &str = "application/json";
+/// One JSON object a line.
+const LINES: &str = "application/x-ndjson";
 
 /// Collects the schemas that operations refer to.
 struct Schemas {
@@ -93,7 +99,17 @@ fn done(name: &str) -> Value {
 
 impl Operation {
     fn new(method: &'static str, path: &'static str, summary: &'static str, answer: Value) -> Self {
-        Self { method, path, summary, parameters: &[], sent: None, answer, status: "200" }
+        Self { method, path, summary, parameters: &[], sent: None, answer, status: "200", kinds: (JSON, JSON) }
+    }
+
+    fn takes_lines(mut self) -> Self {
+        self.kinds.0 = LINES;
+        self
+    }
+
+    fn answers_lines(mut self) -> Self {
+        self.kinds.1 = LINES;
+        self
     }
 
     /// The fields of a type are the query parameters.
@@ -123,12 +139,12 @@ impl Operation {
             "summary": self.summary,
             "parameters": in_path.chain(in_query).collect::<Vec<_>>(),
             "responses": {
-                self.status: {"description": "Done.", "content": {"application/json": {"schema": self.answer}}},
+                self.status: {"description": "Done.", "content": {self.kinds.1: {"schema": self.answer}}},
                 "default": {"$ref": "#/components/responses/Error"},
             },
         });
         if let Some(sent) = &self.sent {
-            operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": sent}}});
+            operation["requestBody"] = json!({"required": true, "content": {self.kinds.0: {"schema": sent}}});
         }
         operation
     }

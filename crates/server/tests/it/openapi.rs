@@ -93,6 +93,10 @@ async fn answers_have_the_form_that_the_document_describes() {
             let answer = caller.admin(&method.to_uppercase(), &path, body.unwrap_or(Value::Null)).await;
             let described = operation["responses"].get(answer.status.to_string());
             let described = described.unwrap_or_else(|| panic!("{method} {path}: {} {}", answer.status, answer.text));
+            // Lines have tests of their own (`moving.rs`).
+            if described["content"].get("application/x-ndjson").is_some() {
+                continue;
+            }
             let schema = &described["content"]["application/json"]["schema"];
             let wrong = mismatch(&document, schema, &answer.json(), &format!("{method} {short}"));
             assert_eq!(wrong, None, "{}", answer.text);

@@ -8,9 +8,10 @@ use mnemon_protocol::admin::{
     RecordDetailJson, RejectionJson, ReleaseText, SessionJson, SetGuard, SetSubscription, SetSuspension, SourcesJson,
     StandingJson, TestedJson, UsageJson, ValidateSources, WorkspaceJson,
 };
+use mnemon_protocol::moving::{ExportLine, ImportReport};
 use serde_json::{Value, json};
 
-use super::super::{accounts, audit, guarding, projects, records, sessions, sources, workspaces};
+use super::super::{accounts, audit, exporting, guarding, importing, projects, records, sessions, sources, workspaces};
 use super::{Operation, Schemas, done, members, next};
 
 /// All of them.
@@ -160,6 +161,23 @@ fn of_memory(s: &mut Schemas) -> Vec<Operation> {
         )
         .query::<records::Filter>(),
         op("GET", "/projects/{project}/standing", "Count records by status.", s.one::<StandingJson>()),
+        op(
+            "GET",
+            "/projects/{project}/export",
+            "Stream everything that the caller sees of a project, one JSON object a line.",
+            s.one::<ExportLine>(),
+        )
+        .query::<exporting::Narrowing>()
+        .answers_lines(),
+        op(
+            "POST",
+            "/projects/{project}/import",
+            "Save the lines of an export, of any length, into the project of the caller's key.",
+            s.one::<ImportReport>(),
+        )
+        .query::<importing::Way>()
+        .sent(s.sent::<ExportLine>())
+        .takes_lines(),
         op("GET", "/projects/{project}/sources", "List the sources of records.", s.one::<SourcesJson>())
             .query::<sources::Filter>(),
         op(
@@ -266,6 +284,7 @@ pub(super) fn meaning(name: &str, place: &str) -> &'static str {
         ("from", _) => "Not before this moment (RFC 3339).",
         ("to", _) => "Before this moment (RFC 3339).",
         ("format", _) => "`json` (the default) or `csv`.",
+        ("dry_run", _) => "`true` checks everything and saves nothing.",
         ("days", _) => "Number of days, today included.",
         _ => "",
     }
