@@ -17,6 +17,7 @@ use crate::lexicon::FormNo;
 use crate::memory::{extend_tight, push_tight, vec_bytes};
 use crate::search::bm25::class_of;
 use crate::varint;
+use crate::wide::fetch;
 use audiences::Audiences;
 use order::Order;
 
@@ -178,6 +179,17 @@ impl Records {
     pub(crate) fn is_counted(&self, slot: u32) -> bool {
         let standing = self.standings[slot as usize];
         standing != VACANT && standing & 1 == 1
+    }
+
+    /// Asks for the words of records that will be read soon.
+    pub(crate) fn fetch_words(&self, slots: impl Iterator<Item = u32>) {
+        /// Long records are read behind this by the processor's own foresight.
+        const FIRST_BYTES: usize = 192;
+        for slot in slots {
+            let span = self.spans[slot as usize];
+            let start = span_start(span);
+            fetch(&self.words[start..start + span_len(span).min(FIRST_BYTES)]);
+        }
     }
 
     /// The running words of a record.

@@ -34,3 +34,21 @@ macro_rules! wide {
 }
 
 pub(crate) use wide;
+
+/// Asks for memory that will be read soon.
+#[inline(always)]
+pub(crate) fn fetch<T>(items: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        const LINE: usize = 64;
+        for line in (0..size_of_val(items)).step_by(LINE) {
+            #[expect(unsafe_code, reason = "a prefetch changes nothing, and the place is within the slice")]
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().cast::<i8>().add(line));
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = items;
+}

@@ -41,15 +41,6 @@ impl Both {
     }
 }
 
-/// Asks for a row that will be read soon.
-#[inline(always)]
-pub(crate) fn fetch(row: &Row) {
-    #[cfg(target_arch = "x86_64")]
-    x86::fetch(row);
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = row;
-}
-
 #[inline(always)]
 fn plain(a: &Row, b: &Row) -> i32 {
     a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
@@ -67,17 +58,6 @@ mod x86 {
 
     pub(super) fn has_avx2() -> bool {
         is_x86_feature_detected!("avx2")
-    }
-
-    #[inline(always)]
-    pub(super) fn fetch(row: &Row) {
-        let (lines, _) = row.as_chunks::<64>();
-        for line in lines {
-            #[expect(unsafe_code, reason = "a prefetch changes nothing, whatever it points at")]
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
-            }
-        }
     }
 
     /// The compiler finds the right instructions by itself here.

@@ -1,9 +1,10 @@
 //! A query, ready to be compared: how near records are to it, seen from the mean of their workspace.
 
-use super::dot::{Both, Row, fetch};
+use super::dot::{Both, Row};
 use super::signs::Signs;
 use super::{NO_VECTOR, ONE};
 use crate::model::DIMENSIONS;
+use crate::wide::fetch;
 
 /// The largest step of a vector in bytes.
 const STEP_MAX: f64 = 127.0;
