@@ -64,7 +64,28 @@ pub(super) fn count_living_by_audience(
         WHERE project_id = ?1 AND forgotten_at IS NULL
         GROUP BY workspace_no, audience";
     let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query([project.to_bytes()])?;
+    read_counts(statement.query([project.to_bytes()])?, project)
+}
+
+/// The counts of one workspace: what others hold is not looked at.
+pub(super) fn count_living_in(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
+    const SELECT: &str = "
+        SELECT workspace_no, audience, COUNT(*)
+        FROM record INDEXED BY record_workspace
+        WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NULL
+        GROUP BY workspace_no, audience";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    read_counts(statement.query((project.to_bytes(), integer(no.0)))?, project)
+}
+
+fn read_counts(
+    mut rows: Rows<'_>,
+    project: ProjectId,
+) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
     let mut counts: HashMap<_, Vec<_>> = HashMap::new();
     while let Some(row) = rows.next()? {
         let cells = Cells::new(row, "record", || project.to_string());

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use super::batch::{Tx, is_living};
 use super::bodies::Bodies;
 use super::known_records::Touched;
-use super::listing::{count_living_by_audience, read_workspace};
+use super::listing::{count_living_in, read_workspace};
 use super::log::{insert_change, write_change};
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
@@ -56,12 +56,12 @@ pub(super) fn list_deleted_workspaces(
     if !is_living(conn, project)? {
         return Ok(Vec::new());
     }
-    let mut left = count_living_by_audience(conn, project)?;
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), micros(since)))?;
     let mut workspaces = Vec::new();
     while let Some(row) = rows.next()? {
-        let workspace = read_workspace(conn, row, project, &mut left)?;
+        let no = WorkspaceNo(Cells::new(row, "workspace", || project.to_string()).count(0, "no")?);
+        let workspace = read_workspace(conn, row, project, &mut count_living_in(conn, project, no)?)?;
         if !workspace.living.is_empty() {
             workspaces.push(workspace);
         }
