@@ -41,7 +41,8 @@ fn a_backup_of_a_running_service_comes_back_with_everything_of_its_moment() {
     service.stop();
     let restored = place.run(&["restore", "kept.db", "--data-dir", "data2"]);
     assert_eq!(restored.code, 0, "{restored:?}");
-    assert!(restored.out.starts_with("data2: 20 records, "), "{restored:?}");
+    let told = format!("{}: 20 records, ", place.path().join("data2").display());
+    assert!(restored.out.starts_with(&told), "{restored:?}");
     let elsewhere = Place::new();
     std::fs::rename(place.path().join("data2"), elsewhere.path().join("data")).expect("it moves");
     let again = elsewhere.serve(&[]);
@@ -67,8 +68,9 @@ fn a_directory_gets_a_file_named_after_the_time() {
 fn what_can_not_be_done_is_said_and_changes_nothing() {
     let place = Place::new();
     let nothing = place.run(&["backup", "a.db", "--data-dir", "data"]);
-    let told = "error: no backup was made: there is no data of mnemon in data\n";
-    assert_eq!((nothing.code, nothing.err.as_str()), (1, told));
+    let data = place.path().join("data");
+    let told = format!("error: no backup was made: there is no data of mnemon in {}\n", data.display());
+    assert_eq!((nothing.code, nothing.err), (1, told));
     place.serve(&[]).stop();
     place.write("a.db", "mine");
     let taken = place.run(&["backup", "a.db", "--data-dir", "data"]);
@@ -81,8 +83,9 @@ fn what_can_not_be_done_is_said_and_changes_nothing() {
     assert!(!place.path().join("new").exists());
     assert_eq!(place.run(&["backup", "b.db", "--data-dir", "data"]).code, 0);
     let full = place.run(&["restore", "b.db", "--data-dir", "data"]);
-    let told = "error: nothing was restored: data is not empty; restore into an empty directory\n";
-    assert_eq!((full.code, full.err.as_str()), (1, told));
+    let told =
+        format!("error: nothing was restored: {} is not empty; restore into an empty directory\n", data.display());
+    assert_eq!((full.code, full.err), (1, told));
     let database = ["--database", "postgres://nobody@localhost/none"];
     let postgres = place.run(&[&["backup", "c.db"], &database[..]].concat());
     assert!(postgres.err.contains("docs/operations/backup.md"), "{postgres:?}");

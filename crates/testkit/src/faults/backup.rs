@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -16,6 +17,10 @@ use crate::wire::Wire;
 /// A workspace that nobody writes to while backups are made, so that its answers can be compared to the letter.
 const QUIET: &str = "quiet";
 const QUIET_RECORDS: usize = 60;
+/// Long records in another workspace: with them a slow backup takes seconds, and the kill comes before its end.
+const LONG: &str = "long";
+const LONG_RECORDS: usize = 200;
+const LONG_LINES: usize = 250;
 const WRITERS: usize = 4;
 /// How fast the backups that are killed copy, in megabytes a second: slow enough to be killed in the middle.
 const SLOW_RATE: &str = "1";
@@ -56,7 +61,7 @@ pub async fn backup(binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<Ba
         let before = before.stop().await?;
         let during = Writers::start(&service, &spec("during")).await?;
         let killed = scratch.join(format!("killed-{round}.db"));
-        kill_one(&program, &killed, rounds.moment(round) / 2).await?;
+        kill_one(&program, &killed, rounds.moment(round) / 4).await?;
         if killed.exists() {
             // It was done before the kill: then it must be whole.
             report.half += usize::from(restore(&program, &killed, &scratch.join("half")).is_err());
@@ -116,6 +121,11 @@ async fn furnish(wire: &mut Wire) -> Result<()> {
         answer(wire, "remember", &saved).await?;
     }
     answer(wire, "validate_memory", &json!({"source_id": "plan-1", "current_source_hash": "hash-1"})).await?;
+    for n in 0..LONG_RECORDS {
+        let line = |line: usize| format!("day {line}: meter {n} shows {} litres, {} bar\n", line * 37 + n, line % 11);
+        let content: String = (0..LONG_LINES).map(line).collect();
+        answer(wire, "remember", &json!({"content": content, "workspace": LONG})).await?;
+    }
     Ok(())
 }
 
@@ -141,10 +151,14 @@ async fn answer(wire: &mut Wire, tool: &str, arguments: &Value) -> Result<Value>
     wire.call(tool, arguments).await.map_err(|error| anyhow::anyhow!("{tool} failed: {error:?}"))
 }
 
-/// Starts a slow backup and kills it after a while.
-async fn kill_one(program: &Program, to: &Path, after: std::time::Duration) -> Result<()> {
+/// Starts a slow backup and kills it a while after it began to copy.
+async fn kill_one(program: &Program, to: &Path, after: Duration) -> Result<()> {
     let arguments = ["backup", text(to)?, "--data-dir", text(&program.data_dir)?, "--rate", SLOW_RATE];
     let mut child = command(program, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let partial = format!("{}.partial", text(to)?);
+    while !Path::new(&partial).exists() && child.try_wait()?.is_none() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     tokio::time::sleep(after).await;
     let _ = child.kill();
     child.wait()?;
