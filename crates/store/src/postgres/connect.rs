@@ -348,7 +348,7 @@ mod tests {
         );
         let server = Server::parse("postgres://me@a,b:7/db?target_session_attrs=read-write").unwrap();
         let ports: Vec<&[u16]> = server.hosts.iter().map(Config::get_ports).collect();
-        assert_eq!(ports, [&[][..], &[7]]);
+        assert_eq!(ports, [[5432], [7]]);
     }
 
     #[test]
