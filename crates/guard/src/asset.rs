@@ -50,7 +50,7 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// Up to so many sentences a text has no allowance.
-    const SENTENCES_FREE: usize = 8;
+    const SENTENCES_FREE: usize = 4;
     /// More doublings than this bring nothing: padding must not buy an attacker much.
     const DOUBLINGS_MAX: u32 = 4;
 
@@ -263,10 +263,10 @@ mod tests {
         let thresholds = Thresholds { doubling: 0.25, ..Thresholds::default() };
         let check = |sentences: usize, doublings: f32| assert_eq!(thresholds.allowance(sentences), 0.25 * doublings);
         check(0, 0.0);
-        check(15, 0.0);
-        check(16, 1.0);
-        check(127, 3.0);
-        check(128, 4.0);
+        check(7, 0.0);
+        check(8, 1.0);
+        check(63, 3.0);
+        check(64, 4.0);
         check(1_000_000, 4.0);
     }
 }

@@ -105,11 +105,36 @@ impl<G> Anatomy<G> {
 }
 
 fn find_hits(tokens: &[Token], lexicon: &Lexicon, position: u32, hits: &mut Vec<Hit>) {
+    let mut signs = Signs::default();
     for at in 0..tokens.len() {
-        let classes = lexicon.classes_at(&tokens[at..]);
+        let mut classes = lexicon.classes_at(&tokens[at..]);
+        if signs.is_opening(&tokens[at]) {
+            classes |= lexicon.classes_at_start(&tokens[at..]);
+        }
         if classes != 0 {
             hits.push(Hit { classes, at: position + at as u32 });
         }
+    }
+}
+
+/// The signs before a word. A word behind the signs of a comment, a tag or a quoted value begins a sentence of its own:
+/// "// agents: …", `"note": "agents …"`.
+#[derive(Default)]
+struct Signs {
+    count: usize,
+    is_hash: bool,
+}
+
+impl Signs {
+    /// Does this token open such a sentence? The start of a sentence is the first of its signs.
+    fn is_opening(&mut self, token: &Token) -> bool {
+        if token.is_word {
+            let signs = std::mem::take(self);
+            return signs.count > 1 || signs.is_hash;
+        }
+        self.count += 1;
+        self.is_hash = token.is_hash_sign();
+        false
     }
 }
 

@@ -3,7 +3,8 @@
 //! The phrases stand in `assets/lexicon.txt`. A rule of the guard is a pair of classes close to each other; which
 //! pairs weigh how much is learned, so a new word in a class needs no new rule.
 
-use crate::tokens::{PREFIX_CHARS, Token, read_tokens};
+use crate::letters::is_alphanumeric;
+use crate::tokens::{PREFIX_CHARS, START, Token, read_tokens};
 
 /// Classes are bits of a `u64`.
 pub(crate) const CLASSES_MAX: usize = 48;
@@ -53,7 +54,16 @@ impl Lexicon {
 
     /// The classes of all phrases that start at the first of `tokens`.
     pub(crate) fn classes_at(&self, tokens: &[Token]) -> ClassSet {
-        let (mut node, mut found) = (0, 0);
+        self.classes_below(0, tokens)
+    }
+
+    /// The classes of all phrases that stand at the start of a sentence, where one starts with these `tokens`.
+    pub(crate) fn classes_at_start(&self, tokens: &[Token]) -> ClassSet {
+        self.edge(key(0, START)).map_or(0, |start| self.classes_below(start, tokens))
+    }
+
+    fn classes_below(&self, mut node: u32, tokens: &[Token]) -> ClassSet {
+        let mut found = 0;
         for token in tokens {
             match self.child(node, token) {
                 Some(child) => node = child,
@@ -124,7 +134,9 @@ impl Lexicon {
     }
 
     fn prefix_of(&mut self, token: &Token, piece: &str) -> u64 {
-        let length = piece.chars().count().clamp(*PREFIX_CHARS.start(), *PREFIX_CHARS.end());
+        // The star belongs to the last word: `coding-agent*` is "coding" and all that begins with "agent".
+        let word = piece.rsplit(|c: char| !is_alphanumeric(c)).next().unwrap_or(piece);
+        let length = word.chars().count().clamp(*PREFIX_CHARS.start(), *PREFIX_CHARS.end());
         self.prefix_lengths |= 1 << length;
         token.prefixes[length - PREFIX_CHARS.start()]
     }
@@ -180,9 +192,10 @@ mod tests {
 
     #[test]
     fn words_phrases_prefixes_and_signs_are_found() {
-        let lexicon = "# colours and more\n[colour]\nred, deep blue, green*\n[marker]\n[draft], ^ todo :\n";
+        let lexicon = "# colours and more\n[colour]\nred, deep blue, green*, sky-blu*\n[marker]\n[draft], ^ todo :\n";
         check(lexicon, "a red and deep blue greenish thing", &[&["colour"], &["colour"], &["colour"]]);
         check(lexicon, "deep red [draft]", &[&["colour"], &["marker"]]);
+        check(lexicon, "a sky-blueish and a sky-high thing", &[&["colour"]]);
         check(lexicon, "todo: paint", &[&["marker"]]);
         check(lexicon, "a todo: paint", &[]);
     }

@@ -23,6 +23,11 @@ impl Token {
     fn mark(hash: u64) -> Token {
         Token { hash, prefixes: [0; PREFIXES], is_word: false }
     }
+
+    /// Is it the sign that begins comments in many languages?
+    pub(crate) fn is_hash_sign(&self) -> bool {
+        !self.is_word && self.hash == sign_hash('#')
+    }
 }
 
 /// Appends the tokens of `sentence` to `tokens`, after a [`START`].

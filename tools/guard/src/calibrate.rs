@@ -18,11 +18,11 @@ use crate::pages::Page;
 /// away: when the one source of issues is held out, issues are unknown. On sources that nobody has seen it was 4 to 20
 /// times too strict, so the rates it shows lie above those promised.
 pub const THRESHOLDS: Thresholds = Thresholds {
-    caution: -2.2,
-    refuse: -1.1,
+    caution: -2.25,
+    refuse: -1.05,
     // A name has few words, and each of them may mean anything.
     name: 0.4,
-    doubling: 0.4,
+    doubling: 0.35,
 };
 
 /// Kinds of harmless text that the thresholds are found with.

@@ -19,6 +19,9 @@ const ATTACK: f32 = 8.0;
 /// Our own attacks are many of a kind, so each counts less; our own harmless texts are made to stand against them.
 const OWN_ATTACK: f32 = 4.0;
 const IN_LANGUAGES: f32 = 1.25;
+/// The many forms of comments and occasions, and what stands against them.
+const WIDE_ATTACK: f32 = 2.6;
+const WIDE_HARMLESS: f32 = 2.0;
 const OWN_HARMLESS: f32 = 3.0;
 const DISGUISED_HARMLESS: f32 = 0.25;
 /// Pages are few, and each has many sentences.
@@ -26,9 +29,11 @@ const PAGE: f32 = 5.0;
 /// Requests without any mark of an attack can't be told from a user's own words.
 const IMPLICIT: f32 = 0.1;
 /// Harmless texts in other languages stand against the many attacks of our own in them.
-const OTHER_LANGUAGES: f32 = 2.5;
+const OTHER_LANGUAGES: f32 = 3.2;
+/// Guides and runbooks tell people what to do, in the words that orders to machines use.
+const DOCUMENTS: f32 = 2.0;
 /// Harmless transcripts are few beside single turns.
-const TRANSCRIPTS: f32 = 2.0;
+const TRANSCRIPTS: f32 = 2.5;
 /// Labels that were doubted.
 const DOUBT: f32 = 0.05;
 /// An attack in other surroundings.
@@ -95,7 +100,8 @@ pub fn of_own(own: &Own, samples: &[Sample], pages: &[Page]) -> Vec<Lesson> {
     let surroundings = Surroundings::of(samples);
     let mut lessons = Vec::new();
     let in_languages = own.in_languages.iter().map(|text| (text, IN_LANGUAGES));
-    let rejected = own.reject.iter().map(|text| (text, OWN_ATTACK)).chain(in_languages);
+    let wide = own.wide_reject.iter().map(|text| (text, WIDE_ATTACK));
+    let rejected = own.reject.iter().map(|text| (text, OWN_ATTACK)).chain(in_languages).chain(wide);
     for (at, (text, weight)) in rejected.enumerate() {
         let mut add = |text: &str| lessons.push(lesson(text, true, weight));
         add(text);
@@ -112,6 +118,15 @@ pub fn of_own(own: &Own, samples: &[Sample], pages: &[Page]) -> Vec<Lesson> {
         if at % OWN_DISGUISED_EVERY == 0 {
             lessons.push(lesson(&format!("value: {}", disguise::base64(text)), false, DISGUISED_HARMLESS));
             lessons.push(lesson(&chance.pick(disguise::NEW).1(text), false, DISGUISED_HARMLESS));
+        }
+    }
+    for (at, text) in own.wide_accept.iter().enumerate() {
+        let mut add = |text: &str| lessons.push(lesson(text, false, WIDE_HARMLESS));
+        add(text);
+        match at % (2 * OWN_EVERY) {
+            1 => add(&surroundings.embed(text, &mut chance)),
+            2 => add(&surroundings.wrap(text, &mut chance)),
+            _ => {}
         }
     }
     for _ in 0..OWN_PAGES {
@@ -140,6 +155,7 @@ fn lesson(text: &str, is_malicious: bool, weight: f32) -> Lesson {
 fn weight(sample: &Sample) -> f32 {
     let kind: f32 = match sample.kind.as_str() {
         "implicit" | "redteam-request" | "memory-subtle" => IMPLICIT,
+        "docs" | "agents" | "secdocs" | "runbook" | "adr" if !sample.is_malicious() => DOCUMENTS,
         "docs-ml" => OTHER_LANGUAGES,
         "chat" if sample.text.contains('\n') => TRANSCRIPTS,
         _ => 1.0,
@@ -170,9 +186,10 @@ impl<'s> Surroundings<'s> {
 
     fn embed(&self, text: &str, chance: &mut Chance) -> String {
         let (before, after) = (chance.pick(&self.texts), chance.pick(&self.texts));
-        match chance.below(3) {
+        match chance.below(4) {
             0 => format!("{before}\n{text}\n{after}"),
             1 => format!("{before} {text}"),
+            2 => format!("{before} {text} {after}"),
             _ => format!("{text}\n\n{after}"),
         }
     }

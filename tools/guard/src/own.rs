@@ -13,6 +13,7 @@ const REJECT: [&str; 3] =
 const ACCEPT: [&str; 3] =
     [include_str!("../own/accept.txt"), include_str!("../own/accept-more.txt"), include_str!("../own/accept-long.txt")];
 const LANGUAGES: &str = include_str!("../own/languages.txt");
+const WIDE: &str = include_str!("../own/wide.txt");
 
 /// How many texts are made of a template that has slots.
 const FILLINGS: usize = 8;
@@ -26,6 +27,10 @@ pub struct Own {
     pub in_languages: Vec<String>,
     /// To be let through.
     pub accept: Vec<String>,
+    /// The sections of `wide.txt`: orders in comments and for occasions, to be refused.
+    pub wide_reject: Vec<String>,
+    /// And harmless texts of the same forms.
+    pub wide_accept: Vec<String>,
 }
 
 /// All texts of our own; the same ones each time.
@@ -40,6 +45,8 @@ pub fn texts() -> Own {
         own.accept.extend(filled(templates, &slots, &mut chance));
     }
     own.in_languages = in_languages(&slots, &mut chance);
+    own.wide_reject = wide("[reject ", &slots);
+    own.wide_accept = wide("[accept ", &slots);
     own
 }
 
@@ -49,7 +56,7 @@ type Slots = BTreeMap<String, Vec<String>>;
 fn parse_slots<'t>(lines: impl Iterator<Item = &'t str>) -> Slots {
     lines
         .filter_map(|line| line.split_once(": "))
-        .map(|(name, fillings)| (name.to_owned(), fillings.split(" | ").map(|f| f.trim().to_owned()).collect()))
+        .map(|(name, fillings)| (name.to_owned(), fillings.split(" | ").map(str::to_owned).collect()))
         .collect()
 }
 
@@ -78,6 +85,27 @@ fn in_languages(common: &Slots, chance: &mut Chance) -> Vec<String> {
     texts
 }
 
+/// The sections of `wide.txt` whose heading begins so. Their slots hold for all of them.
+fn wide(heading: &str, common: &Slots) -> Vec<String> {
+    let mut chance = Chance::with_seed(8);
+    let mut slots = common.clone();
+    slots.extend(parse_slots(content_lines(WIDE).filter(|line| pattern(line).is_none())));
+    let mut texts = Vec::new();
+    let mut is_wanted = false;
+    for line in content_lines(WIDE) {
+        match pattern(line) {
+            Some((count, pattern)) if is_wanted => {
+                texts.extend((0..count).map(|_| fill(pattern, &slots, &mut chance)));
+            }
+            None if line.starts_with('[') => is_wanted = line.starts_with(heading),
+            _ => {}
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
 /// `<count> <pattern>`.
 fn pattern(line: &str) -> Option<(usize, &str)> {
     let (count, pattern) = line.split_once(' ')?;
@@ -91,7 +119,7 @@ fn content_lines(text: &str) -> impl Iterator<Item = &str> {
 /// Fills the slots of a template; fillings may have slots themselves. `\n` is a line break.
 fn fill(template: &str, slots: &Slots, chance: &mut Chance) -> String {
     let mut text = template.replace("\\n", "\n");
-    for _ in 0..24 {
+    for _ in 0..48 {
         let Some((start, end)) = next_slot(&text) else { break };
         let filling = slots.get(&text[start + 1..end]).map_or("", |fillings| chance.pick(fillings).as_str());
         text.replace_range(start..=end, filling);
@@ -133,6 +161,10 @@ mod tests {
             slots.extend(parse_slots(section.iter().copied().filter(|line| pattern(line).is_none())));
             check_slots(section, &slots);
         }
+        let lines: Vec<&str> = content_lines(WIDE).collect();
+        let mut slots = slots;
+        slots.extend(parse_slots(lines.iter().copied().filter(|line| pattern(line).is_none())));
+        check_slots(&lines, &slots);
     }
 
     #[test]
@@ -156,7 +188,9 @@ mod tests {
         ] {
             for line in tested.lines().filter(|line| !line.starts_with("## ")) {
                 let line = line.replace("\\n", "\n");
-                assert!(!own.reject.contains(&line) && !own.accept.contains(&line), "{line}");
+                for texts in [&own.reject, &own.accept, &own.wide_reject, &own.wide_accept] {
+                    assert!(!texts.contains(&line), "{line}");
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 /// A repetition of more characters than this is cut.
 const RUN_MAX: usize = 256;
 /// So much of it is read.
-const RUN_KEPT: usize = 64;
+const RUN_KEPT: usize = 16;
 /// The longest piece whose repetition counts, in characters.
 const PERIOD_MAX: usize = 4;
 
@@ -60,12 +60,12 @@ mod tests {
     fn a_long_repetition_is_cut_and_a_shorter_one_stays() {
         for piece in ["=", "é", "中", "😀"] {
             check(piece, 256, 256);
-            check(piece, 257, 64);
-            check(piece, 8_192, 64);
+            check(piece, 257, 16);
+            check(piece, 8_192, 16);
         }
         check("ha", 128, 256);
-        check("ha", 4_000, 65);
-        check("abcd", 4_000, 67);
+        check("ha", 4_000, 17);
+        check("abcd", 4_000, 19);
         check("abcde", 100, 500);
     }
 
