@@ -19,7 +19,7 @@ use crate::pages::Page;
 /// times too strict, so the rates it shows lie above those promised.
 pub const THRESHOLDS: Thresholds = Thresholds {
     caution: -2.25,
-    refuse: -1.05,
+    refuse: -1.0,
     // A name has few words, and each of them may mean anything.
     name: 0.4,
     doubling: 0.35,
