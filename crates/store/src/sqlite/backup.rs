@@ -122,8 +122,9 @@ fn copy_pages(
     let mut target = Connection::open(to)?;
     let (begun, pages_of) = (Instant::now(), |count: i32| u64::try_from(count).unwrap_or(0));
     let backup = Backup::new(source, &mut target)?;
+    let pages_per_step = bytes_per_second.map_or(PAGES_PER_STEP, |rate| pages_per_step(rate, page));
     loop {
-        let step = backup.step(PAGES_PER_STEP)?;
+        let step = backup.step(pages_per_step)?;
         let progress = backup.progress();
         let done = pages_of(progress.pagecount - progress.remaining) * page;
         tell(done, pages_of(progress.pagecount) * page);
@@ -140,6 +141,12 @@ fn copy_pages(
     // One file, whatever journal the original had.
     target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     target.close().map_err(|(_, error)| error.into())
+}
+
+/// What is copied between two pauses: a tenth of a second's share, so that a limit is kept from the start.
+fn pages_per_step(bytes_per_second: u64, page_bytes: u64) -> i32 {
+    let pages = bytes_per_second / 10 / page_bytes.max(1);
+    i32::try_from(pages).unwrap_or(PAGES_PER_STEP).clamp(1, PAGES_PER_STEP)
 }
 
 /// Reads the copy back, syncs it and gives it its name.
