@@ -4,8 +4,8 @@ mod idempotency;
 
 use jiff::SignedDuration;
 use mnemon_core::{
-    Audience, Fact, FactKey, NewRecord, Record, RecordId, SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp,
-    WorkspaceName, WorkspaceNo,
+    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, SUPERSEDES_MAX, Scope,
+    Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo,
 };
 use mnemon_guard::Field;
 use mnemon_recall::Embedding;
@@ -70,7 +70,8 @@ impl Engine {
         self.counts.redacted_secrets.add(redacted as u64);
         let is_cautioned = self.check_texts(ctx, texts(&call)).await?;
         let same_key = call.replace;
-        let (record, embedding) = self.new_record(ctx, call, is_cautioned)?;
+        let written = Self::written(ctx, call.scope, is_cautioned)?;
+        let (record, embedding) = self.new_record(ctx.project(), call, written);
         let supersede = (same_key || !superseded.is_empty()).then(|| Supersede {
             ids: superseded,
             same_key,
@@ -147,36 +148,50 @@ impl Engine {
         Ok(judged.pop().expect("one claim gives one judgement"))
     }
 
-    fn new_record(
-        &self,
-        ctx: &CallContext,
-        call: Remember,
-        is_cautioned: bool,
-    ) -> Result<(NewRecord, Embedding), CallError> {
-        let credential = &ctx.credential;
-        let id = RecordId::new(self.ids.uuid(ctx.now));
-        let audience = Audience::of(call.scope, credential.member, credential.department).ok_or_else(|| {
+    /// Whose record a save makes: the caller's own, of now.
+    fn written(ctx: &CallContext, scope: Scope, is_cautioned: bool) -> Result<Written, CallError> {
+        let (author, department) = (ctx.credential.member, ctx.credential.department);
+        let audience = Audience::of(scope, author, department).ok_or_else(|| {
             let text = "scope department requires a member who belongs to a department; use shared or draft";
             CallError::Argument(text.to_owned())
         })?;
-        let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.fact.content, id));
+        let (id, created_at) = (None, ctx.now);
+        Ok(Written { id, author, department, audience, is_cautioned, created_at, refreshed_elsewhere_at: None })
+    }
+
+    /// The record as storage takes it, whether it is saved or imported.
+    pub(crate) fn new_record(&self, project: ProjectId, call: Remember, by: Written) -> (NewRecord, Embedding) {
+        let id = by.id.unwrap_or_else(|| RecordId::new(self.ids.uuid(by.created_at)));
         let embedding = self.model.encode(&call.fact.content);
         let record = NewRecord {
             id,
-            project: ctx.project(),
+            project,
             workspace: call.workspace,
-            audience,
-            author: credential.member,
-            department: credential.department,
-            fact_key,
+            audience: by.audience,
+            author: by.author,
+            department: by.department,
+            fact_key: call.fact_key.unwrap_or_else(|| FactKey::made(&call.fact.content, id)),
             fact: call.fact,
-            is_cautioned,
-            created_at: ctx.now,
-            refreshed_elsewhere_at: None,
+            is_cautioned: by.is_cautioned,
+            created_at: by.created_at,
+            refreshed_elsewhere_at: by.refreshed_elsewhere_at,
             embedding: to_stored(self.model, &embedding),
         };
-        Ok((record, embedding))
+        (record, embedding)
     }
+}
+
+/// What a new record has beside what its caller wrote.
+pub(crate) struct Written {
+    /// A new one, unless the record brings its own.
+    pub(crate) id: Option<RecordId>,
+    pub(crate) author: MemberId,
+    pub(crate) department: Option<DepartmentId>,
+    pub(crate) audience: Audience,
+    pub(crate) is_cautioned: bool,
+    pub(crate) created_at: Timestamp,
+    /// When it was last refreshed, if that was elsewhere.
+    pub(crate) refreshed_elsewhere_at: Option<Timestamp>,
 }
 
 /// What can be said of a record without reading anything else.

@@ -2,12 +2,14 @@
 //! the guard, duplicates, the project's room. What a record brings along stays its own: its id, its moments, and for admins
 //! its author.
 
+mod places;
+
 use std::collections::HashSet;
 
 use futures_util::future::{join_all, try_join_all};
 use mnemon_core::{
-    Audience, Department, DepartmentId, Fact, FactKey, Member, MemberId, NewRecord, Project, ProjectId, RecordId, Role,
-    Scope, SubscriptionState, Timestamp, WorkspaceName,
+    Audience, Department, Fact, FactKey, Member, Project, ProjectId, RecordId, Role, Scope, SubscriptionState,
+    Timestamp, WorkspaceName,
 };
 use mnemon_guard::Verdict;
 use mnemon_store::{AdoptedSource, CallsElsewhere, Insert, Inserted, Listed};
@@ -15,10 +17,10 @@ use sha2::{Digest, Sha256};
 
 use super::sources::HASHES_MAX;
 use super::{AdminContext, AdminError, Authority};
-use crate::indexes::to_stored;
-use crate::remember::{idempotency, texts, without_secrets};
+use crate::remember::{Written, idempotency, texts, without_secrets};
 use crate::usage::Counted;
 use crate::{CallContext, CallError, Connection, Engine, Remember};
+use places::Taken;
 
 /// An import on its way.
 #[derive(Debug)]
@@ -270,23 +272,16 @@ impl Engine {
             Ok(is_cautioned) => is_cautioned,
             Err(error) => return refusal(error).map(Err),
         };
-        let id = given.id.unwrap_or_else(|| RecordId::new(self.ids.uuid(created_at)));
-        let fact_key = call.fact_key.unwrap_or_else(|| FactKey::made(&call.fact.content, id));
-        let embedding = self.model.encode(&call.fact.content);
-        let record = NewRecord {
-            id,
-            project: ctx.project(),
-            workspace: call.workspace,
-            audience,
+        let written = Written {
+            id: given.id,
             author,
             department,
-            fact_key,
-            fact: call.fact,
+            audience,
             is_cautioned,
             created_at,
             refreshed_elsewhere_at: has_past.then_some(updated_at),
-            embedding: to_stored(self.model, &embedding),
         };
+        let (record, _) = self.new_record(ctx.project(), call, written);
         let records_max = self.plan_limits(ctx).records_max;
         let insert = Insert { record, records_max, idempotency, supersede: None };
         Ok(Ok((insert, ImportOutcome::Saved { redacted, is_cautioned, is_by_other })))
@@ -376,77 +371,6 @@ impl Engine {
             self.surveyed.recheck(ctx.project());
         }
         Ok(ImportOutcome::Source(is_new))
-    }
-}
-
-/// The ids that are in use.
-struct Taken {
-    /// In the project, live or forgotten, whoever sees them.
-    here: Vec<Listed>,
-    /// In another project of the account.
-    elsewhere: HashSet<RecordId>,
-}
-
-impl Taken {
-    fn of(&self, id: Option<RecordId>) -> Option<&Listed> {
-        self.here.iter().find(|listed| Some(listed.record.id) == id)
-    }
-
-    fn is_taken(&self, id: RecordId) -> bool {
-        self.elsewhere.contains(&id) || self.of(Some(id)).is_some()
-    }
-}
-
-impl Import {
-    /// Whose record it becomes. Only an admin brings records of others; everybody else's are their own.
-    fn author(&self, named: Option<&str>) -> (MemberId, bool) {
-        let own = self.call.credential.member;
-        let Some(named) = named.filter(|named| *named != self.call.credential.member_name) else { return (own, false) };
-        if self.call.credential.role != Role::Admin {
-            return (own, true);
-        }
-        let mut called = self.members.iter().filter(|member| member.name == named);
-        match (called.next(), called.next()) {
-            (Some(member), None) => (member.id, false),
-            _ => (own, true),
-        }
-    }
-
-    /// The department that a record is kept with, and that sees it if its scope says so.
-    fn department(&self, given: &ImportedRecord, author: MemberId) -> Result<Option<DepartmentId>, String> {
-        let credential = &self.call.credential;
-        if given.scope == Scope::Department {
-            return Ok(self.department_called(given.department.as_deref())?.or(credential.department));
-        }
-        if author == credential.member && credential.role != Role::Admin {
-            return Ok(credential.department);
-        }
-        // Only a label: where it names no department of this account, the author's own one stands in.
-        let of_author = || self.members.iter().find(|member| member.id == author).and_then(|member| member.department);
-        match &given.department {
-            Some(named) => Ok(self.find_department(named).or_else(of_author)),
-            None if given.created_at.is_some() => Ok(None),
-            None => Ok(of_author()),
-        }
-    }
-
-    /// The department of this name that the caller may save for: an admin for each, others for their own.
-    fn department_called(&self, named: Option<&str>) -> Result<Option<DepartmentId>, String> {
-        let Some(named) = named else { return Ok(None) };
-        let credential = &self.call.credential;
-        let found = self.find_department(named);
-        match found.filter(|found| credential.role == Role::Admin || credential.department == Some(*found)) {
-            Some(found) => Ok(Some(found)),
-            None => Err(format!("you can't save for a department '{named}'; ask an admin to import this record")),
-        }
-    }
-
-    fn find_department(&self, named: &str) -> Option<DepartmentId> {
-        let mut called = self.departments.iter().filter(|department| department.name == named);
-        match (called.next(), called.next()) {
-            (Some(department), None) => Some(department.id),
-            _ => None,
-        }
     }
 }
 
