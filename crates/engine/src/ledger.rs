@@ -111,6 +111,8 @@ pub(crate) struct Overview {
     workspaces: Vec<Standing>,
     /// By the number of the source.
     sources: Vec<StatusCounts>,
+    /// By the place of the record; none where the reader does not see it.
+    statuses: Vec<Option<Status>>,
     from: Timestamp,
     until: Timestamp,
 }
@@ -283,7 +285,13 @@ impl Ledger {
         let mut workspaces = vec![Standing::default(); self.workspace_numbers.len()];
         let mut sources = vec![StatusCounts::default(); self.sources.texts.len()];
         let (at, mut next) = (now.as_microsecond(), i64::MAX);
-        self.judge(viewer, now, |entry, status| {
+        let view = View::new(self, viewer, now);
+        let rivals = view.rivals();
+        let mut tell = |entry: &Entry| {
+            if !view.sees(entry) {
+                return None;
+            }
+            let status = view.status(entry, &rivals);
             let own = &mut workspaces[entry.workspace as usize];
             own.counts.count(status);
             own.sourceless += u64::from(!entry.has_source());
@@ -294,8 +302,11 @@ impl Ledger {
             if entry.valid_until > at {
                 next = next.min(entry.valid_until);
             }
-        });
-        Overview { workspaces, sources, from: now, until: Timestamp::from_microsecond(next).unwrap_or(Timestamp::MAX) }
+            Some(status)
+        };
+        let statuses = self.entries.iter().map(&mut tell).collect();
+        let until = Timestamp::from_microsecond(next).unwrap_or(Timestamp::MAX);
+        Overview { workspaces, sources, statuses, from: now, until }
     }
 
     /// How a workspace stands; nothing if the reader sees no record in it.
@@ -328,13 +339,10 @@ impl Ledger {
         found
     }
 
-    /// Tells every record that the reader sees in an active workspace, with its status, oldest first.
-    pub(crate) fn judge(&self, viewer: &Viewer, now: Timestamp, mut each: impl FnMut(&Entry, Status)) {
-        let view = View::new(self, viewer, now);
-        let rivals = view.rivals();
-        for entry in view.entries() {
-            each(entry, view.status(entry, &rivals));
-        }
+    /// Every record that the reader sees in an active workspace, with its status, newest first.
+    pub(crate) fn newest_first<'a>(&'a self, told: &'a Overview) -> impl Iterator<Item = (&'a Entry, Status)> {
+        let all = self.entries.iter().zip(&told.statuses).rev();
+        all.filter_map(|(entry, status)| Some((entry, (*status)?)))
     }
 }
 
@@ -382,8 +390,11 @@ impl<'a> View<'a> {
     }
 
     fn entries(&self) -> impl Iterator<Item = &'a Entry> {
-        let is_seen = |entry: &&Entry| self.sees[entry.audience as usize] && self.is_active[entry.workspace as usize];
-        self.ledger.entries.iter().filter(is_seen)
+        self.ledger.entries.iter().filter(|entry| self.sees(entry))
+    }
+
+    fn sees(&self, entry: &Entry) -> bool {
+        self.sees[entry.audience as usize] && self.is_active[entry.workspace as usize]
     }
 
     fn rivals(&self) -> Rivals {

@@ -9,6 +9,7 @@ use mnemon_store::{Listed, RecordFilter};
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::Claim;
+use crate::ledger::Entry;
 
 /// How long a forgotten record, or a deleted workspace, can be restored.
 pub(super) const RESTORE_DAYS: i64 = 30;
@@ -145,23 +146,18 @@ impl Engine {
         let ledger = self.survey(project, ctx.now).await?;
         let named = query.workspace.as_ref().map(|name| ledger.workspaces.iter().find(|row| row.name == *name));
         let key_in = |workspace| query.fact_key.as_deref().map(|key| ledger.key_of(workspace, key));
-        let mut seqs = Vec::new();
-        ledger.judge(viewer, ctx.now, |entry, status| {
-            let fits = status == wanted
+        let told = ledger.overview(viewer, ctx.now);
+        let fits = |(entry, status): &(&Entry, Status)| {
+            *status == wanted
                 && query.before.is_none_or(|before| entry.seq < before)
                 && named.is_none_or(|row| row.is_some_and(|row| row.no == entry.workspace_no))
                 && query.scope.is_none_or(|scope| ledger.audience_of(entry).scope() == scope)
                 && query.source_id.as_deref().is_none_or(|id| ledger.source_of(entry) == Some(id))
                 && query.has_source.is_none_or(|has| entry.has_source() == has)
-                && key_in(entry.workspace_no).is_none_or(|key| entry.has_key(key));
-            if fits {
-                seqs.push(entry.seq);
-            }
-        });
-        if query.author.is_none() {
-            seqs.drain(..seqs.len().saturating_sub(query.limit + 1));
-        }
-        Ok(seqs)
+                && key_in(entry.workspace_no).is_none_or(|key| entry.has_key(key))
+        };
+        let rows_max = if query.author.is_none() { query.limit + 1 } else { usize::MAX };
+        Ok(ledger.newest_first(&told).filter(fits).map(|(entry, _)| entry.seq).take(rows_max).collect())
     }
 
     /// The members of an account with this name, or with this id.

@@ -109,7 +109,7 @@ fn count<'a>(ledger: &'a Ledger, told: &'a Overview, ctx: &AdminContext, query: 
     let viewer = ctx.viewer();
     let counts: Vec<(&str, StatusCounts)> = match &query.workspace {
         None => ledger.sources_of(told).collect(),
-        Some(name) => count_in(ledger, ctx, name).into_iter().collect(),
+        Some(name) => count_in(ledger, told, name).into_iter().collect(),
     };
     let row = |(id, counts)| {
         let (known_at, confirmed_at) = moments_of(&viewer, ledger.parts_of(id), id);
@@ -119,14 +119,14 @@ fn count<'a>(ledger: &'a Ledger, told: &'a Overview, ctx: &AdminContext, query: 
 }
 
 /// The sources of one workspace.
-fn count_in<'a>(ledger: &'a Ledger, ctx: &AdminContext, name: &WorkspaceName) -> HashMap<&'a str, StatusCounts> {
+fn count_in<'a>(ledger: &'a Ledger, told: &Overview, name: &WorkspaceName) -> HashMap<&'a str, StatusCounts> {
     let mut counts: HashMap<&str, StatusCounts> = HashMap::new();
     let Some(place) = ledger.workspaces.iter().find(|row| row.name == *name) else { return counts };
-    ledger.judge(&ctx.viewer(), ctx.now, |entry, status| {
-        if let Some(id) = ledger.source_of(entry).filter(|_| entry.workspace_no == place.no) {
+    for (entry, status) in ledger.newest_first(told).filter(|(entry, _)| entry.workspace_no == place.no) {
+        if let Some(id) = ledger.source_of(entry) {
             counts.entry(id).or_default().count(status);
         }
-    });
+    }
     counts
 }
 

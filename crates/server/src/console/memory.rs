@@ -357,9 +357,10 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
         if asked.count == FOUND || is_open {
             shown.why = Some(rec::why(hit, reasons, scale, is_open));
         } else {
-            let link = format!("{}&why={id}#r-{id}", query.link(PATH), id = shown.id);
-            shown.why_link = Some(link);
+            // The page is on this path: the link needs only what differs.
+            shown.why_link = Some(format!("{}&why={}", query.link(""), shown.id));
         }
+        shown.anchor = Some(format!("r{}", records.len()));
         records.push(shown);
     }
     Ok(records)

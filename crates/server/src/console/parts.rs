@@ -116,7 +116,8 @@ pub(super) fn stackbar(parts: &[(&str, u64)], label: &str, class: &str) -> Html 
     let (mut rects, mut x) = (String::new(), 0);
     for (name, count) in parts {
         let width = (count.saturating_mul(room) / sum).max(8);
-        rects.push_str(&format!(r#"<rect class="f-{name}" x="{x}" width="{width}" height="10"/>"#));
+        let at = if x == 0 { String::new() } else { format!(r#" x="{x}""#) };
+        rects.push_str(&format!(r#"<rect class="f-{name}"{at} width="{width}" height="10"/>"#));
         x += width + GAP;
     }
     svg_bar(class, label, &rects)
@@ -153,6 +154,14 @@ pub(super) fn zerobar(parts: &[(&str, f64)], label: &str, (right_max, left_max):
         rects.push_str(&format!(r#"<path class="zero" d="M{zero} -3V13"/>"#));
     }
     svg_bar("", label, &rects)
+}
+
+/// The same beside a number that says it already.
+pub(super) fn fillbar_of(share: f64, fill: &str) -> Html {
+    let width = (share.clamp(0.0, 1.0) * WIDE as f64).round();
+    Html(format!(
+        r#"<svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true"><rect class="f-{fill}" width="{width}" height="10"/></svg>"#
+    ))
 }
 
 fn svg_bar(class: &str, label: &str, inside: &str) -> Html {

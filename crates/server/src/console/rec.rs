@@ -35,6 +35,8 @@ pub(super) struct Rec {
     pub(super) score: Option<Score>,
     pub(super) why: Option<Why>,
     pub(super) why_link: Option<String>,
+    /// Where links within the page lead to.
+    pub(super) anchor: Option<String>,
 }
 
 pub(super) struct Score {
@@ -83,6 +85,7 @@ impl Rec {
             score: None,
             why: None,
             why_link: None,
+            anchor: None,
         }
     }
 
@@ -108,7 +111,7 @@ impl Rec {
 
     pub(super) fn scored(mut self, hit: &ExplainedHit) -> Self {
         let words = format!("{:.2}", hit.score);
-        let bar = p::fillbar(hit.score, &format!("Score {words} of 1"), "", "1");
+        let bar = p::fillbar_of(hit.score, "1");
         self.score = Some(Score { words, bar });
         self
     }

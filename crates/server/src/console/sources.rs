@@ -36,7 +36,6 @@ struct Page<'a> {
 }
 
 struct Row {
-    no: usize,
     id: String,
     link: String,
     one_link: String,
@@ -78,7 +77,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         (Some(_), Some(source)) if may_change => Some(forget_window(source, &shell.seal, visit)),
         _ => None,
     };
-    let rows: Vec<Row> = found.sources.iter().enumerate().map(|(no, source)| row(visit, no, source)).collect();
+    let rows: Vec<Row> = found.sources.iter().map(|source| row(visit, source)).collect();
     Ok(Page {
         summary: summary(&found, one.is_some()),
         text: asked.find("q").unwrap_or_default().to_owned(),
@@ -146,7 +145,7 @@ fn are(records: u64) -> String {
     format!("{} {}", p::counted(records, "record"), if records == 1 { "is" } else { "are" })
 }
 
-fn row(visit: &Visit, no: usize, source: &ShownSource) -> Row {
+fn row(visit: &Visit, source: &ShownSource) -> Row {
     let counts = &source.counts;
     let state = if counts.stale > 0 {
         p::chip_as(Status::Stale, "changed")
@@ -167,7 +166,6 @@ fn row(visit: &Visit, no: usize, source: &ShownSource) -> Row {
     );
     let query = |name| Query::default().with(name, &source.source_id);
     Row {
-        no,
         id: source.source_id.clone(),
         link: query("source").link("/console/memory"),
         one_link: query("one").link(PATH),

@@ -160,14 +160,28 @@ async fn list_places(
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
             AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
     );
-    const OF_DELETED: &str = narrowed!(
+    // One deleted workspace after the other, each by its own index: a join could walk through every living record, of which
+    // hardly any is in such a place.
+    const OF_DELETED: &str = concat!(
         "
-        SELECT r.seq
-        FROM record r
-        JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NOT NULL
-            AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
-            AND ($4::text IS NULL OR w.name = $4) AND ($5::text IS NULL OR r.source_id = $5)"
+        SELECT gone.seq
+        FROM (
+            SELECT no
+            FROM workspace
+            WHERE project_id = $1 AND deleted_at IS NOT NULL AND ($4::text IS NULL OR name = $4)
+                AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
+            OFFSET 0) w
+        CROSS JOIN LATERAL (",
+        narrowed!(
+            "
+            SELECT r.seq
+            FROM record r
+            WHERE r.project_id = $1 AND r.workspace_no = w.no AND r.seq < $2 AND r.forgotten_at IS NULL
+                AND ($5::text IS NULL OR r.source_id = $5)"
+        ),
+        ") gone
+        ORDER BY gone.seq DESC
+        LIMIT $3"
     );
     const LIVING: &str = narrowed!(
         "
