@@ -352,7 +352,9 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
         if !fits {
             continue;
         }
-        let mut shown = Rec::new(record, because, visit.now).scored(hit).marked(record, &explained.spans);
+        let shown = Rec::new(record, because, visit.now).scored(hit);
+        let shown = if asked.count == FOUND { shown } else { shown.compact(record) };
+        let mut shown = shown.marked(record, &explained.spans);
         let is_open = asked.why.as_deref() == Some(shown.id.as_str());
         if asked.count == FOUND || is_open {
             shown.why = Some(rec::why(hit, reasons, scale, is_open));

@@ -11,6 +11,8 @@ use super::query::Query;
 
 /// How much of a text a list shows: with 16 KiB each, a page of them would be too large.
 const SHOWN_CHARS_MAX: usize = 400;
+/// The same where many are shown at once.
+const COMPACT_CHARS_MAX: usize = 300;
 
 pub(super) struct Rec {
     pub(super) id: String,
@@ -29,7 +31,8 @@ pub(super) struct Rec {
     pub(super) revision: Option<String>,
     pub(super) author: String,
     pub(super) saved: Html,
-    pub(super) workspace: String,
+    /// Where it is; nothing if all records of the page are in the same place.
+    pub(super) workspace: Option<String>,
     pub(super) scope: String,
     pub(super) scope_icon: &'static str,
     pub(super) score: Option<Score>,
@@ -37,6 +40,7 @@ pub(super) struct Rec {
     pub(super) why_link: Option<String>,
     /// Where links within the page lead to.
     pub(super) anchor: Option<String>,
+    shown_chars_max: usize,
 }
 
 pub(super) struct Score {
@@ -64,7 +68,7 @@ impl Rec {
     pub(super) fn new(record: &Record, because: &Because, now: Timestamp) -> Self {
         let status = because.reason.status();
         let fact = &record.fact;
-        let (text, more) = cut(&fact.content);
+        let (text, more) = cut(&fact.content, SHOWN_CHARS_MAX);
         let scope = record.audience.scope();
         Self {
             id: record.id.to_string(),
@@ -79,13 +83,14 @@ impl Rec {
             revision: fact.source_revision.clone(),
             author: record.author_name.clone().unwrap_or_else(|| "somebody who left".to_owned()),
             saved: p::ago(record.updated_at, now),
-            workspace: record.workspace.to_string(),
+            workspace: Some(record.workspace.to_string()),
             scope: scope_words(record),
             scope_icon: scope.as_str(),
             score: None,
             why: None,
             why_link: None,
             anchor: None,
+            shown_chars_max: SHOWN_CHARS_MAX,
         }
     }
 
@@ -95,9 +100,19 @@ impl Rec {
         Self { class: "gone", chip, because: p::ago(at, now), ..Self::new(record, because, now) }
     }
 
+    /// The same as one of many that a search in one workspace found: a page of them stays below its limit.
+    pub(super) fn compact(mut self, record: &Record) -> Self {
+        self.shown_chars_max = COMPACT_CHARS_MAX;
+        let (text, more) = cut(&record.fact.content, self.shown_chars_max);
+        (self.text, self.more, self.workspace) = (Html(p::esc(text)), more, None);
+        // The page is on this path already.
+        self.source_link = record.fact.source_id.as_ref().map(|id| Query::default().with("source", id).link(""));
+        self
+    }
+
     /// Marks words of the query in the part of the text that is shown.
     pub(super) fn marked(mut self, record: &Record, spans: &[Range<usize>]) -> Self {
-        let (text, _) = cut(&record.fact.content);
+        let (text, _) = cut(&record.fact.content, self.shown_chars_max);
         let (mut marked, mut at) = (String::new(), 0);
         for span in spans.iter().filter(|span| span.end <= text.len()) {
             let (Some(between), Some(word)) = (text.get(at..span.start), text.get(span.clone())) else { continue };
@@ -125,8 +140,8 @@ fn scope_words(record: &Record) -> String {
 }
 
 /// The first characters, and how many more there are.
-fn cut(text: &str) -> (&str, Option<String>) {
-    let Some((end, _)) = text.char_indices().nth(SHOWN_CHARS_MAX) else { return (text, None) };
+fn cut(text: &str, chars_max: usize) -> (&str, Option<String>) {
+    let Some((end, _)) = text.char_indices().nth(chars_max) else { return (text, None) };
     let rest = text[end..].chars().count() as u64;
     (&text[..end], Some(format!("{} more characters", p::number(rest))))
 }

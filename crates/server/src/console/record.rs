@@ -24,6 +24,8 @@ struct Page<'a> {
     /// The whole text.
     text: String,
     name: String,
+    /// The way to its workspace.
+    workspace: Html,
     facts: Vec<(&'static str, Html)>,
     events: Vec<Event>,
     stale: Option<Stale>,
@@ -92,6 +94,7 @@ async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError>
     Ok(Page {
         shell: Shell::new(visit, Place::Memory, &name),
         text: record.fact.content.clone(),
+        workspace: workspace_of(record),
         facts: facts(record, detail.shown.listed.forgotten_at),
         events: events(&detail, now),
         stale: if is_forgotten { None } else { stale(&detail, now) },
@@ -110,12 +113,15 @@ fn until(from: Timestamp) -> String {
     end.strftime("%-d %B").to_string()
 }
 
+fn workspace_of(record: &Record) -> Html {
+    let link = Query::default().with("workspace", record.workspace.as_str()).link("/console/memory");
+    Html(format!(r#"<a href="{}">{}</a>"#, p::esc(&link), p::said(record.workspace.as_str())))
+}
+
 fn facts(record: &Record, forgotten_at: Option<Timestamp>) -> Vec<(&'static str, Html)> {
     let fact = &record.fact;
     let mono = |text: &str| Html(format!(r#"<span class="mono break">{}</span>"#, p::said(text)));
-    let in_workspace = Query::default().with("workspace", record.workspace.as_str()).link("/console/memory");
-    let workspace = Html(format!(r#"<a href="{}">{}</a>"#, p::esc(&in_workspace), p::said(record.workspace.as_str())));
-    let mut facts = vec![("Fact key", mono(record.fact_key.text.as_str())), ("Workspace", workspace)];
+    let mut facts = vec![("Fact key", mono(record.fact_key.text.as_str())), ("Workspace", workspace_of(record))];
     facts.push(("Scope", Html(record.audience.scope().as_str().to_owned())));
     let source = fact.source_id.as_ref().map(|id| {
         let link = Query::default().with("source", id).link("/console/memory");
