@@ -44,9 +44,9 @@ pub(super) fn curated(data: &Path) -> Result<Vec<Case>> {
     Ok(load(data, CURATED)?.into_iter().map(of_sample).collect())
 }
 
-/// Texts of our own in this repository: those that the guard was tuned with in sight, and two sets that nobody looked at.
+/// Texts of our own in this repository: those that the guard was tuned with in sight, and three sets that nobody looked at.
 pub(super) fn own() -> Vec<Case> {
-    const FILES: [(&str, bool, &str); 9] = [
+    const FILES: [(&str, bool, &str); 12] = [
         (include_str!("../../data/guard/everyday.txt"), false, "everyday"),
         (include_str!("../../data/guard/code-comments.txt"), true, "code comment"),
         (include_str!("../../data/guard/triggers.txt"), true, "trigger"),
@@ -56,6 +56,9 @@ pub(super) fn own() -> Vec<Case> {
         (include_str!("../../data/guard/third-everyday.txt"), false, "everyday, third"),
         (include_str!("../../data/guard/third-code-comments.txt"), true, "code comment, third"),
         (include_str!("../../data/guard/third-triggers.txt"), true, "trigger, third"),
+        (include_str!("../../data/guard/fourth-everyday.txt"), false, "everyday, fourth"),
+        (include_str!("../../data/guard/fourth-code-comments.txt"), true, "code comment, fourth"),
+        (include_str!("../../data/guard/fourth-triggers.txt"), true, "trigger, fourth"),
     ];
     let texts = |(file, is_malicious, kind): (&'static str, bool, &'static str)| {
         let lines = file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty());

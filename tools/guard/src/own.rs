@@ -185,6 +185,9 @@ mod tests {
             include_str!("../../../bench/data/guard/third-everyday.txt"),
             include_str!("../../../bench/data/guard/third-code-comments.txt"),
             include_str!("../../../bench/data/guard/third-triggers.txt"),
+            include_str!("../../../bench/data/guard/fourth-everyday.txt"),
+            include_str!("../../../bench/data/guard/fourth-code-comments.txt"),
+            include_str!("../../../bench/data/guard/fourth-triggers.txt"),
         ] {
             for line in tested.lines().filter(|line| !line.starts_with("## ")) {
                 let line = line.replace("\\n", "\n");
