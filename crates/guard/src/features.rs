@@ -60,13 +60,21 @@ pub(crate) struct Anatomy<G> {
     hits: Vec<Hit>,
     /// Which of `hits` belong to each sentence.
     hit_ranges: Vec<Range<usize>>,
+    /// Which sentences have the words of an earlier one.
+    is_repeated: Vec<bool>,
     pub(crate) disguises: Disguises,
 }
 
 /// Takes a text apart; `new_grams` makes the receiver for each sentence.
 pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
-    let mut anatomy =
-        Anatomy { sentences: Vec::new(), hits: Vec::new(), hit_ranges: Vec::new(), disguises: plain.disguises };
+    let mut anatomy = Anatomy {
+        sentences: Vec::new(),
+        hits: Vec::new(),
+        hit_ranges: Vec::new(),
+        is_repeated: Vec::new(),
+        disguises: plain.disguises,
+    };
+    let mut wordings = Vec::new();
     let (mut tokens, mut slots): (Vec<Token>, Vec<Slot>) = (Vec::new(), Vec::new());
     let mut position = 0;
     for sentence in sentences(&plain.text) {
@@ -79,11 +87,31 @@ pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl
         grams.words(&slots);
         let first_hit = anatomy.hits.len();
         find_hits(&tokens, lexicon, position, &mut anatomy.hits);
+        wordings.push(wording(&tokens));
         position += tokens.len() as u32;
         anatomy.sentences.push(grams);
         anatomy.hit_ranges.push(first_hit..anatomy.hits.len());
     }
+    anatomy.is_repeated = repeated(&wordings);
     anatomy
+}
+
+/// What two sentences of the same words have in common; all numbers of one length are the same word.
+fn wording(tokens: &[Token]) -> u64 {
+    tokens.iter().fold(0, |state, token| (state.rotate_left(5) ^ token.hash).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// Which of these were there before.
+fn repeated(wordings: &[u64]) -> Vec<bool> {
+    let mut is_repeated = vec![false; wordings.len()];
+    if wordings.len() > WINDOW_MAX {
+        let mut places: Vec<(u64, usize)> = wordings.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        for pair in places.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            is_repeated[pair[1].1] = true;
+        }
+    }
+    is_repeated
 }
 
 impl<G> Anatomy<G> {
@@ -92,6 +120,14 @@ impl<G> Anatomy<G> {
         let start = self.hit_ranges[window.start].start;
         let end = self.hit_ranges[window.end - 1].end;
         &self.hits[start..end]
+    }
+
+    /// The sentences whose grams count in a unit. In a unit that is longer than a window a sentence that repeats an
+    /// earlier one does not: the root of the number of grams evens out those that have nothing to do with each other, but
+    /// two hundred lines of a log would add up until what is next to nothing in each of them decides.
+    pub(crate) fn counted(&self, unit: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+        let is_long = unit.len() > WINDOW_MAX;
+        unit.filter(move |at| !(is_long && self.is_repeated[*at]))
     }
 
     /// Each sentence, and each two and three neighbours: an order may need the sentences around it ("… Do not tell the

@@ -141,7 +141,7 @@ impl Model {
 
     fn unit_score(&self, base: Row, anatomy: &Anatomy<Weighed<'_>>, unit: Range<usize>, rules: &Rules) -> f32 {
         let mut sums = Sums::default();
-        anatomy.sentences[unit].iter().for_each(|sentence| sums.add(&sentence.sums));
+        anatomy.counted(unit).for_each(|at| sums.add(&anatomy.sentences[at].sums));
         let (letter_value, word_value) = gram_values(sums.letter_count, sums.word_count);
         let mut lanes = base;
         for (lane, weight) in lanes.iter_mut().enumerate() {
