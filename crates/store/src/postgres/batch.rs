@@ -1,7 +1,7 @@
 //! Stores waiting saves of many projects together, in one transaction, two round trips and two statements: one locks the
 //! projects and asks what the saves would conflict with, one writes. The commit goes out with the second.
 //!
-//! No two saves of a batch could meet each other (`writer.rs` sees to it), so what each meets can be asked before any is
+//! No two saves of a batch could meet each other (`line.rs` sees to it), so what each meets can be asked before any is
 //! written. The few that meet an earlier record or key, or supersede others, go the long way (`insert.rs`), in the
 //! same transaction.
 

@@ -82,6 +82,8 @@ pub(super) struct Limits {
     pub(super) call_max: Duration,
     /// The same for a look-up: one wait for a lock, and no commit.
     pub(super) look_up_max: Duration,
+    /// How long a save that others' locks held up may have waited when it tries again without them.
+    pub(super) apart_within: Duration,
 }
 
 /// The connections of this node.
@@ -112,6 +114,7 @@ impl Pool {
             lock_timeout_ms: config.patience.as_millis().to_string(),
             call_max: config.patience * 10,
             look_up_max: config.patience * 2,
+            apart_within: config.patience * 3 / 2,
         };
         Ok(Self { inner, limits, patience: config.patience, epoch, round_trips: AtomicU64::new(0) })
     }

@@ -22,6 +22,8 @@ pub(super) enum Again {
     RolledBack,
     /// The connection was lost: nothing was stored, unless it was lost while committing.
     Lost,
+    /// Somebody keeps a lock: nothing was stored, and another act may have better luck.
+    Locked,
 }
 
 impl Fault {
@@ -33,7 +35,7 @@ impl Fault {
     /// an idempotency key.
     pub(super) fn while_committing(self) -> Self {
         match (self.again, self.error) {
-            (Again::RolledBack, error) => Self { error, again: Again::RolledBack },
+            (again @ (Again::RolledBack | Again::Locked), error) => Self { error, again },
             (_, StoreError::Away(why)) => Self::away(&format!("{why}; the last write may or may not be stored")),
             (_, error) => Self { error, again: Again::No },
         }
@@ -91,7 +93,8 @@ fn from_server(refusal: &DbError) -> Fault {
         return Fault { error: StoreError::Away(words), again: Again::Lost };
     }
     if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::QUERY_CANCELED {
-        return Fault::away(&format!("PostgreSQL timed out: {words}"));
+        let again = if *code == SqlState::LOCK_NOT_AVAILABLE { Again::Locked } else { Again::No };
+        return Fault { again, ..Fault::away(&format!("PostgreSQL timed out: {words}")) };
     }
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         return Fault::away(&format!("PostgreSQL accepts no writes; is it a standby? {words}"));

@@ -2,7 +2,7 @@
 //!
 //! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
 //! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once, they
-//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `batch.rs`).
+//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `line.rs`, `flight.rs`, `batch.rs`).
 //!
 //! Tenants are separated twice. Every statement names its project or account; and every transaction runs as a role that
 //! owns nothing and declares whose rows it uses, so that row-level security shows it no others (`transaction.rs`).
@@ -29,9 +29,11 @@ mod connect;
 mod console;
 mod credentials;
 mod error;
+mod flight;
 mod insert;
 mod integrations;
 mod leaving;
+mod line;
 mod listing;
 mod load;
 mod log;
@@ -183,6 +185,14 @@ async fn attempt<T, F>(act: impl Fn() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, Fault>>,
 {
+    try_out(act).await.map_err(|fault| fault.error)
+}
+
+/// As [`PostgresStore::attempt`], for whoever has another way.
+async fn try_out<T, F>(act: impl Fn() -> F) -> Result<T, Fault>
+where
+    F: Future<Output = Result<T, Fault>>,
+{
     let mut lost = false;
     let mut count = 0;
     loop {
@@ -192,12 +202,12 @@ where
             Err(fault) => fault,
         };
         let may_go_on = match fault.again {
-            Again::No => false,
+            Again::No | Again::Locked => false,
             Again::RolledBack => count < ATTEMPTS_MAX,
             Again::Lost => !std::mem::replace(&mut lost, true),
         };
         if !may_go_on {
-            return Err(fault.error);
+            return Err(fault);
         }
         tracing::debug!("retrying an act: {}", fault.error);
     }

@@ -1,203 +1,238 @@
-//! Where saves wait for each other: those that arrive while a batch is being stored become the next one.
+//! Where saves wait for each other: those that arrive while a flight is being stored become the next one.
 //!
-//! A single save costs two round trips, two statements and a sync of the log; so do five hundred of them together. There are a few
-//! lanes, and a project always uses the same one: a project that somebody keeps locked only delays its own lane.
+//! A single save costs two round trips, two statements and a sync of the log; so do five hundred of them together, whatever
+//! projects they belong to. So one flight is aloft at a time, unless enough wait for a second one, or the first is late.
 
-use std::collections::{HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mnemon_core::{ContentHash, MemberId, ProjectId};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
+use tokio::time::Instant;
 
-use super::attempt;
-use super::batch::{self, Save};
+use super::batch::Save;
 use super::connect::{Pool, PostgresConfig};
 use super::error::closed;
+use super::flight::{self, Job, Landing};
+use super::line::{Line, Waiting};
 use super::statistics::Statistics;
 use crate::figures::CommitCounter;
 use crate::{CommitSizes, Insert, Inserted, StoreError};
 
-/// How many batches a node stores at the same time.
-const LANES: usize = 4;
-/// How many saves may wait in a lane. More callers than that wait for a place and hold nothing.
-const QUEUE_MAX: usize = 1_024;
+/// How many flights of many projects a node has aloft at most, and how many of single projects that were held up.
+const FLIGHTS_MAX: usize = 4;
+const FLIGHTS_APART_MAX: usize = 4;
+/// With so many waiting, the next flight does not wait for the one that is aloft.
+const FULL: usize = 64;
+/// Nor does it when that one has been away for so long: it may wait for a lock.
+const LATE: Duration = Duration::from_millis(100);
+/// How many saves wait inside, and how many at the door. More callers than that wait for a place and hold nothing.
+const INSIDE_MAX: usize = 4_096;
+const DOOR_MAX: usize = 1_024;
 
-/// From this many saves in a batch on, the next one waits for company. Those that were answered together are about to save
-/// again, and a batch that starts with the first of them leaves the others for the next.
+/// From this many saves in a flight on, the next one waits for company. Those that were answered together are about to save
+/// again, and a flight that leaves with the first of them leaves the others for the next.
 const COMPANY_MIN: usize = 8;
-/// Never longer than this, nor than a quarter of what the last batch took.
+/// Never longer than this, nor than a quarter of what the last flight took.
 const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
 
-type Reply = oneshot::Sender<Result<Inserted, StoreError>>;
-
-struct Job {
-    save: Save,
-    reply: Reply,
-}
-
-/// The handles of the lanes. Empty after closing.
+/// The handle of the task that sends the flights. Empty after closing.
 pub(super) struct Writer {
-    lanes: Mutex<Option<Vec<mpsc::Sender<Job>>>>,
-    tasks: Mutex<Vec<JoinHandle<()>>>,
+    door: Mutex<Option<mpsc::Sender<Job>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
     commits: Arc<CommitCounter>,
+    inside: Arc<AtomicUsize>,
 }
 
 impl Writer {
     pub(super) fn start(pool: &Arc<Pool>, config: &PostgresConfig) -> Self {
-        let (batch_max, statistics) = (config.batch_max.max(1), Statistics::new(config));
-        let (mut lanes, mut tasks) = (Vec::new(), Vec::new());
-        let commits: Arc<CommitCounter> = Arc::default();
-        for _ in 0..LANES {
-            let (sender, waiting) = mpsc::channel(QUEUE_MAX);
-            lanes.push(sender);
-            let (pool, statistics, commits) = (Arc::clone(pool), Arc::clone(&statistics), Arc::clone(&commits));
-            let lane = Lane { pool, statistics, commits, batch_max, company: 0, took: Duration::ZERO };
-            tasks.push(tokio::spawn(lane.serve(waiting)));
-        }
-        Self { lanes: Mutex::new(Some(lanes)), tasks: Mutex::new(tasks), commits }
+        let (commits, inside): (Arc<CommitCounter>, Arc<AtomicUsize>) = Default::default();
+        let (door, arriving) = mpsc::channel(DOOR_MAX);
+        let tower = Tower {
+            pool: Arc::clone(pool),
+            statistics: Statistics::new(config),
+            commits: Arc::clone(&commits),
+            inside: Arc::clone(&inside),
+            batch_max: config.batch_max.max(1),
+            line: Line::new(),
+            aloft: JoinSet::new(),
+            flights: HashMap::new(),
+            gathering_since: None,
+            company: 0,
+            took: Duration::ZERO,
+        };
+        let task = Mutex::new(Some(tokio::spawn(tower.serve(arriving))));
+        Self { door: Mutex::new(Some(door)), task, commits, inside }
     }
 
     pub(super) fn commits(&self) -> CommitSizes {
         self.commits.read()
     }
 
-    /// How many saves wait in all lanes.
+    /// How many saves wait.
     pub(super) fn waiting(&self) -> u64 {
-        let lanes = self.lanes.lock();
-        lanes.iter().flatten().map(|lane| (lane.max_capacity() - lane.capacity()) as u64).sum()
+        let at_the_door = self.door.lock().as_ref().map_or(0, |door| door.max_capacity() - door.capacity());
+        (at_the_door + self.inside.load(Ordering::Relaxed)) as u64
     }
 
     /// Saves a record and waits until it is durable.
     pub(super) async fn insert(&self, insert: Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
-        let lane = lane_of(insert.record.project);
-        let lane = self.lanes.lock().as_ref().map(|lanes| lanes[lane].clone()).ok_or_else(closed)?;
+        let door = self.door.lock().clone().ok_or_else(closed)?;
         let (reply, answer) = oneshot::channel();
-        lane.send(Job { save: Save { insert, content_hash }, reply }).await.map_err(|_| closed())?;
-        drop(lane);
+        let job = Job { save: Save { insert, content_hash }, reply, arrived: Instant::now() };
+        door.send(job).await.map_err(|_| closed())?;
+        drop(door);
         answer.await.map_err(|_| closed())?
     }
 
     /// Stores what is still waiting and accepts no more.
     pub(super) async fn close(&self) {
-        drop(self.lanes.lock().take());
-        let tasks = std::mem::take(&mut *self.tasks.lock());
-        for task in tasks {
+        drop(self.door.lock().take());
+        let task = self.task.lock().take();
+        if let Some(task) = task {
             let _ = task.await;
         }
     }
 }
 
-fn lane_of(project: ProjectId) -> usize {
-    let mut hasher = DefaultHasher::new();
-    project.hash(&mut hasher);
-    (hasher.finish() % LANES as u64) as usize
+/// Two saves that share one of these could conflict.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Meeting {
+    Content(String, ContentHash),
+    Key(MemberId, String),
 }
 
-/// Stores the saves of a lane, batch after batch.
-struct Lane {
+impl Waiting for Job {
+    type Meeting = Meeting;
+
+    fn project(&self) -> ProjectId {
+        self.save.insert.record.project
+    }
+
+    fn meetings(&self) -> Vec<Meeting> {
+        let Save { insert, content_hash } = &self.save;
+        let content = Meeting::Content(insert.record.workspace.as_str().to_owned(), *content_hash);
+        let key = insert.idempotency.as_ref().map(|key| Meeting::Key(key.member, key.key.clone()));
+        std::iter::once(content).chain(key).collect()
+    }
+}
+
+/// Sends flight after flight.
+struct Tower {
     pool: Arc<Pool>,
     statistics: Arc<Statistics>,
     commits: Arc<CommitCounter>,
+    inside: Arc<AtomicUsize>,
     batch_max: usize,
-    /// How many the last batch stored, and how long that took.
+    line: Line<Job>,
+    aloft: JoinSet<Landing>,
+    flights: HashMap<Id, Flight>,
+    /// Since when the next flight waits for company.
+    gathering_since: Option<Instant>,
+    /// How many the last flight stored, and how long that took.
     company: usize,
     took: Duration,
 }
 
-impl Lane {
-    async fn serve(mut self, mut waiting: mpsc::Receiver<Job>) {
-        let mut held: VecDeque<Job> = VecDeque::new();
+/// A flight that is aloft.
+struct Flight {
+    projects: HashSet<ProjectId>,
+    count: usize,
+    is_apart: bool,
+    left: Instant,
+}
+
+impl Tower {
+    async fn serve(mut self, mut arriving: mpsc::Receiver<Job>) {
+        let mut is_open = true;
+        while is_open || self.line.len() > 0 || !self.flights.is_empty() {
+            while self.line.len() < INSIDE_MAX
+                && let Ok(job) = arriving.try_recv()
+            {
+                self.line.push(job);
+            }
+            let next = self.send_flights(Instant::now());
+            self.inside.store(self.line.len(), Ordering::Relaxed);
+            tokio::select! {
+                job = arriving.recv(), if is_open && self.line.len() < INSIDE_MAX => match job {
+                    Some(job) => self.line.push(job),
+                    None => is_open = false,
+                },
+                Some(landed) = self.aloft.join_next_with_id() => self.land(landed),
+                () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
+            }
+        }
+    }
+
+    /// Sends whatever may leave now. Returns when to look again, if nothing happens before.
+    fn send_flights(&mut self, now: Instant) -> Option<Instant> {
+        while self.flights.values().filter(|flight| flight.is_apart).count() < FLIGHTS_APART_MAX {
+            let jobs = self.line.take_apart(self.batch_max);
+            if jobs.is_empty() {
+                break;
+            }
+            self.send(jobs, true, now);
+        }
         loop {
-            if held.is_empty() {
-                match waiting.recv().await {
-                    Some(job) => held.push_back(job),
-                    None => return,
-                }
+            let due = self.next_leaves(now)?;
+            if due > now {
+                return Some(due);
             }
-            self.gather(&mut held, &mut waiting).await;
-            let jobs = take_batch(&mut held, self.batch_max);
-            let (count, began) = (jobs.len(), Instant::now());
-            store(&self.pool, jobs).await;
-            (self.company, self.took) = (count, began.elapsed());
-            self.commits.note(count);
-            self.statistics.note_saves(count);
+            let jobs = self.line.take(self.batch_max);
+            self.gathering_since = None;
+            self.send(jobs, false, now);
         }
     }
 
-    /// Takes what has arrived. Where many save, it waits a moment until as many are there as last time; a handful never waits.
-    async fn gather(&self, held: &mut VecDeque<Job>, waiting: &mut mpsc::Receiver<Job>) {
-        while held.len() < self.batch_max
-            && let Ok(job) = waiting.try_recv()
-        {
-            held.push_back(job);
+    /// When the next flight of many projects leaves, as things are.
+    fn next_leaves(&mut self, now: Instant) -> Option<Instant> {
+        let together = || self.flights.values().filter(|flight| !flight.is_apart);
+        let count = together().count();
+        if self.line.ready_count() == 0 || count >= FLIGHTS_MAX {
+            return None;
         }
-        if self.company < COMPANY_MIN {
-            return;
+        if count > 0 && self.line.ready_count() >= FULL.min(self.batch_max) {
+            return Some(now);
         }
-        let deadline = Instant::now() + COMPANY_WAIT_MAX.min(self.took / 4);
-        while held.len() < self.company
-            && let Ok(Some(job)) = timeout_at(deadline, waiting.recv()).await
-        {
-            held.push_back(job);
+        if let Some(last) = together().map(|flight| flight.left).max() {
+            return Some(last + LATE);
         }
+        let since = *self.gathering_since.get_or_insert(now);
+        let is_enough = self.company < COMPANY_MIN || self.line.ready_count() >= self.company;
+        Some(if is_enough { now } else { since + COMPANY_WAIT_MAX.min(self.took / 4) })
     }
-}
 
-/// Two saves that share one of these could conflict: they don't go into one batch.
-#[derive(PartialEq, Eq, Hash)]
-enum Meeting {
-    Content(ProjectId, String, ContentHash),
-    Key(ProjectId, MemberId, String),
-}
+    fn send(&mut self, jobs: Vec<Job>, is_apart: bool, left: Instant) {
+        let (projects, count) = (jobs.iter().map(Waiting::project).collect(), jobs.len());
+        let pool = Arc::clone(&self.pool);
+        let task = self.aloft.spawn(async move { flight::store(&pool, jobs, is_apart).await });
+        self.flights.insert(task.id(), Flight { projects, count, is_apart, left });
+    }
 
-fn meetings(insert: &Insert, content_hash: ContentHash) -> impl Iterator<Item = Meeting> {
-    let record = &insert.record;
-    let content = Meeting::Content(record.project, record.workspace.as_str().to_owned(), content_hash);
-    let key = insert.idempotency.as_ref().map(|key| Meeting::Key(record.project, key.member, key.key.clone()));
-    std::iter::once(content).chain(key)
-}
-
-/// Takes the saves that can be stored together, in any case the first. What would conflict with one stays for the next batch.
-fn take_batch(held: &mut VecDeque<Job>, batch_max: usize) -> Vec<Job> {
-    let (mut jobs, mut left, mut taken) = (Vec::new(), VecDeque::new(), HashSet::new());
-    while let Some(job) = held.pop_front() {
-        let own: Vec<Meeting> = meetings(&job.save.insert, job.save.content_hash).collect();
-        if jobs.len() < batch_max && !own.iter().any(|meeting| taken.contains(meeting)) {
-            jobs.push(job);
+    /// A flight is back. Whoever was held up by a lock flies again, each project alone.
+    fn land(&mut self, landed: Result<(Id, Landing), JoinError>) {
+        let (id, landing) = match landed {
+            Ok(landed) => landed,
+            Err(failed) => (failed.id(), Landing::Done),
+        };
+        let Some(flight) = self.flights.remove(&id) else { return };
+        let mut held_up: HashMap<ProjectId, Vec<Job>> = HashMap::new();
+        let is_held_up = !matches!(landing, Landing::Done);
+        if let Landing::HeldUp(jobs) = landing {
+            jobs.into_iter().for_each(|job| held_up.entry(job.project()).or_default().push(job));
         } else {
-            left.push_back(job);
+            self.commits.note(flight.count);
+            self.statistics.note_saves(flight.count);
         }
-        // Those that stay keep their turn too: a later one must not overtake an earlier one that it would conflict with.
-        taken.extend(own);
-    }
-    *held = left;
-    jobs
-}
-
-/// Stores the jobs together if that works, otherwise one by one, so that a bad one fails alone.
-async fn store(pool: &Arc<Pool>, jobs: Vec<Job>) {
-    let saves: Vec<&Save> = jobs.iter().map(|job| &job.save).collect();
-    let outcomes = match attempt(|| batch::store(pool, &saves)).await {
-        Ok(outcomes) => outcomes,
-        Err(error) if jobs.len() == 1 || matches!(error, StoreError::Away(_) | StoreError::Full) => {
-            jobs.iter().map(|_| Err(error.clone())).collect()
+        for project in flight.projects {
+            self.line.land(project, is_held_up, held_up.remove(&project).unwrap_or_default());
         }
-        Err(_) => {
-            let mut outcomes = Vec::with_capacity(jobs.len());
-            for save in &saves {
-                let alone = attempt(|| batch::store(pool, std::slice::from_ref(save))).await;
-                outcomes.push(alone.and_then(|mut outcome| outcome.pop().unwrap_or_else(|| Err(closed()))));
-            }
-            outcomes
+        if !flight.is_apart {
+            (self.company, self.took) = (flight.count, flight.left.elapsed());
         }
-    };
-    for (job, outcome) in jobs.into_iter().zip(outcomes) {
-        // Whoever stopped waiting needs no answer; the save is done anyway.
-        let _ = job.reply.send(outcome);
     }
 }

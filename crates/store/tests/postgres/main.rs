@@ -1,7 +1,8 @@
 //! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a server
-//! that goes away, TLS, and the number of round trips.
+//! that goes away, saves that fly together, TLS, and the number of round trips.
 
 mod away;
+mod flights;
 mod nodes;
 mod replicas;
 mod schema;
