@@ -86,6 +86,9 @@ pub(crate) struct Phase {
     pub(crate) cpu_us_per_call: f64,
     /// The mean size of an answer's body.
     pub(crate) answer_bytes: f64,
+    /// How many calls were answered.
+    #[serde(skip)]
+    pub(crate) calls: f64,
 }
 
 /// When clients stop.
@@ -220,6 +223,7 @@ impl Seen {
             p99_us: quantile(0.99),
             cpu_us_per_call: cpu.as_secs_f64() * 1e6 / count,
             answer_bytes: self.answer_bytes as f64 / count,
+            calls: count,
         })
     }
 }

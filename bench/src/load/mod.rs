@@ -226,6 +226,7 @@ impl Phase {
             p99_us: lowest(|phase| phase.p99_us),
             cpu_us_per_call: lowest(|phase| phase.cpu_us_per_call),
             answer_bytes: lowest(|phase| phase.answer_bytes),
+            calls: lowest(|phase| phase.calls),
         }
     }
 
@@ -242,6 +243,7 @@ impl Phase {
             p99_us: median(|phase| phase.p99_us),
             cpu_us_per_call: median(|phase| phase.cpu_us_per_call),
             answer_bytes: median(|phase| phase.answer_bytes),
+            calls: median(|phase| phase.calls),
         }
     }
 }

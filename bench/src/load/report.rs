@@ -135,7 +135,7 @@ impl fmt::Display for Report {
             "", "clients", "calls/s", "p50 µs", "p99 µs", "CPU µs", "bytes", "floor /s", "floor CPU", "rate", "CPU"
         )?;
         for row in &self.rows {
-            let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes } = row.measured;
+            let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes, .. } = row.measured;
             writeln!(
                 f,
                 "{:8}{:>8}{calls_per_second:>10.0}{p50_us:>10.0}{p99_us:>10.0}{cpu_us_per_call:>10.1}{answer_bytes:>9.0} \
@@ -148,7 +148,7 @@ impl fmt::Display for Report {
                 row.cpu_ratio(),
             )?;
             if let Some(before) = &row.before {
-                let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes } = *before;
+                let Phase { calls_per_second, p50_us, p99_us, cpu_us_per_call, answer_bytes, .. } = *before;
                 writeln!(
                     f,
                     "{:>16}{calls_per_second:>10.0}{p50_us:>10.0}{p99_us:>10.0}{cpu_us_per_call:>10.1}{answer_bytes:>9.0} |",

@@ -134,13 +134,13 @@ impl Sides<'_> {
         let mut bars = Vec::new();
         for clients in SEARCHERS {
             let load = Load { kind: Kind::Search, clients, projects: 1, seconds };
+            self.warm_up(load, &calls).await?;
             let (shared, alone) = self.rounds(load, &calls).await?;
             let (statements, rate) = (shared.statements, shared.phase.calls_per_second);
             if clients == 1 {
                 let max = LONE_SEARCH_STATEMENTS_MAX;
                 let text = format!("a caller alone: {statements:.3} statements per search (bar: <= {max})");
-                // Rounded as printed: work in the background adds a few statements a second.
-                bars.push(((statements * 100.0).round() / 100.0 <= max, text));
+                bars.push((statements <= max, text));
                 continue;
             }
             let ratio = shared.phase.cpu_us_per_call / alone.phase.cpu_us_per_call;
@@ -181,6 +181,15 @@ impl Sides<'_> {
         Ok(bars)
     }
 
+    /// The queries of a round, for longer than it takes, so that every record that they find has been shown before.
+    async fn warm_up(&self, load: Load, calls: &Arc<Calls>) -> Result<()> {
+        progress(&format!("warming up {} clients", load.clients));
+        for server in [&self.node, &self.embedded] {
+            self.round(server, Load { seconds: 1.5 * load.seconds, ..load }, calls).await?;
+        }
+        Ok(())
+    }
+
     /// Rounds on PostgreSQL and on embedded storage in turns; the medians of both.
     async fn rounds(&self, load: Load, calls: &Arc<Calls>) -> Result<(Seen, Seen)> {
         let (mut shared, mut alone) = (Vec::new(), Vec::new());
@@ -207,8 +216,7 @@ impl Sides<'_> {
         let before = self.counts()?;
         let phase = phase_by(server, keys, calls, kind, clients, until, false).await?;
         let after = self.counts()?;
-        let count = phase.calls_per_second * seconds;
-        let per_call = |figure: fn(&Counts) -> f64| (figure(&after) - figure(&before)) / count;
+        let per_call = |figure: fn(&Counts) -> f64| (figure(&after) - figure(&before)) / phase.calls;
         Ok(Seen {
             phase,
             statements: per_call(|counts| counts.statements),

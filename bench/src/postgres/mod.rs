@@ -140,6 +140,7 @@ fn joined(phases: &[Phase]) -> Phase {
         p99_us: most(|phase| phase.p99_us),
         cpu_us_per_call: sum(|phase| phase.cpu_us_per_call) / phases.len() as f64,
         answer_bytes: sum(|phase| phase.answer_bytes) / phases.len() as f64,
+        calls: sum(|phase| phase.calls),
     }
 }
 
