@@ -1,11 +1,12 @@
 //! Backups of a service under load, each preceded by one that is killed with kill -9. Every backup is restored, and a service on
-//! the copy is compared with the one that it is a copy of. The work is in the testkit, because a test runs a short form of it.
+//! the copy is compared with the one that it is a copy of: `mnemon backup` on embedded storage, `pg_dump` on PostgreSQL. The work
+//! is in the testkit, because a test runs a short form of it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use mnemon_testkit::faults::{Rounds, backup};
+use mnemon_testkit::faults::{Rounds, backup, backup_postgres};
 
 use crate::faults::build;
 
@@ -17,6 +18,9 @@ pub(crate) struct Args {
     /// The program [default: the one next to the bench, built now if it is not up to date]
     #[arg(long)]
     binary: Option<PathBuf>,
+    /// Dump and restore a PostgreSQL database, instead of a data directory
+    #[arg(long)]
+    postgres: bool,
     /// Makes the moments of the kills repeatable
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -31,9 +35,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let fault_after = Duration::from_millis(200)..Duration::from_secs(2);
     let rounds = Rounds { count: args.rounds, fault_after, seed: args.seed };
-    let report = runtime.block_on(backup(&binary, scratch.path(), &rounds))?;
+    let report = if args.postgres {
+        runtime.block_on(backup_postgres(&binary, scratch.path(), &rounds))?
+    } else {
+        runtime.block_on(backup(&binary, scratch.path(), &rounds))?
+    };
     println!("{} backups under load, each after one that was killed ({} of them midway)", report.rounds, report.killed);
-    println!("files of killed backups that were not whole: {}", report.half);
+    match args.postgres {
+        true => println!("killed dumps that were restored and passed `mnemon doctor --restore-check`: {}", report.half),
+        false => println!("files of killed backups that were not whole: {}", report.half),
+    }
     let found = &report.findings;
     println!(
         "acknowledged before the backups: {} saves and {} forgets; {} lost, {} back, {} wrong",

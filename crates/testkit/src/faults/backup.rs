@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Rounds;
 use super::service::{Program, Service};
-use super::story::{Findings, check_all};
+use super::story::{Findings, Story, check_all};
 use super::writers::{Writers, WritersSpec};
 use crate::wire::Wire;
 
@@ -21,7 +21,7 @@ const QUIET_RECORDS: usize = 60;
 const LONG: &str = "long";
 const LONG_RECORDS: usize = 200;
 const LONG_LINES: usize = 250;
-const WRITERS: usize = 4;
+pub(super) const WRITERS: usize = 4;
 /// How fast the backups that are killed copy, in megabytes a second: slow enough to be killed in the middle.
 const SLOW_RATE: &str = "1";
 
@@ -45,6 +45,21 @@ impl BackupReport {
         let has_shown = self.killed > 0 && self.compared > 0 && self.findings.saved > 0;
         has_shown && self.half == 0 && self.unequal == 0 && self.findings.is_clean()
     }
+
+    /// Adds a round.
+    pub(super) fn add(&mut self, compared: Compared) {
+        self.rounds += 1;
+        self.compared += compared.compared;
+        self.unequal += compared.unequal;
+        self.findings += compared.findings;
+    }
+}
+
+/// A service on restored data, against the one that it is a copy of.
+pub(super) struct Compared {
+    compared: usize,
+    unequal: usize,
+    findings: Findings,
 }
 
 /// Runs the rounds with all files in `scratch`.
@@ -72,11 +87,7 @@ pub async fn backup(binary: &Path, scratch: &Path, rounds: &Rounds) -> Result<Ba
         let kept = scratch.join(format!("kept-{round}.db"));
         run(&program, &["backup", text(&kept)?, "--data-dir", text(&program.data_dir)?])?;
         during.stop().await?;
-        let (compared, unequal, findings) = check(&program, &service, &kept, scratch, &before).await?;
-        report.compared += compared;
-        report.unequal += unequal;
-        report.findings += findings;
-        report.rounds += 1;
+        report.add(check(&program, &service, &kept, scratch, &before).await?);
         for file in [&killed, &kept] {
             let _ = std::fs::remove_file(file);
         }
@@ -90,13 +101,21 @@ async fn check(
     service: &Service,
     kept: &Path,
     scratch: &Path,
-    before: &[super::Story],
-) -> Result<(usize, usize, Findings)> {
+    before: &[Story],
+) -> Result<Compared> {
     let copy = scratch.join("copy");
     std::fs::create_dir_all(&copy)?;
     restore(program, kept, &copy.join("data"))?;
     let second = Program { data_dir: copy.join("data"), scratch: copy.clone(), ..program.clone() };
     let restored = second.start().await?;
+    let compared = compare(service, &restored, before).await?;
+    restored.kill()?;
+    std::fs::remove_dir_all(&copy)?;
+    Ok(compared)
+}
+
+/// Asks both the same questions, and the copy for everything that was acknowledged before the backup.
+pub(super) async fn compare(service: &Service, restored: &Service, before: &[Story]) -> Result<Compared> {
     let (mut here, mut there) = (service.connect().await?, restored.connect().await?);
     let (mut compared, mut unequal) = (0, 0);
     for (tool, arguments) in questions() {
@@ -105,13 +124,11 @@ async fn check(
         unequal += usize::from(own != copied);
     }
     let findings = check_all(before, &mut there).await?;
-    restored.kill()?;
-    std::fs::remove_dir_all(&copy)?;
-    Ok((compared, unequal, findings))
+    Ok(Compared { compared, unequal, findings })
 }
 
 /// Records with sources, keys and conflicts.
-async fn furnish(wire: &mut Wire) -> Result<()> {
+pub(super) async fn furnish(wire: &mut Wire) -> Result<()> {
     for n in 0..QUIET_RECORDS {
         let saved = json!({
             "content": format!("Boiler {n} in cellar {} hums at {} degrees; valve {} is open", n % 7, n * 3, n % 5),
@@ -169,7 +186,7 @@ fn restore(program: &Program, from: &Path, to: &Path) -> Result<()> {
     run(program, &["restore", text(from)?, "--data-dir", text(to)?])
 }
 
-fn run(program: &Program, arguments: &[&str]) -> Result<()> {
+pub(super) fn run(program: &Program, arguments: &[&str]) -> Result<()> {
     let output = command(program, arguments).output().context("the program can't be started")?;
     if !output.status.success() {
         bail!("{} failed: {}", arguments[0], String::from_utf8_lossy(&output.stderr));
@@ -186,6 +203,6 @@ fn command(program: &Program, arguments: &[&str]) -> Command {
     command
 }
 
-fn text(path: &Path) -> Result<&str> {
+pub(super) fn text(path: &Path) -> Result<&str> {
     path.to_str().context("a path of the test is UTF-8")
 }

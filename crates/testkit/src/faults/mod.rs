@@ -6,6 +6,7 @@
 
 mod backup;
 mod balancer;
+mod dump;
 mod kill;
 mod locked;
 mod mounts;
@@ -19,6 +20,7 @@ mod writers;
 
 pub use backup::{BackupReport, backup};
 pub use balancer::Balancer;
+pub use dump::backup_postgres;
 pub use kill::{KillReport, kill};
 pub use locked::LockedReport;
 pub use mounts::{Mounted, make_ext4, missing_for_mounts};
