@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use mnemon_core::{ProjectId, Reason, Record, SourceState};
+use mnemon_core::{ProjectId, Reason, Record, SourceState, Timestamp};
 
 use super::{ConsoleError, Visitor};
 use crate::Engine;
 use crate::admin::{ExplainQuery, Explained as Found};
-use crate::freshness::{Claim, newest_known};
+use crate::freshness::{Claim, moments_of, newest_known};
 
 /// Why a record has its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,9 @@ pub struct Because {
     pub rivals: usize,
     /// What the person knows about its source.
     pub source: SourceState,
+    /// When the newest known hash of its source was seen, and when that was last confirmed.
+    pub known_at: Option<Timestamp>,
+    pub confirmed_at: Option<Timestamp>,
 }
 
 /// An answer to a search, with its reasons.
@@ -49,9 +52,11 @@ impl Engine {
             let fact = &record.fact;
             let known = |id: &str| newest_known(&viewer, &parts, id);
             let source = fact.source_id.as_deref().map(known).unwrap_or_default();
+            let moments = |id: &str| moments_of(&viewer, &parts, id);
+            let (known_at, confirmed_at) = fact.source_id.as_deref().map(moments).unwrap_or_default();
             let is_disputed = || !judged.rivals.is_empty();
             let reason = Reason::derive(now, fact.valid_until, fact.source_hash.as_deref(), &source, is_disputed);
-            Because { reason, rivals: judged.rivals.len(), source }
+            Because { reason, rivals: judged.rivals.len(), source, known_at, confirmed_at }
         });
         Ok(reasons.collect())
     }

@@ -22,6 +22,8 @@ struct Page<'a> {
     shell: Shell<'a>,
     tabs: Vec<(String, &'static str, bool)>,
     snippet: Snippet,
+    /// The file in which a client looks for rules.
+    rules_file: Option<&'static str>,
     check: String,
     manages: bool,
     /// The keys that a call can be waited for by, and the chosen one.
@@ -133,6 +135,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         shell: Shell::new(visit, Place::Connect, "Connect"),
         tabs: CLIENTS.map(|(name, word)| (format!("{PATH}?client={name}{with_key}"), word, name == client)).into(),
         snippet: snippet(client, url),
+        rules_file: rules_file(client),
         check: curl(url),
         manages: visit.manages() && visit.may_write(),
         keys: keys
@@ -148,6 +151,16 @@ fn curl(url: &str) -> String {
         "curl -s {url} -H \"Authorization: Bearer $MNEMON_API_KEY\" \\\n  -H 'Content-Type: application/json' -d \
          '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{{}}}}'"
     )
+}
+
+fn rules_file(client: &str) -> Option<&'static str> {
+    match client {
+        "claude-code" => Some("CLAUDE.md"),
+        "codex" => Some("AGENTS.md"),
+        "cursor" => Some(".cursor/rules"),
+        "vscode" => Some(".github/copilot-instructions.md"),
+        _ => None,
+    }
 }
 
 fn snippet(client: &str, url: &str) -> Snippet {

@@ -246,7 +246,10 @@ pub(super) fn counted(count: u64, one: &str) -> String {
 pub(super) fn bytes(count: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match UNITS.iter().find(|(unit, _)| count >= *unit) {
-        Some((unit, name)) => format!("{}.{} {name}", count / unit, count % unit * 10 / unit),
+        Some((unit, name)) => match count % unit * 10 / unit {
+            0 => format!("{} {name}", count / unit),
+            tenths => format!("{}.{tenths} {name}", count / unit),
+        },
         None => format!("{count} B"),
     }
 }
@@ -264,7 +267,7 @@ mod tests {
     fn numbers_and_times_are_for_people() {
         assert_eq!([number(0), number(999), number(1_000), number(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([counted(1, "record"), counted(2, "record")], ["1 record", "2 records"]);
-        assert_eq!([bytes(999), bytes(1_000), bytes(62_400_000)], ["999 B", "1.0 kB", "62.4 MB"]);
+        assert_eq!([bytes(999), bytes(1_000), bytes(62_400_000)], ["999 B", "1 kB", "62.4 MB"]);
         let now = Timestamp::from_second(100_000_000).unwrap();
         let at = |before: i64| distance(Timestamp::from_second(100_000_000 - before).unwrap(), now);
         assert_eq!([at(0), at(59), at(60), at(119)], ["a moment ago", "a moment ago", "1 minute ago", "1 minute ago"]);

@@ -74,7 +74,7 @@ impl Rec {
             id: record.id.to_string(),
             class: status.as_str(),
             chip: p::chip(status),
-            because: reason(record, because),
+            because: reason(record, because, now),
             text: Html(p::esc(text)),
             more,
             key: record.fact_key.chosen().map(str::to_owned),
@@ -147,14 +147,17 @@ fn cut(text: &str, chars_max: usize) -> (&str, Option<String>) {
 }
 
 /// The reason for a status, in one clause.
-pub(super) fn reason(record: &Record, because: &Because) -> Html {
+pub(super) fn reason(record: &Record, because: &Because, now: Timestamp) -> Html {
     let plain = |text: &str| Html(text.to_owned());
     match because.reason {
         Reason::ValidUntilPassed => {
             let end = record.fact.valid_until.map(|end| p::moment(end, &p::day(end))).unwrap_or_default();
             Html(format!("its time passed on {end}"))
         }
-        Reason::SourceChanged => plain("its source changed after this was saved"),
+        Reason::SourceChanged => because.known_at.map_or_else(
+            || plain("its source changed after this was saved"),
+            |at| Html(format!("source changed {}, after this was saved", p::ago(at, now))),
+        ),
         Reason::Disputed => {
             let key = p::said(record.fact_key.chosen().unwrap_or_default());
             let others = match because.rivals {
@@ -163,7 +166,10 @@ pub(super) fn reason(record: &Record, because: &Because) -> Html {
             };
             Html(format!(r#"{others} otherwise under <span class="mono break">{key}</span>"#))
         }
-        Reason::Confirmed => plain("its source was seen unchanged"),
+        Reason::Confirmed => because.confirmed_at.map_or_else(
+            || plain("its source was seen unchanged"),
+            |at| Html(format!("source seen unchanged {}", p::ago(at, now))),
+        ),
         Reason::NeverChecked => plain("nobody has checked it against its source"),
         Reason::NoSource if record.fact.source_id.is_some() => plain("it was saved without a hash of its source"),
         Reason::NoSource => plain("it has no source to check"),

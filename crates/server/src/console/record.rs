@@ -42,6 +42,7 @@ struct Event {
     class: &'static str,
     at: Html,
     text: Html,
+    when: Timestamp,
 }
 
 /// Why it is stale, where its source is the reason.
@@ -51,6 +52,8 @@ struct Stale {
     own: String,
     known: String,
     saved: Html,
+    /// When the newest hash was seen, if that was kept.
+    known_at: Option<Html>,
     others_link: String,
 }
 
@@ -83,12 +86,20 @@ fn parse(id: &str) -> Result<RecordId, ConsoleError> {
 async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError> {
     let detail = visit.engine().show_record(&visit.visitor.admin, parse(id)?).await?;
     let (record, now) = (&detail.shown.listed.record, visit.now);
-    let because = Because { reason: detail.reason, rivals: detail.rivals.len(), source: detail.source.clone() };
+    let because = Because {
+        reason: detail.reason,
+        rivals: detail.rivals.len(),
+        source: detail.source.clone(),
+        known_at: detail.known_at,
+        confirmed_at: detail.confirmed_at,
+    };
     let forgotten = detail.shown.listed.forgotten_at.map(|at| forgotten(&detail, at, now));
-    let rec = match detail.shown.listed.forgotten_at {
+    let mut rec = match detail.shown.listed.forgotten_at {
         Some(at) => Rec::forgotten(record, &because, at, now),
         None => Rec::new(record, &because, now),
     };
+    // Both stand beside the text.
+    (rec.key, rec.workspace) = (None, None);
     let name = record.fact_key.text.clone();
     let is_forgotten = forgotten.is_some();
     Ok(Page {
@@ -158,25 +169,57 @@ fn events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
     let listed = &detail.shown.listed;
     let record = &listed.record;
     let by = record.author_name.as_deref().map(|name| format!(" by {}", p::said(name))).unwrap_or_default();
-    let saved = Event { icon: "plus", class: "", at: p::ago(record.created_at, now), text: Html(format!("Saved{by}")) };
-    let mut events = vec![saved];
+    let mut events = vec![event("plus", "", record.created_at, now, format!("Saved{by}"))];
     if record.updated_at != record.created_at {
-        let text = Html("Saved again with the same text; what came with it was brought up to date".to_owned());
-        events.push(Event { icon: "undo", class: "", at: p::ago(record.updated_at, now), text });
+        let text = "Saved again with the same text; what came with it was brought up to date".to_owned();
+        events.push(event("undo", "", record.updated_at, now, text));
     }
     if let Some(end) = record.fact.valid_until.filter(|end| *end <= now) {
-        let text = Html("Stale: its time passed".to_owned());
-        events.push(Event { icon: "stale", class: "is-stale", at: p::ago(end, now), text });
+        events.push(event("stale", "is-stale", end, now, "Stale: its time passed".to_owned()));
     }
+    events.extend(source_events(detail, now));
+    events.extend(dispute_events(detail, now));
     if let Some(at) = listed.forgotten_at {
         let text = match listed.superseded_by {
             Some(by) => format!(r#"Replaced by <a class="mono" href="/console/records/{by}">another record</a>"#),
             None => "Forgotten".to_owned(),
         };
-        events.push(Event { icon: "trash", class: "", at: p::ago(at, now), text: Html(text) });
+        events.push(event("trash", "", at, now, text));
     }
-    events.reverse();
+    events.sort_by_key(|event| std::cmp::Reverse(event.when));
     events
+}
+
+/// What became known of its source since, as far as moments were kept: the newest of each kind.
+fn source_events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
+    let record = &detail.shown.listed.record;
+    let Some(source) = record.fact.source_id.as_deref().map(p::said) else { return Vec::new() };
+    let mut events = Vec::new();
+    if let Some(at) = detail.known_at.filter(|_| detail.reason == Reason::SourceChanged) {
+        let text = format!("Stale: {source} became known with another hash");
+        events.push(event("stale", "is-stale", at, now, text));
+    }
+    if let Some(at) = detail.confirmed_at.filter(|_| detail.reason == Reason::Confirmed) {
+        events.push(event("verified", "is-verified", at, now, format!("Verified: {source} was seen unchanged")));
+    }
+    events
+}
+
+/// Who saved something else under its key after it.
+fn dispute_events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
+    let record = &detail.shown.listed.record;
+    let key = p::said(record.fact_key.chosen().unwrap_or_default());
+    let later = detail.rivals.iter().map(|rival| &rival.listed.record).filter(|rival| rival.seq > record.seq);
+    let disputed = later.map(|rival| {
+        let who = rival.author_name.as_deref().map_or_else(|| "somebody".to_owned(), |name| p::said(name).0);
+        let text = format!(r#"Disputed: {who} saved something else under <span class="mono break">{key}</span>"#);
+        event("conflict", "is-conflict", rival.created_at, now, text)
+    });
+    disputed.collect()
+}
+
+fn event(icon: &'static str, class: &'static str, when: Timestamp, now: Timestamp, text: String) -> Event {
+    Event { icon, class, at: p::ago(when, now), text: Html(text), when }
 }
 
 fn stale(detail: &RecordDetail, now: Timestamp) -> Option<Stale> {
@@ -192,6 +235,7 @@ fn stale(detail: &RecordDetail, now: Timestamp) -> Option<Stale> {
         own: record.fact.source_hash.clone()?,
         known: detail.source.known_hash.clone()?,
         saved: p::ago(record.created_at, now),
+        known_at: detail.known_at.map(|at| p::ago(at, now)),
         source,
     })
 }

@@ -10,6 +10,8 @@ use super::visit::{Theme, Visit};
 /// Where in the menu a page stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
+    /// A part of a page, which is nowhere by itself.
+    Part,
     None,
     Memory,
     Sources,
@@ -118,6 +120,8 @@ fn groups(visit: &Visit) -> Vec<Group> {
     let Some(role) = visit.role() else {
         let entries = vec![
             entry(Place::Operator, "operator", "Accounts", "/console/operator", "r"),
+            entry(Place::Part, "tag", "Plans", "/console/operator#plans", ""),
+            entry(Place::Part, "usage", "Nodes", "/console/operator#nodes", ""),
             entry(Place::Audit, "audit", "Audit", "/console/audit", "a"),
         ];
         return vec![Group { title: "", entries }];
