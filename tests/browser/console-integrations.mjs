@@ -25,7 +25,7 @@ export async function integrations(browser, world, signIn) {
     await page.selectOption('#i-p', 'url');
     await page.fill('#i-n', 'handbook');
     await page.fill('#i-u', upstream.url);
-    await page.fill('#i-a', 'read_page');
+    await page.fill('#i-a', 'read_page, list_*');
     await page.click('#int-new button[type=submit]');
     await page.waitForSelector('.toast >> text=It answers');
     equal(await page.locator('.chip:has-text("offered")').count(), 1, 'the offered tools');
@@ -56,6 +56,21 @@ export async function integrations(browser, world, signIn) {
     await page.click('.tool >> text=Accept');
     await page.waitForSelector('.toast >> text=accepted');
     equal(await page.locator('.chip:has-text("changed")').count(), 0, 'the changed tools');
+
+    // Several at once: two tools came, and the first one changed again.
+    upstream.description = FIRST;
+    upstream.more = ['list_pages', 'list_chapters'];
+    await test(page);
+    await page.waitForSelector('h2:has-text("3 tools wait for you")');
+    await picture(page, 'console-tools-wait');
+    await page.locator('.tool', { hasText: 'list_chapters' }).locator('text=Leave out').click();
+    await page.click('.pop:popover-open button[type=submit]');
+    await page.waitForSelector('.toast >> text=is left out');
+    equal(await page.locator('.tool', { hasText: 'list_chapters' }).count(), 0, 'the tools that were left out');
+    await page.click('text=Accept both');
+    await page.waitForSelector('.toast >> text=2 tools accepted');
+    equal(await page.locator('.chip:has-text("offered")').count(), 2, 'the offered tools after both were accepted');
+    upstream.more = [];
 
     // Whatever the other system writes stays a text.
     for (const text of TEXTS) {
@@ -92,10 +107,13 @@ export async function integrations(browser, world, signIn) {
 
 /** A system with one tool, as a server of the protocol over HTTP. */
 async function startUpstream() {
-  const upstream = { description: FIRST, properties: { page: { type: 'string' } } };
+  const upstream = { description: FIRST, properties: { page: { type: 'string' } }, more: [] };
   const results = {
     initialize: () => ({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'handbook', version: '1.0' } }),
-    'tools/list': () => ({ tools: [{ name: 'read_page', description: upstream.description, inputSchema: { type: 'object', properties: upstream.properties }, annotations: { readOnlyHint: true } }] }),
+    'tools/list': () => {
+      const tool = (name, description) => ({ name, description, inputSchema: { type: 'object', properties: upstream.properties }, annotations: { readOnlyHint: true } });
+      return { tools: [tool('read_page', upstream.description), ...upstream.more.map((name) => tool(name, 'Lists a part of the handbook.'))] };
+    },
   };
   const server = createServer((request, answer) => {
     const chunks = [];

@@ -150,6 +150,35 @@ await story(browser, 'console: a key is shown once, works, and its end ends its 
   await other.close();
 });
 
+await story(browser, 'console: a source is checked on its own page', async ({ page }) => {
+  await signIn(page, world.keys.admin, '/sources');
+  await page.locator('tr', { hasText: 'infra/rollout.yaml' }).locator('a.btn').click();
+  await page.waitForSelector('#check-h');
+  await page.fill('#hash', 'story-hash-of-today');
+  await page.click('main form button:has-text("Check")');
+  await page.waitForSelector('.toast >> text=Checked infra/rollout.yaml');
+});
+
+await story(browser, 'console: a session elsewhere is listed and ended', async ({ page }) => {
+  const other = await browser.newContext();
+  const theirs = await other.newPage();
+  await signIn(theirs, world.keys.member);
+  await theirs.goto(at('/connections'));
+  equal(await theirs.locator('#browsers tbody tr:has-text("this one")').count(), 1, 'the sessions that a member sees');
+  await signIn(page, world.keys.admin, '/connections');
+  await picture(page, 'console-browsers');
+  const row = page.locator('#browsers tbody tr').first();
+  expect(!(await row.textContent()).includes('this one') || (await page.locator('#browsers tbody tr').count()) > 1, 'the other session is not listed');
+  await page.locator('#browsers tbody tr:not(:has-text("this one"))').first().locator('text=End').click();
+  await page.click('.pop:popover-open button[type=submit]');
+  await page.waitForSelector('.toast >> text=Session ended');
+  await theirs.goto(at('/memory'));
+  expect(theirs.url().includes('/console/sign-in'), 'the session goes on after it was ended');
+  await page.goto(at('/audit'));
+  expect((await page.textContent('main')).includes('ended a console session of'), 'the audit log does not say so');
+  await other.close();
+});
+
 await story(browser, 'console: a member leaves, and only its heir sees the drafts', async ({ page }) => {
   await signIn(page, world.keys.admin, '/people');
   await page.click(`a[href*="remove=${world.people.leaver}"]`);

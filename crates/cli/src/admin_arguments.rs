@@ -348,6 +348,46 @@ pub enum ConnectionCommand {
     },
 }
 
+/// Sessions of the console.
+#[derive(Debug, Args)]
+pub struct ConsoleSessions {
+    /// Project, by id or name [default: your key's project].
+    #[arg(long, global = true)]
+    pub project: Option<String>,
+    #[command(subcommand)]
+    pub command: ConsoleCommand,
+    #[command(flatten)]
+    pub connection: AdminConnection,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConsoleCommand {
+    /// List the browsers that are signed in: your own, and those of members whom you manage.
+    List,
+    /// End a session. Its browser is asked for a key at the next click; the key stays valid.
+    End {
+        /// Id of the session.
+        console_session_id: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
+    },
+}
+
+/// Nodes of the service.
+#[derive(Debug, Args)]
+pub struct Nodes {
+    #[command(subcommand)]
+    pub command: NodeCommand,
+    #[command(flatten)]
+    pub connection: AdminConnection,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NodeCommand {
+    /// List the nodes that were heard of in the last hour, and whether each is up.
+    List,
+}
+
 #[derive(Debug, Args)]
 pub struct Workspace {
     /// Project, by id or name [default: your key's project].

@@ -9,9 +9,10 @@ use crate::confirm::Confirmation;
 pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 
 pub use crate::admin_arguments::{
-    Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, Department,
-    DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand, Plan, PlanCommand, Project,
-    ProjectCommand, Record, RecordCommand, Session, SessionCommand, Usage, Whoami, Workspace, WorkspaceCommand,
+    Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, ConsoleCommand,
+    ConsoleSessions, Department, DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand,
+    NodeCommand, Nodes, Plan, PlanCommand, Project, ProjectCommand, Record, RecordCommand, Session, SessionCommand,
+    Usage, Whoami, Workspace, WorkspaceCommand,
 };
 
 pub use crate::moving_arguments::{Export, Import};
@@ -100,6 +101,8 @@ pub enum AdminCommand {
     Key(Key),
     /// List and revoke OAuth connections of web clients.
     Connection(Connections),
+    /// List who is signed in to the console, and end sessions.
+    Console(ConsoleSessions),
     /// Manage integrations: read-only tools of other MCP servers, offered to a project.
     Integration(Integration),
     /// Manage workspaces.
@@ -116,6 +119,8 @@ pub enum AdminCommand {
     Whoami(Whoami),
     /// Manage the guard: its mode, its findings and its exceptions.
     Guard(Guard),
+    /// List the nodes of the service (operator).
+    Node(Nodes),
     /// Rewrite storage and reclaim free space (operator).
     Compact(Compact),
 }

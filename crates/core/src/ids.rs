@@ -61,12 +61,16 @@ id_types! {
     AuditId;
     /// One client's OAuth access; not the token itself.
     ConnectionId;
+    /// One person's session of the console; not what the browser keeps.
+    ConsoleSessionId;
     /// One department in an account's tree.
     DepartmentId;
     /// One API key; not the secret itself.
     KeyId;
     /// One person or service that belongs to an account.
     MemberId;
+    /// One process of the service, from its start to its end.
+    NodeId;
     /// The unit of memory isolation.
     ProjectId;
     /// One record inside its project. Sortable by creation time.

@@ -30,7 +30,8 @@ pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, 
 pub use fact_key::{FactKey, made_fact_key};
 pub use hex::{parse_hex, to_hex};
 pub use ids::{
-    AccountId, AuditId, ConnectionId, DepartmentId, KeyId, MemberId, ProjectId, RecordId, Seq, SessionId, WorkspaceNo,
+    AccountId, AuditId, ConnectionId, ConsoleSessionId, DepartmentId, KeyId, MemberId, NodeId, ProjectId, RecordId,
+    Seq, SessionId, WorkspaceNo,
 };
 pub use known_hashes::{admits_hash, confirms_hash, join_hashes, shown_hash};
 pub use limits::{

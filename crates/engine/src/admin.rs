@@ -9,6 +9,7 @@ mod accounts;
 mod audit;
 mod checks;
 mod connections;
+mod console_sessions;
 mod context;
 mod departments;
 mod explaining;
@@ -19,6 +20,7 @@ mod integrations;
 mod keys;
 mod me;
 mod members;
+mod nodes;
 mod projects;
 mod record;
 mod records;
@@ -52,6 +54,7 @@ pub use integrations::{IntegrationRequest, KeyMismatch, ShownIntegration, ShownT
 pub use keys::{MadeKey, NewKeyRequest, ShownKey};
 pub use me::Me;
 pub use members::{MemberChange, MemberHoldings, NewMember, RemovedMember};
+pub use nodes::ShownNode;
 pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
@@ -130,6 +133,14 @@ impl AdminContext {
     /// A member whose credential was accepted a moment ago.
     pub(crate) fn of_member(credential: Arc<Credential>, now: Timestamp) -> Self {
         Self { authority: Authority::Member(credential), now }
+    }
+
+    /// The member's credential; the operator has none.
+    pub(crate) fn credential(&self) -> Option<&Credential> {
+        match &self.authority {
+            Authority::Operator => None,
+            Authority::Member(credential) => Some(credential),
+        }
     }
 
     pub(crate) const fn now(&self) -> Timestamp {

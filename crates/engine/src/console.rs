@@ -11,8 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::SignedDuration;
-use mnemon_core::{CredentialHash, CredentialKind, KeyId, PlanLimits, PlanName, Secret, Timestamp};
-use mnemon_store::{ConsoleSession, StoreError};
+use mnemon_core::{ConsoleSessionId, CredentialHash, CredentialKind, KeyId, PlanLimits, PlanName, Secret, Timestamp};
+use mnemon_store::{ConsoleSession, SessionHolder, StoreError};
 use sha2::Sha256;
 
 use crate::admin::{AdminContext, AdminError};
@@ -67,11 +67,14 @@ pub struct Visitor {
     /// The person as a caller of tools; the operator calls none.
     pub call: Option<CallContext>,
     pub ends_at: Timestamp,
+    /// The session; the operator's is not listed.
+    pub session: Option<ConsoleSessionId>,
 }
 
 impl Engine {
     /// Opens a session with a pasted key or operator's token. Wrong ones are counted together with those of OAuth's page.
-    pub async fn sign_in(&self, pasted: &str, caller: IpAddr) -> Result<SignedIn, SignInError> {
+    /// `browser` is what the person will know the session by.
+    pub async fn sign_in(&self, pasted: &str, caller: IpAddr, browser: &str) -> Result<SignedIn, SignInError> {
         let counted = self.count_pasted(caller);
         counted.map_err(|retry_after_seconds| SignInError::TooMany { retry_after_seconds })?;
         // People copy keys together with surrounding whitespace.
@@ -80,7 +83,7 @@ impl Engine {
         if !matches!(authenticated, Err(NotAuthenticated::Rejected)) {
             self.forgive_pasted(caller);
         }
-        authenticated.map_err(|error| match error {
+        let admin = authenticated.map_err(|error| match error {
             NotAuthenticated::Rejected => SignInError::WrongKey,
             NotAuthenticated::Store(error) => SignInError::Store(error),
         })?;
@@ -93,6 +96,13 @@ impl Engine {
             key_hash: CredentialHash::of(pasted),
             created_at: now,
             expires_at: now + life,
+            holder: admin.credential().map(|credential| SessionHolder {
+                id: ConsoleSessionId::new(self.ids.uuid(now)),
+                project: credential.project,
+                member: credential.member,
+                key: credential.key,
+                browser: browser.to_owned(),
+            }),
         };
         self.store.insert_console_session(session).await?;
         Ok(SignedIn { value: Secret::new(value), life })
@@ -103,15 +113,15 @@ impl Engine {
         let now = self.clock.now();
         let session = self.store.find_console_session(&CredentialHash::of(value)).await?;
         let session = session.filter(|session| now < session.expires_at).ok_or(NotAuthenticated::Rejected)?;
-        let ends_at = session.expires_at;
+        let (ends_at, own) = (session.expires_at, session.holder.map(|holder| holder.id));
         let Some(presented) = self.store.find_credential(&session.key_hash).await? else {
             let admin = self.operator_by_hash(session.key_hash).await?;
-            return Ok(Visitor { admin, call: None, ends_at });
+            return Ok(Visitor { admin, call: None, ends_at, session: None });
         };
         let call = self.accept(Some(presented), Connection::Key, now)?;
         self.usage.count(&call, Counted::Administration);
         let admin = AdminContext::of_member(Arc::clone(&call.credential), now);
-        Ok(Visitor { admin, call: Some(call), ends_at })
+        Ok(Visitor { admin, call: Some(call), ends_at, session: own })
     }
 
     /// Ends a session.

@@ -22,6 +22,7 @@ mod guarding;
 mod indexes;
 pub mod integrations;
 mod ledger;
+mod nodes;
 pub mod oauth;
 mod rate;
 mod remember;
@@ -39,7 +40,7 @@ mod workspaces;
 
 use std::sync::Arc;
 
-use mnemon_core::{Clock, CredentialHash, IdSource, PlanTable, Secret};
+use mnemon_core::{Clock, CredentialHash, IdSource, NodeId, PlanTable, Secret};
 use mnemon_gateway::Outgoing;
 use mnemon_guard::Guard;
 use mnemon_recall::Model;
@@ -70,6 +71,7 @@ pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 use figures::Counts;
 use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
+use nodes::Presence;
 use oauth::{DocumentHosts, OauthMemory};
 use rate::RateLimiter;
 use seen::SeenKeys;
@@ -96,6 +98,7 @@ pub struct Engine {
     indexes: Indexes,
     rates: RateLimiter,
     usage: UsageCounter,
+    presence: Presence,
     surveyed: Surveyed,
     seen: SeenKeys,
     counts: Counts,
@@ -120,6 +123,8 @@ impl Engine {
             config.outgoing.clone(),
             IntegrationSettings::default(),
         );
+        let started_at = clock.now();
+        let presence = Presence::new(NodeId::new(ids.uuid(started_at)), started_at);
         Self {
             store,
             clock,
@@ -130,6 +135,7 @@ impl Engine {
             indexes,
             rates: RateLimiter::default(),
             usage: UsageCounter::default(),
+            presence,
             surveyed: Surveyed::default(),
             seen: SeenKeys::default(),
             counts: Counts::default(),

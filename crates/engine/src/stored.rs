@@ -3,5 +3,5 @@
 
 pub use mnemon_store::{
     Actor, ActorKind, AuditFilter, COMMIT_SIZE_BOUNDS, CommitSizes, ConnectionRow, DatabaseConnections, Day, KeyRow,
-    OauthClient, Session, StoreError, StoreFigures, UpstreamAddress,
+    NodeRow, OauthClient, OpenSession, Session, StoreError, StoreFigures, UpstreamAddress,
 };

@@ -33,6 +33,13 @@ impl IdSource for SystemIds {
     }
 }
 
+/// What this machine is called, as far as it says so.
+pub(crate) fn machine_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name: String = name.trim().chars().filter(|letter| letter.is_ascii_graphic()).take(64).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
 fn fill(bytes: &mut [u8]) {
     // Without randomness every id and key would be guessable: there is no sensible way to continue.
     getrandom::fill(bytes).expect("the operating system hands out random bytes");

@@ -1,5 +1,5 @@
-//! Background jobs and when they run: reporting admitted calls to other nodes, writing usage figures, purging long-forgotten
-//! records. What each job does lives with its subject; this module only decides when it runs.
+//! Background jobs and when they run: reporting admitted calls to other nodes, telling of this node, writing usage figures,
+//! purging long-forgotten records. What each job does lives with its subject; this module only decides when it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use crate::Engine;
 
 /// Other nodes may lag by at most a second (rate limits), so calls are reported twice a second.
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
+/// Whoever is not heard of for a minute is shown as silent.
+const TELL_OF_NODE_EVERY: Duration = Duration::from_secs(15);
 const WRITE_FIGURES_EVERY: Duration = Duration::from_secs(5);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 
@@ -19,6 +21,7 @@ const PURGE_EVERY: Duration = Duration::from_secs(3600);
 pub struct Upkeep {
     stop: watch::Sender<bool>,
     jobs: JoinSet<()>,
+    engine: Arc<Engine>,
 }
 
 impl Upkeep {
@@ -26,6 +29,7 @@ impl Upkeep {
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
         while self.jobs.join_next().await.is_some() {}
+        self.engine.take_leave().await;
     }
 }
 
@@ -35,9 +39,10 @@ impl Engine {
         let (stop, stopped) = watch::channel(false);
         let mut jobs = JoinSet::new();
         jobs.spawn(every(TELL_CALLS_EVERY, Arc::clone(self), stopped.clone(), Self::tell_calls));
+        jobs.spawn(every(TELL_OF_NODE_EVERY, Arc::clone(self), stopped.clone(), Self::tell_of_itself));
         jobs.spawn(every(WRITE_FIGURES_EVERY, Arc::clone(self), stopped.clone(), Self::write_figures));
         jobs.spawn(every(PURGE_EVERY, Arc::clone(self), stopped, Self::purge));
-        Upkeep { stop, jobs }
+        Upkeep { stop, jobs, engine: Arc::clone(self) }
     }
 
     async fn tell_calls(self: Arc<Self>) {
@@ -46,6 +51,12 @@ impl Engine {
         }
         if let Err(error) = self.flush_seen(false).await {
             tracing::warn!(%error, "could not note which keys were used");
+        }
+    }
+
+    async fn tell_of_itself(self: Arc<Self>) {
+        if let Err(error) = self.tell_of_node().await {
+            tracing::debug!(%error, "could not tell the operator of this node; next attempt in a few seconds");
         }
     }
 

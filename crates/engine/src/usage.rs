@@ -2,6 +2,7 @@
 //! search costs no write. A crash loses at most those seconds of figures, never records.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mnemon_core::{ConnectionId, KeyId, ProjectId, Timestamp};
 use mnemon_store::{Day, StoreError, Usage};
@@ -33,6 +34,8 @@ pub(crate) struct UsageCounter {
     rows: Mutex<HashMap<(ProjectId, KeyId, Day), Usage>>,
     /// When OAuth connections were last used.
     connections: Mutex<HashMap<ConnectionId, Timestamp>>,
+    /// Calls since this node started.
+    calls: AtomicU64,
 }
 
 pub(crate) fn day_of(at: Timestamp) -> Day {
@@ -40,6 +43,11 @@ pub(crate) fn day_of(at: Timestamp) -> Day {
 }
 
 impl UsageCounter {
+    /// How many calls there were since this node started.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn count(&self, ctx: &CallContext, what: Counted) {
         if let Connection::Oauth(id) = ctx.connection {
             self.connections.lock().insert(id, ctx.now);
@@ -61,7 +69,10 @@ impl UsageCounter {
         });
         row.last_used_at = row.last_used_at.max(ctx.now);
         match what {
-            Counted::Call => row.calls += 1,
+            Counted::Call => {
+                row.calls += 1;
+                self.calls.fetch_add(1, Ordering::Relaxed);
+            }
             Counted::Save { bytes } => {
                 row.saves += 1;
                 row.bytes += bytes as u64;

@@ -6,6 +6,7 @@
 mod accounts;
 mod audit;
 mod connections;
+mod console_sessions;
 mod context;
 mod csv;
 mod departments;
@@ -18,6 +19,7 @@ mod integrations;
 mod keys;
 mod me;
 mod members;
+mod nodes;
 mod openapi;
 mod parameters;
 mod projects;
@@ -80,6 +82,9 @@ fn routes() -> Vec<Route> {
         bare("GET", "/me/keys", get(keys::own)),
         bare("GET", "/projects/{project}/connections", get(connections::list)),
         bare("DELETE", "/connections/{connection}", delete(connections::revoke)),
+        bare("GET", "/projects/{project}/console-sessions", get(console_sessions::list)),
+        bare("DELETE", "/projects/{project}/console-sessions/{console_session}", delete(console_sessions::end)),
+        bare("GET", "/nodes", get(nodes::list)),
         route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
         bare("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
         bare("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)),

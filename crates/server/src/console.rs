@@ -6,6 +6,7 @@
 
 mod assets;
 mod audit;
+mod browser;
 mod connect;
 mod connections;
 mod cookies;
@@ -63,6 +64,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/keys/{key}/revoke", post(keys::revoke)),
         route("GET", "/console/connections", get(connections::list)),
         route("POST", "/console/connections/{connection}/end", post(connections::end)),
+        route("POST", "/console/connections/browsers/{console_session}/end", post(connections::end_browser)),
         route("GET", "/console/people", get(people::list)),
         route("POST", "/console/people", post(people::add)),
         route("POST", "/console/people/{member}", post(people::change)),
@@ -76,6 +78,7 @@ fn routes() -> Vec<Route> {
         route("GET", "/console/integrations/{integration}", get(integrations::show)),
         route("POST", "/console/integrations/{integration}/test", post(integrations::test)),
         route("POST", "/console/integrations/{integration}/accept", post(integrations::accept)),
+        route("POST", "/console/integrations/{integration}/leave-out", post(integrations::leave_out)),
         route("POST", "/console/integrations/{integration}/enable", post(integrations::enable)),
         route("POST", "/console/integrations/{integration}/remove", post(integrations::remove)),
         route("GET", "/console/sessions", get(sessions::list)),

@@ -391,6 +391,21 @@ CREATE TABLE heartbeat (
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON heartbeat TO mnemon_app;
 
+-- The nodes that share this database, as each last told of itself. The operator sees which are up.
+CREATE TABLE node (
+    id UUID NOT NULL PRIMARY KEY,
+    started_at BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL,
+    index_bytes BIGINT NOT NULL,
+    index_bytes_max BIGINT NOT NULL,
+    calls_per_minute BIGINT NOT NULL,
+    storage_micros BIGINT,
+    name TEXT COLLATE "C" NOT NULL,
+    version TEXT COLLATE "C" NOT NULL
+);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON node TO mnemon_app;
+
 -- Programs that asked to be connected, before anybody's account is known. `redirect_uris` has one on each line.
 CREATE TABLE oauth_client (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -429,14 +444,23 @@ CREATE TABLE console_session (
     hash BYTEA NOT NULL PRIMARY KEY,
     key_hash BYTEA NOT NULL,
     created_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL
+    expires_at BIGINT NOT NULL,
+    -- Whose it is. The operator's sessions have none of these.
+    id UUID,
+    project_id UUID,
+    member_id UUID,
+    key_id UUID,
+    browser TEXT COLLATE "C"
 );
+
+CREATE INDEX console_session_project ON console_session (project_id, created_at) WHERE project_id IS NOT NULL;
 
 ALTER TABLE console_session ENABLE ROW LEVEL SECURITY;
 ALTER TABLE console_session FORCE ROW LEVEL SECURITY;
 CREATE POLICY presented ON console_session USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex'));
 CREATE POLICY upkeep ON console_session USING (current_setting('mnemon.pass', true) = 'upkeep');
+CREATE POLICY tenant ON console_session USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, DELETE ON console_session TO mnemon_app;
 
 -- Looked up by hash before the tenant is known. A connection stands for a key and dies with it, without a write.

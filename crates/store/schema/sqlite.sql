@@ -318,8 +318,16 @@ CREATE TABLE console_session (
     hash BLOB NOT NULL PRIMARY KEY,
     key_hash BLOB NOT NULL,
     created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL
+    expires_at INTEGER NOT NULL,
+    -- Whose it is. The operator's sessions have none of these.
+    id BLOB,
+    project_id BLOB,
+    member_id BLOB,
+    key_id BLOB,
+    browser TEXT
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX console_session_project ON console_session (project_id, created_at) WHERE project_id IS NOT NULL;
 
 -- Looked up by hash before the tenant is known. A connection stands for a key and dies with it, without a write.
 CREATE TABLE connection (

@@ -27,6 +27,8 @@ pub fn run(command: &AdminCommand, printer: &Printer) -> anyhow::Result<ExitCode
         AdminCommand::Member(arguments) => people::member(arguments, printer),
         AdminCommand::Key(arguments) => people::key(arguments, printer),
         AdminCommand::Connection(arguments) => people::connection(arguments, printer),
+        AdminCommand::Console(arguments) => people::console(arguments, printer),
+        AdminCommand::Node(arguments) => accounts::node(arguments, printer),
         AdminCommand::Project(arguments) => projects::project(arguments, printer),
         AdminCommand::Integration(arguments) => integrations::integration(arguments, printer),
         AdminCommand::Workspace(arguments) => projects::workspace(arguments, printer),

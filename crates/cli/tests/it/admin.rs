@@ -16,7 +16,7 @@ mod teams;
 use crate::process::Place;
 
 /// Every command.
-const VERBS: [&str; 75] = [
+const VERBS: [&str; 80] = [
     "account",
     "account create",
     "account list",
@@ -51,6 +51,11 @@ const VERBS: [&str; 75] = [
     "connection",
     "connection list",
     "connection revoke",
+    "console",
+    "console list",
+    "console end",
+    "node",
+    "node list",
     "integration",
     "integration add",
     "integration change",
@@ -124,6 +129,8 @@ fn a_noun_without_a_verb_shows_its_verbs() {
         "member",
         "key",
         "connection",
+        "console",
+        "node",
         "integration",
         "workspace",
         "record",

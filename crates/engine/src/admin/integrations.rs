@@ -10,7 +10,7 @@ use mnemon_store::{IntegrationRow, UpstreamAddress};
 
 use super::{AdminContext, AdminError, checks};
 use crate::Engine;
-use crate::integrations::{Looked, ToolNames, ToolState, check_name, state_of};
+use crate::integrations::{Looked, ToolNames, ToolState, check_name, is_allowed, state_of};
 
 pub use request::IntegrationRequest;
 pub use sealing::KeyMismatch;
@@ -113,6 +113,24 @@ impl Engine {
         }
         self.integrations.forget(project.id, name);
         self.look_and_show(&project, name).await
+    }
+
+    /// Takes a tool off the allow-list. An entry that admits others too is replaced by their names.
+    pub async fn leave_out_tool(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        name: &str,
+        tool: &str,
+    ) -> Result<Tested, AdminError> {
+        let shown = self.show_integration(ctx, project, name).await?;
+        ctx.need_write()?;
+        if !shown.tools.iter().any(|known| known.name == tool) {
+            return Err(AdminError::Invalid(format!("'{name}' has no tool '{tool}'")));
+        }
+        let names = shown.tools.iter().map(|tool| tool.name.as_str());
+        let allow = Some(without_tool(&shown.allow, names, tool));
+        self.put_integration(ctx, project, name, IntegrationRequest { allow, ..IntegrationRequest::default() }).await
     }
 
     /// Deletes an integration and its credential.
@@ -243,5 +261,38 @@ impl Engine {
             tools,
             health: self.integrations.gateway.health(project.id.to_bytes(), &row.name, self.clock.now()),
         })
+    }
+}
+
+/// An allow-list that admits the same of these tools but for one.
+fn without_tool<'a>(allow: &[String], tools: impl Iterator<Item = &'a str> + Clone, tool: &str) -> Vec<String> {
+    let mut rest: Vec<String> = Vec::new();
+    for entry in allow {
+        if !is_allowed(std::slice::from_ref(entry), tool) {
+            rest.push(entry.clone());
+            continue;
+        }
+        let admitted = tools.clone().filter(|name| *name != tool && is_allowed(std::slice::from_ref(entry), name));
+        rest.extend(admitted.map(str::to_owned));
+    }
+    rest.dedup();
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_left_out_and_no_other() {
+        let tools = ["get_me", "get_file", "list_tags"];
+        let without = |allow: &[&str], tool| {
+            let allow: Vec<String> = allow.iter().map(|entry| (*entry).to_owned()).collect();
+            without_tool(&allow, tools.into_iter(), tool)
+        };
+        assert_eq!(without(&["get_me", "get_file"], "get_me"), ["get_file"]);
+        assert_eq!(without(&["get_*", "list_*"], "get_me"), ["get_file", "list_*"]);
+        assert_eq!(without(&["*"], "list_tags"), ["get_me", "get_file"]);
+        assert_eq!(without(&["get_me"], "list_tags"), ["get_me"]);
     }
 }

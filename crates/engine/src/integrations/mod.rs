@@ -33,7 +33,7 @@ pub use offer::{OfferedTool, ToolState};
 pub use presets::{PRESETS, Preset};
 pub use sealing::{BadKey, SealingKey};
 
-pub(crate) use naming::split;
+pub(crate) use naming::{is_allowed, split};
 pub(crate) use offer::{describe, state_of};
 pub(crate) use sealing::{Headers, NotOpened, Place, Sealer, headers_from_json, headers_to_json};
 

@@ -1,4 +1,4 @@
-//! Keys, and the OAuth connections that stand for them.
+//! Keys, and what stands for them: OAuth connections and sessions of the console.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,4 +76,18 @@ pub struct ConnectionJson {
     pub expires_at: String,
     pub revoked_at: Option<String>,
     pub last_used_at: Option<String>,
+}
+
+/// A person in the console, without what the browser keeps.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ConsoleSessionJson {
+    pub console_session_id: String,
+    pub project_id: String,
+    pub member_id: String,
+    /// The key that the person signed in with.
+    pub key_id: String,
+    /// Which browser, on which system.
+    pub browser: String,
+    pub created_at: String,
+    pub expires_at: String,
 }

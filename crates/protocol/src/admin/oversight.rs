@@ -90,3 +90,23 @@ pub struct UsageJson {
     /// The sum of as many days before.
     pub before: FiguresJson,
 }
+
+/// One process of the service, as it last told of itself.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct NodeJson {
+    pub id: String,
+    /// The name of its machine.
+    pub name: String,
+    pub version: String,
+    /// Whether it was heard of within the last minute.
+    pub ready: bool,
+    pub started_at: String,
+    pub seen_at: String,
+    /// What its search indexes take.
+    pub index_bytes: u64,
+    /// What they may take.
+    pub index_bytes_max: u64,
+    pub calls_per_minute: u64,
+    /// How long storage took to answer it.
+    pub storage_ms: Option<f64>,
+}

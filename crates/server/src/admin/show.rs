@@ -10,16 +10,16 @@ use http::StatusCode;
 use mnemon_core::{Account, Department, KeyId, Member, Project, Timestamp};
 use mnemon_engine::Health;
 use mnemon_engine::admin::{
-    AuditLine, CheckedSource, DayUsage, KeyUsage, Rejection, ShownIntegration, ShownKey, ShownRecord, ShownSource,
-    ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
+    AuditLine, CheckedSource, DayUsage, KeyUsage, Rejection, ShownIntegration, ShownKey, ShownNode, ShownRecord,
+    ShownSource, ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::oauth::return_host;
-use mnemon_engine::stored::{Actor, ConnectionRow, Day, Session, UpstreamAddress};
+use mnemon_engine::stored::{Actor, ConnectionRow, Day, OpenSession, Session, UpstreamAddress};
 use mnemon_protocol::admin::{
-    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, DepartmentJson, FiguresJson,
-    HealthJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson, ProjectJson,
-    RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
+    AccountJson, AuditJson, CheckedSourceJson, CheckedSourcesJson, ConnectionJson, ConsoleSessionJson, DepartmentJson,
+    FiguresJson, HealthJson, IntegrationJson, IntegrationToolJson, KeyJson, ListedRecordJson, MemberJson, NodeJson,
+    ProjectJson, RejectionJson, SessionJson, SourceJson, SourcesJson, TestedJson, UsageJson, WorkspaceJson,
 };
 use serde::Serialize;
 
@@ -114,6 +114,35 @@ pub(crate) fn connection(row: &ConnectionRow) -> ConnectionJson {
         expires_at: row.expires_at.to_string(),
         revoked_at: time(row.revoked_at),
         last_used_at: time(row.last_used_at),
+    }
+}
+
+pub(crate) fn console_session(open: &OpenSession) -> ConsoleSessionJson {
+    let holder = &open.holder;
+    ConsoleSessionJson {
+        console_session_id: holder.id.to_string(),
+        project_id: holder.project.to_string(),
+        member_id: holder.member.to_string(),
+        key_id: holder.key.to_string(),
+        browser: holder.browser.clone(),
+        created_at: open.created_at.to_string(),
+        expires_at: open.expires_at.to_string(),
+    }
+}
+
+pub(crate) fn node(shown: &ShownNode) -> NodeJson {
+    let node = &shown.node;
+    NodeJson {
+        id: node.id.to_string(),
+        name: node.name.clone(),
+        version: node.version.clone(),
+        ready: shown.is_ready,
+        started_at: node.started_at.to_string(),
+        seen_at: node.seen_at.to_string(),
+        index_bytes: node.index_bytes,
+        index_bytes_max: node.index_bytes_max,
+        calls_per_minute: node.calls_per_minute,
+        storage_ms: node.storage_micros.map(|micros| micros as f64 / 1e3),
     }
 }
 

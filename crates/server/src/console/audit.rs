@@ -18,7 +18,7 @@ const PATH: &str = "/console/audit";
 /// What can be chosen, and the actions behind it.
 const SUBJECTS: [(&str, &str, &[&str]); 5] = [
     ("records", "Records", &["record", "source", "workspace"]),
-    ("keys", "Keys and connections", &["key", "connection"]),
+    ("keys", "Keys and connections", &["key", "connection", "console"]),
     ("people", "People", &["member", "department"]),
     ("integrations", "Integrations", &["integration", "project"]),
     ("guard", "Guard", &["guard"]),
@@ -185,6 +185,7 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
         "key.revoke" => ("keys", format!("revoked the key {called}")),
         "connection.create" => ("connections", format!("connected {called}")),
         "connection.revoke" => ("connections", format!("ended the connection of {called}")),
+        "console.end" => ("out", format!("ended a console session of {called}")),
         "member.create" => ("people", format!("added the member {called}")),
         "member.change" => ("people", format!("changed the member {called}")),
         "member.delete" => ("people", format!("removed the member {called}; {records} handed over")),

@@ -15,6 +15,7 @@ use super::parts::{self as p, Ask, Html};
 use super::shell::{Place, Shell};
 use super::told::Told;
 use super::visit::{Act, Visit};
+use crate::http::Fields;
 
 const PATH: &str = "/console/integrations";
 /// How many offered tools are shown with their description; the others by name.
@@ -59,9 +60,13 @@ struct OnePage<'a> {
     left_out: Vec<LeftOut>,
     windows: Vec<Html>,
     may_write: bool,
+    /// All tools that wait, as they are looked at now.
+    all_waiting: String,
 }
 
 struct Tool {
+    /// Its place among those that wait.
+    no: usize,
     name: String,
     state: Html,
     description: String,
@@ -154,15 +159,22 @@ async fn build_one<'a>(visit: &'a Visit, name: &str) -> Result<OnePage<'a>, Cons
     let tools = |is_meant: fn(ToolState) -> bool| shown.tools.iter().filter(move |tool| is_meant(tool.state));
     let mut offered: Vec<Tool> = tools(|state| state == ToolState::Offered).map(|tool| to_tool(visit, tool)).collect();
     let more = offered.split_off(offered.len().min(SHOWN_TOOLS));
+    let mut waiting: Vec<Tool> = tools(ToolState::waits_for_admin).map(|tool| to_tool(visit, tool)).collect();
+    waiting.iter_mut().enumerate().for_each(|(no, tool)| tool.no = no);
+    let mut asked = if visit.may_write() { windows(&shown, &shell.seal) } else { Vec::new() };
+    if visit.may_write() {
+        asked.extend(waiting.iter().map(|tool| leave_window(&shown.name, tool, &shell.seal)));
+    }
     let credential = if shown.has_credential { "credential stored" } else { "no credential" };
     let seen = shown.seen_at.map(|at| format!(" · looked at on {}", p::exact(at))).unwrap_or_default();
     Ok(OnePage {
         about: format!("{} · {credential}{seen}", address(&shown)),
-        waiting: tools(ToolState::waits_for_admin).map(|tool| to_tool(visit, tool)).collect(),
+        all_waiting: waiting.iter().map(|tool| format!("{} {}\n", tool.hash, tool.name)).collect(),
+        waiting,
         offered,
         more_offered: more.into_iter().map(|tool| tool.name).collect(),
         left_out: left_out(&shown),
-        windows: if visit.may_write() { windows(&shown, &shell.seal) } else { Vec::new() },
+        windows: asked,
         may_write: visit.may_write(),
         trouble: shown.is_enabled.then(|| trouble(visit, &shown)).flatten(),
         answered: shown.health.answered_at.map(|at| p::ago(at, visit.now)),
@@ -180,6 +192,7 @@ fn to_tool(visit: &Visit, tool: &ShownTool) -> Tool {
         _ => p::chip_as(Status::Verified, "offered"),
     };
     Tool {
+        no: 0,
         name: tool.name.clone(),
         state,
         description: tool.description.clone(),
@@ -236,6 +249,23 @@ fn windows(shown: &ShownIntegration, seal: &str) -> Vec<Html> {
         seal,
     });
     vec![disable, remove]
+}
+
+fn leave_window(integration: &str, tool: &Tool, seal: &str) -> Html {
+    p::ask(&Ask {
+        id: &format!("leave-{}", tool.no),
+        title: format!("Leave {} out?", tool.name),
+        text: Html(
+            "<p>It is taken off the allow-list and no longer waits for you. To allow it again, change the list by <code>mnemon \
+             integration change</code>.</p>"
+                .to_owned(),
+        ),
+        yes: "Leave out",
+        action: &format!("{}/leave-out", one(integration)),
+        fields: &[("tool", &tool.name)],
+        inside: Html::default(),
+        seal,
+    })
 }
 
 fn told(tested: &Tested) -> Told {
@@ -297,12 +327,39 @@ pub(super) async fn accept(Path(name): Path<String>, act: Act) -> Response {
 
 async fn try_accept(act: &Act, name: &str) -> Result<Told, ConsoleError> {
     let visit = &act.visit;
-    let unclear = || ConsoleError::Admin(AdminError::Invalid("the form names no tool".to_owned()));
-    let tool = act.fields.take("tool").ok_or_else(unclear)?;
-    let hash = act.fields.take("hash").ok_or_else(unclear)?;
-    let tools = Some(vec![(tool.clone(), Some(hash))]);
-    visit.engine().accept_tools(&visit.visitor.admin, visit.project()?, name, tools).await?;
-    Ok(Told::new(format!("Tool {tool} accepted; it is offered from now on.")))
+    let tools = looked_at(&act.fields)?;
+    let names: Vec<String> = tools.iter().map(|(tool, _)| tool.clone()).collect();
+    visit.engine().accept_tools(&visit.visitor.admin, visit.project()?, name, Some(tools)).await?;
+    Ok(Told::new(match names.as_slice() {
+        [tool] => format!("Tool {tool} accepted; it is offered from now on."),
+        several => format!("{} tools accepted; they are offered from now on.", several.len()),
+    }))
+}
+
+fn no_tool() -> ConsoleError {
+    ConsoleError::Admin(AdminError::Invalid("the form names no tool".to_owned()))
+}
+
+/// The tools that a form is about, each as it was looked at: one, or lines of a hash and a name.
+fn looked_at(fields: &Fields) -> Result<Vec<(String, Option<String>)>, ConsoleError> {
+    let pair = |line: &str| line.split_once(' ').map(|(hash, tool)| (tool.to_owned(), Some(hash.to_owned())));
+    let tools = match fields.find("tools") {
+        Some(lines) => lines.lines().map(pair).collect::<Option<Vec<_>>>(),
+        None => fields.take("tool").zip(fields.take("hash")).map(|(tool, hash)| vec![(tool, Some(hash))]),
+    };
+    tools.filter(|tools| !tools.is_empty()).ok_or_else(no_tool)
+}
+
+/// `POST /console/integrations/{integration}/leave-out`
+pub(super) async fn leave_out(Path(name): Path<String>, act: Act) -> Response {
+    act.visit.done(try_leave_out(&act, &name).await, &one(&name))
+}
+
+async fn try_leave_out(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+    let visit = &act.visit;
+    let tool = act.fields.take("tool").ok_or_else(no_tool)?;
+    visit.engine().leave_out_tool(&visit.visitor.admin, visit.project()?, name, &tool).await?;
+    Ok(Told::new(format!("Tool {tool} is left out; the allow-list no longer names it.")))
 }
 
 /// `POST /console/integrations/{integration}/enable`

@@ -1,10 +1,10 @@
-//! The operator's page: accounts, their plans and suspension, and the plans with their limits.
+//! The operator's page: accounts with their size, plans and suspension, the nodes, and the plans with their limits.
 
 use askama::Template;
 use axum::extract::{Path, Request};
 use axum::response::Response;
 use mnemon_core::{Account, AccountId, PlanLimits, PlanName, SubscriptionState, Timestamp};
-use mnemon_engine::admin::AdminError;
+use mnemon_engine::admin::{AdminError, ShownNode};
 use mnemon_engine::console::ConsoleError;
 
 use super::parts::{self as p, Ask, Html};
@@ -23,6 +23,7 @@ struct Page<'a> {
     shell: Shell<'a>,
     summary: String,
     rows: Vec<Row>,
+    nodes: Vec<NodeRow>,
     plans: Vec<Plan>,
     plan_names: Vec<&'static str>,
     windows: Vec<Html>,
@@ -39,6 +40,20 @@ struct Row {
     until: Option<Html>,
     until_day: String,
     is_suspended: bool,
+    projects: String,
+    records: String,
+}
+
+struct NodeRow {
+    name: String,
+    /// The beginning of its id, and whether it is the one that answers.
+    about: String,
+    health: Html,
+    version: String,
+    up: String,
+    indexes: Html,
+    calls: String,
+    storage: Option<String>,
 }
 
 struct Plan {
@@ -64,10 +79,17 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let shell = Shell::new(visit, Place::Operator, "Accounts");
     let next = accounts.last().filter(|_| has_more).map(|account| account.id);
     let plan = |name: PlanName| plan(name, visit.engine().limits_of(name));
+    let mut rows = Vec::new();
+    for account in &accounts {
+        let size = visit.engine().show_account_size(&visit.visitor.admin, account.id).await?;
+        rows.push(row(account, size, visit.now));
+    }
+    let nodes = visit.engine().list_nodes(&visit.visitor.admin).await?;
     let here = if has_more || after.is_some() { " on this page" } else { "" };
     Ok(Page {
         summary: format!("{}{here}. {}", p::counted(accounts.len() as u64, "account"), troubled(&accounts, visit.now)),
-        rows: accounts.iter().map(|account| row(account, visit.now)).collect(),
+        rows,
+        nodes: nodes.iter().map(|node| node_row(node, visit.now)).collect(),
         plans: PlanName::ALL.map(plan).into(),
         plan_names: PlanName::ALL.map(PlanName::as_str).into(),
         windows: accounts.iter().map(|account| window(account, &shell.seal)).collect(),
@@ -86,7 +108,7 @@ fn troubled(accounts: &[Account], now: Timestamp) -> String {
     format!("{grace} in the grace period, {suspended} suspended.")
 }
 
-fn row(account: &Account, now: Timestamp) -> Row {
+fn row(account: &Account, (projects, records): (u64, u64), now: Timestamp) -> Row {
     let state = match account.subscription.state(now) {
         SubscriptionState::Active => p::tone("is-verified", "active", "verified"),
         SubscriptionState::None => p::tone("is-unverified", "no plan", "unverified"),
@@ -107,6 +129,31 @@ fn row(account: &Account, now: Timestamp) -> Row {
         until: paid_until.map(|end| p::moment(end, &p::day(end))),
         until_day: paid_until.map(|end| end.strftime("%Y-%m-%d").to_string()).unwrap_or_default(),
         is_suspended: account.subscription.is_suspended,
+        projects: p::number(projects),
+        records: p::number(records),
+    }
+}
+
+fn node_row(shown: &ShownNode, now: Timestamp) -> NodeRow {
+    let node = &shown.node;
+    let silence = p::span_of((now.as_second() - node.seen_at.as_second()).max(60));
+    let health = if shown.is_ready {
+        p::tone("is-verified", "ready", "verified")
+    } else {
+        p::tone("is-alert", &format!("silent for {silence}"), "warn")
+    };
+    let id: String = node.id.to_string().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
+    let words = format!("{} of {}", p::bytes(node.index_bytes), p::bytes(node.index_bytes_max));
+    let share = node.index_bytes as f64 / (node.index_bytes_max as f64).max(1.0);
+    NodeRow {
+        name: node.name.clone(),
+        about: if shown.is_this { format!("{id}, the one that answers") } else { id },
+        health,
+        version: node.version.clone(),
+        up: p::span_of((now.as_second() - node.started_at.as_second()).max(60)),
+        indexes: Html(format!("{words}{}", p::fillbar(share, &words, "bar-slim bar-under", "2"))),
+        calls: p::number(node.calls_per_minute),
+        storage: node.storage_micros.map(|micros| format!("{:.1} ms", micros as f64 / 1e3)),
     }
 }
 

@@ -8,6 +8,7 @@ use http::{HeaderValue, StatusCode};
 use mnemon_engine::console::SignInError;
 
 use super::assets::{ASSETS, Assets};
+use super::browser;
 use super::cookies::{self, Cookie};
 use super::page;
 use super::parts as p;
@@ -82,6 +83,7 @@ pub(super) async fn submit(State(app): State<App>, request: Request) -> Response
     let shared = &*app.0;
     let caller = shared.caller(request.extensions(), request.headers());
     let is_ours = comes_from_our_page(shared, request.headers());
+    let browser = browser::describe(request.headers());
     let fields = match read_small_body(request.into_body()).await {
         Ok(bytes) => Fields::parse(&bytes),
         Err(error) => {
@@ -93,7 +95,7 @@ pub(super) async fn submit(State(app): State<App>, request: Request) -> Response
         return ask(&app, to, Some(&Notice::Foreign));
     }
     let Some(key) = fields.find("key") else { return ask(&app, to, Some(&Notice::NoKey)) };
-    match shared.engine.sign_in(key, caller).await {
+    match shared.engine.sign_in(key, caller, &browser).await {
         Ok(signed_in) => {
             let mut response = page::go(to);
             let cookie = cookies::session(shared, signed_in.value.expose(), signed_in.life);

@@ -1,6 +1,7 @@
 //! The console's safety: cookies, seals, headers, and what ends a session.
 
 mod acts;
+mod sessions;
 
 use std::time::Duration;
 

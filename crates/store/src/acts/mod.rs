@@ -5,6 +5,7 @@ pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod integrations;
 pub(crate) mod log;
+pub(crate) mod nodes;
 pub(crate) mod oauth;
 pub(crate) mod oversight;
 pub(crate) mod people;
@@ -18,13 +19,14 @@ pub(crate) mod survey;
 
 use async_trait::async_trait;
 
-pub use self::console::{Console, ConsoleSession};
+pub use self::console::{Console, ConsoleSession, OpenSession, SessionHolder};
 pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SavedLooks, SeenKey};
 pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,
 };
 pub use self::log::{AtLeast, Change, Log, Present, Sighting, Snapshot, Tail, Workspace};
+pub use self::nodes::{NodeRow, Nodes};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
@@ -55,6 +57,7 @@ pub trait Store:
     + Sessions
     + Rates
     + Console
+    + Nodes
 {
     /// Checks that reading and writing work now. The error tells the operator why they do not.
     async fn check(&self) -> Result<(), StoreError>;

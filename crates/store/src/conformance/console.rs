@@ -1,9 +1,10 @@
 //! Stories of the console's sessions.
 
-use mnemon_core::CredentialHash;
+use mnemon_core::{ConsoleSessionId, CredentialHash};
 
-use super::{MakeEngine, at};
-use crate::ConsoleSession;
+use super::fixtures::fresh_uuid;
+use super::{House, MakeEngine, at, audit};
+use crate::{ConsoleSession, OpenSession, SessionHolder};
 
 /// A session comes back whole, is found by its own hash alone, and is gone once it was ended or its time has passed.
 pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) {
@@ -14,6 +15,7 @@ pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) 
         key_hash: CredentialHash::of("a key"),
         created_at: at(10),
         expires_at: at(ends),
+        holder: None,
     };
     let (early, late) = (session("early", 50), session("late", 90));
     for session in [&early, &late] {
@@ -28,4 +30,45 @@ pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) 
     assert_eq!(store.delete_console_session(&late.hash).await, Ok(true));
     assert_eq!(store.delete_console_session(&late.hash).await, Ok(false));
     assert_eq!(store.find_console_session(&late.hash).await, Ok(None));
+}
+
+/// A project lists the sessions that are open, and nobody else's; one is ended by its id, once, with a line in the audit log.
+pub async fn open_console_sessions_are_listed_and_ended(make: MakeEngine) {
+    let engine = make().await;
+    let (house, other) = (House::build(&engine.store).await, House::build(&engine.store).await);
+    let store = &engine.store;
+    let open = |house: &House, name: &str, ends: i64| ConsoleSession {
+        hash: CredentialHash::of(name),
+        key_hash: house.key_hash,
+        created_at: at(10),
+        expires_at: at(ends),
+        holder: Some(SessionHolder {
+            id: ConsoleSessionId::new(fresh_uuid()),
+            project: house.project,
+            member: house.ana,
+            key: house.key,
+            browser: "Firefox on Linux".to_owned(),
+        }),
+    };
+    let (early, late, theirs) = (open(&house, "early", 50), open(&house, "late", 90), open(&other, "theirs", 90));
+    for session in [&early, &late, &theirs] {
+        store.insert_console_session(session.clone()).await.expect("storage works");
+        assert_eq!(store.find_console_session(&session.hash).await, Ok(Some(session.clone())));
+    }
+    let shown = |session: &ConsoleSession| OpenSession {
+        holder: session.holder.clone().expect("it has one"),
+        created_at: session.created_at,
+        expires_at: session.expires_at,
+    };
+    assert_eq!(store.list_console_sessions(house.project, at(49)).await, Ok(vec![shown(&early), shown(&late)]));
+    assert_eq!(store.list_console_sessions(house.project, at(50)).await, Ok(vec![shown(&late)]), "its time has passed");
+    let (id, foreign) = (shown(&late).holder.id, shown(&theirs).holder.id);
+    let end = |id| store.end_console_session(house.project, id, audit(house.account, 20, "console.end"));
+    assert_eq!(end(foreign).await, Ok(false), "it is another project's");
+    assert_eq!(end(id).await, Ok(true));
+    assert_eq!(end(id).await, Ok(false));
+    assert_eq!(store.find_console_session(&late.hash).await, Ok(None));
+    assert_eq!(store.list_console_sessions(other.project, at(20)).await, Ok(vec![shown(&theirs)]));
+    store.revoke_key(other.key, at(30), audit(other.account, 30, "key.revoke")).await.expect("storage works");
+    assert_eq!(store.list_console_sessions(other.project, at(31)).await, Ok(Vec::new()), "its key was revoked");
 }

@@ -17,6 +17,7 @@ mod leaving;
 mod listing;
 mod log;
 mod model;
+mod nodes;
 mod oauth;
 mod oversight;
 mod people;
@@ -40,6 +41,7 @@ pub use leaving::*;
 pub use listing::*;
 pub use log::*;
 pub use model::*;
+pub use nodes::*;
 pub use oauth::*;
 pub use oversight::*;
 pub use people::*;
@@ -161,6 +163,8 @@ macro_rules! conformance {
             connections_are_listed_with_their_last_use
             ended_connections_and_unused_clients_go
             a_console_session_leads_to_its_key_until_it_ends
+            open_console_sessions_are_listed_and_ended
+            nodes_are_listed_while_they_tell_of_themselves
             an_integration_is_kept_changed_and_removed
             the_first_look_pins_and_later_ones_do_not
             tools_are_accepted_by_the_hash_that_was_seen

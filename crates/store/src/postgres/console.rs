@@ -1,30 +1,43 @@
 //! Sessions of the console.
 
 use async_trait::async_trait;
-use mnemon_core::{CredentialHash, Timestamp};
+use mnemon_core::{ConsoleSessionId, CredentialHash, ProjectId, Timestamp};
+use uuid::Uuid;
 
 use super::PostgresStore;
+use super::oversight::commit_if_changed;
 use super::rows::micros;
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::console::read_console_session;
-use crate::{Console, ConsoleSession, StoreError};
+use crate::acts::console::{read_console_session, read_open_session};
+use crate::{AuditEntry, Console, ConsoleSession, OpenSession, SessionHolder, StoreError};
 
 #[async_trait]
 impl Console for PostgresStore {
     async fn insert_console_session(&self, session: ConsoleSession) -> Result<(), StoreError> {
-        const INSERT: &str =
-            "INSERT INTO console_session (hash, key_hash, created_at, expires_at) VALUES ($1, $2, $3, $4)";
+        const INSERT: &str = "
+            INSERT INTO console_session (hash, key_hash, created_at, expires_at, id, project_id, member_id, key_id, browser)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let (hash, key_hash) = (session.hash.as_bytes().as_slice(), session.key_hash.as_bytes().as_slice());
         let (created_at, expires_at) = (micros(session.created_at), micros(session.expires_at));
+        let holder = session.holder.as_ref();
+        let told = |pick: fn(&SessionHolder) -> Uuid| holder.map(pick);
+        let (id, project) = (told(|holder| holder.id.uuid()), told(|holder| holder.project.uuid()));
+        let (member, key) = (told(|holder| holder.member.uuid()), told(|holder| holder.key.uuid()));
+        let browser = holder.map(|holder| holder.browser.as_str());
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::credential(&session.hash)).await?;
-            tx.finish(vec![ask(INSERT, &[&hash, &key_hash, &created_at, &expires_at])]).await.map(|_| ())
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 9] =
+                [&hash, &key_hash, &created_at, &expires_at, &id, &project, &member, &key, &browser];
+            tx.finish(vec![ask(INSERT, &values)]).await.map(|_| ())
         })
         .await
     }
 
     async fn find_console_session(&self, hash: &CredentialHash) -> Result<Option<ConsoleSession>, StoreError> {
-        const SELECT: &str = "SELECT key_hash, created_at, expires_at FROM console_session WHERE hash = $1";
+        const SELECT: &str = "
+            SELECT key_hash, created_at, expires_at, id, project_id, member_id, key_id, browser
+            FROM console_session
+            WHERE hash = $1";
         let bytes = hash.as_bytes().as_slice();
         let rows = self.ask(Tenant::credential(hash), SELECT, &[&bytes]).await?;
         rows.first().map(|row| read_console_session(row, hash)).transpose()
@@ -37,6 +50,33 @@ impl Console for PostgresStore {
             let tx = Tx::write(&self.pool, Tenant::credential(hash)).await?;
             let answers = tx.finish(vec![ask(DELETE, &[&bytes])]).await?;
             Ok(answers.iter().any(|rows| !rows.is_empty()))
+        })
+        .await
+    }
+
+    async fn list_console_sessions(&self, project: ProjectId, now: Timestamp) -> Result<Vec<OpenSession>, StoreError> {
+        const SELECT: &str = "
+            SELECT s.created_at, s.expires_at, s.id, s.project_id, s.member_id, s.key_id, s.browser
+            FROM console_session s
+            JOIN api_key k ON k.id = s.key_id
+            WHERE s.project_id = $1 AND s.expires_at > $2 AND k.revoked_at IS NULL
+                AND (k.expires_at IS NULL OR k.expires_at > $2)
+            ORDER BY s.created_at, s.id";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &micros(now)]).await?;
+        rows.iter().map(read_open_session).collect()
+    }
+
+    async fn end_console_session(
+        &self,
+        project: ProjectId,
+        id: ConsoleSessionId,
+        audit: AuditEntry,
+    ) -> Result<bool, StoreError> {
+        const DELETE: &str = "DELETE FROM console_session WHERE project_id = $1 AND id = $2 RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
+            let changed = tx.count(DELETE, &[&project.uuid(), &id.uuid()]).await?;
+            commit_if_changed(tx, changed, &audit).await
         })
         .await
     }

@@ -37,6 +37,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 15, name: "looking", sql: include_str!("../../migrations/postgres/0015_looking.sql") },
     Migration { no: 16, name: "console", sql: include_str!("../../migrations/postgres/0016_console.sql") },
     Migration { no: 17, name: "before", sql: include_str!("../../migrations/postgres/0017_before.sql") },
+    Migration { no: 18, name: "overseeing", sql: include_str!("../../migrations/postgres/0018_overseeing.sql") },
 ];
 
 /// The role's name in the migrations.

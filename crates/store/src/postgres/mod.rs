@@ -40,6 +40,7 @@ mod log;
 mod look_up;
 mod migrate;
 mod new_rows;
+mod nodes;
 mod oauth;
 mod oversight;
 mod people;

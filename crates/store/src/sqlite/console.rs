@@ -1,13 +1,14 @@
 //! Sessions of the console.
 
 use async_trait::async_trait;
-use mnemon_core::{CredentialHash, Timestamp};
-use rusqlite::Connection;
+use mnemon_core::{ConsoleSessionId, CredentialHash, ProjectId, Timestamp};
+use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::oversight::note_if_changed;
 use super::rows::micros;
-use crate::acts::console::read_console_session;
-use crate::{Console, ConsoleSession, StoreError};
+use crate::acts::console::{read_console_session, read_open_session};
+use crate::{AuditEntry, Console, ConsoleSession, OpenSession, StoreError};
 
 #[async_trait]
 impl Console for SqliteStore {
@@ -26,6 +27,25 @@ impl Console for SqliteStore {
         self.writer.write_beside_records(move |tx| delete(tx.conn)).await
     }
 
+    async fn list_console_sessions(&self, project: ProjectId, now: Timestamp) -> Result<Vec<OpenSession>, StoreError> {
+        self.readers.read(|conn| list_open(conn, project, now))
+    }
+
+    async fn end_console_session(
+        &self,
+        project: ProjectId,
+        id: ConsoleSessionId,
+        audit: AuditEntry,
+    ) -> Result<bool, StoreError> {
+        const DELETE: &str = "DELETE FROM console_session WHERE project_id = ?1 AND id = ?2";
+        self.writer
+            .write_beside_records(move |tx| {
+                let changed = tx.conn.prepare_cached(DELETE)?.execute((project.to_bytes(), id.to_bytes()))?;
+                note_if_changed(tx, changed, &audit)
+            })
+            .await
+    }
+
     async fn purge_console_sessions(&self, ended_before: Timestamp) -> Result<u64, StoreError> {
         const DELETE: &str = "DELETE FROM console_session WHERE expires_at < ?1";
         let purge = move |conn: &Connection| Ok(conn.prepare_cached(DELETE)?.execute([micros(ended_before)])? as u64);
@@ -34,15 +54,46 @@ impl Console for SqliteStore {
 }
 
 fn insert(conn: &Connection, session: &ConsoleSession) -> Result<(), StoreError> {
-    const INSERT: &str = "INSERT INTO console_session (hash, key_hash, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)";
-    let (created_at, expires_at) = (micros(session.created_at), micros(session.expires_at));
-    let values = (session.hash.as_bytes(), session.key_hash.as_bytes(), created_at, expires_at);
-    conn.prepare_cached(INSERT)?.execute(values)?;
+    const INSERT: &str = "
+        INSERT INTO console_session (hash, key_hash, created_at, expires_at, id, project_id, member_id, key_id, browser)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let holder = session.holder.as_ref();
+    conn.prepare_cached(INSERT)?.execute(params![
+        session.hash.as_bytes(),
+        session.key_hash.as_bytes(),
+        micros(session.created_at),
+        micros(session.expires_at),
+        holder.map(|holder| holder.id.to_bytes()),
+        holder.map(|holder| holder.project.to_bytes()),
+        holder.map(|holder| holder.member.to_bytes()),
+        holder.map(|holder| holder.key.to_bytes()),
+        holder.map(|holder| &holder.browser),
+    ])?;
     Ok(())
 }
 
+fn list_open(conn: &Connection, project: ProjectId, now: Timestamp) -> Result<Vec<OpenSession>, StoreError> {
+    const SELECT: &str = "
+        SELECT s.created_at, s.expires_at, s.id, s.project_id, s.member_id, s.key_id, s.browser
+        FROM console_session s INDEXED BY console_session_project
+        CROSS JOIN api_key k ON k.id = s.key_id
+        WHERE s.project_id = ?1 AND s.expires_at > ?2 AND k.revoked_at IS NULL
+            AND (k.expires_at IS NULL OR k.expires_at > ?2)
+        ORDER BY s.created_at, s.id";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), micros(now)))?;
+    let mut open = Vec::new();
+    while let Some(row) = rows.next()? {
+        open.push(read_open_session(row)?);
+    }
+    Ok(open)
+}
+
 fn find(conn: &Connection, hash: &CredentialHash) -> Result<Option<ConsoleSession>, StoreError> {
-    const SELECT: &str = "SELECT key_hash, created_at, expires_at FROM console_session WHERE hash = ?1";
+    const SELECT: &str = "
+        SELECT key_hash, created_at, expires_at, id, project_id, member_id, key_id, browser
+        FROM console_session
+        WHERE hash = ?1";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query([hash.as_bytes()])?;
     rows.next()?.map(|row| read_console_session(row, hash)).transpose()

@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 15, name: "looking", sql: include_str!("../../migrations/sqlite/0015_looking.sql") },
     Migration { no: 16, name: "console", sql: include_str!("../../migrations/sqlite/0016_console.sql") },
     Migration { no: 17, name: "before", sql: include_str!("../../migrations/sqlite/0017_before.sql") },
+    Migration { no: 18, name: "overseeing", sql: include_str!("../../migrations/sqlite/0018_overseeing.sql") },
 ];
 
 /// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment

@@ -28,6 +28,7 @@ mod listing;
 mod log;
 mod memory;
 mod migrate;
+mod nodes;
 mod oauth;
 mod oversight;
 mod people;
@@ -50,6 +51,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 
 pub use self::backup::{BackupError, Copied, back_up, restore};
 use self::batch::Tx;
@@ -59,7 +61,7 @@ use self::memory::Memory;
 use self::readers::Readers;
 pub(crate) use self::transfer::SqliteSide;
 use self::writer::Writer;
-use crate::{Store, StoreError, StoreFigures};
+use crate::{NodeRow, Store, StoreError, StoreFigures};
 
 /// How long [`Store::check`] waits for the writer before it reports that writing does not work.
 const HEARTBEAT_MAX: Duration = Duration::from_secs(2);
@@ -69,6 +71,7 @@ pub struct SqliteStore {
     memory: Arc<Memory>,
     readers: Arc<Readers>,
     writer: Writer,
+    nodes: Mutex<Vec<NodeRow>>,
 }
 
 impl SqliteStore {
@@ -78,7 +81,7 @@ impl SqliteStore {
         let (files, lock) = Files::take(dir)?;
         let memory = Arc::new(Memory::default());
         let writer = Writer::start(files.clone(), lock, Arc::clone(&memory))?;
-        Ok(Self { memory, readers: Arc::new(Readers::new(files)), writer })
+        Ok(Self { memory, readers: Arc::new(Readers::new(files)), writer, nodes: Mutex::default() })
     }
 }
 

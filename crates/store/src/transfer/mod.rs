@@ -30,7 +30,7 @@ const PIECE_ROWS: usize = 1_000;
 /// Tables without anybody's memory: the schema's own, derived data, data that expires within a minute or a day, and this
 /// transfer's notes.
 pub(crate) const LEFT_BEHIND: &[&str] =
-    &["migration", "heartbeat", "snapshot", "oauth_code", "console_session", "call_window", NOTES_TABLE];
+    &["migration", "heartbeat", "snapshot", "oauth_code", "console_session", "call_window", "node", NOTES_TABLE];
 
 /// Where the target notes how far the copy is. Its presence means: not finished, do not use.
 pub(crate) const NOTES_TABLE: &str = "transfer";

@@ -8,7 +8,7 @@ use crate::database;
 
 /// Copied to every server.
 const REFERENCE_TABLES: &str = "account, department, member, api_key, oauth_client, oauth_code, console_session, connection, \
-                                operator_token, heartbeat, migration";
+                                operator_token, heartbeat, node, migration";
 
 /// Every table with the column it would be spread by; nothing for a copied one.
 const TABLES: &str = "

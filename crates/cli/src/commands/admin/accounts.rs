@@ -1,10 +1,10 @@
-//! Accounts, plans, the audit log and the guard.
+//! Accounts, plans, the audit log, the guard and the nodes.
 
 use mnemon_protocol::admin::{CreateAccount, ReleaseText, SetGuard, SetSubscription, SetSuspension};
 use serde_json::json;
 
 use super::{client, encode, show_list, show_one};
-use crate::arguments::{Account, AccountCommand, Audit, Guard, GuardCommand, Plan, PlanCommand};
+use crate::arguments::{Account, AccountCommand, Audit, Guard, GuardCommand, NodeCommand, Nodes, Plan, PlanCommand};
 use crate::printer::Printer;
 
 const COLUMNS: [&str; 5] = ["id", "name", "plan", "paid_until", "state"];
@@ -60,6 +60,15 @@ pub fn plan(arguments: &Plan, printer: &Printer) -> anyhow::Result<()> {
             );
         }
     }
+    Ok(())
+}
+
+pub fn node(arguments: &Nodes, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    let NodeCommand::List = arguments.command;
+    let columns =
+        ["name", "version", "ready", "started_at", "seen_at", "index_bytes", "calls_per_minute", "storage_ms"];
+    show_list(printer, &client.get("/nodes")?, "nodes", &columns);
     Ok(())
 }
 

@@ -1,10 +1,11 @@
-//! Departments, members, keys and connections.
+//! Departments, members, keys, connections and sessions of the console.
 
 use mnemon_protocol::admin::{ChangeDepartment, ChangeMember, CreateDepartment, CreateKey, CreateMember, DeleteMember};
 
 use super::{client, encode, show_list, show_one};
 use crate::arguments::{
-    ConnectionCommand, Connections, Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand,
+    ConnectionCommand, Connections, ConsoleCommand, ConsoleSessions, Department, DepartmentCommand, Key, KeyCommand,
+    Member, MemberCommand,
 };
 use crate::naming;
 use crate::printer::Printer;
@@ -181,6 +182,25 @@ pub fn connection(arguments: &Connections, printer: &Printer) -> anyhow::Result<
             let note = "Its client must connect again; the key stays valid.";
             confirmation.ask(&format!("revoke the connection {connection_id}"), note)?;
             show_one(printer, &client.delete(&format!("/connections/{}", encode(connection_id)))?);
+        }
+    }
+    Ok(())
+}
+
+pub fn console(arguments: &ConsoleSessions, printer: &Printer) -> anyhow::Result<()> {
+    let client = client(&arguments.connection)?;
+    let project = client.project(arguments.project.as_ref())?;
+    match &arguments.command {
+        ConsoleCommand::List => {
+            let columns = ["console_session_id", "browser", "member_id", "key_id", "created_at", "expires_at"];
+            let answer = client.get(&format!("/projects/{project}/console-sessions"))?;
+            show_list(printer, &answer, "console_sessions", &columns);
+        }
+        ConsoleCommand::End { console_session_id, confirmation } => {
+            let note = "Its browser is asked for a key at the next click; the key stays valid.";
+            confirmation.ask(&format!("end the console session {console_session_id}"), note)?;
+            let path = format!("/projects/{project}/console-sessions/{}", encode(console_session_id));
+            show_one(printer, &client.delete(&path)?);
         }
     }
     Ok(())

@@ -88,13 +88,17 @@ impl World {
     /// A person opens a page.
     pub(super) async fn play_pages(&mut self) -> anyhow::Result<Vec<Finding>> {
         let (person, project, ctx) = self.somebody().await?;
-        let key = self.holders[person].keys.iter().find(|(of, _)| *of == project).map(|(_, key)| key.clone());
-        let mut cookie = self.console.sign_in(&key.context("a key for the project")?).await?;
+        // What a key that only reads shows is the same; it only lacks the buttons.
+        let only_reads = self.chance.below(3) == 0;
+        let holder = &self.holders[person];
+        let keys = if only_reads { &holder.read_keys } else { &holder.keys };
+        let key = keys.iter().find(|(of, _)| *of == project).map(|(_, key)| key.clone());
+        let key = key.context("a key for the project")?;
+        let mut cookie = self.console.sign_in(&key).await?;
         if self.console.get(&cookie, "/workspaces").await?.0 == 303 {
             // Hours have passed since, and the session with them.
             self.console.cookies.clear();
-            let key = self.holders[person].keys.iter().find(|(of, _)| *of == project).map(|(_, key)| key.clone());
-            cookie = self.console.sign_in(&key.context("a key for the project")?).await?;
+            cookie = self.console.sign_in(&key).await?;
         }
         let visible: Vec<Fact> = self.model.visible(person, project).cloned().collect();
         let mut findings = Vec::new();
@@ -118,6 +122,7 @@ impl World {
                 let (shown, meant) = (said.len(), meant.len());
                 findings.push(leak(format!("{path} shows {person} {shown} records of {meant}, answer {code}")));
             }
+            findings.extend(if only_reads { changing_form(&path, &page) } else { None });
         }
         let query = visible.first().map_or("zq1", |fact| fact.content.as_str()).replace(' ', "+");
         let sources: BTreeSet<&str> = visible.iter().filter_map(|fact| fact.source.as_deref()).collect();
@@ -129,8 +134,10 @@ impl World {
             "/usage".to_owned(),
             "/audit".to_owned(),
             "/keys".to_owned(),
+            "/connections".to_owned(),
         ] {
             let (_, page) = self.console.get(&cookie, &path).await?;
+            findings.extend(if only_reads { changing_form(&path, &page) } else { None });
             let is_wrong = match path.as_str() {
                 "/audit" => false,
                 "/sources" => !page.contains(&total(sources.len(), "source")) && !sources.is_empty(),
@@ -177,6 +184,13 @@ impl World {
         }
         Ok(findings)
     }
+}
+
+/// A form that changes something, on a page of a key that only reads. Everybody may choose colours and leave.
+fn changing_form(path: &str, page: &str) -> Option<Finding> {
+    let forms = page.split("method=\"post\" action=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let found = forms.into_iter().find(|action| !matches!(*action, "/console/theme" | "/console/sign-out"));
+    found.map(|action| leak(format!("{path} gives a key that only reads a form for {action}")))
 }
 
 /// The records that a page links to.

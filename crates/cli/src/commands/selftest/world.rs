@@ -26,10 +26,12 @@ const PROJECTS_PER_ACCOUNT: usize = 2;
 const DEPARTMENTS_PER_ACCOUNT: usize = 5;
 const MEMBERS_PER_ACCOUNT: usize = 7;
 
-/// A member with one key for each project of its account.
+/// A member with a key for each project of its account, and one that only reads.
 pub struct Holder {
     pub id: MemberId,
     pub keys: Vec<(usize, String)>,
+    /// Keys that only read, with the project of each.
+    pub read_keys: Vec<(usize, String)>,
 }
 
 /// Makes sure the database is empty, so nobody's memory is touched.
@@ -131,23 +133,25 @@ impl World {
         };
         let operator = self.operator.clone();
         let member = self.engine.create_member(&operator, self.accounts[account], new).await?;
-        let mut keys = Vec::new();
+        let (mut keys, mut read_keys) = (Vec::new(), Vec::new());
         for (at, (project, owner)) in self.projects.iter().enumerate() {
             if *owner != account {
                 continue;
             }
-            let request = NewKeyRequest {
-                id: None,
-                member: member.id,
-                access: Access::Write,
-                label: None,
-                expires_at: None,
-                workspace: None,
-            };
-            let made = self.engine.create_key(&operator, *project, request).await?;
-            keys.push((at, made.key.expose().clone()));
+            for (access, made_keys) in [(Access::Write, &mut keys), (Access::Read, &mut read_keys)] {
+                let request = NewKeyRequest {
+                    id: None,
+                    member: member.id,
+                    access,
+                    label: None,
+                    expires_at: None,
+                    workspace: None,
+                };
+                let made = self.engine.create_key(&operator, *project, request).await?;
+                made_keys.push((at, made.key.expose().clone()));
+            }
         }
-        self.holders.push(Holder { id: member.id, keys });
+        self.holders.push(Holder { id: member.id, keys, read_keys });
         self.model.people.push(Person { account, department, is_head: role == Role::Head, is_gone: false });
         Ok(())
     }

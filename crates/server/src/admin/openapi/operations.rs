@@ -2,11 +2,11 @@
 
 use mnemon_protocol::admin::{
     AcceptTools, AcceptedJson, AccountJson, AskContext, AuditJson, ChangeDepartment, ChangeMember, CheckedSourcesJson,
-    ConnectionJson, ContextJson, CreateAccount, CreateDepartment, CreateKey, CreateMember, CreateProject, DeleteMember,
-    DepartmentJson, ExplainSearch, ExplainedJson, HoldingsJson, IntegrationJson, IntegrationsJson, KeptJson, KeyJson,
-    ListedRecordJson, MadeKeyJson, MeJson, MemberJson, NameTools, PlanJson, ProjectJson, PutIntegration,
-    RecordDetailJson, RejectionJson, ReleaseText, SessionJson, SetGuard, SetSubscription, SetSuspension, SourcesJson,
-    StandingJson, TestedJson, UsageJson, ValidateSources, WorkspaceJson,
+    ConnectionJson, ConsoleSessionJson, ContextJson, CreateAccount, CreateDepartment, CreateKey, CreateMember,
+    CreateProject, DeleteMember, DepartmentJson, ExplainSearch, ExplainedJson, HoldingsJson, IntegrationJson,
+    IntegrationsJson, KeptJson, KeyJson, ListedRecordJson, MadeKeyJson, MeJson, MemberJson, NameTools, NodeJson,
+    PlanJson, ProjectJson, PutIntegration, RecordDetailJson, RejectionJson, ReleaseText, SessionJson, SetGuard,
+    SetSubscription, SetSuspension, SourcesJson, StandingJson, TestedJson, UsageJson, ValidateSources, WorkspaceJson,
 };
 use mnemon_protocol::moving::{ExportLine, ImportReport};
 use serde_json::{Value, json};
@@ -52,6 +52,7 @@ fn of_accounts(s: &mut Schemas) -> Vec<Operation> {
         op("GET", "/accounts/{account}/audit", "List who did what, newest first.", s.page::<AuditJson>("audit"))
             .query::<audit::Filter>(),
         op("GET", "/me", "Show whose key this is, and what it may do.", s.one::<MeJson>()),
+        op("GET", "/nodes", "List the nodes of the service (operator).", s.list::<NodeJson>("nodes")),
         op("POST", "/compact", "Rewrite storage and reclaim free space (operator).", done("compacted")),
     ]
 }
@@ -133,6 +134,18 @@ fn of_keys(s: &mut Schemas) -> Vec<Operation> {
             s.list::<ConnectionJson>("connections"),
         ),
         op("DELETE", "/connections/{connection}", "Revoke an OAuth connection.", done("revoked")),
+        op(
+            "GET",
+            "/projects/{project}/console-sessions",
+            "List who is signed in to the console.",
+            s.list::<ConsoleSessionJson>("console_sessions"),
+        ),
+        op(
+            "DELETE",
+            "/projects/{project}/console-sessions/{console_session}",
+            "End a session of the console.",
+            done("ended"),
+        ),
     ]
 }
 

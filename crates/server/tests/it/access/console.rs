@@ -55,6 +55,7 @@ const ROWS: &[Row] = &[
     ("POST", "/console/keys/{key}/revoke", &[], BY_THE_OPERATOR_TOO),
     ("GET", "/console/connections", &[], OWN),
     ("POST", "/console/connections/{connection}/end", &[], BY_THE_OPERATOR_TOO),
+    ("POST", "/console/connections/browsers/{console_session}/end", &[], [404, 404, 404, 303, 403, 404, 303, 404]),
     ("GET", "/console/people", &[], [200, 403, 200, 200, 200, 200, 200, 403]),
     ("POST", "/console/people", &[("name", "New"), ("role", "member"), ("department", "{sales}")], OF_THE_DEPARTMENT),
     (
@@ -76,6 +77,12 @@ const ROWS: &[Row] = &[
         "POST",
         "/console/integrations/{integration}/accept",
         &[("tool", "none"), ("hash", "none")],
+        [404, 403, 403, 403, 403, 404, 400, 404],
+    ),
+    (
+        "POST",
+        "/console/integrations/{integration}/leave-out",
+        &[("tool", "none")],
         [404, 403, 403, 403, 403, 404, 400, 404],
     ),
     ("POST", "/console/integrations/{integration}/enable", &[("enabled", "no")], OF_THE_PROJECT),

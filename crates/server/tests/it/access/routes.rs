@@ -40,6 +40,9 @@ const fn head_writes(status: u16) -> [u16; 11] {
     [401, 401, 401, 404, 403, 404, status, 403, status, status, status]
 }
 
+/// Who may end a colleague's session of the console: to a plain member it is absent.
+const SESSION_ENDERS: [u16; 11] = [401, 401, 401, 404, 404, 404, 200, 403, 200, 200, 200];
+
 pub(crate) fn rows() -> Vec<Row> {
     let row = |method, path, body, expected| Row { method, path, body, expected };
     let named = r#"{"name": "A name"}"#;
@@ -83,6 +86,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("GET", "/me/keys", "", EVERYBODY_READS),
         row("GET", "/projects/{project}/connections", "", MEMBERS_READ),
         row("DELETE", "/connections/{connection}", "", head_writes(200)),
+        row("GET", "/projects/{project}/console-sessions", "", MEMBERS_READ),
+        row("DELETE", "/projects/{project}/console-sessions/{console_session}", "", SESSION_ENDERS),
+        row("GET", "/nodes", "", operator(200)),
         row("GET", "/projects/{project}/workspaces", "", MEMBERS_READ),
         row("DELETE", "/projects/{project}/workspaces/{workspace}", "", admin_writes(200)),
         row("POST", "/projects/{project}/workspaces/{workspace}/restore", "", admin_writes(200)),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use mnemon_core::{Access, Clock, DepartmentId, MemberId, Role};
 use mnemon_engine::integrations::{LocalCommand, SealingKey};
-use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions};
+use mnemon_testkit::{Caller, ConsoleVisitor, MemberSpec, Organization, TestServer, TestServerOptions};
 use serde_json::{Value, json};
 
 /// Everybody, in the order of the columns of the table.
@@ -122,6 +122,15 @@ impl World {
         newest["id"].as_str().expect("an id").to_owned()
     }
 
+    /// A colleague signs in to the console.
+    async fn console_session(&self) -> String {
+        let key = self.server.key(&self.organization, self.colleague().await, Access::Write, None).await.1;
+        ConsoleVisitor::sign_in(&key).await.expect("the key is accepted");
+        let list = format!("/projects/{}/console-sessions", self.organization.project);
+        let listed = key.admin("GET", &list, Value::Null).await.json();
+        listed["console_sessions"][0]["console_session_id"].as_str().expect("an id").to_owned()
+    }
+
     /// A path and a body about things that exist, made for this one try.
     pub(crate) async fn fill(&self, method: &str, path: &str, body: &str) -> (String, Value) {
         let mut filled = path.replace("{account}", &self.organization.account.to_string());
@@ -145,6 +154,9 @@ impl World {
             let key = self.server.key(&self.organization, self.colleague().await, Access::Write, None).await.1;
             let connection = self.server.connect(&key.key).await;
             filled = filled.replace("{connection}", &self.server.connection_of(&connection).await.to_string());
+        }
+        if path.contains("{console_session}") {
+            filled = filled.replace("{console_session}", &self.console_session().await);
         }
         if path.contains("{workspace}") {
             let name = format!("w{}", self.serial());
