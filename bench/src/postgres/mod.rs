@@ -78,8 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Durable saves, batched and one by one, each kind in its own database.
 async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
-    println!("saves on one node        clients   saves/s    p50 µs    p99 µs   node CPU µs");
-    for (name, batch_max) in [("batched", BATCH_MAX), ("one by one", 1)] {
+    println!("\nsaves on one node        clients   saves/s    p50 µs    p99 µs   node CPU µs");
+    for (name, batch_max) in [("stored together", BATCH_MAX), ("one by one", 1)] {
         let database = format!("saves_{batch_max}");
         cluster.sql("postgres", &format!("CREATE DATABASE {database}"))?;
         let node = Started::node(&cluster.url(&database), batch_max, None)?;
@@ -109,7 +109,7 @@ async fn searches(args: &Args, cluster: &Cluster) -> Result<()> {
     phase(&first, &calls, Kind::Save, FILLERS, Until::Calls(args.records), false).await?;
     let key = first.key.clone();
     let mut nodes = vec![first];
-    println!("\nsearches in {} records   nodes  searches/s    p50 µs    p99 µs   node CPU µs", args.records);
+    println!("\nsearches of {} records   nodes  searches/s    p50 µs    p99 µs   node CPU µs", args.records);
     for &count in &args.nodes {
         while nodes.len() < count {
             nodes.push(Started::node(&url, BATCH_MAX, Some(&key))?);

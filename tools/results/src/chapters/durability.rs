@@ -30,6 +30,12 @@ pub(super) fn chapter() -> Chapter {
                 show: whole,
                 not_shown: "a machine that is lost together with its backups.",
             },
+            Part {
+                title: "Dumps of PostgreSQL under load, killed and restored",
+                run: "backup-postgres",
+                show: whole,
+                not_shown: "continuous archiving, and a restore on another server.",
+            },
         ],
     }
 }

@@ -110,12 +110,39 @@ fn postgres(run: &Run) -> Result<Shown> {
     let theirs = run.line("tsvector")?;
     let ours = run.line("Mnemon's index")?;
     let text = format!(
-        "{}\n{}\nA call learns its credential, its subscription and the end of the log in one round trip: {trip} µs. Ten best of 10,000 records: PostgreSQL's own \
+        "{}{}\n{}\nA call learns its credential, its subscription and the end of the log in one round trip: {trip} µs. Ten best of 10,000 records: PostgreSQL's own \
          full-text search takes {} µs on average, Mnemon's index {} µs.",
+        callers(run)?,
         table(&["saves", "clients", "saves/s", "p50 µs", "p99 µs"], &saves),
         table(&["nodes", "searches/s", "p50 µs", "p99 µs"], &searches),
         grouped(number(theirs, 0)?),
         number(ours, 0)?
     );
     Ok(Shown::text(text))
+}
+
+/// Many callers at once, on PostgreSQL and on embedded storage. Earlier runs do not have them.
+fn callers(run: &Run) -> Result<String> {
+    let mut rows = Vec::new();
+    let mut kind: Option<(&str, usize)> = None;
+    for line in run.lines().map(str::trim_start) {
+        match kind {
+            _ if line.is_empty() => kind = None,
+            // A save's first number is that of the projects.
+            None if line.starts_with("searches in") => kind = Some(("search", 0)),
+            None if line.starts_with("saves, by projects") => kind = Some(("save", 1)),
+            None => {}
+            Some((verb, first)) => {
+                let at = |place: usize| number(line, first + place).map(grouped);
+                let engine = line.split([',', ' ']).next().unwrap_or_default().to_owned();
+                let projects = if first == 0 { "1".to_owned() } else { grouped(number(line, 0)?) };
+                rows.push(vec![verb.to_owned(), engine, projects, at(0)?, at(1)?, at(3)?, at(4)?, at(8)?]);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    let head = ["call", "storage", "projects", "clients", "calls/s", "p99 µs", "node CPU µs", "statements"];
+    Ok(format!("Both engines in one run, medians of three rounds in turns:\n\n{}\n", table(&head, &rows)))
 }
