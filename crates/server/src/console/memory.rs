@@ -353,7 +353,7 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
             continue;
         }
         let shown = Rec::new(record, because, visit.now).scored(hit);
-        let shown = if asked.count == FOUND { shown } else { shown.compact(record) };
+        let shown = if asked.count == FOUND { shown } else { shown.compact(record, because, visit.now) };
         let mut shown = shown.marked(record, &explained.spans);
         let is_open = asked.why.as_deref() == Some(shown.id.as_str());
         if asked.count == FOUND || is_open {

@@ -74,7 +74,7 @@ impl Rec {
             id: record.id.to_string(),
             class: status.as_str(),
             chip: p::chip(status),
-            because: reason(record, because, now),
+            because: reason(record, because, |at| p::ago(at, now)),
             text: Html(p::esc(text)),
             more,
             key: record.fact_key.chosen().map(str::to_owned),
@@ -101,7 +101,9 @@ impl Rec {
     }
 
     /// The same as one of many that a search in one workspace found: a page of them stays below its limit.
-    pub(super) fn compact(mut self, record: &Record) -> Self {
+    pub(super) fn compact(mut self, record: &Record, because: &Because, now: Timestamp) -> Self {
+        // To the minute it stands on the page of the record.
+        self.because = reason(record, because, |at| Html(p::distance(at, now)));
         self.shown_chars_max = COMPACT_CHARS_MAX;
         let (text, more) = cut(&record.fact.content, self.shown_chars_max);
         (self.text, self.more, self.workspace) = (Html(p::esc(text)), more, None);
@@ -147,7 +149,7 @@ fn cut(text: &str, chars_max: usize) -> (&str, Option<String>) {
 }
 
 /// The reason for a status, in one clause.
-pub(super) fn reason(record: &Record, because: &Because, now: Timestamp) -> Html {
+fn reason(record: &Record, because: &Because, ago: impl Fn(Timestamp) -> Html) -> Html {
     let plain = |text: &str| Html(text.to_owned());
     match because.reason {
         Reason::ValidUntilPassed => {
@@ -156,7 +158,7 @@ pub(super) fn reason(record: &Record, because: &Because, now: Timestamp) -> Html
         }
         Reason::SourceChanged => because.known_at.map_or_else(
             || plain("its source changed after this was saved"),
-            |at| Html(format!("source changed {}, after this was saved", p::ago(at, now))),
+            |at| Html(format!("source changed {}, after this was saved", ago(at))),
         ),
         Reason::Disputed => {
             let key = p::said(record.fact_key.chosen().unwrap_or_default());
@@ -168,7 +170,7 @@ pub(super) fn reason(record: &Record, because: &Because, now: Timestamp) -> Html
         }
         Reason::Confirmed => because.confirmed_at.map_or_else(
             || plain("its source was seen unchanged"),
-            |at| Html(format!("source seen unchanged {}", p::ago(at, now))),
+            |at| Html(format!("source seen unchanged {}", ago(at))),
         ),
         Reason::NeverChecked => plain("nobody has checked it against its source"),
         Reason::NoSource if record.fact.source_id.is_some() => plain("it was saved without a hash of its source"),

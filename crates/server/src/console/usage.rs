@@ -34,6 +34,8 @@ struct Page<'a> {
     more_days: usize,
     csv: String,
     keys: Vec<KeyLine>,
+    /// Whether this person can see what the guard held back.
+    sees_guard: bool,
 }
 
 /// The records against what the plan allows.
@@ -170,6 +172,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         more_days: rows.len().saturating_sub(TABLE_DAYS),
         csv: format!("{PATH}/csv?days={days}"),
         keys: by_key.iter().take(25).map(key_line).collect(),
+        sees_guard: visit.is_admin(),
     })
 }
 
