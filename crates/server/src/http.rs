@@ -5,7 +5,7 @@ mod auth;
 mod body;
 pub(crate) mod cors;
 mod form;
-mod head;
+pub(crate) mod head;
 pub(crate) mod health;
 mod listen;
 mod origin;
@@ -34,7 +34,7 @@ pub(crate) use {
     reply::{Reply, storage_failed},
 };
 
-use crate::access_log::AccessLog;
+use crate::access_log::{AccessLines, AccessLog};
 use crate::config::{Network, ServerConfig};
 use crate::metrics::figures::Metrics;
 use refusals::Refusals;
@@ -75,10 +75,10 @@ impl App {
         }))
     }
 
-    /// Writes a line into the log for one of so many requests.
+    /// Writes a line for one of so many requests: as JSON where that is given, otherwise into the log.
     #[must_use]
-    pub fn with_access_log(mut self, every: NonZeroU64) -> Self {
-        self.shared_mut().access_log = Some(AccessLog::new(every));
+    pub fn with_access_log(mut self, every: NonZeroU64, lines: Option<AccessLines>) -> Self {
+        self.shared_mut().access_log = Some(AccessLog::new(every, lines));
         self
     }
 

@@ -1,12 +1,12 @@
 //! Every route of the service and the layers around them: the table of contents.
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get};
 use mnemon_protocol::sessions;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::http::{App, health, reply};
+use crate::http::{App, head, health, reply};
 use crate::{admin, agent, console, mcp, metrics, oauth};
 
 /// All routes.
@@ -21,6 +21,7 @@ pub fn router(app: App) -> Router {
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics::for_operator))
         .fallback(reply::no_such_route)
+        .layer(from_fn(head::check))
         .layer(from_fn_with_state(app.clone(), metrics::observe))
         .with_state(app);
     with_layers(routes)
@@ -29,6 +30,7 @@ pub fn router(app: App) -> Router {
 /// The routes of the address that shows figures and nothing else.
 pub fn metrics_router(app: App) -> Router {
     let routes = Router::new().route("/metrics", get(metrics::for_all)).fallback(reply::no_such_route);
+    let routes = routes.layer(from_fn(head::check));
     with_layers(routes.with_state(app))
 }
 

@@ -12,7 +12,7 @@ use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::{Config, OutgoingSettings};
-use mnemon_server::{App, Seats, router};
+use mnemon_server::{AccessLines, App, Seats, router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,17 +25,27 @@ use crate::{logging, open_files, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     let (config, advice) = settings::load_with_advice(&serve.settings)?;
-    logging::start(&config.log)?;
+    let lines = logging::start(&config.log)?;
     for advice in &advice {
         tracing::warn!("{advice}");
     }
     open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer))?;
+    let served = runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer, lines.clone()));
+    if let Some(lines) = lines {
+        lines.close();
+    }
+    served?;
+    tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+async fn run_service(
+    config: &Config,
+    ready_file: Option<&Path>,
+    printer: &Printer,
+    lines: Option<AccessLines>,
+) -> anyhow::Result<()> {
     let place = storage::name(&config.storage);
     let store = storage::open(&config.storage).await?;
     let engine_config = EngineConfig {
@@ -61,7 +71,7 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
     let mut app = App::new(Arc::clone(&engine), &config.server, &base_url).with_seats(seats.clone());
     if let Some(every) = config.log.access_every {
-        app = app.with_access_log(every);
+        app = app.with_access_log(every, lines);
     }
     // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
     let stopped = stop_signal()?;
@@ -78,7 +88,6 @@ async fn run_service(config: &Config, ready_file: Option<&Path>, printer: &Print
     }
     upkeep.stop().await;
     engine.close().await;
-    tracing::info!("stopped");
     Ok(served?)
 }
 

@@ -165,6 +165,54 @@ fn the_access_log_says_what_became_of_each_request_and_whose_it_was() {
     assert!(refused.contains(reference), "{refused}");
 }
 
+/// Sends bytes and returns the status line of the answer, if any comes.
+fn send_raw(service: &Service, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(service.url.trim_start_matches("http://")).expect("the service accepts");
+    // It may answer and close before it has read everything.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_is_refused_before_any_route_is_in_the_log_or_in_a_figure() {
+    let place = Place::new();
+    let config = place.write("mnemon.toml", "[log]\naccess = true\n").display().to_string();
+    let service = place.serve(&["--log-format", "json", "--config", &config]);
+    let bearer = format!("Bearer {}", service.key());
+    let token = service.welcome.split_whitespace().find(|word| word.starts_with("mnp_")).expect("a token").to_owned();
+    let hosts = send_raw(&service, b"GET /mcp HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
+    assert!(hosts.starts_with("HTTP/1.1 400"), "{hosts}");
+    let large = post(&service, &bearer, "", &"x".repeat(2 << 20));
+    assert!(large.starts_with("HTTP/1.1 413"), "{large}");
+    let guess = post(&service, "Bearer mnm_guess", "", "{}");
+    assert!(guess.starts_with("HTTP/1.1 401"), "{guess}");
+    // These are no requests at all.
+    assert!(send_raw(&service, b"\x16\x03\x01\x02\x00 a greeting over TLS\r\n\r\n").starts_with("HTTP/1.1 400"));
+    let huge = format!("GET /mcp HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "x".repeat(128 << 10));
+    assert!(send_raw(&service, huge.as_bytes()).starts_with("HTTP/1.1 431"));
+    let figures = send_raw_page(&service, &token);
+    for series in
+        [r#"mnemon_http_unreadable_total{reason="no_http"} 1"#, r#"mnemon_http_unreadable_total{reason="too_large"} 1"#]
+    {
+        assert!(figures.contains(series), "{series}: {figures}");
+    }
+    let log = service.stop().err;
+    let statuses: Vec<u64> = access_lines(&log).iter().filter_map(|line| line["http.status"].as_u64()).collect();
+    assert_eq!(statuses, [400, 413, 401, 200], "{log}");
+}
+
+/// The page of figures, for the operator.
+fn send_raw_page(service: &Service, token: &str) -> String {
+    let mut stream = TcpStream::connect(service.url.trim_start_matches("http://")).expect("the service accepts");
+    let head = "GET /metrics HTTP/1.1\r\nhost: mnemon\r\nconnection: close\r\nauthorization: Bearer";
+    stream.write_all(format!("{head} {token}\r\n\r\n").as_bytes()).expect("the request is sent");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("the page is UTF-8");
+    page
+}
+
 #[test]
 fn the_access_log_is_off_by_default_and_can_take_a_sample() {
     let lines_of = |config: &str| {

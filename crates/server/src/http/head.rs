@@ -1,6 +1,7 @@
 //! What is wrong with the head of a request before anybody looks at what it asks for: no Host or several, or more bytes
 //! than a head may have.
 
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, HOST};
 use http::{HeaderValue, Request, StatusCode, Version};
@@ -10,9 +11,17 @@ use super::Reply;
 /// The largest head, from its first byte to the empty line. Whoever sends half of one holds as much of our memory.
 pub(super) const HEAD_BYTES_MAX: usize = 64 << 10;
 
+/// Answers a request whose head is no good, and passes the others on.
+pub(crate) async fn check(request: axum::extract::Request, next: Next) -> Response {
+    match refusal(&request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    }
+}
+
 /// The answer to a head that is no good. The connection ends with it: what follows such a head may be meant for somebody
 /// else.
-pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response> {
+fn refusal<B>(request: &Request<B>) -> Option<Response> {
     let (status, code, message) = if bytes(request) > HEAD_BYTES_MAX {
         let message = "the head of the request is larger than 65536 bytes";
         (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", message)

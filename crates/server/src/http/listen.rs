@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tower::ServiceExt;
 
-use super::head::{self, HEAD_BYTES_MAX};
+use super::head::HEAD_BYTES_MAX;
 use super::peer::Peer;
 use super::seats::{Seat, Seats};
 use super::stream::Stream;
@@ -93,6 +93,7 @@ struct Visit {
 async fn converse(stream: TcpStream, visit: Visit, leaving: oneshot::Receiver<()>, router: Router, watcher: Watcher) {
     // Answers are small and written at once; waiting to fill a packet would only add latency.
     let _ = stream.set_nodelay(true);
+    let seat = Arc::clone(&visit.seat);
     let service = service_fn(move |request| answer(router.clone(), visit.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -105,15 +106,15 @@ async fn converse(stream: TcpStream, visit: Visit, leaving: oneshot::Receiver<()
         Ok(()) = leaving => return tracing::debug!("a stranger left for somebody newer"),
     };
     if let Err(error) = ended {
+        if error.is_parse() {
+            seat.note_unreadable(error.is_parse_too_large());
+        }
         tracing::debug!(%error, "a connection ended early");
     }
 }
 
 /// The routes' answer, with the peer attached to the request.
 async fn answer(router: Router, visit: Visit, mut request: Request<Incoming>) -> Result<Response, Infallible> {
-    if let Some(refusal) = head::refusal(&request) {
-        return Ok(refusal);
-    }
     request.extensions_mut().insert(Peer { address: visit.peer, seat: Some(visit.seat) });
     router.oneshot(request).await
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
@@ -29,6 +30,14 @@ struct Shared {
     taken: Mutex<Taken>,
     /// Told whenever a known caller leaves.
     freed: Notify,
+    unreadable: Unreadable,
+}
+
+/// Connections that ended because what they sent could not be read as HTTP. No route ever hears of them.
+#[derive(Debug, Default)]
+struct Unreadable {
+    no_http: AtomicU64,
+    too_large: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +67,8 @@ impl Seats {
     pub fn new(all_max: usize) -> Self {
         let all_max = all_max.max(2);
         let strangers_max = all_max - all_max.div_ceil(4);
-        Self(Arc::new(Shared { all_max, strangers_max, taken: Mutex::default(), freed: Notify::new() }))
+        let (taken, freed, unreadable) = (Mutex::default(), Notify::new(), Unreadable::default());
+        Self(Arc::new(Shared { all_max, strangers_max, taken, freed, unreadable }))
     }
 
     /// As many as the machine's memory and the limit of open files allow.
@@ -79,6 +89,12 @@ impl Seats {
     pub(crate) fn taken(&self) -> (usize, usize) {
         let taken = self.0.taken.lock();
         (taken.known, taken.strangers.len())
+    }
+
+    /// How many connections sent something that is no HTTP, and how many a head that is too large to be read.
+    pub(crate) fn unreadable(&self) -> (u64, u64) {
+        let Unreadable { no_http, too_large } = &self.0.unreadable;
+        (no_http.load(Ordering::Relaxed), too_large.load(Ordering::Relaxed))
     }
 
     /// Waits until there is a seat, or a stranger who can be asked to leave.
@@ -112,6 +128,12 @@ impl Seats {
 }
 
 impl Seat {
+    /// What was sent here could not be read.
+    pub(super) fn note_unreadable(&self, is_too_large: bool) {
+        let Unreadable { no_http, too_large } = &self.shared.unreadable;
+        if is_too_large { too_large } else { no_http }.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whoever sits here has shown a credential that works.
     pub(super) fn mark_known(&self) {
         let mut state = self.state.lock();

@@ -14,12 +14,15 @@ pub(super) struct Connections {
     known: u64,
     strangers: u64,
     max: u64,
+    no_http: u64,
+    too_large: u64,
 }
 
 impl Connections {
     pub(super) fn of(seats: &Seats) -> Self {
         let (known, strangers) = seats.taken();
-        Self { known: known as u64, strangers: strangers as u64, max: seats.count() as u64 }
+        let (no_http, too_large) = seats.unreadable();
+        Self { known: known as u64, strangers: strangers as u64, max: seats.count() as u64, no_http, too_large }
     }
 }
 
@@ -41,13 +44,16 @@ impl Counted {
     }
 
     fn write_callers(&self, lines: &mut Lines<'_>) {
-        let Connections { known, strangers, max } = self.connections;
+        let Connections { known, strangers, max, no_http, too_large } = self.connections;
         lines.counter("mnemon_refused_credentials_total", "Refused credentials.", self.refused_credentials);
         let limits = [("connection", self.engine.connection_limits), ("project", self.engine.project_limits)];
         lines.counters("mnemon_rate_limited_total", "Calls over a limit, by whose limit it was.", "limit", &limits);
         let callers = [("known", known), ("stranger", strangers)];
         lines.gauges("mnemon_connections", "Connections of callers.", "caller", &callers);
         lines.gauge("mnemon_connections_max", "Connections that the service accepts.", max);
+        let reasons = [("no_http", no_http), ("too_large", too_large)];
+        let unreadable = "Connections that ended because what they sent could not be read, by why.";
+        lines.counters("mnemon_http_unreadable_total", unreadable, "reason", &reasons);
     }
 
     fn write_texts(&self, lines: &mut Lines<'_>) {
