@@ -129,6 +129,10 @@ pub enum NoSettings {
     },
     #[error("'{url}' (from {origin}) is not a service URL; use the form https://memory.example.com")]
     Address { url: String, origin: String },
+    #[error(
+        "the API key (from {origin}) contains a space, a line break or another character that no key has; copy it again"
+    )]
+    Key { origin: String },
     #[error("a profile's name has 1 to 64 letters, digits, dashes and underscores; '{0}' is none")]
     ProfileName(String),
     #[error("there is no profile '{name}'; save it with `mnemon login --profile {name}`{}", or_one_of(.known))]
@@ -140,6 +144,11 @@ pub enum NoSettings {
 struct SettingsFile {
     url: Option<String>,
     key: Option<String>,
+}
+
+/// Whether a header can carry a credential. One that was copied over two lines can't be sent at all.
+pub fn is_sendable(credential: &str) -> bool {
+    credential.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn or_one_of(names: &[String]) -> String {
@@ -211,6 +220,9 @@ impl Settings {
         }
         let (url, url_source) = pick(("--url", &flags.url), URL_VARIABLE, file.url);
         let (key, key_source) = pick(("--key", &flags.key), KEY_VARIABLE, file.key);
+        if key.as_deref().is_some_and(|key| !is_sendable(key)) {
+            return Err(NoSettings::Key { origin: key_source.to_string() });
+        }
         let url = url.unwrap_or_else(|| DEFAULT_URL.to_owned());
         let url = parse_url(&url).ok_or_else(|| NoSettings::Address { url, origin: url_source.to_string() })?;
         let workspace = flags.workspace.as_deref().map(str::trim).filter(|word| !word.is_empty());
@@ -308,6 +320,13 @@ mod tests {
             let error = load(Flags { url: Some(wrong.into()), ..Flags::default() }, &[], "").unwrap_err().to_string();
             assert!(error.contains("--url") && error.contains("is not a service URL"), "{error}");
         }
+        for wrong in ["mnm_secret\nsecret", "mnm_secret secret", "mnm_secreté"] {
+            let error = load(Flags::default(), &[(KEY_VARIABLE, wrong)], "").unwrap_err().to_string();
+            assert!(error.contains("MNEMON_API_KEY") && error.contains("a line break"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        let wrapped = load(Flags::default(), &[(KEY_VARIABLE, " mnm_secret\n")], "").unwrap();
+        assert_eq!(wrapped.key.unwrap().expose(), "mnm_secret", "what surrounds a key is no part of it");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use mnemon_agent::places::{Environment, Places};
-use mnemon_agent::settings::{Flags, KEY_VARIABLE, PROFILE_VARIABLE, Settings, URL_VARIABLE};
+use mnemon_agent::settings::{Flags, KEY_VARIABLE, PROFILE_VARIABLE, Settings, URL_VARIABLE, is_sendable};
 
 use crate::arguments::{AdminConnection, Connection};
 
@@ -54,6 +54,12 @@ pub fn find_with_key(connection: &Connection) -> anyhow::Result<(String, String)
 pub fn find_with_credential(connection: &AdminConnection) -> anyhow::Result<(String, String)> {
     let Found { url, key } = find(&connection.of_key())?;
     let token = connection.operator_token.clone().filter(|token| !token.is_empty());
+    if token.as_deref().is_some_and(|token| !is_sendable(token.trim())) {
+        bail!(
+            "the operator token contains a space, a line break or another character that no token has; copy it again"
+        );
+    }
+    let token = token.map(|token| token.trim().to_owned());
     let Some(credential) = token.or(key) else {
         bail!(
             "no credential; pass --operator-token (MNEMON_OPERATOR_TOKEN) or an admin's --key (MNEMON_API_KEY), or save a key \

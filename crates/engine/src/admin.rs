@@ -241,10 +241,10 @@ impl Engine {
         if is_accepted { Ok(operator) } else { Err(NotAuthenticated::Rejected) }
     }
 
-    /// The operator, by the hash of the token: the configured one, or the one in the store.
+    /// The operator, by the hash of the token: the configured one or, without such, the one in the store.
     pub(crate) async fn operator_by_hash(&self, presented: CredentialHash) -> Result<AdminContext, NotAuthenticated> {
         let stored = self.store.find_operator_token().await?;
-        if self.operator_token == Some(presented) || stored == Some(presented) {
+        if self.operator_token.or(stored) == Some(presented) {
             Ok(AdminContext { authority: Authority::Operator, now: self.clock.now() })
         } else {
             Err(NotAuthenticated::Rejected)

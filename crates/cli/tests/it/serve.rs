@@ -214,6 +214,44 @@ fn operator_token(service: &Service) -> String {
 }
 
 #[test]
+fn a_configured_operator_token_replaces_the_first_one_for_good() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let first = operator_token(&service);
+    let is_accepted = |service: &Service, token: &str| {
+        place.run(&["account", "list", "--url", &service.url, "--operator-token", token]).code == 0
+    };
+    assert!(is_accepted(&service, &first));
+    service.stop();
+    let own = concat!("mnp_", "chosen_by_the_operator_themselves_1");
+    let mut command = place.command(&[]);
+    command.env("MNEMON_OPERATOR_TOKEN", own);
+    let service = Service::start_by(&place, command, &[]);
+    assert!(is_accepted(&service, own));
+    assert!(!is_accepted(&service, &first), "it was replaced");
+    service.stop();
+    // Without the setting there is none, so a start makes a new one.
+    let service = place.serve(&["--ready-file", "ready.json"]);
+    let ready = std::fs::read_to_string(place.path().join("ready.json")).expect("it is ready");
+    let ready: Value = serde_json::from_str(&ready).expect("JSON");
+    let new = ready["operator_token"].as_str().expect("a new token");
+    assert!(is_accepted(&service, new));
+    assert!(!is_accepted(&service, &first) && !is_accepted(&service, own), "neither comes back");
+}
+
+#[test]
+fn a_credential_that_was_copied_badly_is_told_so() {
+    let place = Place::new();
+    let broken = place.run(&["search", "anything", "--url", "http://127.0.0.1:1", "--key", "mnm_first\nsecond"]);
+    assert_eq!(broken.code, 1);
+    let expected =
+        "the API key (from the flag --key) contains a space, a line break or another character that no key has";
+    assert!(broken.err.contains(expected) && !broken.err.contains("second"), "{}", broken.err);
+    let broken = place.run(&["account", "list", "--url", "http://127.0.0.1:1", "--operator-token", "mnp_first second"]);
+    assert!(broken.err.contains("the operator token contains a space, a line break"), "{}", broken.err);
+}
+
+#[test]
 fn a_second_process_on_the_same_directory_is_told_so() {
     let place = Place::new();
     let service = place.serve(&[]);

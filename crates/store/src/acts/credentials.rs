@@ -32,6 +32,9 @@ pub trait Credentials: Send + Sync {
     /// Stores the operator token if there is none yet. `false` if there is.
     async fn insert_operator_token(&self, hash: CredentialHash, at: Timestamp) -> Result<bool, StoreError>;
 
+    /// Removes the operator token, so that it never works again. `false` if there was none.
+    async fn delete_operator_token(&self) -> Result<bool, StoreError>;
+
     async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError>;
 
     /// Revokes a key. `false` if there is no such live key.

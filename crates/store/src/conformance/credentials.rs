@@ -160,4 +160,9 @@ pub async fn the_operators_token_is_made_once(make: MakeEngine) {
     assert_eq!(engine.store.insert_operator_token(first, at(0)).await, Ok(true));
     assert_eq!(engine.store.insert_operator_token(second, at(1)).await, Ok(false));
     assert_eq!(engine.store.find_operator_token().await, Ok(Some(first)));
+    assert_eq!(engine.store.delete_operator_token().await, Ok(true));
+    assert_eq!(engine.store.delete_operator_token().await, Ok(false));
+    assert_eq!(engine.store.find_operator_token().await, Ok(None));
+    assert_eq!(engine.store.insert_operator_token(second, at(2)).await, Ok(true));
+    assert_eq!(engine.store.find_operator_token().await, Ok(Some(second)));
 }

@@ -52,6 +52,16 @@ impl Credentials for PostgresStore {
         .await
     }
 
+    async fn delete_operator_token(&self) -> Result<bool, StoreError> {
+        const DELETE: &str = "DELETE FROM operator_token RETURNING 1";
+        self.attempt(|| async {
+            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
+            let answers = tx.finish(vec![ask(DELETE, &[])]).await?;
+            Ok(answers.first().is_some_and(|rows| !rows.is_empty()))
+        })
+        .await
+    }
+
     async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError> {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_and_people(key.project)).await?;

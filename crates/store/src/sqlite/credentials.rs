@@ -70,6 +70,10 @@ impl Credentials for SqliteStore {
         self.writer.write(move |tx| insert_operator_token(tx, &hash, at)).await
     }
 
+    async fn delete_operator_token(&self) -> Result<bool, StoreError> {
+        self.writer.write(move |tx| delete_operator_token(tx)).await
+    }
+
     async fn insert_key(&self, key: NewKey, audit: AuditEntry) -> Result<(), StoreError> {
         let act = move |tx: &mut Tx<'_>| {
             tx.touch_people();
@@ -150,6 +154,10 @@ fn find_operator_token(conn: &Connection) -> Result<Option<CredentialHash>, Stor
 fn insert_operator_token(tx: &Tx<'_>, hash: &CredentialHash, at: Timestamp) -> Result<bool, StoreError> {
     const INSERT: &str = "INSERT INTO operator_token (id, hash, created_at) VALUES (1, ?1, ?2) ON CONFLICT DO NOTHING";
     Ok(tx.conn.prepare_cached(INSERT)?.execute((hash.as_bytes(), micros(at)))? == 1)
+}
+
+fn delete_operator_token(tx: &Tx<'_>) -> Result<bool, StoreError> {
+    Ok(tx.conn.prepare_cached("DELETE FROM operator_token")?.execute([])? > 0)
 }
 
 pub(super) fn insert_key(conn: &Connection, key: &NewKey) -> Result<(), StoreError> {
