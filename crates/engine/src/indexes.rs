@@ -4,9 +4,11 @@
 //! Freshness is one number. A call knows where the project's log ended when the call began; an index knows how far it has
 //! followed the log. If the index is behind, the tail of the log is read and applied before anything is ranked.
 
+mod writing;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
 use mnemon_core::{
@@ -61,6 +63,8 @@ pub(crate) struct Slot {
     applied: AtomicU64,
     /// The log position of the newest snapshot.
     snapshot: AtomicU64,
+    /// When it was written, or since when this index is held, in seconds since 1970.
+    snapshot_at: AtomicI64,
     /// What the budget currently counts for this slot.
     counted_bytes: AtomicUsize,
     state: RwLock<State>,
@@ -285,7 +289,7 @@ impl Indexes {
 
     /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
     async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64, seq: Seq) -> Result<Arc<Slot>, StoreError> {
-        let mut slot = Slot::new(workspace, self.model, epoch, &self.bodies);
+        let mut slot = Slot::new(workspace, self.model, epoch, &self.bodies, self.clock.now());
         if let Some(snapshot) = self.store.find_snapshot_at_least(key.0, slot.workspace, seq).await? {
             // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
             let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
@@ -297,30 +301,6 @@ impl Indexes {
         if is_from_log { &self.counts.loads_from_log } else { &self.counts.loads_from_snapshot }.add(1);
         let mut held = self.held.lock();
         Ok(Arc::clone(held.slots.get_or_insert(key.clone(), || Arc::new(slot))))
-    }
-
-    /// Writes a snapshot in the background when enough has changed since the last one.
-    fn snapshot_if_due(&self, key: &Key, slot: &Arc<Slot>) {
-        let (before, applied) = (slot.snapshot.load(Ordering::Acquire), slot.applied());
-        let is_due = snapshots::is_due(slot.state.read().index.len(), Seq(before), applied);
-        // Whoever moves the number writes; the others see that somebody does.
-        let order = (Ordering::AcqRel, Ordering::Relaxed);
-        if !is_due || slot.snapshot.compare_exchange(before, applied.0, order.0, order.1).is_err() {
-            return;
-        }
-        let (store, slot, project) = (Arc::clone(&self.store), Arc::clone(slot), key.0);
-        let (counts, clock) = (Arc::clone(&self.snapshot_counts), Arc::clone(&self.clock));
-        tokio::spawn(async move {
-            let Ok(snapshot) = tokio::task::spawn_blocking(move || slot.to_snapshot()).await else { return };
-            let size_bytes = snapshot.bytes.len();
-            match store.save_snapshot(project, snapshot).await {
-                Ok(()) => counts.note_written(size_bytes, clock.now()),
-                Err(error) => {
-                    counts.failed.add(1);
-                    tracing::warn!(%error, "could not write a snapshot; the next start will read the log instead");
-                }
-            }
-        });
     }
 
     fn discard(&self, key: &Key, slot: &Arc<Slot>) {
@@ -349,7 +329,7 @@ impl Indexes {
 }
 
 impl Slot {
-    fn new(workspace: Workspace, model: &'static Model, epoch: u64, bodies: &Arc<Bodies>) -> Self {
+    fn new(workspace: Workspace, model: &'static Model, epoch: u64, bodies: &Arc<Bodies>, now: Timestamp) -> Self {
         let state = State {
             index: WorkspaceIndex::new(model),
             audiences: Audiences::default(),
@@ -361,6 +341,7 @@ impl Slot {
             epoch,
             applied: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
+            snapshot_at: AtomicI64::new(now.as_second()),
             counted_bytes: AtomicUsize::new(0),
             state: RwLock::new(state),
             following: tokio::sync::Mutex::new(()),

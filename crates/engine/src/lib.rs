@@ -106,7 +106,7 @@ pub struct Engine {
     document_hosts: DocumentHosts,
     oauth: OauthMemory,
     integrations: Arc<Integrations>,
-    /// The operator token from the configuration; one created on the first start is in the store.
+    /// The operator token from the configuration; one created on the first start is in the store, and counts only without this.
     operator_token: Option<CredentialHash>,
 }
 
@@ -147,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Also accepts this operator token, besides the one in the store.
+    /// Accepts this operator token, instead of the one in the store.
     #[must_use]
     pub fn with_operator_token(mut self, token: &Secret<String>) -> Self {
         self.operator_token = Some(CredentialHash::of(token.expose()));
@@ -185,6 +185,7 @@ impl Engine {
             tracing::warn!(%error, "could not write the last usage figures");
         }
         self.integrations.gateway.close();
+        self.indexes.write_last_snapshots().await;
         self.store.close().await;
     }
 }

@@ -9,11 +9,43 @@ pub(crate) const RECORDS_MIN: usize = 2_000;
 
 const MAGIC: &[u8; 4] = b"MNS2";
 
-/// How many changes justify a new snapshot: half of the workspace, so that writing stays a small part of the work and a
-/// start reads at most half of a workspace from the log.
-pub(crate) fn is_due(records: usize, snapshot: Seq, applied: Seq) -> bool {
-    let changes = applied.0.saturating_sub(snapshot.0);
-    records >= RECORDS_MIN && changes >= (records as u64 / 2).max(RECORDS_MIN as u64)
+/// So many bytes of snapshots may be written a second, seen over a long time: some 40 MB, which 100,000 records take, every
+/// five minutes.
+const BYTES_PER_SECOND: u64 = 128 << 10;
+
+/// Reading fewer changes than this from the log is no noticeable part of a start.
+const CHANGES_MIN: u64 = 250;
+
+/// How far an index has come since its last snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grown {
+    pub(crate) records: usize,
+    pub(crate) size_bytes: usize,
+    /// The log position of the last snapshot.
+    pub(crate) snapshot: Seq,
+    pub(crate) applied: Seq,
+    /// Since the last snapshot was written.
+    pub(crate) seconds: u64,
+}
+
+impl Grown {
+    pub(crate) fn changes(&self) -> u64 {
+        self.applied.0.saturating_sub(self.snapshot.0)
+    }
+}
+
+/// Whether a new snapshot is justified: by changes of half of the workspace, so that a start reads at most half of it from the
+/// log; or by fewer, but enough to delay a start, if the last snapshot is so long ago that writing stays a small part of the work.
+pub(crate) fn is_due(grown: &Grown) -> bool {
+    let (records, changes) = (grown.records as u64, grown.changes());
+    let is_rested = grown.seconds >= grown.size_bytes as u64 / BYTES_PER_SECOND;
+    let enough = if is_rested { 0 } else { records / 2 }.max(RECORDS_MIN as u64);
+    grown.records >= RECORDS_MIN && changes >= enough
+}
+
+/// Whether a service that stops should write a snapshot for the next start.
+pub(crate) fn is_worth_a_stop(grown: &Grown) -> bool {
+    grown.records >= RECORDS_MIN && grown.changes() >= CHANGES_MIN
 }
 
 /// The bytes of an index and of the audiences that its numbers stand for.
@@ -74,11 +106,32 @@ mod tests {
 
     #[test]
     fn small_or_barely_changed_workspaces_are_not_written() {
-        assert!(!is_due(1_999, Seq(0), Seq(1_999)));
-        assert!(is_due(2_000, Seq(0), Seq(2_000)));
-        assert!(!is_due(2_100, Seq(2_000), Seq(2_100)));
-        assert!(is_due(100_000, Seq(0), Seq(100_000)));
-        assert!(!is_due(100_000, Seq(100_000), Seq(149_999)));
-        assert!(is_due(100_000, Seq(100_000), Seq(150_000)));
+        let is_due = |records, snapshot, applied| is_due(&grown(records, snapshot, applied, 0));
+        assert!(!is_due(1_999, 0, 1_999));
+        assert!(is_due(2_000, 0, 2_000));
+        assert!(!is_due(2_100, 2_000, 2_100));
+        assert!(is_due(100_000, 0, 100_000));
+        assert!(!is_due(100_000, 100_000, 149_999));
+        assert!(is_due(100_000, 100_000, 150_000));
+    }
+
+    #[test]
+    fn fewer_changes_suffice_if_the_last_snapshot_is_long_ago() {
+        // 100,000 records of 400 bytes may be written every 305 seconds.
+        assert!(!is_due(&grown(100_000, 100_000, 102_000, 304)));
+        assert!(is_due(&grown(100_000, 100_000, 102_000, 305)));
+        assert!(!is_due(&grown(100_000, 100_000, 101_999, 1_000_000)), "these few are read quickly");
+        assert!(!is_due(&grown(1_999, 0, 5_000, 1_000_000)), "so is a small workspace");
+    }
+
+    #[test]
+    fn a_stop_writes_what_would_delay_the_next_start() {
+        assert!(is_worth_a_stop(&grown(2_000, 1_750, 2_000, 0)));
+        assert!(!is_worth_a_stop(&grown(2_000, 1_751, 2_000, 0)));
+        assert!(!is_worth_a_stop(&grown(1_999, 0, 1_999, 0)));
+    }
+
+    fn grown(records: usize, snapshot: u64, applied: u64, seconds: u64) -> Grown {
+        Grown { records, size_bytes: records * 400, snapshot: Seq(snapshot), applied: Seq(applied), seconds }
     }
 }

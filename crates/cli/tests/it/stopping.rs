@@ -38,6 +38,41 @@ fn read_answer(stream: &mut BufReader<TcpStream>) -> (String, String) {
 }
 
 #[test]
+fn a_stop_leaves_a_snapshot_of_what_changed() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let (url, key) = (service.url.clone(), service.key());
+    let import = |from: usize, to: usize| {
+        let lines = (from..to)
+            .map(|number| format!("{{\"type\":\"record\",\"content\":\"shelf {number} holds box {number}\"}}\n"));
+        let count = to - from;
+        let text = format!(
+            "{{\"type\":\"export\",\"format\":\"mnemon\",\"version\":1}}\n{}{{\"type\":\"end\",\"records\":{count},\"sources\":0}}\n",
+            lines.collect::<String>()
+        );
+        let file = place.write("records.jsonl", &text).display().to_string();
+        let done = place.run(&["import", &file, "--url", &url, "--key", &key]);
+        assert_eq!(done.code, 0, "{done:?}");
+    };
+    let search = |url: &str| {
+        let done = place.run(&["search", "shelf 7", "--url", url, "--key", &key]);
+        assert!(done.out.contains("holds box"), "{done:?}");
+    };
+    import(0, 2_000);
+    search(&url);
+    import(2_000, 2_300);
+    search(&url);
+    assert_eq!(service.stop().code, 0);
+    let stored = rusqlite::Connection::open(place.data_dir().join("mnemon.db")).expect("the database");
+    let positions = "SELECT s.seq, p.seq FROM snapshot s JOIN project p ON p.id = s.project_id";
+    let positions: (i64, i64) =
+        stored.query_row(positions, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("a snapshot");
+    assert_eq!(positions, (2_300, 2_300), "the snapshot is as far as the log");
+    drop(stored);
+    search(&place.serve(&[]).url);
+}
+
+#[test]
 fn a_request_that_runs_is_answered_before_the_service_ends() {
     let place = Place::new();
     let mut service = place.serve(&[]);
