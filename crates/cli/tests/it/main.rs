@@ -18,5 +18,6 @@ mod process;
 mod serve;
 mod stopping;
 mod terminal;
+mod upgrade;
 mod validate;
 mod verbs;
