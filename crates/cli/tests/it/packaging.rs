@@ -160,5 +160,22 @@ fn the_release_script_is_a_valid_script() {
     let script = ops("../tools/release").display().to_string();
     assert_eq!(run("bash", &["-n", &script]).code, 0);
     let usage = run(&script, &[]);
-    assert_eq!((usage.code, usage.err.as_str()), (2, "usage: tools/release DIR [--debug]\n"));
+    assert_eq!((usage.code, usage.err.as_str()), (2, "usage: tools/release DIR [--debug | --binary FILE]\n"));
+}
+
+#[test]
+fn the_release_script_makes_an_archive_that_runs_and_a_checksum_that_fits() {
+    let place = Place::new();
+    let (script, out) = (ops("../tools/release").display().to_string(), place.path().join("out").display().to_string());
+    let made = run(&script, &[&out, "--binary", env!("CARGO_BIN_EXE_mnemon")]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let check = format!("cd {out} && sha256sum -c SHA256SUMS && tar xzf mnemon-*.tar.gz && mnemon-*/mnemon --version");
+    let checked = run("bash", &["-ec", &check]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    assert!(checked.out.contains(".tar.gz: OK") && checked.out.contains("mnemon 0."), "{checked:?}");
+    let listed = run(
+        "bash",
+        &["-ec", &format!("cd {out}/mnemon-*/ && ls -d man/mnemon.1 completions/_mnemon ops/systemd LICENSE")],
+    );
+    assert_eq!(listed.code, 0, "{listed:?}");
 }
