@@ -15,6 +15,7 @@ use axum::response::Response;
 use http::Method;
 use http::header::CONTENT_LENGTH;
 use http_body::Body;
+use mnemon_core::Timestamp;
 use mnemon_engine::Identity;
 
 pub use lines::AccessLines;
@@ -106,13 +107,12 @@ impl AccessLog {
     }
 
     /// Writes a line, if it is this request's turn. Our own faults are never left out.
-    pub(crate) fn write(&self, door: &'static str, asked: &Asked, response: &Response, notes: &Notes, took: Duration) {
+    pub(crate) fn write(&self, told: &Told<'_>) {
         let is_its_turn = self.seen.fetch_add(1, Ordering::Relaxed) % self.every == 0;
-        let is_our_fault = response.status().is_server_error() || notes.is_our_fault();
+        let is_our_fault = told.response.status().is_server_error() || told.notes.is_our_fault();
         if !is_its_turn && !is_our_fault {
             return;
         }
-        let told = Told { door, asked, response, notes, took };
         match &self.lines {
             Some(lines) => lines.add(is_our_fault, |line| told.write_json(line)),
             None => told.log(),
@@ -121,12 +121,13 @@ impl AccessLog {
 }
 
 /// What a line tells.
-struct Told<'a> {
-    door: &'static str,
-    asked: &'a Asked,
-    response: &'a Response,
-    notes: &'a Notes,
-    took: Duration,
+pub(crate) struct Told<'a> {
+    pub(crate) at: Timestamp,
+    pub(crate) door: &'static str,
+    pub(crate) asked: &'a Asked,
+    pub(crate) response: &'a Response,
+    pub(crate) notes: &'a Notes,
+    pub(crate) took: Duration,
 }
 
 impl Told<'_> {
@@ -162,7 +163,7 @@ impl Told<'_> {
         let Self { door, asked, response, notes, .. } = self;
         // Writing into memory does not fail.
         let mut put = |arguments: fmt::Arguments<'_>| drop(line.write_fmt(arguments));
-        put(format_args!(r#"{{"timestamp":"{:.6}","level":"INFO","#, jiff::Timestamp::now()));
+        put(format_args!(r#"{{"timestamp":"{:.6}","level":"INFO","#, self.at));
         put(format_args!(r#""fields":{{"message":"request","door":"{door}""#));
         put(format_args!(r#","http.status":{}"#, response.status().as_u16()));
         put(format_args!(r#","http.method":"{}""#, asked.method));

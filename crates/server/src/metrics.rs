@@ -13,7 +13,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 
 use self::counted::{Connections, Counted};
-use crate::access_log::{Asked, Notes};
+use crate::access_log::{Asked, Notes, Told};
 use crate::http::{App, Reply, admin_context};
 
 /// Which part of the service a path belongs to.
@@ -42,7 +42,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let (response, notes) = Notes::gather(next.run(request)).await;
     let took = begun.elapsed();
     app.0.metrics.count_request(door, response.status(), took);
-    log.write(door, &asked, &response, &notes, took);
+    let at = app.0.engine.now();
+    log.write(&Told { at, door, asked: &asked, response: &response, notes: &notes, took });
     response
 }
 
