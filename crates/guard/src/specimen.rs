@@ -1,6 +1,8 @@
 //! A text as lists of weight slots: what training learns from. The service does not use this.
 //!
 //! It takes a text apart by the very functions that the guard uses, so that weights are learned from exactly what is read.
+//! One thing differs: here each sentence counts in the whole text, also one that repeats another. The shipped weights were
+//! learned so, and are remade so.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,8 +16,6 @@ use crate::normalise::normalise;
 pub struct Specimen {
     /// The grams of each sentence.
     pub sentences: Vec<SentenceGrams>,
-    /// The sentences that count in the whole text, where some repeat others.
-    distinct: Option<Vec<usize>>,
     /// The windows, and last the whole text where it is longer than one window.
     pub units: Vec<Unit>,
     /// Slots of the disguises met anywhere in the text; they count in every unit.
@@ -70,26 +70,16 @@ impl Specimen {
             let rules = whole.slots().map(|slot| slot as u32).collect();
             units.push(Unit { sentences: 0..anatomy.sentences.len(), rules });
         }
-        let counted: Vec<usize> = anatomy.counted(0..anatomy.sentences.len()).collect();
-        let distinct = (counted.len() < anatomy.sentences.len()).then_some(counted);
         let disguises = disguise_slots(&anatomy.disguises).map(|slot| slot as u32).collect();
         let is_hiding = anatomy.disguises.is_hiding();
-        Specimen { sentences: anatomy.sentences, distinct, units, disguises, is_hiding }
-    }
-
-    /// Which sentences count in a unit.
-    pub fn counted(&self, unit: &Unit) -> impl Iterator<Item = usize> + use<'_> {
-        let is_whole = unit.sentences.len() == self.sentences.len();
-        let distinct = self.distinct.as_deref().filter(|_| is_whole);
-        let range = if distinct.is_some() { 0..0 } else { unit.sentences.clone() };
-        distinct.unwrap_or_default().iter().copied().chain(range)
+        Specimen { sentences: anatomy.sentences, units, disguises, is_hiding }
     }
 
     /// How much each letter gram, word gram and rule of a unit counts.
     pub fn values(&self, unit: &Unit) -> (f32, f32, f32) {
-        let sentences = || self.counted(unit).map(|at| &self.sentences[at]);
-        let letters = sentences().map(|sentence| sentence.letters.len()).sum();
-        let words = sentences().map(|sentence| sentence.words.len()).sum();
+        let sentences = &self.sentences[unit.sentences.clone()];
+        let letters = sentences.iter().map(|sentence| sentence.letters.len()).sum();
+        let words = sentences.iter().map(|sentence| sentence.words.len()).sum();
         let (letter_value, word_value) = gram_values(letters, words);
         (letter_value, word_value, RULE_VALUE)
     }

@@ -128,7 +128,7 @@ fn weigh<'s>(weights: &Weights, specimen: &'s Specimen) -> Vec<Weighed<'s>> {
     let weigh_unit = |unit: &'s Unit| {
         let (letter_value, word_value, rule_value) = specimen.values(unit);
         let mut lanes = base;
-        for (letters, words) in specimen.counted(unit).map(|at| &sums[at]) {
+        for (letters, words) in &sums[unit.sentences.clone()] {
             add_row(&mut lanes, letters, letter_value);
             add_row(&mut lanes, words, word_value);
         }
@@ -199,7 +199,7 @@ impl Learner {
         let Learner { weights, squares, settings, chance } = self;
         let rate = settings.rate;
         let mut kept = chance.keeper(settings.dropped);
-        for sentence in specimen.counted(weighed.unit).map(|at| &specimen.sentences[at]) {
+        for sentence in &specimen.sentences[weighed.unit.sentences.clone()] {
             for slot in sentence.letters.iter().filter(|_| kept()) {
                 nudge(&mut weights.letters, &mut squares.letters, *slot, &gradient, letter_value, rate);
             }
