@@ -26,7 +26,8 @@ fn verdicts(run: &Run) -> Result<Shown> {
         let (met, rest) = line.split_once(' ').with_context(|| format!("no verdict in `{line}`"))?;
         let (name, figures) = rest.trim().split_once("  ").with_context(|| format!("no figures in `{line}`"))?;
         let bar = figures.split_once("(bar: ").map_or("", |(_, bar)| bar.trim_end_matches(')'));
-        let value = format!("{} %", number(figures, 0)?);
+        let unit = bar.rsplit(' ').next().unwrap_or("%");
+        let value = format!("{} {unit}", number(figures, 0)?);
         let verdict = if met == "ok" { "met" } else { "**missed**" };
         rows.push(vec![
             name.to_owned(),
@@ -42,7 +43,7 @@ fn verdicts(run: &Run) -> Result<Shown> {
     let long = run.lines_with("judge, ").filter(|line| line.contains("16 kB"));
     let worst = long.filter_map(|line| numbers(line.rsplit_once("kB")?.1).first().copied()).fold(0.0, f64::max);
     let text = format!(
-        "Texts of sources that took no part in training. \"Fresh\" and \"third\" sets of our own texts were not looked at one by one, so theirs are \
+        "Texts of sources that took no part in training. The later sets of our own texts were not looked at one by one, so theirs are \
          the rates to expect.\n\n{}\nA verdict on a kilobyte takes {} µs of CPU in the middle of many documents and {} µs in the worst of them; on 16 kB of the \
          costliest kind of text, {worst} µs.",
         table(&["what", "rate", "bar", ""], &rows),
@@ -52,14 +53,15 @@ fn verdicts(run: &Run) -> Result<Shown> {
     Ok(Shown { text, plots: vec![("guard", "Attacks refused, by kind", attacks(run)?)] })
 }
 
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("core", "core kinds"),
     ("memory", "memory kinds"),
     ("in pages", "embedded in pages"),
     ("languages", "multilingual"),
-    ("comments", "code comment"),
-    ("comments 2", "code comment, fresh"),
-    ("comments 3", "code comment, third"),
+    ("comments", "code comment, first set"),
+    ("later", "code comment, later sets"),
+    ("occasions", "trigger, first set"),
+    ("later", "trigger, later sets"),
 ];
 
 fn attacks(run: &Run) -> Result<String> {
