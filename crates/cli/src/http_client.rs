@@ -93,7 +93,7 @@ pub fn is_no_answer(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<reqwest::Error>().is_some_and(|error| !error.is_status()))
 }
 
-fn tls() -> anyhow::Result<rustls::ClientConfig> {
+pub fn tls() -> anyhow::Result<rustls::ClientConfig> {
     let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;

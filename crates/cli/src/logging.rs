@@ -3,14 +3,20 @@
 use std::io::IsTerminal;
 
 use anyhow::Context;
-use mnemon_server::config::{LogConfig, LogFormat};
+use mnemon_server::config::{LogConfig, LogFormat, TracesConfig};
 use mnemon_server::{ACCESS_TARGET, AccessLines};
+use mnemon_traces::TraceLayer;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::prelude::*;
+
+use crate::traces::Traces;
 
 /// Parses the filter; an invalid one is a configuration mistake.
 pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
     let filter = EnvFilter::try_new(&config.level)
         .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))?;
+    // Spans are told to a collector, not to people.
+    let filter = filter.add_directive(format!("{}=off", mnemon_traces::TARGET).parse()?);
     // Whoever turned the access log on wants its lines, whatever the level of the others is.
     Ok(match config.access_every {
         Some(_) => filter.add_directive(format!("{ACCESS_TARGET}=info").parse()?),
@@ -18,8 +24,15 @@ pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
     })
 }
 
-/// Starts logging as configured. Lines of the access log go another way where the log is JSON: there may be thousands a second.
-pub fn start(config: &LogConfig) -> anyhow::Result<Option<AccessLines>> {
+/// What leaves the process besides the log.
+pub struct Beside {
+    /// Lines of the access log go another way where the log is JSON: there may be thousands a second.
+    pub lines: Option<AccessLines>,
+    pub traces: Option<Traces>,
+}
+
+/// Starts logging as configured, and gathers spans if they are sent anywhere.
+pub fn start(config: &LogConfig, traces: Option<&TracesConfig>) -> anyhow::Result<Beside> {
     let filter = filter(config)?;
     let is_terminal = std::io::stderr().is_terminal();
     let is_json = match config.format {
@@ -27,9 +40,15 @@ pub fn start(config: &LogConfig) -> anyhow::Result<Option<AccessLines>> {
         LogFormat::Human => false,
         LogFormat::Auto => !is_terminal,
     };
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let started = if is_json { log.json().try_init() } else { log.with_ansi(is_terminal).try_init() };
+    let (layer, traces) = traces.map(Traces::new).unzip();
+    let spans = layer.map(|layer| layer.with_filter(TraceLayer::filter()));
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let started = if is_json {
+        tracing_subscriber::registry().with(spans).with(log.json().with_filter(filter)).try_init()
+    } else {
+        tracing_subscriber::registry().with(spans).with(log.with_ansi(is_terminal).with_filter(filter)).try_init()
+    };
     started.map_err(|error| anyhow::anyhow!("can't start logging: {error}"))?;
     let has_lines = is_json && config.access_every.is_some();
-    Ok(has_lines.then(AccessLines::start).transpose()?)
+    Ok(Beside { lines: has_lines.then(AccessLines::start).transpose()?, traces })
 }

@@ -20,6 +20,7 @@ mod open_files;
 mod printer;
 mod settings;
 mod storage;
+mod traces;
 mod visible;
 
 use std::process::ExitCode;

@@ -3,7 +3,9 @@
 
 use mnemon_gateway::{ToolResult, UpstreamTool};
 use mnemon_store::{IntegrationRow, ProjectIntegrations, StoreError, ToolRow};
+use mnemon_traces::span;
 use serde_json::{Map, Value};
+use tracing::Instrument;
 
 use crate::integrations::{OfferedTool, ToolNames, ToolState, describe, split, state_of};
 use crate::{Admission, CallContext, CallError, Connection, Engine, Tool, ToolCall};
@@ -93,7 +95,10 @@ impl Engine {
     ) -> Result<ToolResult, CallError> {
         let IntegrationTool { integration, tool } = called;
         let outcome = match self.integrations.upstream(ctx.into(), &integration) {
-            Ok(upstream) => self.integrations.gateway.call(&upstream, &tool, arguments, ctx.now).await,
+            Ok(upstream) => {
+                let calling = self.integrations.gateway.call(&upstream, &tool, arguments, ctx.now);
+                calling.instrument(span!("upstream")).await
+            }
             Err(error) => Err(error),
         };
         let word = match &outcome {

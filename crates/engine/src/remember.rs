@@ -10,6 +10,8 @@ use mnemon_core::{
 use mnemon_guard::Field;
 use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError, Supersede};
+use mnemon_traces::span;
+use tracing::Instrument;
 
 use crate::cleaning::Cleaner;
 use crate::freshness::Claim;
@@ -68,7 +70,7 @@ impl Engine {
         let idempotency = idempotency(ctx, &call)?;
         let (call, redacted) = without_secrets(call)?;
         self.counts.redacted_secrets.add(redacted as u64);
-        let is_cautioned = self.check_texts(ctx, texts(&call)).await?;
+        let is_cautioned = self.check_texts(ctx, texts(&call)).instrument(span!("guard")).await?;
         let same_key = call.replace;
         let written = Self::written(ctx, call.scope, is_cautioned)?;
         let (record, embedding) = self.new_record(ctx.project(), call, written);
@@ -91,7 +93,7 @@ impl Engine {
     ) -> Result<Remembered, CallError> {
         let new = insert.record.clone();
         let idempotency_key = insert.idempotency.as_ref().map(|idempotency| idempotency.key.clone());
-        let (record, is_duplicate, superseded) = match self.store.insert(insert).await? {
+        let (record, is_duplicate, superseded) = match self.store.insert(insert).instrument(span!("store")).await? {
             Inserted::New { seq, workspace_no, superseded } => {
                 let saved = Saved { seq, workspace_no, record: &new, embedding };
                 self.indexes.add_saved(ctx.project(), &new.workspace, saved).await;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mnemon_core::{RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
 use mnemon_recall::{Filter, Hit};
 use mnemon_store::{AtLeast, StoreError};
+use mnemon_traces::span;
+use tracing::Instrument;
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::Claim;
@@ -75,7 +77,8 @@ impl Engine {
             source_id: search.source_id.map(cleaned),
             ..search
         };
-        let slot = self.indexes.current(ctx.project(), &search.workspace, ctx.seq).await?;
+        let current = self.indexes.current(ctx.project(), &search.workspace, ctx.seq);
+        let slot = current.instrument(span!("index")).await?;
         let slot = slot
             .filter(|slot| slot.is_visible_to(ctx.viewer()))
             .ok_or_else(|| CallError::WorkspaceNotActive(search.workspace.to_string()))?;
@@ -94,7 +97,8 @@ impl Engine {
         };
         let (viewer, now) = (ctx.viewer(), ctx.now);
         let asked = Asked { query: &search.query, limit: search.limit, viewer, now, scope: search.scope, filter };
-        let mut found = self.judge_hits(ctx, &slot, &slot.rank(&asked)).await?;
+        let hits = span!("rank").in_scope(|| slot.rank(&asked));
+        let mut found = self.judge_hits(ctx, &slot, &hits).await?;
         // The ranking has left them out; but a source may have changed since.
         found.retain(|found| !search.exclude_stale || found.status != Status::Stale);
         Ok(found)
@@ -132,7 +136,7 @@ impl Engine {
             return Ok(bodies);
         }
         let at_least = AtLeast { seq: applied.max(ctx.seq), appearance };
-        let read = self.store.load_at_least(ctx.project(), &missing, at_least).await?;
+        let read = self.store.load_at_least(ctx.project(), &missing, at_least).instrument(span!("store")).await?;
         // They come in the order asked for, and some may be gone.
         let mut read = slot.keep_bodies(moment, appearance, read).into_iter().peekable();
         for (hit, body) in hits.iter().zip(&mut bodies).filter(|(_, body)| body.is_none()) {

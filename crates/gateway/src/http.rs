@@ -24,7 +24,7 @@ const QUESTIONS_MAX: usize = 16;
 
 /// Headers that belong to the connection or the protocol, never to a credential. Those that frame a message are the most
 /// dangerous: two servers that read it differently see two different requests.
-const RESERVED_HEADERS: [&str; 16] = [
+const RESERVED_HEADERS: [&str; 17] = [
     "accept",
     "connection",
     "content-length",
@@ -38,6 +38,7 @@ const RESERVED_HEADERS: [&str; 16] = [
     "mcp-protocol-version",
     "mcp-session-id",
     "te",
+    "traceparent",
     "trailer",
     "transfer-encoding",
     "upgrade",
@@ -153,6 +154,9 @@ impl HttpWire {
             if let Some(session) = self.session.lock().clone() {
                 request = request.header(SESSION, session);
             }
+        }
+        if let Some(parent) = mnemon_traces::current_traceparent() {
+            request = request.header("traceparent", parent);
         }
         // The deadline covers the whole call; our caller enforces it.
         Ok(self.outgoing.send(request.body(body), self.limits.call_timeout).await?)

@@ -17,6 +17,8 @@ use http::header::CONTENT_LENGTH;
 use http_body::Body;
 use mnemon_core::Timestamp;
 use mnemon_engine::Identity;
+use tracing::Span;
+use tracing::field::display;
 
 pub use lines::AccessLines;
 
@@ -74,6 +76,28 @@ impl Asked {
             method: method(request.method()),
             route: request.extensions().get::<MatchedPath>().cloned(),
             bytes: length.and_then(|length| length.parse().ok()),
+        }
+    }
+}
+
+impl Asked {
+    /// Tells the request's span what became of it: the same as the access log.
+    pub(crate) fn tell(&self, span: &Span, response: &Response, notes: &Notes) {
+        if span.is_disabled() {
+            return;
+        }
+        span.record("http.request.method", self.method);
+        span.record("http.response.status_code", response.status().as_u16());
+        span.record("failed", response.status().is_server_error() || notes.is_our_fault());
+        if let Some(route) = &self.route {
+            span.record("http.route", route.as_str());
+        }
+        if let Some(Identity { account, project, key }) = &notes.caller {
+            span.record("account.id", display(account)).record("project.id", display(project));
+            span.record("key.id", display(key));
+        }
+        if let Some(reference) = &notes.reference {
+            span.record("reference", reference.as_str());
         }
     }
 }

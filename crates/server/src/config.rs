@@ -9,6 +9,7 @@ mod memory;
 mod network;
 mod outgoing;
 mod sections;
+mod traces;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -36,6 +37,8 @@ pub struct Config {
     pub recall: RecallConfig,
     /// Where figures are served besides the service's own address.
     pub metrics_listen: Option<std::net::SocketAddr>,
+    /// Where spans are sent, if anywhere.
+    pub traces: Option<TracesConfig>,
     pub log: LogConfig,
     pub plans: PlanTable,
     /// Calls to URLs that others choose.
@@ -134,6 +137,14 @@ impl GatewayConfig {
 pub struct RecallConfig {
     /// Memory limit of all indexes together.
     pub memory_bytes: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracesConfig {
+    /// The collector's URL, without a slash at its end.
+    pub endpoint: String,
+    /// Of how many requests one is traced.
+    pub every: NonZeroU64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
+use mnemon_traces::span;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use self::counted::{Connections, Counted};
 use crate::access_log::{Asked, Notes, Told};
@@ -30,20 +33,40 @@ fn door(path: &str) -> &'static str {
     }
 }
 
+/// The span of a request, which belongs to the caller's trace if it has one. Disabled where nobody gathers spans.
+fn request_span(request: &Request) -> Span {
+    span!(
+        "request",
+        traceparent = request.headers().get("traceparent").and_then(|header| header.to_str().ok()),
+        http.request.method = Empty,
+        http.route = Empty,
+        http.response.status_code = Empty,
+        account.id = Empty,
+        project.id = Empty,
+        key.id = Empty,
+        reference = Empty,
+        failed = Empty,
+    )
+}
+
 /// Counts a request, whatever answers it.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let (begun, door) = (std::time::Instant::now(), door(request.uri().path()));
-    let Some(log) = &app.0.access_log else {
+    let span = request_span(&request);
+    if app.0.access_log.is_none() && span.is_disabled() {
         let response = next.run(request).await;
         app.0.metrics.count_request(door, response.status(), begun.elapsed());
         return response;
-    };
+    }
     let asked = Asked::of(&request);
-    let (response, notes) = Notes::gather(next.run(request)).await;
+    let (response, notes) = Notes::gather(next.run(request)).instrument(span.clone()).await;
     let took = begun.elapsed();
     app.0.metrics.count_request(door, response.status(), took);
-    let at = app.0.engine.now();
-    log.write(&Told { at, door, asked: &asked, response: &response, notes: &notes, took });
+    if let Some(log) = &app.0.access_log {
+        let at = app.0.engine.now();
+        log.write(&Told { at, door, asked: &asked, response: &response, notes: &notes, took });
+    }
+    asked.tell(&span, &response, &notes);
     response
 }
 

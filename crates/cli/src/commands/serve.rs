@@ -12,7 +12,7 @@ use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::{Config, OutgoingSettings};
-use mnemon_server::{AccessLines, App, Seats, router};
+use mnemon_server::{App, Seats, router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,18 +20,20 @@ use tokio::task::JoinHandle;
 
 use super::welcome;
 use crate::arguments::Serve;
+use crate::logging::Beside;
 use crate::printer::Printer;
 use crate::{logging, open_files, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     let (config, advice) = settings::load_with_advice(&serve.settings)?;
-    let lines = logging::start(&config.log)?;
+    let beside = logging::start(&config.log, config.traces.as_ref())?;
+    let lines = beside.lines.clone();
     for advice in &advice {
         tracing::warn!("{advice}");
     }
     open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer, lines.clone()));
+    let served = runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer, beside));
     if let Some(lines) = lines {
         lines.close();
     }
@@ -44,7 +46,7 @@ async fn run_service(
     config: &Config,
     ready_file: Option<&Path>,
     printer: &Printer,
-    lines: Option<AccessLines>,
+    beside: Beside,
 ) -> anyhow::Result<()> {
     let place = storage::name(&config.storage);
     let store = storage::open(&config.storage).await?;
@@ -71,7 +73,7 @@ async fn run_service(
     let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
     let mut app = App::new(Arc::clone(&engine), &config.server, &base_url).with_seats(seats.clone());
     if let Some(every) = config.log.access_every {
-        app = app.with_access_log(every, lines);
+        app = app.with_access_log(every, beside.lines);
     }
     // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
     let stopped = stop_signal()?;
@@ -80,11 +82,15 @@ async fn run_service(
         write_ready_file(path, &base_url, address, &made)?;
     }
     let metrics = serve_metrics(config.metrics_listen, &app)?;
+    let sending = beside.traces.map(|traces| traces.start(&config.server.service_name)).transpose()?;
     let upkeep = engine.start_upkeep();
     tracing::info!(%address, %base_url, storage = place, connections.max = seats.count(), "listening");
     let served = mnemon_server::serve(listener, router(app), seats, stopped).await;
     if let Some(metrics) = metrics {
         metrics.abort();
+    }
+    if let Some(sending) = sending {
+        sending.stop().await;
     }
     upkeep.stop().await;
     engine.close().await;

@@ -18,6 +18,7 @@ mod process;
 mod serve;
 mod stopping;
 mod terminal;
+mod traces;
 mod upgrade;
 mod validate;
 mod verbs;

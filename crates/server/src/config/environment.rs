@@ -28,6 +28,8 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_OUTGOING_ALLOWED_HOSTS", setting: "outgoing.allowed_hosts" },
     Variable { name: "MNEMON_OUTGOING_CA_FILE", setting: "outgoing.ca_file" },
     Variable { name: "MNEMON_METRICS_LISTEN", setting: "metrics.listen" },
+    Variable { name: "MNEMON_TRACES_ENDPOINT", setting: "traces.endpoint" },
+    Variable { name: "MNEMON_TRACES_EVERY", setting: "traces.every" },
     Variable { name: "MNEMON_LOG_LEVEL", setting: "log.level" },
     Variable { name: "MNEMON_LOG_FORMAT", setting: "log.format" },
     Variable { name: "MNEMON_LOG_ACCESS", setting: "log.access" },

@@ -41,6 +41,7 @@ impl<'a> Reader<'a> {
         let storage = self.storage();
         let recall = RecallConfig { memory_bytes: self.memory_bytes() };
         let metrics_listen = self.metrics_listen();
+        let traces = self.traces();
         let log = self.log();
         let plans = self.plans();
         let outgoing = self.outgoing();
@@ -51,6 +52,7 @@ impl<'a> Reader<'a> {
             storage,
             recall,
             metrics_listen,
+            traces,
             log: log?,
             plans,
             outgoing,

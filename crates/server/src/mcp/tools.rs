@@ -15,7 +15,10 @@ use mnemon_engine::stored::StoreError;
 use mnemon_engine::{Admission, CallError, Connection, GatewayCall, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
+use mnemon_traces::span;
 use serde_json::{Map, Value};
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use super::Call;
 use crate::access_log::note;
@@ -115,11 +118,16 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
     };
     let begun = std::time::Instant::now();
-    let (label, outcome) = match find(call, &name).await? {
-        Ok(called) => (called.label(), run(call, called, arguments).await),
-        Err(refusal) => (INTEGRATION, Err(refusal)),
+    let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
+    let answering = async {
+        Ok::<_, RpcError>(match find(call, &name).await? {
+            Ok(called) => (called.label(), run(call, called, arguments).await),
+            Err(refusal) => (INTEGRATION, Err(refusal)),
+        })
     };
+    let (label, outcome) = answering.instrument(span.clone()).await?;
     let word = call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
+    span.record("mnemon.tool", label).record("mnemon.outcome", word);
     note(|notes| (notes.tool, notes.outcome) = (Some(label), Some(word)));
     tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
     Ok(match outcome {
