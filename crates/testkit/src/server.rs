@@ -188,7 +188,9 @@ impl TestServer {
 
     /// Passes a request to the routes without a connection: for tests that send very many.
     pub async fn deliver(&self, request: http::Request<Vec<u8>>) -> Answer {
-        let request = request.map(axum::body::Body::from);
+        let mut request = request.map(axum::body::Body::from);
+        // As every client sends it.
+        request.headers_mut().entry("host").or_insert(http::HeaderValue::from_static("localhost"));
         let response = self.running.router.clone().oneshot(request).await.expect("routes answer");
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.expect("an answer has a body").to_bytes();

@@ -14,8 +14,8 @@ pub use parent::TraceParent;
 // For the macro.
 pub use tracing;
 
-/// What spans are told apart by.
-pub const TARGET: &str = "mnemon::trace";
+/// What spans are told apart by. No module has a name that begins with it: a filter of the log would take that for it too.
+pub const TARGET: &str = "mnemon_spans";
 
 /// The span that a trace begins with on this node. Spans outside of one are left out.
 pub const ROOT: &str = "request";

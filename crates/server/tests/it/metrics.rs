@@ -158,6 +158,9 @@ async fn the_guide_names_every_figure_and_no_other() {
     let guide = include_str!("../../../../docs/operations/monitoring.md");
     let table = guide.lines().filter(|line| line.starts_with("| `"));
     let first_cells = table.filter_map(|line| line.split('|').nth(1));
-    let named: BTreeSet<&str> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let names = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    // Other tables of the guide name other things.
+    let is_figure = |name: &&str| name.starts_with("mnemon_") || name.starts_with("process_");
+    let named: BTreeSet<&str> = names.filter(is_figure).collect();
     assert_eq!(served, named);
 }
