@@ -9,10 +9,12 @@ use crate::confirm::Confirmation;
 pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 
 pub use crate::admin_arguments::{
-    Account, AccountCommand, AdminConnection, Audit, Compact, ConnectionCommand, Connections, ConsoleCommand,
-    ConsoleSessions, Department, DepartmentCommand, Guard, GuardCommand, Key, KeyCommand, Member, MemberCommand,
-    NodeCommand, Nodes, Plan, PlanCommand, Project, ProjectCommand, Record, RecordCommand, Session, SessionCommand,
-    Usage, Whoami, Workspace, WorkspaceCommand,
+    Account, AccountCommand, AdminConnection, Compact, ConnectionCommand, Connections, ConsoleCommand, ConsoleSessions,
+    Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand, NodeCommand, Nodes, Plan, PlanCommand,
+    Project, ProjectCommand, Whoami,
+};
+pub use crate::holding_arguments::{
+    Audit, Guard, GuardCommand, Record, RecordCommand, Session, SessionCommand, Usage, Workspace, WorkspaceCommand,
 };
 
 pub use crate::moving_arguments::{Export, Import};

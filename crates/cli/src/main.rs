@@ -10,6 +10,7 @@ mod commands;
 mod confirm;
 mod connecting;
 mod data_dir;
+mod holding_arguments;
 mod http_client;
 mod integration_arguments;
 mod logging;
