@@ -22,8 +22,12 @@ pub(super) struct Answer<'a> {
 impl Answer<'_> {
     /// Whether a tool said that it failed.
     pub(super) fn is_tool_error(&self) -> bool {
-        const MARK: &[u8] = br#""isError":true"#;
-        self.body.windows(MARK.len()).any(|window| window == MARK)
+        find(self.body, br#""isError":true"#).is_some()
+    }
+
+    /// Whether a search found something: only its records have a score.
+    pub(super) fn has_hits(&self) -> bool {
+        find(self.body, br#""score":"#).is_some()
     }
 }
 

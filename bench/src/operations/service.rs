@@ -7,14 +7,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use mnemon_testkit::process::{cpu_time, resident_bytes};
+use mnemon_testkit::process::{cpu_time, resident_bytes, resident_peak_bytes};
 use serde_json::Value;
 
 pub(super) struct Service {
     child: Child,
     pub(super) address: SocketAddr,
-    /// How long the start took, until it announced itself.
-    pub(super) took: Duration,
+    /// When the process was started.
+    pub(super) began: Instant,
 }
 
 /// The operator's token of every service of a bench.
@@ -40,10 +40,9 @@ impl Service {
         let mut child = command.spawn().with_context(|| format!("can't start {}", binary.display()))?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("standard output was asked for")?).read_line(&mut line)?;
-        let took = began.elapsed();
         let said: Value = serde_json::from_str(&line).context("the service did not start; see its log")?;
         let address = said["address"].as_str().context("it tells its address")?.parse()?;
-        Ok(Self { child, address, took })
+        Ok(Self { child, address, began })
     }
 
     pub(super) fn cpu_time(&self) -> Result<Duration> {
@@ -52,6 +51,17 @@ impl Service {
 
     pub(super) fn resident_bytes(&self) -> Result<u64> {
         Ok(resident_bytes(self.child.id())?)
+    }
+
+    pub(super) fn resident_peak_bytes(&self) -> Result<u64> {
+        Ok(resident_peak_bytes(self.child.id())?)
+    }
+
+    /// What it had to read from the disk, because the system did not hold it.
+    pub(super) fn read_bytes(&self) -> Result<u64> {
+        let counts = std::fs::read_to_string(format!("/proc/{}/io", self.child.id()))?;
+        let read = counts.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+        Ok(read.context("the system counts what is read")?.parse()?)
     }
 
     /// Asks it to stop and waits until it has.
