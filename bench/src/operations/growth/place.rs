@@ -1,9 +1,13 @@
 //! A data directory full of records: loaded once, and kept for the next run if somebody wants that.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use futures_util::TryStreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{SEED, WRITERS};
@@ -12,17 +16,30 @@ use crate::load::Texts;
 use crate::operations::http::Http;
 use crate::operations::service::{OPERATOR, Service};
 
+/// A load is noted after so many texts, so that one that was broken off goes on from there.
+const NOTED_EVERY: u64 = 50_000;
+/// Texts are made at random, so the guard refuses one now and then. More than one in so many is no accident.
+const REFUSED_ONE_IN: u64 = 1_000;
+
 pub(super) struct Place {
     pub(super) dir: PathBuf,
     /// How many saves a second the load took; `None` if the records were there.
     pub(super) saves_per_second: Option<f64>,
-    key: String,
+    note: Note,
     texts: Texts,
-    /// Texts that were saved so far. The next one has this number.
-    saved: u64,
     workspaces: u64,
     /// Removed at the end.
     _scratch: Option<tempfile::TempDir>,
+}
+
+/// What a later run has to know of the data.
+#[derive(Default, Serialize, Deserialize)]
+struct Note {
+    key: String,
+    /// Texts that were sent so far. The next one has this number.
+    sent: u64,
+    /// Numbers of those that the guard refused.
+    refused: BTreeSet<u64>,
 }
 
 impl Place {
@@ -32,17 +49,15 @@ impl Place {
         let parent = keep.or(scratch.as_ref().map(|scratch| scratch.path())).context("one of the two")?;
         std::fs::create_dir_all(parent)?;
         let dir = parent.join(format!("{records}-in-{workspaces}"));
-        let mut place = Self {
-            dir,
-            saves_per_second: None,
-            key: String::new(),
-            texts: Texts::new(SEED),
-            saved: 0,
-            workspaces,
-            _scratch: scratch,
-        };
-        if !place.take_note()? {
-            ensure!(!place.dir.exists(), "{} was not loaded to its end; remove it", place.dir.display());
+        let (note, texts) = (Note::default(), Texts::new(SEED));
+        let mut place = Self { dir, saves_per_second: None, note, texts, workspaces, _scratch: scratch };
+        if place.note_path().exists() {
+            place.note = serde_json::from_str(&std::fs::read_to_string(place.note_path())?)?;
+        } else {
+            let path = place.dir.display();
+            ensure!(!place.dir.exists(), "{path} is there, but nothing tells what is in it; remove it");
+        }
+        if place.note.sent < records {
             place.load(binary, records).await?;
         }
         Ok(place)
@@ -50,56 +65,51 @@ impl Place {
 
     async fn load(&mut self, binary: &Path, records: u64) -> Result<()> {
         let service = Service::start(binary, &self.dir, &[])?;
-        self.key = tenant(&mut Http::connect(service.address).await?, "Growth").await?;
-        let began = Instant::now();
-        self.save(&service, records).await?;
-        self.saves_per_second = Some(records as f64 / began.elapsed().as_secs_f64());
-        service.stop()?;
-        self.write_note()
-    }
-
-    /// Beside the data: the key, and how many texts were saved.
-    fn note(&self) -> PathBuf {
-        self.dir.with_extension("json")
-    }
-
-    fn take_note(&mut self) -> Result<bool> {
-        if !self.note().exists() {
-            return Ok(false);
+        if self.note.key.is_empty() {
+            self.note.key = tenant(&mut Http::connect(service.address).await?, "Growth").await?;
         }
-        let note: Value = serde_json::from_str(&std::fs::read_to_string(self.note())?)?;
-        self.key = note["key"].as_str().context("the note has a key")?.to_owned();
-        self.saved = note["saved"].as_u64().context("the note has a number")?;
-        Ok(true)
+        let (began, first) = (Instant::now(), self.note.sent);
+        while self.note.sent < records {
+            self.save(&service, NOTED_EVERY.min(records - self.note.sent)).await?;
+        }
+        self.saves_per_second = Some((records - first) as f64 / began.elapsed().as_secs_f64());
+        service.stop()
     }
 
-    fn write_note(&self) -> Result<()> {
-        Ok(std::fs::write(self.note(), json!({"key": self.key, "saved": self.saved}).to_string())?)
+    fn note_path(&self) -> PathBuf {
+        self.dir.with_extension("json")
     }
 
     /// Saves so many more texts over many connections, each into its workspace.
     async fn save(&mut self, service: &Service, count: u64) -> Result<()> {
-        let (from, to) = (self.saved, self.saved + count);
+        let (from, to) = (self.note.sent, self.note.sent + count);
         let place = &*self;
         let writers = (0..WRITERS as u64).map(|writer| async move {
             let mut http = Http::connect(service.address).await?;
+            let mut refused = Vec::new();
             for number in (from + writer..to).step_by(WRITERS) {
                 let arguments = json!({"content": place.texts.text(number), "workspace": place.workspace(number)});
-                let answer = http.call(&place.key, "remember", &arguments).await?;
-                ensure!(answer.status == 200 && !answer.is_tool_error(), "{}", String::from_utf8_lossy(answer.body));
+                let answer = http.call(&place.note.key, "remember", &arguments).await?;
+                ensure!(answer.status == 200, "{}", String::from_utf8_lossy(answer.body));
+                if answer.is_tool_error() {
+                    refused.push(number);
+                }
             }
-            anyhow::Ok(())
+            anyhow::Ok(refused)
         });
-        futures_util::future::try_join_all(writers).await?;
-        self.saved = to;
-        Ok(())
+        // The first error ends it, whoever has it.
+        let refused = writers.collect::<FuturesUnordered<_>>().try_concat().await?;
+        self.note.refused.extend(refused);
+        let (refused, allowed) = (self.note.refused.len() as u64, to / REFUSED_ONE_IN + 1);
+        ensure!(refused <= allowed, "{refused} of {to} texts were refused");
+        self.note.sent = to;
+        Ok(std::fs::write(self.note_path(), serde_json::to_string(&self.note)?)?)
     }
 
     /// Saves a few more texts, and ends the service as a crash would.
     pub(super) async fn save_and_kill(&mut self, service: Service, count: u64) -> Result<()> {
         self.save(&service, count).await?;
-        service.kill()?;
-        self.write_note()
+        service.kill()
     }
 
     fn workspace(&self, number: u64) -> String {
@@ -108,10 +118,11 @@ impl Place {
 
     /// Searches for some words of a text that is there, and returns how long the answer took. It must have hits.
     pub(super) async fn search(&self, http: &mut Http, number: u64) -> Result<Duration> {
+        let number = if self.note.refused.contains(&number) { number + self.workspaces } else { number };
         let query = self.texts.query(number, &mut Chance::new(number));
         let arguments = json!({"query": query, "workspace": self.workspace(number)});
         let began = Instant::now();
-        let answer = http.call(&self.key, "search", &arguments).await?;
+        let answer = http.call(&self.note.key, "search", &arguments).await?;
         let took = began.elapsed();
         ensure!(answer.status == 200 && answer.has_hits(), "{query}: {}", String::from_utf8_lossy(answer.body));
         Ok(took)

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::whole;
+use super::{service, whole};
 use crate::page::{Chapter, Part, Shown};
 use crate::plot::{Axis, Series, lines};
 use crate::reading::{before, grouped, number, numbers, table};
@@ -27,13 +27,13 @@ pub(super) fn chapter() -> Chapter {
             Part {
                 title: "The whole service, a hundred to a million records in a workspace",
                 run: "growth",
-                show: whole,
-                not_shown: "several large workspaces at once.",
+                show: service::by_records,
+                not_shown: "a start whose files have to come from the disk first: here the system still held them. Several large workspaces at once.",
             },
             Part {
                 title: "One to a hundred thousand tenants",
                 run: "tenants",
-                show: whole,
+                show: service::by_tenants,
                 not_shown: "tenants that are all active at the same time.",
             },
         ],

@@ -5,6 +5,7 @@ mod durability;
 mod finding;
 mod growth;
 mod guarding;
+mod service;
 mod speed;
 
 use anyhow::Result;
@@ -29,4 +30,15 @@ pub(crate) fn all() -> Vec<Chapter> {
 /// For a run whose print is already made for people.
 fn whole(run: &Run) -> Result<Shown> {
     Ok(Shown::text(as_printed(run)))
+}
+
+/// `PASS x` and `FAIL x` as items of a list.
+fn verdict(line: &str) -> Option<String> {
+    let met = line.strip_prefix("PASS ").map(|rest| format!("- Met: {rest}\n"));
+    met.or_else(|| line.strip_prefix("FAIL ").map(|rest| format!("- **Missed**: {rest}\n")))
+}
+
+/// What the run judged itself.
+fn verdicts(run: &Run) -> String {
+    run.lines().filter_map(verdict).collect()
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::whole;
+use super::{verdicts, whole};
 use crate::page::{Chapter, Part, Shown};
 use crate::plot::{Axis, bars};
 use crate::reading::{grouped, number, table};
@@ -65,7 +65,7 @@ fn load(run: &Run) -> Result<Shown> {
             }
         }
     }
-    let verdicts: String = run.lines().filter_map(verdict).collect();
+    let verdicts = verdicts(run);
     let first = run.lines().next().unwrap_or_default();
     let text = format!(
         "{first}. A save is on disk before its answer.\n\n{}\n{verdicts}",
@@ -82,12 +82,6 @@ fn load(run: &Run) -> Result<Shown> {
         Vec::new()
     };
     Ok(Shown { text, plots })
-}
-
-/// `PASS x` and `FAIL x` as items of a list.
-fn verdict(line: &str) -> Option<String> {
-    let met = line.strip_prefix("PASS ").map(|rest| format!("- Met: {rest}\n"));
-    met.or_else(|| line.strip_prefix("FAIL ").map(|rest| format!("- **Missed**: {rest}\n")))
 }
 
 fn postgres(run: &Run) -> Result<Shown> {
