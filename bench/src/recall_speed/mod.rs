@@ -96,7 +96,7 @@ fn search(texts: &Texts, index: &WorkspaceIndex, records: u64, queries: u64) {
 /// Brings the index back from a snapshot, and from the texts with their stored vectors.
 fn cold_start(texts: &Texts, index: WorkspaceIndex, records: u64) -> anyhow::Result<WorkspaceIndex> {
     let started = cpu_seconds();
-    let snapshot = index.to_snapshot();
+    let snapshot = index.to_snapshot(b"").to_bytes();
     println!(
         "  snapshot written in           {:8.1} ms, {:.1} MB",
         1e3 * (cpu_seconds() - started),
@@ -104,7 +104,7 @@ fn cold_start(texts: &Texts, index: WorkspaceIndex, records: u64) -> anyhow::Res
     );
     drop(index);
     let started = cpu_seconds();
-    let restored = WorkspaceIndex::from_snapshot(Model::shipped(), &snapshot)?;
+    let (_, restored) = WorkspaceIndex::from_snapshot(Model::shipped(), &snapshot)?;
     println!("  cold start from snapshot      {:8.1} ms", 1e3 * (cpu_seconds() - started));
     drop(snapshot);
     let sample = records.min(20_000);

@@ -4,11 +4,12 @@
 //! Freshness is one number. A call knows where the project's log ended when the call began; an index knows how far it has
 //! followed the log. If the index is behind, the tail of the log is read and applied before anything is ranked.
 
+mod loading;
 mod writing;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use lru::LruCache;
 use mnemon_core::{
@@ -16,12 +17,13 @@ use mnemon_core::{
     WorkspaceName, WorkspaceNo,
 };
 use mnemon_recall::{AudienceNo, Embedding, Explanation, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
-use mnemon_store::{Change, Present, Snapshot, Store, StoreError, Tail, Workspace};
+use mnemon_store::{Change, Present, Snapshot, SnapshotImage, Store, StoreError, Tail, Workspace};
 use parking_lot::{Mutex, RwLock};
 
 use crate::bodies::{Bodies, Body, Moment, Shelf};
 use crate::figures::{IndexCounts, SnapshotCounts};
 use crate::snapshots;
+use loading::Refused;
 
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;
@@ -46,6 +48,7 @@ pub(crate) struct Indexes {
     held: Mutex<Held>,
     counts: IndexCounts,
     snapshot_counts: Arc<SnapshotCounts>,
+    refused: Refused,
     clock: Arc<dyn Clock>,
 }
 
@@ -65,6 +68,8 @@ pub(crate) struct Slot {
     snapshot: AtomicU64,
     /// When it was written, or since when this index is held, in seconds since 1970.
     snapshot_at: AtomicI64,
+    /// Whether the snapshot that it came from turned out to be damaged.
+    is_doubted: Arc<AtomicBool>,
     /// What the budget currently counts for this slot.
     counted_bytes: AtomicUsize,
     state: RwLock<State>,
@@ -180,8 +185,8 @@ impl Indexes {
     pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, model: &'static Model, bytes_max: usize) -> Self {
         let held = Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 });
         let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX));
-        let (counts, snapshot_counts) = (IndexCounts::default(), Arc::default());
-        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, clock }
+        let (counts, snapshot_counts, refused) = (IndexCounts::default(), Arc::default(), Refused::default());
+        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, refused, clock }
     }
 
     pub(crate) const fn counts(&self) -> &IndexCounts {
@@ -229,7 +234,7 @@ impl Indexes {
         }
     }
 
-    /// Whether the index knows only changes that are in the log. An index that is ahead of the caller has usually followed
+    /// Whether the index knows only changes that are in the log, and nothing that is damaged. An index that is ahead of the caller has usually followed
     /// another call meanwhile, and the log confirms that. If it does not, the end of the log was lost in a failover.
     async fn knows_only_committed_changes(
         &self,
@@ -237,7 +242,7 @@ impl Indexes {
         slot: &Slot,
         seq: Seq,
     ) -> Result<bool, StoreError> {
-        if slot.epoch != self.store.epoch() {
+        if slot.epoch != self.store.epoch() || slot.is_doubted.load(Ordering::Acquire) {
             return Ok(false);
         }
         let applied = slot.applied();
@@ -287,22 +292,6 @@ impl Indexes {
         Ok(true)
     }
 
-    /// Loads an index for a workspace, from its snapshot if there is a trustworthy one.
-    async fn adopt(&self, key: &Key, workspace: Workspace, epoch: u64, seq: Seq) -> Result<Arc<Slot>, StoreError> {
-        let mut slot = Slot::new(workspace, self.model, epoch, &self.bodies, self.clock.now());
-        if let Some(snapshot) = self.store.find_snapshot_at_least(key.0, slot.workspace, seq).await? {
-            // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
-            let is_of_this_log = self.store.last_seq(key.0).await?.is_some_and(|last| snapshot.seq <= last);
-            if is_of_this_log {
-                slot.start_from(&snapshot, self.model);
-            }
-        }
-        let is_from_log = *slot.applied.get_mut() == 0;
-        if is_from_log { &self.counts.loads_from_log } else { &self.counts.loads_from_snapshot }.add(1);
-        let mut held = self.held.lock();
-        Ok(Arc::clone(held.slots.get_or_insert(key.clone(), || Arc::new(slot))))
-    }
-
     fn discard(&self, key: &Key, slot: &Arc<Slot>) {
         let mut held = self.held.lock();
         if held.slots.peek(key).is_some_and(|resident| Arc::ptr_eq(resident, slot)) {
@@ -342,6 +331,7 @@ impl Slot {
             applied: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
             snapshot_at: AtomicI64::new(now.as_second()),
+            is_doubted: Arc::default(),
             counted_bytes: AtomicUsize::new(0),
             state: RwLock::new(state),
             following: tokio::sync::Mutex::new(()),
@@ -359,25 +349,10 @@ impl Slot {
         self.state.read().ever.iter().any(|audience| viewer.sees(audience))
     }
 
-    /// Loads a snapshot, if it can be read.
-    fn start_from(&mut self, snapshot: &Snapshot, model: &'static Model) {
-        let Some((audiences, index)) = snapshots::decode(&snapshot.bytes, model) else {
-            tracing::warn!("could not read a snapshot; building the index from the log instead");
-            return;
-        };
-        let state = self.state.get_mut();
-        state.index = index;
-        for audience in audiences {
-            state.audiences.number(audience);
-        }
-        *self.applied.get_mut() = snapshot.seq.0;
-        *self.snapshot.get_mut() = snapshot.seq.0;
-    }
-
-    fn to_snapshot(&self) -> Snapshot {
+    fn to_snapshot(&self) -> Snapshot<Arc<dyn SnapshotImage>> {
         let state = self.state.read();
-        let bytes = snapshots::encode(&state.audiences.by_number, &state.index);
-        Snapshot { workspace: self.workspace, seq: self.applied(), bytes }
+        let image = snapshots::image(&state.audiences.by_number, &state.index);
+        Snapshot { workspace: self.workspace, seq: self.applied(), image }
     }
 
     /// The kept bodies of ranked records, each at its position; and the moment to pass to [`Self::keep_bodies`], with how far

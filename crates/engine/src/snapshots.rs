@@ -1,13 +1,18 @@
-//! Indexes as bytes, so that a start need not read a whole workspace again. Derived and disposable: bytes that do not
-//! decode, or that are ahead of the log, are ignored and the index is built from the log.
+//! Indexes as they are kept, so that a start need not read a whole workspace again. Derived and disposable: what can't be
+//! read, or is ahead of the log, is ignored, and the index is built from the log.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
 
 use mnemon_core::{Audience, AudienceBytes, Seq};
-use mnemon_recall::{Model, WorkspaceIndex};
+use mnemon_recall::{Image, Model, WorkspaceIndex};
+use mnemon_store::{KeptImage, SnapshotImage};
 
-/// Below this many records, building an index from the log is about as fast as reading it.
-pub(crate) const RECORDS_MIN: usize = 2_000;
+/// Below this many records, building an index from the log is no noticeable part of a search.
+pub(crate) const RECORDS_MIN: usize = 500;
 
-const MAGIC: &[u8; 4] = b"MNS2";
+const MAGIC: &[u8; 4] = b"MNS3";
 
 /// So many bytes of snapshots may be written a second, seen over a long time: some 40 MB, which 100,000 records take, every
 /// five minutes.
@@ -34,12 +39,12 @@ impl Grown {
     }
 }
 
-/// Whether a new snapshot is justified: by changes of half of the workspace, so that a start reads at most half of it from the
-/// log; or by fewer, but enough to delay a start, if the last snapshot is so long ago that writing stays a small part of the work.
+/// Whether a new snapshot is justified: by changes of an eighth of the workspace, so that a start reads no more than that from
+/// the log; or by fewer, but enough to delay a start, if the last snapshot is so long ago that writing stays a small part of the work.
 pub(crate) fn is_due(grown: &Grown) -> bool {
     let (records, changes) = (grown.records as u64, grown.changes());
     let is_rested = grown.seconds >= grown.size_bytes as u64 / BYTES_PER_SECOND;
-    let enough = if is_rested { 0 } else { records / 2 }.max(RECORDS_MIN as u64);
+    let enough = if is_rested { 0 } else { records / 8 }.max(RECORDS_MIN as u64);
     grown.records >= RECORDS_MIN && changes >= enough
 }
 
@@ -48,22 +53,46 @@ pub(crate) fn is_worth_a_stop(grown: &Grown) -> bool {
     grown.records >= RECORDS_MIN && grown.changes() >= CHANGES_MIN
 }
 
-/// The bytes of an index and of the audiences that its numbers stand for.
-pub(crate) fn encode(audiences: &[Audience], index: &WorkspaceIndex) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend((audiences.len() as u32).to_le_bytes());
+/// An index, and the audiences that its numbers stand for.
+pub(crate) fn image(audiences: &[Audience], index: &WorkspaceIndex) -> Arc<dyn SnapshotImage> {
+    let mut note = MAGIC.to_vec();
+    note.extend((audiences.len() as u32).to_le_bytes());
     for audience in audiences {
         let audience = AudienceBytes::of(*audience);
-        bytes.push(audience.as_slice().len() as u8);
-        bytes.extend(audience.as_slice());
+        note.push(audience.as_slice().len() as u8);
+        note.extend(audience.as_slice());
     }
-    bytes.extend(index.to_snapshot());
-    bytes
+    Arc::new(IndexImage(index.to_snapshot(&note)))
 }
 
-/// Decodes what [`encode`] wrote. `None` if anything is wrong.
-pub(crate) fn decode(bytes: &[u8], model: &'static Model) -> Option<(Vec<Audience>, WorkspaceIndex)> {
-    let rest = bytes.strip_prefix(MAGIC)?;
+struct IndexImage(Image);
+
+impl SnapshotImage for IndexImage {
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_bytes()
+    }
+
+    fn write_to(&self, file: &File) -> io::Result<()> {
+        self.0.write_to(file)
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.0.size_bytes()
+    }
+}
+
+/// Reads what [`image`] made. `None` if anything is wrong.
+pub(crate) fn read(kept: &KeptImage, model: &'static Model) -> Option<(Vec<Audience>, WorkspaceIndex)> {
+    let read = match kept {
+        KeptImage::Bytes(bytes) => WorkspaceIndex::from_snapshot(model, bytes),
+        KeptImage::File(file) => WorkspaceIndex::from_snapshot_file(model, file),
+    };
+    let (note, index) = read.ok()?;
+    Some((read_audiences(&note)?, index))
+}
+
+fn read_audiences(note: &[u8]) -> Option<Vec<Audience>> {
+    let rest = note.strip_prefix(MAGIC)?;
     let (count, mut rest) = rest.split_first_chunk::<4>()?;
     let mut audiences = Vec::new();
     for _ in 0..u32::from_le_bytes(*count) {
@@ -72,8 +101,7 @@ pub(crate) fn decode(bytes: &[u8], model: &'static Model) -> Option<(Vec<Audienc
         audiences.push(Audience::from_bytes(audience)?);
         rest = behind;
     }
-    let index = WorkspaceIndex::from_snapshot(model, rest).ok()?;
-    Some((audiences, index))
+    Some(audiences)
 }
 
 #[cfg(test)]
@@ -89,46 +117,46 @@ mod tests {
         let doc = NewDoc { audience: AudienceNo(1), counted: false, ..NewDoc::new(7, "the boiler code") };
         index.add(doc);
         let audiences = [Audience::Shared, Audience::Author(MemberId::from_bytes([3; 16]))];
-        let bytes = encode(&audiences, &index);
-        let (read, read_index) = decode(&bytes, model).unwrap();
-        assert_eq!(read, audiences);
+        let bytes = image(&audiences, &index).to_bytes();
+        let decode = |bytes: &[u8]| read(&KeptImage::Bytes(bytes.to_vec()), model);
+        let (kept, read_index) = decode(&bytes).unwrap();
+        assert_eq!(kept, audiences);
         assert!(read_index.contains(7));
         for cut in [0, 3, 7, 20, bytes.len() - 1] {
-            assert!(decode(&bytes[..cut], model).is_none(), "{cut}");
+            assert!(decode(&bytes[..cut]).is_none(), "{cut}");
         }
         for at in [0, 4, 8, bytes.len() / 2, bytes.len() - 1] {
             let mut broken = bytes.clone();
             broken[at] ^= 0xff;
-            let is_wrong = decode(&broken, model).is_some_and(|(read, _)| read == audiences);
-            assert!(!is_wrong, "a flipped byte at {at} went unseen");
+            assert!(decode(&broken).is_none(), "a flipped byte at {at} went unseen");
         }
     }
 
     #[test]
     fn small_or_barely_changed_workspaces_are_not_written() {
         let is_due = |records, snapshot, applied| is_due(&grown(records, snapshot, applied, 0));
-        assert!(!is_due(1_999, 0, 1_999));
-        assert!(is_due(2_000, 0, 2_000));
-        assert!(!is_due(2_100, 2_000, 2_100));
+        assert!(!is_due(499, 0, 499));
+        assert!(is_due(500, 0, 500));
+        assert!(!is_due(600, 500, 600));
         assert!(is_due(100_000, 0, 100_000));
-        assert!(!is_due(100_000, 100_000, 149_999));
-        assert!(is_due(100_000, 100_000, 150_000));
+        assert!(!is_due(100_000, 100_000, 112_499));
+        assert!(is_due(100_000, 100_000, 112_500));
     }
 
     #[test]
     fn fewer_changes_suffice_if_the_last_snapshot_is_long_ago() {
         // 100,000 records of 400 bytes may be written every 305 seconds.
-        assert!(!is_due(&grown(100_000, 100_000, 102_000, 304)));
-        assert!(is_due(&grown(100_000, 100_000, 102_000, 305)));
-        assert!(!is_due(&grown(100_000, 100_000, 101_999, 1_000_000)), "these few are read quickly");
-        assert!(!is_due(&grown(1_999, 0, 5_000, 1_000_000)), "so is a small workspace");
+        assert!(!is_due(&grown(100_000, 100_000, 100_500, 304)));
+        assert!(is_due(&grown(100_000, 100_000, 100_500, 305)));
+        assert!(!is_due(&grown(100_000, 100_000, 100_499, 1_000_000)), "these few are read quickly");
+        assert!(!is_due(&grown(499, 0, 5_000, 1_000_000)), "so is a small workspace");
     }
 
     #[test]
     fn a_stop_writes_what_would_delay_the_next_start() {
-        assert!(is_worth_a_stop(&grown(2_000, 1_750, 2_000, 0)));
-        assert!(!is_worth_a_stop(&grown(2_000, 1_751, 2_000, 0)));
-        assert!(!is_worth_a_stop(&grown(1_999, 0, 1_999, 0)));
+        assert!(is_worth_a_stop(&grown(500, 250, 500, 0)));
+        assert!(!is_worth_a_stop(&grown(500, 251, 500, 0)));
+        assert!(!is_worth_a_stop(&grown(499, 0, 499, 0)));
     }
 
     fn grown(records: usize, snapshot: u64, applied: u64, seconds: u64) -> Grown {

@@ -1,20 +1,23 @@
 //! Strings to dense numbers and back: one byte arena, one hash table of numbers. Nothing is ever taken out of it;
 //! an index that has forgotten much is rebuilt instead (`index.rs`).
 
-use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
+use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::memory::{self, push_tight};
+use crate::flat::Flat;
+use crate::snapshot::SnapshotError;
+use crate::table::Table;
 
 /// A set of strings, each with the number of its arrival.
 #[derive(Default)]
 pub(crate) struct Interner {
-    numbers: HashTable<u32>,
-    bytes: Vec<u8>,
+    numbers: Table,
+    bytes: Flat<u8>,
     /// Where each string ends in `bytes`; it starts where the one before it ends.
-    ends: Vec<u32>,
+    ends: Flat<u32>,
 }
 
 impl Interner {
@@ -24,7 +27,7 @@ impl Interner {
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         let Self { numbers, bytes, ends } = self;
-        numbers.find(hash(text.as_bytes()), |&number| slice(bytes, ends, number) == text.as_bytes()).copied()
+        numbers.find(hash(text.as_bytes()), |number| slice(bytes, ends, number) == text.as_bytes())
     }
 
     /// The number of `text`, and whether it is new.
@@ -33,10 +36,10 @@ impl Interner {
             return (number, false);
         }
         let number = u32::try_from(self.ends.len()).expect("a workspace has fewer than 2^32 distinct words");
-        memory::extend_tight(&mut self.bytes, text.as_bytes());
-        push_tight(&mut self.ends, u32::try_from(self.bytes.len()).expect("the words of a workspace take under 4 GiB"));
+        self.bytes.extend(text.as_bytes());
+        self.ends.push(u32::try_from(self.bytes.len()).expect("the words of a workspace take under 4 GiB"));
         let Self { numbers, bytes, ends } = self;
-        numbers.insert_unique(hash(text.as_bytes()), number, |&other| hash(slice(bytes, ends, other)));
+        numbers.insert(hash(text.as_bytes()), number, |other| hash(slice(bytes, ends, other)));
         (number, true)
     }
 
@@ -48,36 +51,38 @@ impl Interner {
         slice(&self.bytes, &self.ends, number)
     }
 
-    pub(crate) fn save(&self, out: &mut Writer) {
-        out.run(&self.bytes);
-        out.numbers(self.ends.iter().map(|end| end.to_le_bytes()));
+    /// Leaves out the texts that nobody uses any more: where they stood there is nothing to read, and no text finds them.
+    pub(crate) fn save(&self, out: &mut Writer, used: Option<&Bits>) {
+        let mut bytes = self.bytes.to_vec();
+        if let Some(used) = used {
+            let unused = (0..self.len() as u32).filter(|&number| !used.contains(number));
+            unused.for_each(|number| bytes[range(&self.ends, number)].fill(0));
+        }
+        out.part(bytes);
+        out.row(&self.ends);
+        self.numbers.save(out);
     }
 
-    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
-        let bytes = input.run()?.to_vec();
-        let ends: Vec<u32> = input.numbers()?.iter().map(|&end| u32::from_le_bytes(end)).collect();
-        let text = std::str::from_utf8(&bytes).ok()?;
-        let fits = ends.is_sorted() && ends.iter().all(|&end| text.is_char_boundary(end as usize));
-        if !fits || ends.last().map_or(0, |&end| end as usize) != bytes.len() {
-            return None;
-        }
-        let mut numbers = HashTable::with_capacity(ends.len());
-        for number in 0..u32::try_from(ends.len()).ok()? {
-            let hash_of = |&other: &u32| hash(slice(&bytes, &ends, other));
-            numbers.insert_unique(hash_of(&number), number, hash_of);
-        }
-        Some(Self { numbers, bytes, ends })
+    pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+        let (bytes, ends) = (input.row::<u8>()?, input.row::<u32>()?);
+        let numbers = Table::load(input, ends.len())?;
+        let fits = ends.is_sorted() && ends.last().map_or(0, |&end| end as usize) == bytes.len();
+        fits.then_some(Self { numbers, bytes, ends }).ok_or(SnapshotError::NotASnapshot)
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        self.numbers.allocation_size() + self.bytes.capacity() + memory::vec_bytes(&self.ends)
+        self.numbers.size_bytes() + self.bytes.size_bytes() + self.ends.size_bytes()
     }
 }
 
 fn slice<'a>(bytes: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
+    &bytes[range(ends, number)]
+}
+
+fn range(ends: &[u32], number: u32) -> Range<usize> {
     let at = number as usize;
     let start = if at == 0 { 0 } else { ends[at - 1] as usize };
-    &bytes[start..ends[at] as usize]
+    start..ends[at] as usize
 }
 
 fn hash(text: &[u8]) -> u64 {

@@ -5,10 +5,13 @@
 
 use std::borrow::Cow;
 
+use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
+use crate::flat::Flat;
 use crate::interner::Interner;
 use crate::memory::{push_tight, vec_bytes};
-use crate::postings::Postings;
+use crate::postings::{List, Postings};
+use crate::snapshot::SnapshotError;
 use crate::words::{Stems, is_stop_word};
 
 /// A word as written (folded).
@@ -19,23 +22,19 @@ pub(crate) struct FormNo(pub(crate) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TermNo(pub(crate) u32);
 
-/// What is known of one form.
-#[derive(Clone, Copy)]
-struct Form {
-    /// The term's number, and in the lowest bit whether the form is a stop word.
-    packed: u32,
-}
-
 /// All words of a workspace.
 pub(crate) struct Lexicon {
     forms: Interner,
-    form_facts: Vec<Form>,
+    /// By form: its term's number, and in the lowest bit whether the form is a stop word.
+    form_facts: Flat<u32>,
     stems: Interner,
     /// By term: where it stands.
     postings: Vec<Postings>,
+    /// The lists of the snapshot that this index came from: those that have not changed since are read here.
+    kept: Flat<u8>,
     /// By term: in how many of the counted records it stands, the document frequency of the ranking. Apart from the lists:
     /// lending words asks it of hundreds of terms.
-    counted: Vec<u32>,
+    counted: Flat<u32>,
     stemmers: Stems,
     /// Terms without any record left.
     idle_terms: usize,
@@ -47,10 +46,11 @@ impl Lexicon {
     pub(crate) fn new() -> Self {
         Self {
             forms: Interner::default(),
-            form_facts: Vec::new(),
+            form_facts: Flat::default(),
             stems: Interner::default(),
             postings: Vec::new(),
-            counted: Vec::new(),
+            kept: Flat::default(),
+            counted: Flat::default(),
             stemmers: Stems::new(),
             idle_terms: 0,
             postings_bytes: 0,
@@ -64,10 +64,10 @@ impl Lexicon {
             let (term, term_is_new) = self.stems.intern(&self.stemmers.stem(word));
             if term_is_new {
                 push_tight(&mut self.postings, Postings::default());
-                push_tight(&mut self.counted, 0);
+                self.counted.push(0);
                 self.idle_terms += 1;
             }
-            push_tight(&mut self.form_facts, Form { packed: term << 1 | u32::from(is_stop_word(word)) });
+            self.form_facts.push(term << 1 | u32::from(is_stop_word(word)));
         }
         FormNo(number)
     }
@@ -86,24 +86,24 @@ impl Lexicon {
 
     #[inline]
     pub(crate) fn term_of(&self, form: FormNo) -> TermNo {
-        TermNo(self.form_facts[form.0 as usize].packed >> 1)
+        TermNo(self.form_facts[form.0 as usize] >> 1)
     }
 
     #[inline]
     pub(crate) fn is_stop(&self, form: FormNo) -> bool {
-        self.form_facts[form.0 as usize].packed & 1 == 1
+        self.form_facts[form.0 as usize] & 1 == 1
     }
 
     /// Both at once: they lie side by side.
     #[inline]
     pub(crate) fn term_and_stop(&self, form: FormNo) -> (TermNo, bool) {
-        let packed = self.form_facts[form.0 as usize].packed;
+        let packed = self.form_facts[form.0 as usize];
         (TermNo(packed >> 1), packed & 1 == 1)
     }
 
     /// Where a term stands.
-    pub(crate) fn postings(&self, term: TermNo) -> &Postings {
-        &self.postings[term.0 as usize]
+    pub(crate) fn postings(&self, term: TermNo) -> List<'_> {
+        self.postings[term.0 as usize].list(&self.kept)
     }
 
     /// In how many of the counted records a term stands.
@@ -127,6 +127,7 @@ impl Lexicon {
     pub(crate) fn insert_posting(&mut self, term: TermNo, slot: u32, count: u32, counted: bool) {
         let postings = &mut self.postings[term.0 as usize];
         let bytes_before = postings.heap_bytes();
+        postings.own(&self.kept);
         self.idle_terms -= usize::from(postings.len() == 0);
         postings.insert(slot, count);
         self.counted[term.0 as usize] += u32::from(counted);
@@ -136,6 +137,7 @@ impl Lexicon {
     pub(crate) fn remove_posting(&mut self, term: TermNo, slot: u32, counted: bool) {
         let postings = &mut self.postings[term.0 as usize];
         let bytes_before = postings.heap_bytes();
+        postings.own(&self.kept);
         postings.remove(slot);
         self.counted[term.0 as usize] -= u32::from(counted);
         self.postings_bytes = self.postings_bytes + postings.heap_bytes() - bytes_before;
@@ -150,47 +152,48 @@ impl Lexicon {
 
     pub(crate) fn size_bytes(&self) -> usize {
         let words = self.forms.size_bytes() + self.stems.size_bytes();
-        let terms = vec_bytes(&self.postings) + vec_bytes(&self.counted);
-        words + vec_bytes(&self.form_facts) + terms + self.postings_bytes
+        let terms = vec_bytes(&self.postings) + self.kept.size_bytes() + self.counted.size_bytes();
+        words + self.form_facts.size_bytes() + terms + self.postings_bytes
     }
 
-    pub(crate) fn save(&self, out: &mut Writer) {
-        self.forms.save(out);
-        self.stems.save(out);
-        out.numbers(self.form_facts.iter().map(|form| form.packed.to_le_bytes()));
-        out.numbers(self.counted.iter().map(|counted| counted.to_le_bytes()));
-        let parts = || self.postings.iter().map(Postings::to_parts);
-        out.numbers(parts().map(|(_, last, _)| last.to_le_bytes()));
-        out.numbers(parts().map(|(_, _, len)| len.to_le_bytes()));
-        out.numbers(parts().map(|(bytes, ..)| (bytes.len() as u64).to_le_bytes()));
-        let mut lists = Vec::with_capacity(self.postings_bytes);
+    /// `used` are the forms that some record has, where not all do.
+    pub(crate) fn save(&self, out: &mut Writer, used: Option<&Bits>) {
+        let terms = used.map(|forms| {
+            let mut terms = Bits::empty(self.stems.len());
+            forms.iter().for_each(|form| terms.set(self.term_of(FormNo(form)).0, true));
+            terms
+        });
+        self.forms.save(out, used);
+        self.stems.save(out, terms.as_ref());
+        out.row(&self.form_facts);
+        out.row(&self.counted);
+        let parts = || self.postings.iter().map(|postings| postings.to_parts(&self.kept));
+        out.numbers(parts().map(|(_, last, _)| last));
+        out.numbers(parts().map(|(_, _, len)| len));
+        out.numbers(parts().map(|(bytes, ..)| bytes.len() as u32));
+        let mut lists = Vec::with_capacity(parts().map(|(bytes, ..)| bytes.len()).sum());
         parts().for_each(|(bytes, ..)| lists.extend_from_slice(bytes));
-        out.run(&lists);
+        out.part(lists);
     }
 
-    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+    pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
         let mut lexicon = Self { forms: Interner::load(input)?, stems: Interner::load(input)?, ..Self::new() };
-        let packed = input.numbers()?.iter().map(|&packed| u32::from_le_bytes(packed));
-        lexicon.form_facts = packed.map(|packed| Form { packed }).collect();
-        let (counted, last, len) = (input.numbers::<4>()?, input.numbers::<4>()?, input.numbers::<4>()?);
-        let (sizes, mut lists) = (input.numbers::<8>()?, input.run()?);
+        (lexicon.form_facts, lexicon.counted) = (input.row()?, input.row()?);
+        let (last, len, sizes) = (input.row::<u32>()?, input.row::<u32>()?, input.row::<u32>()?);
+        lexicon.kept = input.row()?;
         let terms = lexicon.stems.len();
-        if [counted.len(), last.len(), len.len(), sizes.len()] != [terms; 4] {
-            return None;
-        }
-        lexicon.counted = counted.iter().map(|&counted| u32::from_le_bytes(counted)).collect();
-        lexicon.postings = Vec::with_capacity(terms);
-        for at in 0..terms {
-            let size = usize::try_from(u64::from_le_bytes(sizes[at])).ok()?;
-            let (bytes, rest) = lists.split_at_checked(size)?;
-            lists = rest;
-            let postings = Postings::from_parts(bytes, u32::from_le_bytes(last[at]), u32::from_le_bytes(len[at]));
-            lexicon.postings_bytes += postings.heap_bytes();
-            lexicon.idle_terms += usize::from(postings.len() == 0);
-            lexicon.postings.push(postings);
-        }
         let forms_fit = lexicon.form_facts.len() == lexicon.forms.len()
-            && lexicon.form_facts.iter().all(|form| ((form.packed >> 1) as usize) < terms);
-        (lists.is_empty() && forms_fit).then_some(lexicon)
+            && lexicon.form_facts.iter().all(|packed| ((packed >> 1) as usize) < terms);
+        if [lexicon.counted.len(), last.len(), len.len(), sizes.len()] != [terms; 4] || !forms_fit {
+            return Err(SnapshotError::NotASnapshot);
+        }
+        let mut end = 0;
+        lexicon.postings = Vec::with_capacity(terms);
+        for ((&last, &len), &size) in last.iter().zip(&*len).zip(&*sizes) {
+            lexicon.postings.push(Postings::of_kept(end, size, last, len));
+            lexicon.idle_terms += usize::from(len == 0);
+            end += size as usize;
+        }
+        if end == lexicon.kept.len() { Ok(lexicon) } else { Err(SnapshotError::NotASnapshot) }
     }
 }

@@ -1,6 +1,6 @@
 //! Which records answer a query: words, index, vectors, ranking, snapshots.
 //!
-//! Pure: no database, no tenants, no clock, no I/O. A [`WorkspaceIndex`] is derived from the change log and may be
+//! Pure: no database, no tenants, no clock, and no I/O but for mapping a snapshot whose file is handed in. A [`WorkspaceIndex`] is derived from the change log and may be
 //! thrown away at any time; equal live records give equal answers, to the bit, whatever the order they came in.
 //!
 //! Where to look: `words` cuts text into words, `lexicon` and `postings` hold them, `records` holds what else is known
@@ -8,6 +8,7 @@
 
 mod bits;
 mod bytes;
+mod flat;
 mod index;
 mod interner;
 mod lexicon;
@@ -19,6 +20,7 @@ mod recipe;
 mod records;
 mod search;
 mod snapshot;
+mod table;
 mod truth;
 mod varint;
 mod wide;
@@ -29,5 +31,5 @@ pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
 pub use recipe::{Bounds, Chance, Gate, Recipe, Weights};
 pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
-pub use snapshot::SnapshotError;
+pub use snapshot::{Image, SnapshotError};
 pub use words::matched_spans;

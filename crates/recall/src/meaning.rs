@@ -8,9 +8,11 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::bytes::{Reader, Writer};
-use crate::memory::{extend_tight, push_tight, vec_bytes};
+use crate::flat::Flat;
+use crate::memory::vec_bytes;
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
+use crate::snapshot::SnapshotError;
 
 use signs::Signs;
 
@@ -32,11 +34,11 @@ type Samples = [OnceLock<Vec<u32>>; 32];
 
 /// One vector per slot, and the sum over the counted records.
 pub(crate) struct Vectors {
-    steps: Vec<i8>,
+    steps: Flat<i8>,
     /// What makes a slot's bytes a vector of length one; 0 where there is no vector.
-    scales: Vec<f32>,
+    scales: Flat<f32>,
     /// The signs of the components, to find the near ones among very many.
-    signs: Vec<Signs>,
+    signs: Flat<Signs>,
     /// Exact, so that taking a record out leaves no trace.
     sums: Box<[i64; DIMENSIONS]>,
     counted: u32,
@@ -51,9 +53,9 @@ pub(crate) struct Vectors {
 impl Vectors {
     pub(crate) fn new() -> Self {
         Self {
-            steps: Vec::new(),
-            scales: Vec::new(),
-            signs: Vec::new(),
+            steps: Flat::default(),
+            scales: Flat::default(),
+            signs: Flat::default(),
             sums: Box::new([0; DIMENSIONS]),
             counted: 0,
             neighbours: 0,
@@ -70,9 +72,9 @@ impl Vectors {
         let scale = Embedding::scale(steps);
         let signs = signs::of(steps.iter().map(|&step| f32::from(step) * scale), model);
         if at == self.scales.len() {
-            extend_tight(&mut self.steps, steps);
-            push_tight(&mut self.scales, scale);
-            push_tight(&mut self.signs, signs);
+            self.steps.extend(steps);
+            self.scales.push(scale);
+            self.signs.push(signs);
         } else {
             self.steps[at * DIMENSIONS..(at + 1) * DIMENSIONS].copy_from_slice(steps);
             self.scales[at] = scale;
@@ -221,7 +223,8 @@ impl Vectors {
             size_of::<Samples>() + samples.iter().filter_map(OnceLock::get).map(vec_bytes).sum::<usize>()
         });
         let kept = samples + self.centre.get().map_or(0, |centre| size_of_val(&**centre));
-        self.steps.capacity() + vec_bytes(&self.scales) + vec_bytes(&self.signs) + size_of_val(&*self.sums) + kept
+        let rows = self.steps.size_bytes() + self.scales.size_bytes() + self.signs.size_bytes();
+        rows + size_of_val(&*self.sums) + kept
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -230,24 +233,20 @@ impl Vectors {
 
     pub(crate) fn save(&self, out: &mut Writer) {
         out.number(self.counted);
-        out.large_number(self.neighbours.cast_unsigned());
-        out.numbers(self.sums.iter().map(|sum| sum.to_le_bytes()));
-        out.numbers(self.scales.iter().map(|scale| scale.to_le_bytes()));
-        out.numbers(self.signs.as_flattened().iter().map(|signs| signs.to_le_bytes()));
-        out.numbers(self.steps.iter().map(|step| step.to_le_bytes()));
+        out.number(self.neighbours);
+        out.row(&*self.sums);
+        out.row(&self.scales);
+        out.row(&self.signs);
+        out.harmless_row(&self.steps);
     }
 
-    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
-        let counted = input.number()?;
-        let neighbours = input.large_number()?.cast_signed();
-        let sums: Vec<i64> = input.numbers()?.iter().map(|&sum| i64::from_le_bytes(sum)).collect();
-        let scales: Vec<f32> = input.numbers()?.iter().map(|&scale| f32::from_le_bytes(scale)).collect();
-        let (signs, _) = input.numbers::<8>()?.as_chunks();
-        let signs: Vec<Signs> = signs.iter().map(|signs| signs.map(u64::from_le_bytes)).collect();
-        let steps: Vec<i8> = input.run()?.iter().map(|step| step.cast_signed()).collect();
+    pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+        let (counted, neighbours) = (input.number()?, input.number()?);
+        let sums = input.numbers()?.try_into().map(Box::new).map_err(|_| SnapshotError::NotASnapshot)?;
+        let (scales, signs, steps) = (input.row::<f32>()?, input.row::<Signs>()?, input.row::<i8>()?);
         let fits = signs.len() == scales.len() && steps.len() == scales.len() * DIMENSIONS;
-        let sums = Box::new(sums.try_into().ok()?);
-        fits.then_some(Self { steps, scales, signs, sums, counted, neighbours, ..Self::new() })
+        let vectors = Self { steps, scales, signs, sums, counted, neighbours, ..Self::new() };
+        fits.then_some(vectors).ok_or(SnapshotError::NotASnapshot)
     }
 
     fn rows(&self) -> &[[i8; DIMENSIONS]] {

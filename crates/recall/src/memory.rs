@@ -4,24 +4,12 @@
 /// Pushes with an eighth of room to spare.
 pub(crate) fn push_tight<T>(vec: &mut Vec<T>, item: T) {
     if vec.len() == vec.capacity() {
-        vec.reserve_exact(room_for(vec.len(), 1));
+        vec.reserve_exact((vec.len() / 8).max(4));
     }
     vec.push(item);
-}
-
-/// Extends with an eighth of room to spare.
-pub(crate) fn extend_tight<T: Copy>(vec: &mut Vec<T>, items: &[T]) {
-    if vec.capacity() - vec.len() < items.len() {
-        vec.reserve_exact(room_for(vec.len(), items.len()));
-    }
-    vec.extend_from_slice(items);
 }
 
 /// Heap bytes a vector holds.
 pub(crate) fn vec_bytes<T>(vec: &Vec<T>) -> usize {
     vec.capacity() * size_of::<T>()
-}
-
-fn room_for(len: usize, wanted: usize) -> usize {
-    wanted.max(len / 8).max(4)
 }

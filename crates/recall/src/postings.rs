@@ -3,6 +3,8 @@
 //! A posting is one byte where the slot is near and the term stands there once, which is the common case. A term that
 //! stands beside the text only, in a record's source or key, has a count of 0. A deleted
 //! record's postings are cut out at once, so a list never holds anything but the truth. `postings/marks.rs` finds the place.
+//!
+//! The lists of a snapshot stay where they are, one behind the other, until they change.
 
 mod marks;
 
@@ -14,14 +16,35 @@ use marks::Marks;
 /// The records of one term.
 #[derive(Default, Clone)]
 pub(crate) struct Postings {
-    /// Per posting: `difference << 1 | other`, then the count where it is `other` than 1. Short lists live inline.
+    /// Per posting: `difference << 1 | other`, then the count where it is `other` than 1. Short lists live inline. Of a list
+    /// that is `KEPT`: where it begins among the lists of the snapshot, and its length.
     bytes: SmallVec<[u8; 16]>,
     /// The highest slot of the list; meaningless while it is empty.
     last: u32,
-    /// How many records there are in the list.
+    /// How many records there are in the list; and `KEPT` where the snapshot still has it.
     len: u32,
     /// Places to start reading from, once a long list was changed in its midst. Boxed: nearly all lists are short.
     marks: Option<Box<Marks>>,
+}
+
+/// Marks the length of a list that the snapshot has.
+const KEPT: u32 = 1 << 31;
+
+/// A list to be read.
+#[derive(Clone, Copy)]
+pub(crate) struct List<'a> {
+    bytes: &'a [u8],
+    len: u32,
+}
+
+impl<'a> List<'a> {
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    pub(crate) fn iter(&self) -> Iter<'a> {
+        Iter { bytes: self.bytes, at: 0, previous: 0 }
+    }
 }
 
 /// One record of a list.
@@ -33,10 +56,38 @@ pub(crate) struct Posting {
 
 impl Postings {
     pub(crate) fn len(&self) -> u32 {
-        self.len
+        self.len & !KEPT
     }
 
-    pub(crate) fn iter(&self) -> Iter<'_> {
+    /// The list; `kept` are those of the snapshot.
+    #[inline]
+    pub(crate) fn list<'a>(&'a self, kept: &'a [u8]) -> List<'a> {
+        let bytes = match self.place() {
+            Some((start, len_bytes)) => &kept[start..start + len_bytes],
+            None => &*self.bytes,
+        };
+        List { bytes, len: self.len() }
+    }
+
+    /// Where a snapshot has the list.
+    #[inline]
+    fn place(&self) -> Option<(usize, usize)> {
+        let (start, rest) = self.bytes.split_first_chunk()?;
+        let (len_bytes, _) = rest.split_first_chunk()?;
+        let is_kept = self.len & KEPT != 0;
+        is_kept.then(|| (usize::from_ne_bytes(*start), u32::from_ne_bytes(*len_bytes) as usize))
+    }
+
+    /// Takes the list out of the snapshot's, to change it.
+    pub(crate) fn own(&mut self, kept: &[u8]) {
+        if self.len & KEPT != 0 {
+            let bytes = SmallVec::from_slice(self.list(kept).bytes);
+            self.bytes = bytes;
+            self.len &= !KEPT;
+        }
+    }
+
+    fn iter(&self) -> Iter<'_> {
         self.iter_from(0, 0)
     }
 
@@ -45,8 +96,9 @@ impl Postings {
         Iter { bytes: &self.bytes, at, previous }
     }
 
-    /// Puts a record in. The slot must not be in the list yet.
+    /// Puts a record in. The slot must not be in the list yet, and the list must be its [own](Self::own).
     pub(crate) fn insert(&mut self, slot: u32, count: u32) {
+        debug_assert!(self.len & KEPT == 0, "a list that changes has its own bytes");
         if self.len == 0 || slot > self.last {
             let difference = if self.len == 0 { slot } else { slot - self.last };
             self.make_room();
@@ -58,8 +110,9 @@ impl Postings {
         self.len += 1;
     }
 
-    /// Cuts a record out. The slot must be in the list.
+    /// Cuts a record out. The slot must be in the list, and the list must be its [own](Self::own).
     pub(crate) fn remove(&mut self, slot: u32) {
+        debug_assert!(self.len & KEPT == 0, "a list that changes has its own bytes");
         self.splice(slot, None);
         self.len -= 1;
         if self.len == 0 {
@@ -73,13 +126,19 @@ impl Postings {
         list + self.marks.as_ref().map_or(0, |marks| marks.heap_bytes())
     }
 
-    /// The list as it is kept: its bytes, its highest slot, how many records it has.
-    pub(crate) fn to_parts(&self) -> (&[u8], u32, u32) {
-        (&self.bytes, self.last, self.len)
+    /// The list as a snapshot keeps it: its bytes, its highest slot, how many records it has.
+    pub(crate) fn to_parts<'a>(&'a self, kept: &'a [u8]) -> (&'a [u8], u32, u32) {
+        (self.list(kept).bytes, self.last, self.len())
     }
 
-    pub(crate) fn from_parts(bytes: &[u8], last: u32, len: u32) -> Self {
-        Self { bytes: SmallVec::from_slice(bytes), last, len, marks: None }
+    /// A list that begins at a place among those of a snapshot.
+    pub(crate) fn of_kept(start: usize, len_bytes: u32, last: u32, len: u32) -> Self {
+        if len == 0 {
+            return Self::default();
+        }
+        let mut bytes = SmallVec::from_slice(&start.to_ne_bytes());
+        bytes.extend_from_slice(&len_bytes.to_ne_bytes());
+        Self { bytes, last, len: len | KEPT, marks: None }
     }
 
     /// Rewrites the neighbourhood of `slot`: with a count it comes in, without one it goes.
@@ -230,7 +289,7 @@ mod tests {
                     list.insert(slot, count);
                 }
             }
-            let read: Vec<_> = list.iter().map(|posting| (posting.slot, posting.count)).collect();
+            let read: Vec<_> = list.list(&[]).iter().map(|posting| (posting.slot, posting.count)).collect();
             prop_assert_eq!(read, truth.into_iter().collect::<Vec<_>>());
         }
     }

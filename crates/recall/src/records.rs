@@ -7,15 +7,12 @@ mod order;
 
 use std::borrow::Cow;
 
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher;
-
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
+use crate::flat::Flat;
 use crate::lexicon::FormNo;
-use crate::memory::{extend_tight, push_tight, vec_bytes};
 use crate::search::bm25::class_of;
+use crate::snapshot::SnapshotError;
 use crate::varint;
 use crate::wide::fetch;
 use audiences::Audiences;
@@ -53,24 +50,25 @@ pub(crate) struct Facts {
 /// All records of a workspace.
 #[derive(Default)]
 pub(crate) struct Records {
-    slots_by_seq: HashTable<u32>,
-    seqs: Vec<u64>,
-    lengths: Vec<u16>,
+    seqs: Flat<u64>,
+    lengths: Flat<u16>,
     /// By slot: the class of its length.
-    classes: Vec<u8>,
-    saved_at: Vec<u32>,
+    classes: Flat<u8>,
+    saved_at: Flat<u32>,
     order: Order,
     /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for an empty slot.
-    standings: Vec<u32>,
+    standings: Flat<u32>,
     audiences: Audiences,
     /// Per slot: start of its words in `words` (40 bits) and their length in bytes (24 bits).
-    spans: Vec<u64>,
-    words: Vec<u8>,
+    spans: Flat<u64>,
+    words: Flat<u8>,
     words_dead_bytes: usize,
     /// Which slots have a record.
     live: Bits,
     /// How many slots have none.
     vacant: usize,
+    /// Whether one has gone, or has come anew with other words, since the index was made or read.
+    has_lost: bool,
 }
 
 const VACANT: u32 = u32::MAX;
@@ -86,7 +84,7 @@ impl Records {
     }
 
     pub(crate) fn find(&self, seq: u64) -> Option<u32> {
-        self.slots_by_seq.find(hash(seq), |&slot| self.seqs[slot as usize] == seq).copied()
+        self.order.find(seq, &self.seqs)
     }
 
     /// Takes a slot for a new record.
@@ -102,17 +100,15 @@ impl Records {
             self.classes[at] = class_of(facts.length);
             slot
         } else {
-            push_tight(&mut self.seqs, facts.seq);
-            push_tight(&mut self.lengths, facts.length);
-            push_tight(&mut self.classes, class_of(facts.length));
-            push_tight(&mut self.standings, standing);
-            push_tight(&mut self.spans, span);
-            push_tight(&mut self.saved_at, facts.saved_at);
+            self.seqs.push(facts.seq);
+            self.lengths.push(facts.length);
+            self.classes.push(class_of(facts.length));
+            self.standings.push(standing);
+            self.spans.push(span);
+            self.saved_at.push(facts.saved_at);
             u32::try_from(self.seqs.len() - 1).expect("a workspace has fewer than 2^32 records")
         };
-        let seqs = &self.seqs;
-        self.slots_by_seq.insert_unique(hash(facts.seq), slot, |&other| hash(seqs[other as usize]));
-        self.order.insert(slot, seqs);
+        self.order.insert(slot, &self.seqs);
         self.live.set(slot, true);
         slot
     }
@@ -120,10 +116,6 @@ impl Records {
     /// Frees the slot.
     pub(crate) fn remove(&mut self, slot: u32) {
         let at = slot as usize;
-        let seq = self.seqs[at];
-        if let Ok(entry) = self.slots_by_seq.find_entry(hash(seq), |&other| other == slot) {
-            entry.remove();
-        }
         self.order.remove(slot);
         self.audiences.leave(self.standings[at] >> 1);
         self.standings[at] = VACANT;
@@ -131,6 +123,7 @@ impl Records {
         self.words_dead_bytes += span_len(self.spans[at]);
         self.spans[at] = 0;
         self.vacant += 1;
+        self.has_lost = true;
         self.drop_dead_words();
     }
 
@@ -259,68 +252,96 @@ impl Records {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        self.slots_by_seq.allocation_size()
-            + vec_bytes(&self.seqs)
-            + vec_bytes(&self.lengths)
-            + vec_bytes(&self.classes)
-            + vec_bytes(&self.standings)
-            + vec_bytes(&self.saved_at)
+        self.seqs.size_bytes()
+            + self.lengths.size_bytes()
+            + self.classes.size_bytes()
+            + self.standings.size_bytes()
+            + self.saved_at.size_bytes()
             + self.order.size_bytes()
             + self.audiences.size_bytes()
-            + vec_bytes(&self.spans)
-            + self.words.capacity()
+            + self.spans.size_bytes()
+            + self.words.size_bytes()
             + self.live.size_bytes()
     }
 
-    pub(crate) fn save(&self, out: &mut Writer) {
-        out.numbers(self.seqs.iter().map(|seq| seq.to_le_bytes()));
-        out.numbers(self.lengths.iter().map(|length| length.to_le_bytes()));
-        out.numbers(self.saved_at.iter().map(|seconds| seconds.to_le_bytes()));
-        out.numbers(self.standings.iter().map(|standing| standing.to_le_bytes()));
-        out.numbers(self.audiences.numbers().map(|number| number.0.to_le_bytes()));
-        out.numbers(self.spans.iter().map(|span| span.to_le_bytes()));
-        out.run(&self.words);
+    /// The forms that some record has; `None` where no record has gone, so that every form is in use.
+    pub(crate) fn used_forms(&self) -> Option<Bits> {
+        let mut used = self.has_lost.then(Bits::default)?;
+        for slot in self.live_slots() {
+            self.all_forms(slot).for_each(|form| used.set(form.0, true));
+        }
+        Some(used)
     }
 
-    /// What can be derived from the rest is: empty slots, sizes of audiences, the table by `seq`, the order of saving.
-    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
-        let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq)).collect();
-        let lengths: Vec<u16> = input.numbers()?.iter().map(|&length| u16::from_le_bytes(length)).collect();
-        let classes = lengths.iter().map(|&length| class_of(length)).collect();
-        let saved_at = input.numbers()?.iter().map(|&seconds| u32::from_le_bytes(seconds)).collect();
-        let standings: Vec<u32> = input.numbers()?.iter().map(|&standing| u32::from_le_bytes(standing)).collect();
-        let numbers: Vec<AudienceNo> =
-            input.numbers()?.iter().map(|&number| AudienceNo(u32::from_le_bytes(number))).collect();
+    /// Leaves out the words of those that have gone.
+    pub(crate) fn save(&self, out: &mut Writer) {
+        let (spans, words) = self.living_words();
+        out.row(&self.seqs);
+        out.row(&self.lengths);
+        out.row(&self.classes);
+        out.row(&self.saved_at);
+        out.row(&self.standings);
+        out.numbers(self.audiences.numbers().map(|number| number.0));
+        out.row(&spans);
+        out.row(&words);
+    }
+
+    fn living_words(&self) -> (Cow<'_, [u64]>, Cow<'_, [u8]>) {
+        if self.words_dead_bytes == 0 {
+            return (Cow::Borrowed(&self.spans), Cow::Borrowed(&self.words));
+        }
+        let (spans, words) = self.packed_words();
+        (Cow::Owned(spans), Cow::Owned(words))
+    }
+
+    /// Spans and words without gaps.
+    fn packed_words(&self) -> (Vec<u64>, Vec<u8>) {
+        let mut kept = Vec::with_capacity(self.words.len() - self.words_dead_bytes);
+        let pack = |&span: &u64| {
+            let (start, len) = (span_start(span), span_len(span));
+            kept.extend_from_slice(&self.words[start..start + len]);
+            pack_span(kept.len() - len, len)
+        };
+        (self.spans.iter().map(pack).collect(), kept)
+    }
+
+    /// What can be derived from the rest is: empty slots, sizes of audiences, the order of saving.
+    pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+        let (seqs, lengths, classes) = (input.row()?, input.row()?, input.row()?);
+        let (saved_at, standings) = (input.row()?, input.row::<u32>()?);
+        let numbers: Vec<AudienceNo> = input.numbers()?.into_iter().map(AudienceNo).collect();
+        let (spans, words) = (input.row()?, input.row()?);
         let taken = standings.iter().filter(|&&standing| standing != VACANT).map(|standing| standing >> 1);
-        let audiences = Audiences::restore(&numbers, taken)?;
-        let spans = input.numbers()?.iter().map(|&span| u64::from_le_bytes(span)).collect();
-        let words = input.run()?.to_vec();
-        let mut records =
-            Self { seqs, lengths, classes, saved_at, standings, audiences, spans, words, ..Self::default() };
-        let slots = records.seqs.len();
-        let others = [records.lengths.len(), records.saved_at.len(), records.standings.len(), records.spans.len()];
-        if others != [slots; 4] {
+        let audiences = Audiences::restore(&numbers, taken).ok_or(SnapshotError::NotASnapshot)?;
+        let records = Self { seqs, lengths, classes, saved_at, standings, audiences, spans, words, ..Self::default() };
+        records.derived().ok_or(SnapshotError::NotASnapshot)
+    }
+
+    fn derived(mut self) -> Option<Self> {
+        let slots = self.seqs.len();
+        let others = [self.lengths.len(), self.classes.len(), self.saved_at.len(), self.standings.len()];
+        if others != [slots; 4] || self.spans.len() != slots {
             return None;
         }
-        records.live = Bits::empty(slots);
-        records.slots_by_seq.reserve(slots, |_| unreachable!("an empty table rehashes nothing"));
+        self.live = self.all_live();
+        self.vacant = slots - self.live.len() as usize;
         let mut words_live_bytes = 0;
-        for slot in 0..u32::try_from(slots).ok()? {
-            let at = slot as usize;
-            if records.standings[at] == VACANT {
-                records.vacant += 1;
-                continue;
+        for &span in &*self.spans {
+            // An empty slot has an empty span.
+            if span_start(span) + span_len(span) > self.words.len() {
+                return None;
             }
-            records.live.set(slot, true);
-            let span = records.spans[at];
-            records.words.get(span_start(span)..span_start(span) + span_len(span))?;
             words_live_bytes += span_len(span);
-            let seqs = &records.seqs;
-            records.slots_by_seq.insert_unique(hash(seqs[at]), slot, |&other| hash(seqs[other as usize]));
         }
-        records.words_dead_bytes = records.words.len().checked_sub(words_live_bytes)?;
-        records.order = Order::of(&records.live, &records.seqs);
-        Some(records)
+        self.words_dead_bytes = self.words.len().checked_sub(words_live_bytes)?;
+        self.order = Order::of(&self.live, &self.seqs);
+        Some(self)
+    }
+
+    fn all_live(&self) -> Bits {
+        let word =
+            |standings: &[u32]| standings.iter().rev().fold(0, |word, &one| word << 1 | u64::from(one != VACANT));
+        Bits::of_words(self.standings.chunks(64).map(word).collect())
     }
 
     fn store_words(&mut self, words: &Words) -> u64 {
@@ -331,7 +352,7 @@ impl Records {
             varint::write(&mut bytes, form.0);
         }
         let start = self.words.len();
-        extend_tight(&mut self.words, &bytes);
+        self.words.extend(&bytes);
         pack_span(start, bytes.len())
     }
 
@@ -340,13 +361,8 @@ impl Records {
         if self.words_dead_bytes < WORTH_A_COPY || self.words_dead_bytes * 3 < self.words.len() {
             return;
         }
-        let mut kept = Vec::with_capacity(self.words.len() - self.words_dead_bytes);
-        for span in &mut self.spans {
-            let (start, len) = (span_start(*span), span_len(*span));
-            *span = pack_span(kept.len(), len);
-            kept.extend_from_slice(&self.words[start..start + len]);
-        }
-        self.words = kept;
+        let (spans, words) = self.packed_words();
+        (self.spans, self.words) = (spans.into(), words.into());
         self.words_dead_bytes = 0;
     }
 }
@@ -417,8 +433,4 @@ fn span_start(span: u64) -> usize {
 
 fn span_len(span: u64) -> usize {
     (span & 0xFF_FFFF) as usize
-}
-
-fn hash(seq: u64) -> u64 {
-    FxBuildHasher.hash_one(seq)
 }

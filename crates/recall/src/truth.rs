@@ -9,9 +9,11 @@ use smallvec::SmallVec;
 
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
+use crate::flat::Flat;
 use crate::interner::Interner;
 use crate::memory::{push_tight, vec_bytes};
 use crate::records::AudienceNo;
+use crate::snapshot::SnapshotError;
 
 use column::Column;
 pub(crate) use column::NONE;
@@ -38,7 +40,7 @@ pub(crate) struct Truth {
     source_of: Column,
     hash_of: Column,
     key_of: Column,
-    updated_at: Vec<u32>,
+    updated_at: Flat<u32>,
     /// Few records have an end.
     valid_until: HashMap<u32, i64, FxBuildHasher>,
     /// By number of source.
@@ -71,7 +73,7 @@ impl Truth {
         self.key_of.set(slot, key);
         let at = slot as usize;
         if at == self.updated_at.len() {
-            push_tight(&mut self.updated_at, claim.updated_at);
+            self.updated_at.push(claim.updated_at);
         } else {
             self.updated_at[at] = claim.updated_at;
         }
@@ -173,36 +175,44 @@ impl Truth {
         let texts = self.sources.size_bytes() + self.hashes.size_bytes() + self.keys.size_bytes();
         let columns = self.source_of.size_bytes() + self.hash_of.size_bytes() + self.key_of.size_bytes();
         let known = vec_bytes(&self.known) + vec_bytes(&self.private) + self.valid_until.allocation_size();
-        texts + columns + vec_bytes(&self.updated_at) + known + self.outdated.size_bytes()
+        texts + columns + self.updated_at.size_bytes() + known + self.outdated.size_bytes()
     }
 
-    pub(crate) fn save(&self, out: &mut Writer) {
-        [&self.sources, &self.hashes, &self.keys].iter().for_each(|texts| texts.save(out));
+    /// Where records have gone, leaves out what nobody uses any more: keys, and sources of which only some knew.
+    pub(crate) fn save(&self, out: &mut Writer, has_lost: bool) {
+        let used = |column: &Column| has_lost.then(|| column.numbers());
+        let (mut sources, mut hashes, keys) = (used(&self.source_of), used(&self.hash_of), used(&self.key_of));
+        let known = (0_u32..).zip(&self.known).flat_map(|(source, known)| known.iter().map(move |one| (source, one)));
+        let stays = |sources: &Bits, source, one: &Sighting| sources.contains(source) || one.audience.is_none();
+        let sightings: Vec<(u32, &Sighting)> =
+            known.filter(|&(source, one)| sources.as_ref().is_none_or(|sources| stays(sources, source, one))).collect();
+        for &(source, one) in &sightings {
+            sources.as_mut().into_iter().for_each(|sources| sources.set(source, true));
+            hashes.as_mut().into_iter().for_each(|hashes| hashes.set(one.hash, true));
+        }
+        self.sources.save(out, sources.as_ref());
+        self.hashes.save(out, hashes.as_ref());
+        self.keys.save(out, keys.as_ref());
         [&self.source_of, &self.hash_of, &self.key_of].iter().for_each(|column| column.save(out));
-        out.numbers(self.updated_at.iter().map(|seconds| seconds.to_le_bytes()));
+        out.row(&self.updated_at);
         let mut ends: Vec<(u32, i64)> = self.valid_until.iter().map(|(&slot, &end)| (slot, end)).collect();
         ends.sort_unstable();
-        out.numbers(ends.iter().map(|(slot, _)| slot.to_le_bytes()));
-        out.numbers(ends.iter().map(|(_, end)| end.to_le_bytes()));
-        let sightings =
-            (0_u32..).zip(&self.known).flat_map(|(source, known)| known.iter().map(move |one| (source, one)));
-        let sightings: Vec<(u32, &Sighting)> = sightings.collect();
-        out.numbers(sightings.iter().map(|(source, _)| source.to_le_bytes()));
-        out.numbers(sightings.iter().map(|(_, one)| one.audience.map_or(NONE, |audience| audience.0).to_le_bytes()));
-        out.numbers(sightings.iter().map(|(_, one)| one.hash.to_le_bytes()));
-        out.numbers(sightings.iter().map(|(_, one)| one.seq.to_le_bytes()));
+        out.numbers(ends.iter().map(|(slot, _)| *slot));
+        out.numbers(ends.iter().map(|(_, end)| *end));
+        out.numbers(sightings.iter().map(|(source, _)| *source));
+        out.numbers(sightings.iter().map(|(_, one)| one.audience.map_or(NONE, |audience| audience.0)));
+        out.numbers(sightings.iter().map(|(_, one)| one.hash));
+        out.numbers(sightings.iter().map(|(_, one)| one.seq));
     }
 
     /// What can be derived from the rest is: who is outdated, and of which sources some know more than others.
-    pub(crate) fn load(input: &mut Reader<'_>) -> Option<Self> {
+    pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
         let (sources, hashes, keys) = (Interner::load(input)?, Interner::load(input)?, Interner::load(input)?);
         let source_of = Column::load(input, sources.len())?;
         let hash_of = Column::load(input, hashes.len())?;
         let key_of = Column::load(input, keys.len())?;
-        let updated_at: Vec<u32> = numbers(input)?;
-        let ending: Vec<u32> = numbers(input)?;
-        let ends = input.numbers()?.iter().map(|&end| i64::from_le_bytes(end));
-        let valid_until = ending.into_iter().zip(ends).collect();
+        let updated_at = input.row()?;
+        let valid_until = input.numbers::<u32>()?.into_iter().zip(input.numbers::<i64>()?).collect();
         let known = vec![SmallVec::new(); sources.len()];
         let mut truth = Self {
             sources,
@@ -216,23 +226,27 @@ impl Truth {
             known,
             ..Self::default()
         };
-        let (of, audiences, seen) = (numbers(input)?, numbers(input)?, numbers(input)?);
-        let seqs = input.numbers()?.iter().map(|&seq| u64::from_le_bytes(seq));
-        for (((source, audience), hash), seq) in of.into_iter().zip(audiences).zip(seen).zip(seqs) {
-            let audience = (audience != NONE).then_some(AudienceNo(audience));
-            if hash as usize >= truth.hashes.len() {
-                return None;
-            }
-            truth.known.get_mut(source as usize)?.push(Sighting { audience, hash, seq });
-            if audience.is_some() && !truth.private.contains(&source) {
-                truth.private.push(source);
-            }
-        }
+        truth.load_sightings(input)?;
         for slot in 0..truth.updated_at.len() as u32 {
             let known = truth.known_to_all(truth.source_of.get(slot));
             truth.outdated.set(slot, truth.is_outdated(slot, known));
         }
-        Some(truth)
+        Ok(truth)
+    }
+
+    fn load_sightings(&mut self, input: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (sources, audiences) = (input.numbers::<u32>()?, input.numbers::<u32>()?);
+        let (hashes, seqs) = (input.numbers::<u32>()?, input.numbers::<u64>()?);
+        for (((source, audience), hash), seq) in sources.into_iter().zip(audiences).zip(hashes).zip(seqs) {
+            let audience = (audience != NONE).then_some(AudienceNo(audience));
+            let known = self.known.get_mut(source as usize).filter(|_| (hash as usize) < self.hashes.len());
+            known.ok_or(SnapshotError::NotASnapshot)?.push(Sighting { audience, hash, seq });
+            // They come in order of sources.
+            if audience.is_some() && self.private.last() != Some(&source) {
+                self.private.push(source);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -326,7 +340,7 @@ impl Judge<'_> {
         if filter.since.is_some() || filter.until.is_some() {
             let (since, until) = (filter.since.unwrap_or(0), filter.until.unwrap_or(u32::MAX));
             let within = |&(_, &at): &(u32, &u32)| !(since..=until).contains(&at);
-            (0..).zip(&truth.updated_at).filter(within).for_each(|(slot, _)| admitted.set(slot, false));
+            (0..).zip(&*truth.updated_at).filter(within).for_each(|(slot, _)| admitted.set(slot, false));
         }
         admitted
     }
@@ -341,8 +355,4 @@ pub(crate) struct Narrowing<'a> {
     pub(crate) slots: Option<&'a [u32]>,
     pub(crate) since: Option<u32>,
     pub(crate) until: Option<u32>,
-}
-
-fn numbers(input: &mut Reader<'_>) -> Option<Vec<u32>> {
-    Some(input.numbers()?.iter().map(|&number| u32::from_le_bytes(number)).collect())
 }

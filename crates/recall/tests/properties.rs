@@ -141,7 +141,9 @@ proptest! {
     fn a_snapshot_with_the_tail_is_a_rebuild(before in steps(), tail in steps(), query in text(1..6)) {
         let mut original = WorkspaceIndex::new(Model::shipped());
         apply(&mut original, &before);
-        let mut restored = WorkspaceIndex::from_snapshot(Model::shipped(), &original.to_snapshot()).unwrap();
+        let snapshot = original.to_snapshot(b"note").to_bytes();
+        let (note, mut restored) = WorkspaceIndex::from_snapshot(Model::shipped(), &snapshot).unwrap();
+        prop_assert_eq!(note, b"note");
         apply(&mut restored, &tail);
         let rebuilt = built(live(&[before, tail].concat()).iter());
         prop_assert_eq!(restored.len(), rebuilt.len());
@@ -199,7 +201,7 @@ proptest! {
     fn a_damaged_snapshot_is_refused(steps in steps(), at in any::<prop::sample::Index>(), flip in 1_u8..) {
         let mut index = WorkspaceIndex::new(Model::shipped());
         apply(&mut index, &steps);
-        let mut bytes = index.to_snapshot();
+        let mut bytes = index.to_snapshot(b"note").to_bytes();
         let at = at.index(bytes.len());
         prop_assert!(WorkspaceIndex::from_snapshot(Model::shipped(), &bytes[..at]).is_err());
         bytes[at] ^= flip;
@@ -211,7 +213,7 @@ proptest! {
 fn a_snapshot_of_another_kind_is_refused_by_name() {
     let index = built([(&1, &Doc { text: "red fox".into(), audience: 0, hash: None, key: None })].into_iter());
     let load = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut bytes = index.to_snapshot();
+        let mut bytes = index.to_snapshot(b"note").to_bytes();
         change(&mut bytes);
         WorkspaceIndex::from_snapshot(Model::shipped(), &bytes).err()
     };

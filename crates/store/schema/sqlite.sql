@@ -209,12 +209,13 @@ CREATE TABLE audit (
     PRIMARY KEY (account_id, at, id)
 ) STRICT, WITHOUT ROWID;
 
--- A workspace's index as bytes, with the place of the log it stands for. Derived: any row may be dropped at any time.
+-- A workspace's index as a file, with the place of the log it stands for. Derived: any row may be dropped at any time.
 CREATE TABLE snapshot (
     project_id BLOB NOT NULL,
     workspace_no INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    bytes BLOB NOT NULL,
+    -- Its name in the directory of snapshots. A restored backup names files that are not there.
+    file TEXT NOT NULL,
     PRIMARY KEY (project_id, workspace_no)
 ) STRICT, WITHOUT ROWID;
 

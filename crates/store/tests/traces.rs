@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mnemon_core::{NewRecord, RecordId, Seq};
-use mnemon_store::conformance::{House, at, audit, with_fact, workspace};
+use mnemon_store::Store;
+use mnemon_store::conformance::{House, at, audit, save_snapshot, with_fact, workspace};
 use mnemon_store::sqlite::SqliteStore;
-use mnemon_store::{Snapshot, Store};
 
 /// A directory that goes when its test does.
 struct Ground(PathBuf);
@@ -22,8 +22,9 @@ impl Ground {
 
     /// How often these bytes occur, file by file.
     fn find(&self, needle: &str) -> Vec<(String, usize)> {
-        let files =
-            std::fs::read_dir(&self.0).expect("the directory is there").map(|file| file.expect("a file").path());
+        let list = |dir: PathBuf| std::fs::read_dir(dir).expect("the directory is there");
+        let files = list(self.0.clone()).chain(list(self.0.join("snapshots"))).map(|file| file.expect("a file").path());
+        let files = files.filter(|path| path.is_file());
         let read = |path: &PathBuf| std::fs::read(path).expect("a file can be read");
         let count = |path: &PathBuf| String::from_utf8_lossy(&read(path)).matches(needle).count();
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -72,8 +73,7 @@ impl Scene {
         let bytes = format!("{SHORT} {LONG} {MOVED}").repeat(1_000).into_bytes();
         let found = house.store.find_workspace(house.project, &workspace("default")).await.expect("storage works");
         let no = found.expect("it is active").no;
-        let snapshot = Snapshot { workspace: no, seq: house.last_seq().await, bytes };
-        house.store.save_snapshot(house.project, snapshot).await.expect("storage works");
+        save_snapshot(&house, no, house.last_seq().await, bytes).await;
         Self { ground, house, ids }
     }
 
@@ -119,7 +119,10 @@ fn assert_no_trace(ground: &Ground) {
 async fn nothing_of_a_purged_text_is_left_after_compacting() {
     let scene = Scene::build("purge").await;
     assert!(scene.ground.find(SHORT).iter().map(|found| found.1).sum::<usize>() > 1, "the search finds what is there");
+    let in_snapshots = || std::fs::read_dir(scene.ground.0.join("snapshots")).expect("it is there").count();
+    assert_eq!(in_snapshots(), 1);
     scene.purge().await;
+    assert_eq!(in_snapshots(), 0, "a snapshot that knows a purged text goes with it");
     assert_eq!(scene.ground.wal_bytes(), 0, "the WAL holds nothing when a purge is answered");
     scene.house.store.compact().await.unwrap();
     assert_no_trace(&scene.ground);

@@ -66,7 +66,7 @@ struct Writing {
 impl Writing {
     async fn write(&self, key: &Key, slot: Arc<Slot>) {
         let Ok(snapshot) = tokio::task::spawn_blocking(move || slot.to_snapshot()).await else { return };
-        let size_bytes = snapshot.bytes.len();
+        let size_bytes = snapshot.image.size_bytes();
         match self.store.save_snapshot(key.0, snapshot).await {
             Ok(()) => self.counts.note_written(size_bytes, self.clock.now()),
             Err(error) => {

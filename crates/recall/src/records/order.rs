@@ -36,7 +36,8 @@ impl Order {
         let newest = self.slots.iter().rev().find(|&&other| other != NOBODY);
         if newest.is_none_or(|&newest| seqs[newest as usize] < seq) {
             self.places[at] = self.slots.len() as u32;
-            self.is_bent |= self.slots.len() != at;
+            // Even those who have gone are in order, as long as nothing is bent.
+            self.is_bent |= self.slots.len() != at || at > 0 && seqs[at - 1] > seq;
             push_tight(&mut self.slots, slot);
             return;
         }
@@ -63,6 +64,20 @@ impl Order {
             self.gaps = 0;
             self.number_from(0);
         }
+    }
+
+    /// The slot of the record with this `seq`.
+    pub(super) fn find(&self, seq: u64, seqs: &[u64]) -> Option<u32> {
+        if seqs.last().is_none_or(|&last| last < seq) && !self.is_bent {
+            return None;
+        }
+        if !self.is_bent {
+            let at = seqs.binary_search(&seq).ok()?;
+            return Some(self.slots[at]).filter(|&slot| slot != NOBODY);
+        }
+        let before = &self.slots[..self.place_for(seq, seqs)];
+        let last = before.iter().rev().copied().find(|&slot| slot != NOBODY)?;
+        (seqs[last as usize] == seq).then_some(last)
     }
 
     /// In order of saving; `NOBODY` where a record has gone.
@@ -156,6 +171,8 @@ mod tests {
             let found: Vec<u32> = order.slots().iter().copied().filter(|&slot| slot != NOBODY).collect();
             prop_assert_eq!(&found, &expected);
             prop_assert!(!order.is_straight() || (0..).zip(order.slots()).all(|(place, slot)| [place, NOBODY].contains(slot)));
+            let known = &seqs[..order.places.len()];
+            prop_assert!((0..600).all(|seq| order.find(seq, known) == found.iter().copied().find(|&slot| seqs[slot as usize] == seq)));
             prop_assert!(found.iter().all(|&slot| order.slots()[order.places()[slot as usize] as usize] == slot));
         }
     }

@@ -1,7 +1,9 @@
 //! A number per slot, where most workspaces have none at all: such a column takes no memory.
 
+use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::memory::vec_bytes;
+use crate::flat::Flat;
+use crate::snapshot::SnapshotError;
 
 /// Stands for no number.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -10,7 +12,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Default)]
 pub(super) struct Column {
     /// Slots behind the end have no number.
-    numbers: Vec<u32>,
+    numbers: Flat<u32>,
 }
 
 impl Column {
@@ -26,31 +28,35 @@ impl Column {
                 return;
             }
             let missing = at + 1 - self.numbers.len();
-            if at >= self.numbers.capacity() {
-                self.numbers.reserve_exact(missing.max(self.numbers.len() / 8));
-            }
-            self.numbers.resize(at + 1, NONE);
+            self.numbers.extend(&vec![NONE; missing]);
         }
         self.numbers[at] = number;
     }
 
     /// Calls `found` with every slot that has the number.
     pub(super) fn each(&self, number: u32, found: impl FnMut(u32)) {
-        (0..).zip(&self.numbers).filter(|(_, other)| **other == number).map(|(slot, _)| slot).for_each(found);
+        (0..).zip(&*self.numbers).filter(|(_, other)| **other == number).map(|(slot, _)| slot).for_each(found);
+    }
+
+    /// The numbers that some slot has.
+    pub(super) fn numbers(&self) -> Bits {
+        let mut numbers = Bits::default();
+        self.numbers.iter().filter(|&&number| number != NONE).for_each(|&number| numbers.set(number, true));
+        numbers
     }
 
     pub(super) fn size_bytes(&self) -> usize {
-        vec_bytes(&self.numbers)
+        self.numbers.size_bytes()
     }
 
     pub(super) fn save(&self, out: &mut Writer) {
-        out.numbers(self.numbers.iter().map(|number| number.to_le_bytes()));
+        out.row(&self.numbers);
     }
 
-    /// `None` where a number is not below `bound`.
-    pub(super) fn load(input: &mut Reader<'_>, bound: usize) -> Option<Self> {
-        let numbers: Vec<u32> = input.numbers()?.iter().map(|&number| u32::from_le_bytes(number)).collect();
+    /// Every number must be below `bound`.
+    pub(super) fn load(input: &mut Reader<'_>, bound: usize) -> Result<Self, SnapshotError> {
+        let numbers = input.row::<u32>()?;
         let fits = numbers.iter().all(|&number| number == NONE || (number as usize) < bound);
-        fits.then_some(Self { numbers })
+        fits.then_some(Self { numbers }).ok_or(SnapshotError::NotASnapshot)
     }
 }

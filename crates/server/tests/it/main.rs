@@ -37,6 +37,7 @@ mod schema;
 mod search;
 mod sessions;
 mod shown_again;
+mod snapshots;
 mod sources;
 mod staleness;
 mod statements;

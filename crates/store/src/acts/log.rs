@@ -1,5 +1,9 @@
 //! A project's change log, and snapshots of indexes derived from it. What is in a snapshot's bytes is the ranking's business.
 
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use mnemon_core::{Audience, Fact, FactKey, ProjectId, Record, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 
@@ -43,10 +47,18 @@ pub trait Log: Send + Sync {
     /// The last position in the project's log.
     async fn last_seq(&self, project: ProjectId) -> Result<Option<Seq>, StoreError>;
 
-    /// Stores an index's bytes. Replaces an older snapshot of the workspace and leaves a newer one alone.
-    async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError>;
+    /// Stores an index. Replaces an older snapshot of the workspace and leaves a newer one alone.
+    async fn save_snapshot(
+        &self,
+        project: ProjectId,
+        snapshot: Snapshot<Arc<dyn SnapshotImage>>,
+    ) -> Result<(), StoreError>;
 
-    async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError>;
+    async fn find_snapshot(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+    ) -> Result<Option<Snapshot<KeptImage>>, StoreError>;
 
     /// As [`Self::find_snapshot`], from any server that has followed the log at least up to `at_least`.
     async fn find_snapshot_at_least(
@@ -54,7 +66,7 @@ pub trait Log: Send + Sync {
         project: ProjectId,
         workspace: WorkspaceNo,
         _at_least: Seq,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
         self.find_snapshot(project, workspace).await
     }
 }
@@ -147,13 +159,35 @@ pub struct Present {
     pub updated_at: Timestamp,
 }
 
-/// An index as bytes, and how far in the log it goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
+/// An index as it is kept, and how far in the log it goes.
+#[derive(Debug, Clone)]
+pub struct Snapshot<T> {
     pub workspace: WorkspaceNo,
     /// It contains everything up to here.
     pub seq: Seq,
-    pub bytes: Vec<u8>,
+    /// A [`SnapshotImage`] to be saved, or the [`KeptImage`] that was found.
+    pub image: T,
+}
+
+/// An index that can be written in two forms: an engine takes the one that it can keep.
+pub trait SnapshotImage: Send + Sync {
+    /// All of it, for a table.
+    fn to_bytes(&self) -> Vec<u8>;
+
+    /// Into a new file, which may have holes.
+    fn write_to(&self, file: &File) -> io::Result<()>;
+
+    /// About how many bytes either has.
+    fn size_bytes(&self) -> usize;
+}
+
+/// An index as it was found.
+#[derive(Debug)]
+pub enum KeptImage {
+    /// What [`SnapshotImage::to_bytes`] gave.
+    Bytes(Vec<u8>),
+    /// What [`SnapshotImage::write_to`] wrote. Nobody changes it any more; it may lose its name.
+    File(File),
 }
 
 impl Tail {
@@ -209,14 +243,4 @@ pub(crate) fn cut<T>(piece: &mut Vec<Place<T>>, rows_max: usize, end: Seq) -> Se
 pub(crate) fn dedup_sightings(sightings: &mut Vec<Sighting>) {
     sightings.sort_unstable_by(|a, b| (&a.source_id, a.audience).cmp(&(&b.source_id, b.audience)));
     sightings.dedup_by(|a, b| (&a.source_id, a.audience) == (&b.source_id, b.audience));
-}
-
-/// Reads the seq and the bytes of a snapshot.
-pub(crate) fn read_snapshot<R: Row>(
-    row: &R,
-    project: ProjectId,
-    workspace: WorkspaceNo,
-) -> Result<Snapshot, StoreError> {
-    let cells = Cells::new(row, "snapshot", || format!("{project}/{}", workspace.0));
-    Ok(Snapshot { workspace, seq: Seq(cells.count(0, "seq")?), bytes: cells.blob(1, "bytes")?.to_vec() })
 }

@@ -25,7 +25,7 @@ pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,
 };
-pub use self::log::{AtLeast, Change, Log, Present, Sighting, Snapshot, Tail, Workspace};
+pub use self::log::{AtLeast, Change, KeptImage, Log, Present, Sighting, Snapshot, SnapshotImage, Tail, Workspace};
 pub use self::nodes::{NodeRow, Nodes};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
 pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, Usage};

@@ -1,6 +1,8 @@
 //! What the stories are made of: fixed ids and moments, an account with people in it, and saves in one line.
 
+use std::fs::File;
 use std::future::Future;
+use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +15,10 @@ use mnemon_core::{
 };
 use uuid::Uuid;
 
-use crate::{Actor, AuditEntry, Idempotency, Insert, Inserted, NewKey, RestoredWorkspace, Store};
+use crate::{
+    Actor, AuditEntry, Idempotency, Insert, Inserted, KeptImage, NewKey, RestoredWorkspace, Snapshot, SnapshotImage,
+    Store,
+};
 
 /// An engine under test. `drop` lets go of whatever it stands on.
 pub struct Engine {
@@ -48,6 +53,44 @@ pub fn at(second: i64) -> Timestamp {
 pub fn at_micro(micro: i64) -> Timestamp {
     let start = Timestamp::from_second(1_800_000_000).expect("within the calendar");
     start + SignedDuration::from_micros(micro)
+}
+
+/// Any bytes serve as an index.
+struct AnyImage(Vec<u8>);
+
+impl SnapshotImage for AnyImage {
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.clone()
+    }
+
+    fn write_to(&self, mut file: &File) -> io::Result<()> {
+        file.write_all(&self.0)
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Saves a snapshot.
+pub async fn save_snapshot(house: &House, workspace: WorkspaceNo, seq: Seq, bytes: Vec<u8>) {
+    let image: Arc<dyn SnapshotImage> = Arc::new(AnyImage(bytes));
+    let snapshot = Snapshot { workspace, seq, image };
+    house.store.save_snapshot(house.project, snapshot).await.expect("storage works");
+}
+
+/// How far the snapshot of a workspace goes, and its bytes.
+pub async fn find_snapshot(house: &House, workspace: WorkspaceNo) -> Option<(Seq, Vec<u8>)> {
+    let found = house.store.find_snapshot(house.project, workspace).await.expect("storage works")?;
+    let bytes = match found.image {
+        KeptImage::Bytes(bytes) => bytes,
+        KeptImage::File(mut file) => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).expect("the file can be read");
+            bytes
+        }
+    };
+    Some((found.seq, bytes))
 }
 
 /// A checked workspace name.

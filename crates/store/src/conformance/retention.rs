@@ -1,10 +1,10 @@
 //! Purging, and snapshots, which must not bring purged records back.
 
-use mnemon_core::{NewRecord, RecordId, Seq, WorkspaceName};
+use mnemon_core::{NewRecord, RecordId, Seq, WorkspaceName, WorkspaceNo};
 
 use super::log::{Followed, follow};
-use super::{House, MakeEngine, at, audit, workspace};
-use crate::{Change, Idempotency, Inserted, RecordFilter, Snapshot};
+use super::{House, MakeEngine, at, audit, find_snapshot, save_snapshot, workspace};
+use crate::{Change, Idempotency, Inserted, RecordFilter};
 
 async fn purge(house: &House, id: RecordId) -> bool {
     let line = audit(house.account, 50, "record.purge");
@@ -167,21 +167,19 @@ pub async fn the_newest_snapshot_stays(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let (seq, no) = house.save_numbered(house.record("one")).await;
-    let snapshot = |seq: u64, byte: u8| Snapshot { workspace: no, seq: Seq(seq), bytes: vec![byte; 100_000] };
-    let save = async |given: Snapshot| house.store.save_snapshot(house.project, given).await.expect("storage works");
-    let find = async || house.store.find_snapshot(house.project, no).await.expect("storage works");
+    let save = async |no, seq: u64, byte: u8| save_snapshot(&house, no, Seq(seq), vec![byte; 100_000]).await;
+    let find = async || find_snapshot(&house, no).await;
     assert_eq!(find().await, None);
     for (given, expected) in [((5, 1), (5, 1)), ((4, 2), (5, 1)), ((5, 3), (5, 3)), ((6, 4), (6, 4))] {
-        save(snapshot(given.0, given.1)).await;
-        assert_eq!(find().await, Some(snapshot(expected.0, expected.1)));
+        save(no, given.0, given.1).await;
+        assert_eq!(find().await, Some((Seq(expected.0), vec![expected.1; 100_000])));
     }
-    let absent = Snapshot { workspace: mnemon_core::WorkspaceNo(77), ..snapshot(9, 9) };
-    save(absent).await;
-    assert_eq!(house.store.find_snapshot(house.project, mnemon_core::WorkspaceNo(77)).await, Ok(None));
+    save(WorkspaceNo(77), 9, 9).await;
+    assert_eq!(find_snapshot(&house, WorkspaceNo(77)).await, None);
     assert!(house.load(seq).await.is_some());
     house.delete_workspace(WorkspaceName::default().as_str(), 20).await;
-    save(snapshot(9, 9)).await;
-    assert_ne!(find().await, Some(snapshot(9, 9)), "its life is over");
+    save(no, 9, 9).await;
+    assert_ne!(find().await.map(|(seq, _)| seq), Some(Seq(9)), "its life is over");
     purge_forgotten(&house, 30, 10).await;
     assert_eq!(find().await, None);
 }
@@ -195,22 +193,21 @@ pub async fn a_snapshot_does_not_bring_back_what_was_purged(make: MakeEngine) {
     let forgotten = house.save(two).await;
     let (_, other) = house.save_numbered(NewRecord { workspace: workspace("team"), ..three }).await;
     let save = async |workspace, seq| {
-        let given = Snapshot { workspace, seq, bytes: vec![1] };
-        house.store.save_snapshot(house.project, given).await.expect("storage works");
-        house.store.find_snapshot(house.project, workspace).await.expect("storage works").map(|kept| kept.seq)
+        save_snapshot(&house, workspace, seq, vec![1]).await;
+        find_snapshot(&house, workspace).await.map(|(seq, _)| seq)
     };
     let before = house.last_seq().await;
     assert_eq!(save(no, before).await, Some(before));
     assert_eq!(save(other, before).await, Some(before));
     assert!(purge(&house, one.id).await);
-    assert_eq!(house.store.find_snapshot(house.project, no).await, Ok(None));
+    assert_eq!(find_snapshot(&house, no).await, None);
     assert_eq!(save(no, before).await, None, "it holds what is gone");
     assert_eq!(save(other, before).await, Some(before), "another workspace's does not");
     let after = house.last_seq().await;
     assert_eq!(save(no, after).await, Some(after));
     house.forget(&[forgotten], 20).await;
     assert_eq!(purge_forgotten(&house, 30, 10).await, 1);
-    assert_eq!(house.store.find_snapshot(house.project, no).await, Ok(None));
+    assert_eq!(find_snapshot(&house, no).await, None);
     assert_eq!(save(no, after).await, None);
 }
 

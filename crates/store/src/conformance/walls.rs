@@ -3,8 +3,8 @@
 
 use mnemon_core::{Audience, Department, Member, NewRecord, Role, Seq};
 
-use super::{House, MakeEngine, at, audit, new_member, workspace};
-use crate::{Day, DepartmentDeleted, Listed, MemberDeleted, RecordFilter, Snapshot, StoreError, Usage};
+use super::{House, MakeEngine, at, audit, find_snapshot, new_member, save_snapshot, workspace};
+use crate::{Day, DepartmentDeleted, Listed, MemberDeleted, RecordFilter, StoreError, Usage};
 
 /// A stranger finds nothing of A's by A's ids, and nothing done with them touches A.
 pub async fn strangers_run_nothing(make: MakeEngine) {
@@ -17,8 +17,7 @@ pub async fn strangers_run_nothing(make: MakeEngine) {
     let (_, no) = a.save_numbered(living.clone()).await;
     let gone = a.save(forgotten.clone()).await;
     a.forget(&[gone], 20).await;
-    let snapshot = Snapshot { workspace: no, seq: Seq(2), bytes: vec![7] };
-    a.store.save_snapshot(a.project, snapshot.clone()).await.expect("storage works");
+    save_snapshot(&a, no, Seq(2), vec![7]).await;
     a.store.release_text(a.project, [1; 32], audit(a.account, 20, "guard.release")).await.expect("storage works");
     let before = look(&a).await;
 
@@ -31,8 +30,8 @@ pub async fn strangers_run_nothing(make: MakeEngine) {
         for id in [living.id, forgotten.id] {
             assert_eq!(b.store.purge(b.project, id, line()).await, Ok(false));
         }
-        b.store.save_snapshot(b.project, Snapshot { seq: Seq(99), ..snapshot.clone() }).await.expect("storage works");
-        assert_eq!(b.store.find_snapshot(b.project, no).await, Ok(None));
+        save_snapshot(b, no, Seq(99), vec![7]).await;
+        assert_eq!(find_snapshot(b, no).await, None);
         let usage = Usage {
             project: b.project,
             day: Day(1),
@@ -61,7 +60,7 @@ struct Looks {
     projects: usize,
     records: Vec<Listed>,
     last_used: Vec<Option<mnemon_core::Timestamp>>,
-    snapshot: Option<Snapshot>,
+    snapshot: Option<(Seq, Vec<u8>)>,
     is_accepted: bool,
     seq: Seq,
 }
@@ -79,7 +78,7 @@ async fn look(house: &House) -> Looks {
         projects: store.list_projects(account).await.expect("storage works").len(),
         records,
         last_used: store.list_keys(project).await.expect("storage works").iter().map(|key| key.last_used_at).collect(),
-        snapshot: store.find_snapshot(project, workspaces[0].no).await.expect("storage works"),
+        snapshot: find_snapshot(house, workspaces[0].no).await,
         is_accepted: !presented.credential.is_revoked,
         seq: house.last_seq().await,
     }

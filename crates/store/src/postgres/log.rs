@@ -14,8 +14,8 @@ use super::project::LOCK;
 use super::replicas::{Answer, Visit};
 use super::rows::{Cells, integer, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting, read_snapshot};
-use crate::{Change, Log, Snapshot, StoreError, Tail, Workspace};
+use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
+use crate::{Change, KeptImage, Log, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
 #[async_trait]
 impl Log for PostgresStore {
@@ -85,7 +85,11 @@ impl Log for PostgresStore {
     ///
     /// One that was taken before a purge and arrives after it is dropped: it still contains the purged text. The
     /// project's lock orders the two.
-    async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError> {
+    async fn save_snapshot(
+        &self,
+        project: ProjectId,
+        snapshot: Snapshot<Arc<dyn SnapshotImage>>,
+    ) -> Result<(), StoreError> {
         const UPSERT: &str = "
             INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
             SELECT w.project_id, w.no, $3, $4
@@ -98,15 +102,20 @@ impl Log for PostgresStore {
             SET seq = excluded.seq, bytes = excluded.bytes
             WHERE excluded.seq >= snapshot.seq";
         let (id, no, seq) = (project.uuid(), integer(snapshot.workspace.0), integer(snapshot.seq.0));
+        let bytes = snapshot.image.to_bytes();
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project(project)).await?;
             let lock = ask(LOCK, &[&id]);
-            tx.finish(vec![lock, ask(UPSERT, &[&id, &no, &seq, &snapshot.bytes])]).await.map(|_| ())
+            tx.finish(vec![lock, ask(UPSERT, &[&id, &no, &seq, &bytes])]).await.map(|_| ())
         })
         .await
     }
 
-    async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError> {
+    async fn find_snapshot(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+    ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
         let rows =
             self.ask(Tenant::project(project), SELECT_SNAPSHOT, &[&project.uuid(), &integer(workspace.0)]).await?;
         rows.first().map(|row| read_snapshot(row, project, workspace)).transpose()
@@ -117,7 +126,7 @@ impl Log for PostgresStore {
         project: ProjectId,
         workspace: WorkspaceNo,
         at_least: Seq,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
         if let Some((replicas, _)) = &self.replicas {
             let read = replicas.read(async |visit| {
                 let tx = Tx::read(&visit.pool, Tenant::project(project)).await?;
@@ -138,6 +147,12 @@ impl Log for PostgresStore {
         }
         self.find_snapshot(project, workspace).await
     }
+}
+
+fn read_snapshot(row: &Row, project: ProjectId, workspace: WorkspaceNo) -> Result<Snapshot<KeptImage>, StoreError> {
+    let cells = Cells::new(row, "snapshot", || format!("{project}/{}", workspace.0));
+    let image = KeptImage::Bytes(cells.blob(1, "bytes")?.to_vec());
+    Ok(Snapshot { workspace, seq: Seq(cells.count(0, "seq")?), image })
 }
 
 const SELECT_SNAPSHOT: &str = "SELECT seq, bytes FROM snapshot WHERE project_id = $1 AND workspace_no = $2";

@@ -38,6 +38,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 16, name: "console", sql: include_str!("../../migrations/postgres/0016_console.sql") },
     Migration { no: 17, name: "before", sql: include_str!("../../migrations/postgres/0017_before.sql") },
     Migration { no: 18, name: "overseeing", sql: include_str!("../../migrations/postgres/0018_overseeing.sql") },
+    Migration {
+        no: 19,
+        name: "snapshot_files",
+        sql: include_str!("../../migrations/postgres/0019_snapshot_files.sql"),
+    },
 ];
 
 /// The role's name in the migrations.

@@ -140,7 +140,8 @@ async fn what_is_stored_is_private() {
     assert_eq!(mode(ground.0.clone()), 0o700);
     for file in std::fs::read_dir(&ground.0).unwrap() {
         let path = file.unwrap().path();
-        assert_eq!(mode(path.clone()), 0o600, "{}", path.display());
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(path.clone()), expected, "{}", path.display());
     }
 }
 
@@ -161,6 +162,9 @@ async fn everything_is_there_after_closing_and_after_none() {
         std::fs::create_dir(&copy.0).unwrap();
         for file in std::fs::read_dir(&ground.0).unwrap() {
             let file = file.unwrap();
+            if file.path().is_dir() {
+                continue; // Snapshots are derived.
+            }
             std::fs::copy(file.path(), copy.0.join(file.file_name())).unwrap();
         }
         let again: Arc<dyn Store> = copy.open();

@@ -1,6 +1,7 @@
-//! A project's change log, and snapshots of indexes derived from it.
+//! A project's change log, and snapshots of indexes derived from it: a row for each, and a file (`snapshot_files.rs`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
@@ -11,8 +12,8 @@ use super::batch::{Tx, find_living};
 use super::error::no_such_project;
 use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
-use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting, read_snapshot};
-use crate::{Change, Log, Sighting, Snapshot, StoreError, Tail, Workspace};
+use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
+use crate::{Change, KeptImage, Log, Sighting, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
 /// A tail of at most this many positions is read on the calling thread; see [`super::readers::Readers::read`].
 const SHORT_TAIL_MAX: u64 = 64;
@@ -56,12 +57,41 @@ impl Log for SqliteStore {
         Ok(self.memory.seqs.find(project))
     }
 
-    async fn save_snapshot(&self, project: ProjectId, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.writer.write(move |tx| save_snapshot(tx, project, &snapshot)).await
+    async fn save_snapshot(
+        &self,
+        project: ProjectId,
+        snapshot: Snapshot<Arc<dyn SnapshotImage>>,
+    ) -> Result<(), StoreError> {
+        let Snapshot { workspace, seq, image } = snapshot;
+        let written = self.snapshot_files.write(image).await?;
+        let row = Row { project, workspace, seq, file: written.name().to_owned() };
+        let replaced = self.writer.write(move |tx| save_snapshot(tx, &row)).await?;
+        match replaced {
+            Replaced::File(old) => {
+                written.keep();
+                self.snapshot_files.remove(&old);
+            }
+            Replaced::Nothing => written.keep(),
+            Replaced::IsNewer => {}
+        }
+        Ok(())
     }
 
-    async fn find_snapshot(&self, project: ProjectId, workspace: WorkspaceNo) -> Result<Option<Snapshot>, StoreError> {
-        self.readers.read_long(move |conn| find_snapshot(conn, project, workspace)).await
+    async fn find_snapshot(
+        &self,
+        project: ProjectId,
+        workspace: WorkspaceNo,
+    ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
+        // Between reading the row and opening its file, a newer one may have taken its place.
+        for _ in 0..2 {
+            let Some((seq, name)) = self.readers.read_at_once(|conn| find_snapshot(conn, project, workspace))? else {
+                return Ok(None);
+            };
+            if let Some(file) = self.snapshot_files.open(&name)? {
+                return Ok(Some(Snapshot { workspace, seq, image: KeptImage::File(file) }));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -288,12 +318,28 @@ pub(super) fn write_change(
     Ok(())
 }
 
+/// A snapshot's row.
+struct Row {
+    project: ProjectId,
+    workspace: WorkspaceNo,
+    seq: Seq,
+    file: String,
+}
+
+/// What a snapshot takes the place of.
+enum Replaced {
+    Nothing,
+    File(String),
+    /// It is not taken: it came too late.
+    IsNewer,
+}
+
 /// Stores a snapshot of an active workspace unless there is a newer one.
 ///
 /// One that was taken before a purge and arrives after it is dropped: it still contains the purged text.
-fn save_snapshot(tx: &mut Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Result<(), StoreError> {
+fn save_snapshot(tx: &mut Tx<'_>, row: &Row) -> Result<Replaced, StoreError> {
     const UPSERT: &str = "
-        INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
+        INSERT INTO snapshot (project_id, workspace_no, seq, file)
         SELECT w.project_id, w.no, ?3, ?4
         FROM workspace w
         WHERE w.project_id = ?1 AND w.no = ?2 AND w.deleted_at IS NULL AND NOT EXISTS (
@@ -301,36 +347,46 @@ fn save_snapshot(tx: &mut Tx<'_>, project: ProjectId, snapshot: &Snapshot) -> Re
             FROM change c
             WHERE c.project_id = ?1 AND c.workspace_no = ?2 AND c.seq > ?3 AND c.kind = 'purge')
         ON CONFLICT (project_id, workspace_no) DO UPDATE
-        SET seq = excluded.seq, bytes = excluded.bytes
+        SET seq = excluded.seq, file = excluded.file
         WHERE excluded.seq >= seq";
     tx.touch_records(Touched::Nothing);
-    // Overwriting the old bytes would double what is written, which can be megabytes. They contain words at most, and
-    // compacting removes them.
-    tx.conn.execute_batch("PRAGMA secure_delete = FAST")?;
-    let saved = tx.conn.prepare_cached(UPSERT)?.execute(params![
-        project.to_bytes(),
-        integer(snapshot.workspace.0),
-        integer(snapshot.seq.0),
-        snapshot.bytes,
-    ]);
-    tx.conn.execute_batch("PRAGMA secure_delete = ON")?;
-    saved?;
-    Ok(())
+    let before = find_snapshot(tx.conn, row.project, row.workspace)?;
+    let values = params![row.project.to_bytes(), integer(row.workspace.0), integer(row.seq.0), row.file];
+    if tx.conn.prepare_cached(UPSERT)?.execute(values)? == 0 {
+        return Ok(Replaced::IsNewer);
+    }
+    Ok(before.map_or(Replaced::Nothing, |(_, file)| Replaced::File(file)))
 }
 
+/// How far the snapshot of a workspace goes, and its file.
 fn find_snapshot(
     conn: &Connection,
     project: ProjectId,
     workspace: WorkspaceNo,
-) -> Result<Option<Snapshot>, StoreError> {
-    const SELECT: &str = "SELECT seq, bytes FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2";
+) -> Result<Option<(Seq, String)>, StoreError> {
+    const SELECT: &str = "SELECT seq, file FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), integer(workspace.0)))?;
-    rows.next()?.map(|row| read_snapshot(row, project, workspace)).transpose()
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells::new(row, "snapshot", || format!("{project}/{}", workspace.0));
+    Ok(Some((Seq(cells.count(0, "seq")?), cells.text(1, "file")?)))
 }
 
-pub(super) fn delete_snapshot(conn: &Connection, project: ProjectId, workspace: WorkspaceNo) -> Result<(), StoreError> {
-    const DELETE: &str = "DELETE FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2";
-    conn.prepare_cached(DELETE)?.execute((project.to_bytes(), integer(workspace.0)))?;
-    Ok(())
+/// The files of all snapshots.
+pub(super) fn list_snapshot_files(conn: &Connection) -> Result<HashSet<String>, StoreError> {
+    const SELECT: &str = "SELECT file FROM snapshot";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
+/// Deletes the snapshot of a workspace, and tells its file.
+pub(super) fn delete_snapshot(
+    conn: &Connection,
+    project: ProjectId,
+    workspace: WorkspaceNo,
+) -> Result<Option<String>, StoreError> {
+    const DELETE: &str = "DELETE FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2 RETURNING file";
+    let values = (project.to_bytes(), integer(workspace.0));
+    Ok(conn.prepare_cached(DELETE)?.query_row(values, |row| row.get(0)).optional()?)
 }

@@ -39,6 +39,7 @@ mod records;
 mod retention;
 mod rows;
 mod sessions;
+mod snapshot_files;
 mod sources;
 mod survey;
 mod transfer;
@@ -59,6 +60,7 @@ use self::files::Files;
 use self::known_records::Touched;
 use self::memory::Memory;
 use self::readers::Readers;
+use self::snapshot_files::SnapshotFiles;
 pub(crate) use self::transfer::SqliteSide;
 use self::writer::Writer;
 use crate::{NodeRow, Store, StoreError, StoreFigures};
@@ -71,6 +73,7 @@ pub struct SqliteStore {
     memory: Arc<Memory>,
     readers: Arc<Readers>,
     writer: Writer,
+    snapshot_files: SnapshotFiles,
     nodes: Mutex<Vec<NodeRow>>,
 }
 
@@ -81,7 +84,10 @@ impl SqliteStore {
         let (files, lock) = Files::take(dir)?;
         let memory = Arc::new(Memory::default());
         let writer = Writer::start(files.clone(), lock, Arc::clone(&memory))?;
-        Ok(Self { memory, readers: Arc::new(Readers::new(files)), writer, nodes: Mutex::default() })
+        let readers = Arc::new(Readers::new(files));
+        let snapshot_files = SnapshotFiles::take(dir)?;
+        sweep_snapshots(&snapshot_files, &readers);
+        Ok(Self { memory, readers, writer, snapshot_files, nodes: Mutex::default() })
     }
 }
 
@@ -106,6 +112,16 @@ impl Store for SqliteStore {
         self.readers.close();
         self.writer.close().await;
     }
+}
+
+/// Removes the files that a crash has left, on a thread of its own: no start waits for it.
+fn sweep_snapshots(files: &SnapshotFiles, readers: &Arc<Readers>) {
+    let (files, readers) = (files.clone(), Arc::clone(readers));
+    std::thread::spawn(move || {
+        if let Err(error) = files.sweep(|| readers.read(log::list_snapshot_files)) {
+            tracing::warn!(%error, "could not look for index snapshots that nobody needs any more");
+        }
+    });
 }
 
 /// A write that changes nothing visible: only writing shows whether writing works.

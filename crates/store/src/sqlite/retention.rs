@@ -1,6 +1,7 @@
 //! Removing records for good.
 //!
-//! What is freed in the file is overwritten (`files.rs`), and the WAL is emptied before the answer (`writer.rs`). Out of
+//! What is freed in the file is overwritten (`files.rs`), and the WAL is emptied before the answer (`writer.rs`). The files of
+//! snapshots that knew the record are removed. Out of
 //! reach are copies in the unused parts of pages, which SQLite leaves when it splits a page, for about one record in a
 //! hundred: only rewriting the file takes those away.
 
@@ -23,7 +24,9 @@ use crate::{AuditEntry, Retention, StoreError};
 #[async_trait]
 impl Retention for SqliteStore {
     async fn purge(&self, project: ProjectId, id: RecordId, audit: AuditEntry) -> Result<bool, StoreError> {
-        self.writer.write(move |tx| purge(tx, project, id, &audit)).await
+        let files = self.writer.write(move |tx| purge(tx, project, id, &audit)).await?;
+        self.snapshot_files.remove_all(files.as_deref().unwrap_or_default());
+        Ok(files.is_some())
     }
 
     async fn purge_forgotten(&self, before: Timestamp, rows_max: usize) -> Result<u64, StoreError> {
@@ -36,7 +39,8 @@ impl Retention for SqliteStore {
                 return Ok(purged);
             }
             let found = doomed.records.len();
-            let count = self.writer.write(move |tx| purge_doomed(tx, &doomed, before)).await?;
+            let (count, files) = self.writer.write(move |tx| purge_doomed(tx, &doomed, before)).await?;
+            self.snapshot_files.remove_all(&files);
             purged += count;
             // Where something came back between finding and removing, others take its place.
             if found < rest || count == 0 || count as usize == rest {
@@ -50,19 +54,22 @@ impl Retention for SqliteStore {
     }
 }
 
-/// Removes one record, alive or not.
-fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<bool, StoreError> {
+/// The files of snapshots that have lost their row.
+type Files = Vec<String>;
+
+/// Removes one record, alive or not. `None` if there is no such record.
+fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) -> Result<Option<Files>, StoreError> {
     const DELETE: &str = "DELETE FROM record WHERE project_id = ?1 AND seq = ?2";
     const DELETE_KEYS: &str = "DELETE FROM idempotency WHERE project_id = ?1 AND record_seq = ?2";
     if find_project(tx.conn, project)?.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
-    let Some(place) = find_place(tx.conn, project, id)? else { return Ok(false) };
+    let Some(place) = find_place(tx.conn, project, id)? else { return Ok(None) };
     for delete in [DELETE, DELETE_KEYS] {
         tx.conn.prepare_cached(delete)?.execute((project.to_bytes(), integer(place.seq.0)))?;
     }
     remove_sources(tx.conn, project)?;
-    delete_snapshot(tx.conn, project, place.no)?;
+    let files = delete_snapshot(tx.conn, project, place.no)?;
     tx.touch_purged();
     insert_change(tx, project, place.no, "purge", Some(place.seq), audit.at)?;
     if place.is_alive {
@@ -70,7 +77,7 @@ fn purge(tx: &mut Tx<'_>, project: ProjectId, id: RecordId, audit: &AuditEntry) 
         state.live_records = state.live_records.saturating_sub(1);
     }
     insert_audit(tx.conn, audit, 1)?;
-    Ok(true)
+    Ok(Some(files.into_iter().collect()))
 }
 
 fn find_place(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Place>, StoreError> {
@@ -164,9 +171,11 @@ fn list_leftovers(conn: &Connection, before: Timestamp) -> Result<Vec<ProjectId>
 }
 
 /// Removes what was found, unless it came back in the meantime. Answers how many records it were.
-fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u64, StoreError> {
+fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<(u64, Files), StoreError> {
+    let mut files = Files::new();
     let (count, touched) = remove_records(tx.conn, &doomed.records, before)?;
     for (project, no) in &touched {
+        files.extend(delete_snapshot(tx.conn, *project, *no)?);
         note_purge(tx, *project, *no, before)?;
     }
     for project in touched.into_iter().map(|(project, _)| project).collect::<BTreeSet<_>>() {
@@ -174,13 +183,14 @@ fn purge_doomed(tx: &mut Tx<'_>, doomed: &Doomed, before: Timestamp) -> Result<u
         remove_sources(tx.conn, project)?;
     }
     for (project, no) in &doomed.workspaces {
+        files.extend(delete_snapshot(tx.conn, *project, *no)?);
         remove_workspace(tx.conn, *project, *no)?;
     }
     for project in &doomed.projects {
         remove_leftovers(tx.conn, *project)?;
     }
     tx.touch_purged();
-    Ok(count)
+    Ok((count, files))
 }
 
 type Workspaces = BTreeSet<(ProjectId, WorkspaceNo)>;
@@ -210,11 +220,10 @@ fn remove_records(
     Ok((count, touched))
 }
 
-/// Drops the snapshot of a workspace and notes that one taken earlier must not come in later. The records themselves need
-/// no place in the log: every index learned that they are gone when they were forgotten. No clock comes in here, so the
-/// line carries the bound instead of the moment.
+/// Notes that a snapshot taken earlier must not come in later. The records themselves need no place in the log: every index
+/// learned that they are gone when they were forgotten. No clock comes in here, so the line carries the bound instead of the
+/// moment.
 fn note_purge(tx: &mut Tx<'_>, project: ProjectId, no: WorkspaceNo, before: Timestamp) -> Result<(), StoreError> {
-    delete_snapshot(tx.conn, project, no)?;
     if is_active(tx.conn, project, no)? {
         insert_change(tx, project, no, "purge", None, before)?;
     }
@@ -265,8 +274,7 @@ fn remove_workspace(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> R
                 SELECT 1
                 FROM record INDEXED BY record_forgotten
                 WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NOT NULL)";
-    const DELETES: [&str; 4] = [
-        "DELETE FROM snapshot WHERE project_id = ?1 AND workspace_no = ?2",
+    const DELETES: [&str; 3] = [
         "DELETE FROM change WHERE project_id = ?1 AND workspace_no = ?2",
         "DELETE FROM workspace_audience WHERE project_id = ?1 AND workspace_no = ?2",
         "DELETE FROM workspace WHERE project_id = ?1 AND no = ?2",

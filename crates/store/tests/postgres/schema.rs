@@ -42,7 +42,10 @@ async fn both_engines_have_the_same_tables_and_columns() {
     let select = "SELECT table_name || '.' || column_name FROM information_schema.columns
         WHERE table_schema = 'public' AND table_name NOT IN ('call_window', 'node')";
     let of_postgres: BTreeSet<String> = database().sql(select).unwrap().lines().map(str::to_owned).collect();
-    assert_eq!(of_sqlite, of_postgres);
+    // A snapshot is in a file where one process has the directory, and in its row where every node must find it.
+    let one_sided = ["snapshot.file", "snapshot.bytes"].map(str::to_owned);
+    let differing: BTreeSet<&String> = of_sqlite.symmetric_difference(&of_postgres).collect();
+    assert_eq!(differing, one_sided.iter().collect());
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -1,0 +1,125 @@
+//! The files of snapshots, beside the database. A row of the table `snapshot` names its file, and decides: a file that no row
+//! names is left over from a crash, or its row is gone, and it is removed.
+//!
+//! A file is written once, synced, and never changed: whoever has it open may have mapped it. Names are random, so that a row out
+//! of a backup never finds the file of another history.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::files::private_directory;
+use crate::{SnapshotImage, StoreError};
+
+/// The directory of snapshots inside a data directory.
+const DIRECTORY: &str = "snapshots";
+
+/// The directory of snapshots.
+#[derive(Clone)]
+pub(super) struct SnapshotFiles {
+    dir: PathBuf,
+    /// Those that have no row yet.
+    unnamed: Arc<Mutex<HashSet<String>>>,
+}
+
+impl SnapshotFiles {
+    /// Creates the directory in a data directory if it is missing.
+    pub(super) fn take(data: &Path) -> Result<Self, StoreError> {
+        let files = Self { dir: data.join(DIRECTORY), unnamed: Arc::default() };
+        private_directory(&files.dir).map_err(|error| files.failed("can't make", &error))?;
+        Ok(files)
+    }
+
+    /// Writes a file, which goes again unless it is [kept](Written::keep).
+    pub(super) async fn write(&self, image: Arc<dyn SnapshotImage>) -> Result<Written, StoreError> {
+        let name = format!("{:016x}", RandomState::new().build_hasher().finish());
+        self.unnamed.lock().insert(name.clone());
+        let written = Written { files: self.clone(), name, is_kept: false };
+        let task = tokio::task::spawn_blocking(move || {
+            let files = &written.files;
+            files.write_now(&written.name, &*image).map_err(|error| files.failed("can't write to", &error))?;
+            Ok(written)
+        });
+        task.await.map_err(|error| StoreError::Failed(format!("a write ended early: {error}")))?
+    }
+
+    /// Opens a file, if it is there.
+    pub(super) fn open(&self, name: &str) -> Result<Option<File>, StoreError> {
+        match File::open(self.dir.join(name)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed("can't read", &error)),
+        }
+    }
+
+    /// Removes a file. If that fails, the next sweep tries again.
+    pub(super) fn remove(&self, name: &str) {
+        if let Err(error) = fs::remove_file(self.dir.join(name))
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "could not remove an index snapshot that nobody needs any more");
+        }
+    }
+
+    pub(super) fn remove_all(&self, names: &[String]) {
+        names.iter().for_each(|name| self.remove(name));
+    }
+
+    /// Removes the files that no row names. The rows are asked for last: whoever has got its row by then is among them.
+    pub(super) fn sweep(
+        &self,
+        list_named: impl FnOnce() -> Result<HashSet<String>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let found = fs::read_dir(&self.dir).map_err(|error| self.failed("can't list", &error))?;
+        let found: Vec<String> = found.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let unnamed = self.unnamed.lock().clone();
+        let named = list_named()?;
+        let is_idle = |name: &&String| !unnamed.contains(*name) && !named.contains(*name);
+        found.iter().filter(is_idle).for_each(|name| self.remove(name));
+        Ok(())
+    }
+
+    fn write_now(&self, name: &str, image: &dyn SnapshotImage) -> io::Result<()> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.dir.join(name))?;
+        image.write_to(&file)?;
+        file.sync_all()?;
+        File::open(&self.dir)?.sync_all()
+    }
+
+    fn failed(&self, what: &str, error: &io::Error) -> StoreError {
+        StoreError::Failed(format!("{what} {}: {error}", self.dir.display()))
+    }
+}
+
+/// A file that was written and has no row yet.
+pub(super) struct Written {
+    files: SnapshotFiles,
+    name: String,
+    is_kept: bool,
+}
+
+impl Written {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// It has its row now.
+    pub(super) fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.files.remove(&self.name);
+        }
+        self.files.unnamed.lock().remove(&self.name);
+    }
+}
