@@ -388,7 +388,7 @@ pub struct Transfer {
 
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// File to write, or a directory for a file named after the time.
+    /// File to write, or a directory for a file named after the time. A directory that ends with / is made.
     pub to: PathBuf,
     /// Maximum megabytes to copy per second [default: no limit].
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]

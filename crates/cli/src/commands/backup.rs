@@ -1,6 +1,8 @@
 //! `mnemon backup` and `mnemon restore`: one file for all that a data directory holds, and back.
 
+use std::fs::DirBuilder;
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,7 +21,7 @@ const MB: u64 = 1_000_000;
 
 pub fn back(backup: &Backup, printer: &Printer) -> anyhow::Result<ExitCode> {
     let data_dir = data_dir(settings::load(&backup.settings)?.storage)?;
-    let to = file_in(&backup.to);
+    let to = file_in(&backup.to).context("no backup was made")?;
     let is_shown = std::io::stderr().is_terminal();
     let mut tell = |done: u64, all: u64| {
         if is_shown {
@@ -38,7 +40,8 @@ pub fn back(backup: &Backup, printer: &Printer) -> anyhow::Result<ExitCode> {
 pub fn restore(restore: &Restore, printer: &Printer) -> anyhow::Result<ExitCode> {
     let data_dir = data_dir(settings::load(&restore.settings)?.storage)?;
     let copied = bring_back(&restore.from, &data_dir).context("nothing was restored")?;
-    show(printer, "data_dir", &data_dir, &copied, "Start the service with `mnemon serve`.");
+    let next = format!("Start the service with `mnemon serve --data-dir {}`.", data_dir.display());
+    show(printer, "data_dir", &data_dir, &copied, &next);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -49,13 +52,19 @@ fn data_dir(storage: StorageConfig) -> anyhow::Result<PathBuf> {
     Ok(storage.data_dir)
 }
 
-/// The file itself, or one named after the time in the directory given.
-fn file_in(to: &Path) -> PathBuf {
+/// The file itself, or one named after the time in the directory given. A path that ends with `/` is a directory, and is made:
+/// otherwise the first of many backups would become a file of that name, and all others would fail.
+fn file_in(to: &Path) -> anyhow::Result<PathBuf> {
+    let is_directory = to.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_directory {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(to);
+        made.with_context(|| format!("the directory {} can't be made", to.display()))?;
+    }
     if !to.is_dir() {
-        return to.to_owned();
+        return Ok(to.to_owned());
     }
     let now = SystemClock.now().strftime("%Y%m%dT%H%M%SZ");
-    to.join(format!("mnemon-{now}.db"))
+    Ok(to.join(format!("mnemon-{now}.db")))
 }
 
 fn show(printer: &Printer, name: &str, path: &Path, copied: &Copied, next: &str) {
@@ -63,5 +72,6 @@ fn show(printer: &Printer, name: &str, path: &Path, copied: &Copied, next: &str)
     if printer.is_json() {
         return printer.value(&json!({name: path.display().to_string(), "bytes": bytes, "records": records}));
     }
-    printer.text(&format!("{}: {records} records, {:.1} MB. {next}", path.display(), *bytes as f64 / MB as f64));
+    let records = if *records == 1 { "1 record".to_owned() } else { format!("{records} records") };
+    printer.text(&format!("{}: {records}, {:.1} MB. {next}", path.display(), *bytes as f64 / MB as f64));
 }

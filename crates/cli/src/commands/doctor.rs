@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::arguments::Doctor;
+use crate::connecting::Found;
 use crate::mcp_client::McpClient;
 use crate::printer::Printer;
 use crate::{connecting, settings, storage};
@@ -23,10 +24,8 @@ pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
         findings.push(Finding { what: "restored data", outcome: restored_data(doctor) });
         return Ok(show(printer, &findings));
     }
-    match connecting::find_with_key(&doctor.connection)
-        .and_then(|(url, key)| Ok((McpClient::with_key(&url, &key)?, url)))
-    {
-        Ok((client, url)) => findings.extend(service(&client, &url)),
+    match connecting::find(&doctor.connection) {
+        Ok(found) => findings.extend(service(doctor, &found)?),
         Err(error) => findings.push(Finding { what: "API key", outcome: Err(error) }),
     }
     Ok(show(printer, &findings))
@@ -107,20 +106,24 @@ fn restored_data(doctor: &Doctor) -> anyhow::Result<String> {
     })
 }
 
-fn service(client: &McpClient, url: &str) -> Vec<Finding> {
+/// Whether the service answers can be told without a key, too.
+fn service(doctor: &Doctor, found: &Found) -> anyhow::Result<Vec<Finding>> {
+    let url = &found.url;
+    let client = McpClient::with_key(url, found.key.as_deref().unwrap_or_default())?;
     let health = |path: &str| match client.health(path) {
         Ok(200) => Ok(format!("{url}{path} answers")),
         Ok(status) => Err(anyhow::anyhow!("{url}{path} answered {status}; see the service's log")),
         Err(error) => Err(error.context(format!("no answer from {url}; start it with `mnemon serve`, or pass --url"))),
     };
     let tools = || {
+        connecting::find_with_key(&doctor.connection)?;
         let listed = client.request("tools/list", json!({}), None)?;
         let count = listed["tools"].as_array().map_or(0, Vec::len);
         anyhow::Ok(format!("accepted; {count} tools available"))
     };
-    vec![
+    Ok(vec![
         Finding { what: "service is alive", outcome: health("/health/live") },
         Finding { what: "storage is ready", outcome: health("/health/ready") },
         Finding { what: "API key", outcome: tools() },
-    ]
+    ])
 }

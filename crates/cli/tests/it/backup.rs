@@ -43,6 +43,8 @@ fn a_backup_of_a_running_service_comes_back_with_everything_of_its_moment() {
     assert_eq!(restored.code, 0, "{restored:?}");
     let told = format!("{}: 20 records, ", place.path().join("data2").display());
     assert!(restored.out.starts_with(&told), "{restored:?}");
+    let next = format!("Start the service with `mnemon serve --data-dir {}`.\n", place.path().join("data2").display());
+    assert!(restored.out.ends_with(&next), "{restored:?}");
     let elsewhere = Place::new();
     std::fs::rename(place.path().join("data2"), elsewhere.path().join("data")).expect("it moves");
     let again = elsewhere.serve(&[]);
@@ -62,6 +64,20 @@ fn a_directory_gets_a_file_named_after_the_time() {
     let name = made["backup"].as_str().expect("a path");
     assert!(name.starts_with("kept/mnemon-20") && name.ends_with("Z.db"), "{name}");
     assert!(place.path().join(name).is_file());
+}
+
+#[test]
+fn a_directory_that_is_named_as_one_is_made_and_takes_every_backup() {
+    let place = Place::new();
+    place.serve(&[]).stop();
+    let made = place.run(&["backup", "new/kept/", "--data-dir", "data"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(made.out.starts_with("new/kept/mnemon-20") && made.out.contains(": 0 records, "), "{made:?}");
+    let mode = std::fs::metadata(place.path().join("new/kept")).expect("a directory").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "only its owner may read it");
+    place.write("file", "mine");
+    let refused = place.run(&["backup", "file/", "--data-dir", "data"]);
+    assert!(refused.err.starts_with("error: no backup was made: the directory file/ can't be made"), "{refused:?}");
 }
 
 #[test]

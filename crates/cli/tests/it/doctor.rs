@@ -32,6 +32,10 @@ fn each_fault_is_found_and_has_its_advice() {
         assert!(done.out.contains(expected), "{arguments:?}: {}", done.out);
     };
     check(&["--url", &url], "FAILED  API key: no API key; pass --key or set MNEMON_API_KEY.");
+    check(
+        &["--url", &url],
+        &format!("ok      storage is ready: {url}/health/ready answers\nFAILED  API key: no API key"),
+    );
     let rejected = format!("FAILED  API key: {url} rejected the API key; check that you copied all of it");
     check(&["--url", &url, "--key", "mnm_wrong"], &rejected);
     let address = "FAILED  configuration: the configuration has 1 mistake(s):\n  - server.listen must be an address";

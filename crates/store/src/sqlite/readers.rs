@@ -58,14 +58,20 @@ impl Readers {
         })
     }
 
-    /// Runs a read that may take long, on its own thread.
+    /// Runs a read that may take long, on its own thread. The pages it read are given back: the next long read is of another
+    /// workspace, and a page cache for each connection would be half of a small machine's memory.
     pub(super) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let _turn = self.long.acquire().await.map_err(|_| closed())?;
         let readers = Arc::clone(self);
-        let answer = tokio::task::spawn_blocking(move || readers.read_at_once(work)).await;
+        let read = move |conn: &Connection| {
+            let answer = work(conn);
+            conn.release_memory()?;
+            answer
+        };
+        let answer = tokio::task::spawn_blocking(move || readers.read_at_once(read)).await;
         answer.map_err(|error| StoreError::Failed(format!("a read ended early: {error}")))?
     }
 
