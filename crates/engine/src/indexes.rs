@@ -17,6 +17,7 @@ use mnemon_core::{Clock, ProjectId, Seq, WorkspaceName};
 use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 use crate::bodies::Bodies;
 use crate::figures::{IndexCounts, SnapshotCounts};
@@ -43,6 +44,8 @@ pub(crate) struct Indexes {
     held: Mutex<Held>,
     counts: IndexCounts,
     snapshot_counts: Arc<SnapshotCounts>,
+    /// Turns to write snapshots.
+    writers: Arc<Semaphore>,
     refused: Refused,
     clock: Arc<dyn Clock>,
 }
@@ -57,7 +60,8 @@ impl Indexes {
         let held = Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 });
         let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX));
         let (counts, snapshot_counts, refused) = (IndexCounts::default(), Arc::default(), Refused::default());
-        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, refused, clock }
+        let writers = Arc::new(Semaphore::new(writing::WRITERS_MAX));
+        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, writers, refused, clock }
     }
 
     pub(crate) const fn counts(&self) -> &IndexCounts {

@@ -12,17 +12,28 @@ use crate::snapshots::{self, Grown};
 /// How long the service may take, when it stops, to begin writing snapshots. What is left over is read from the log.
 const LAST_WRITES_MAX: Duration = Duration::from_secs(5);
 
+/// So many snapshots are written at a time: each is another copy of its index until it is on the disk.
+pub(super) const WRITERS_MAX: usize = 2;
+
 impl Indexes {
     /// Writes a snapshot in the background when enough has changed since the last one.
     pub(super) fn snapshot_if_due(&self, key: &Key, slot: &Arc<Slot>) {
         let now = self.clock.now().as_second();
         let grown = slot.grown(now);
-        if !snapshots::is_due(&grown) || !slot.begin_writing(&grown, now) {
+        if !snapshots::is_due(&grown) {
+            return;
+        }
+        // Whoever finds all busy does not wait, which would keep the index in memory. It is due again at the next change.
+        let Ok(turn) = Arc::clone(&self.writers).try_acquire_owned() else { return };
+        if !slot.begin_writing(&grown, now) {
             return;
         }
         let (writing, key) = (self.writing(), key.clone());
         let slot = Arc::clone(slot);
-        tokio::spawn(async move { writing.write(&key, slot).await });
+        tokio::spawn(async move {
+            writing.write(&key, slot).await;
+            drop(turn);
+        });
     }
 
     /// Writes the snapshots that spare the next start a noticeable part of the log, the farthest behind first.
