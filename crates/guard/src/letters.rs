@@ -26,6 +26,7 @@ static ALPHABETIC: LazyLock<Bits> = LazyLock::new(|| Bits::of(char::is_alphabeti
 static ALPHANUMERIC: LazyLock<Bits> = LazyLock::new(|| Bits::of(char::is_alphanumeric));
 
 /// As `char::is_alphabetic`.
+#[inline]
 pub(crate) fn is_alphabetic(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphabetic()
@@ -37,6 +38,7 @@ pub(crate) fn is_alphabetic(c: char) -> bool {
 }
 
 /// As `char::is_alphanumeric`.
+#[inline]
 pub(crate) fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphanumeric()

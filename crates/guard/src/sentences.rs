@@ -44,8 +44,11 @@ fn sentence_end(text: &str) -> usize {
 }
 
 /// Scripts without spaces between words; each of their characters counts as a word.
+#[inline]
 pub(crate) fn is_ideograph(c: char) -> bool {
-    matches!(c as u32, 0x0e00..=0x0e7f | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
+    const FIRST: char = '\u{e00}';
+    c >= FIRST
+        && matches!(c as u32, 0x0e00..=0x0e7f | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }
 
 #[cfg(test)]

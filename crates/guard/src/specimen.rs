@@ -1,15 +1,15 @@
 //! A text as lists of weight slots: what training learns from. The service does not use this.
 //!
 //! It takes a text apart by the very functions that the guard uses, so that weights are learned from exactly what is read.
-//! One thing differs: here each sentence counts in the whole text, also one that repeats another. The shipped weights were
-//! learned so, and are remade so.
+//! Two things differ: here each sentence counts in the whole text, also one that repeats another, and the letters of base64
+//! count beside what they hold. The shipped weights were learned so, and are remade so.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::features::{Grams, RULE_VALUE, Rules, Slot, disguise_slots, dissect, gram_values};
 use crate::lexicon::{self, Lexicon};
-use crate::normalise::normalise;
+use crate::normalise::normalise_for_training;
 
 /// A text as the model sees it.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(lexicon::SHI
 impl Specimen {
     /// Takes a text apart as the guard does.
     pub fn of(text: &str) -> Specimen {
-        let anatomy = dissect(normalise(text), &LEXICON, SentenceGrams::default);
+        let anatomy = dissect(normalise_for_training(text), &LEXICON, SentenceGrams::default);
         let mut units = Vec::new();
         let mut whole = Rules::default();
         for window in anatomy.windows() {
@@ -87,5 +87,5 @@ impl Specimen {
 
 /// The plain spelling of a text, by which copies of one text in different disguises are known as one.
 pub fn plain_spelling(text: &str) -> String {
-    normalise(text).text
+    normalise_for_training(text).text
 }

@@ -1,5 +1,8 @@
 //! Readable text inside runs of base64. Images, hashes and keys decode to noise and are passed over.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 /// Shorter runs are words, names and hashes.
 const RUN_BYTES_MIN: usize = 24;
 /// What a run must hold to count as text; below this, chance produces it.
@@ -8,8 +11,16 @@ const TEXT_BYTES_MIN: usize = 12;
 /// How often base64 inside base64 is decoded.
 const DEPTH_MAX: usize = 2;
 
-/// The texts found in all runs of base64, both alphabets; base64 of base64 is decoded twice.
-pub(super) fn readable_runs(text: &str) -> Vec<String> {
+/// A run of base64 that holds text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Where it stands.
+    pub(super) place: Range<usize>,
+    pub(super) text: String,
+}
+
+/// All runs of base64 that hold text, in both alphabets; base64 of base64 is decoded twice.
+pub(super) fn readable_runs(text: &str) -> Vec<Run> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut start = 0;
@@ -18,11 +29,26 @@ pub(super) fn readable_runs(text: &str) -> Vec<String> {
             continue;
         }
         if at - start >= RUN_BYTES_MIN {
-            found.extend(readable(&bytes[start..at], DEPTH_MAX));
+            found.extend(readable(&bytes[start..at], DEPTH_MAX).map(|text| Run { place: start..at, text }));
         }
         start = at + 1;
     }
     found
+}
+
+/// The text without these runs: what they hold is read in their place, and their own letters say nothing more.
+pub(super) fn without<'t>(text: &'t str, runs: &[Run]) -> Cow<'t, str> {
+    if runs.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut rest = String::with_capacity(text.len());
+    let mut start = 0;
+    for Run { place, .. } in runs {
+        rest.push_str(&text[start..place.start]);
+        start = place.end;
+    }
+    rest.push_str(&text[start..]);
+    Cow::Owned(rest)
 }
 
 fn readable(run: &[u8], depth: usize) -> Option<String> {
@@ -78,16 +104,27 @@ fn sextet(byte: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
+    fn texts(text: &str) -> Vec<String> {
+        readable_runs(text).into_iter().map(|run| run.text).collect()
+    }
+
     #[test]
     fn readable_text_is_found_in_both_alphabets() {
-        assert_eq!(readable_runs("x dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8_ y"), ["the release is on Monday???"]);
-        assert_eq!(readable_runs("dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8/"), ["the release is on Monday???"]);
+        assert_eq!(texts("x dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8_ y"), ["the release is on Monday???"]);
+        assert_eq!(texts("dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8/"), ["the release is on Monday???"]);
+    }
+
+    #[test]
+    fn what_is_around_the_runs_stays() {
+        let text = "é: dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8_ and dGhlIHJlbGVhc2UgaXMgb24gTW9uZGF5Pz8/";
+        assert_eq!(without(text, &readable_runs(text)), "é:  and ");
+        assert_eq!(without("no run", &[]), "no run");
     }
 
     #[test]
     fn base64_of_base64_is_read_twice() {
         let twice = "ZEdobElISmxiR1ZoYzJVZ2FYTWdiMjRnVFc5dVpHRjVQejgv";
-        assert_eq!(readable_runs(twice), ["the release is on Monday???"]);
+        assert_eq!(texts(twice), ["the release is on Monday???"]);
     }
 
     #[test]
@@ -99,7 +136,7 @@ mod tests {
             "crates/guard/src/normalise/confusables",
             "thisisaverylongidentifierwithoutanybreak",
         ] {
-            assert_eq!(readable_runs(text), none, "{text}");
+            assert_eq!(texts(text), none, "{text}");
         }
     }
 }

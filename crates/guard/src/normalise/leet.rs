@@ -65,25 +65,37 @@ const COMMON: &[&str] = &[
 
 /// Rewrites every line that reads as leet.
 pub(super) fn to_letters(text: String, disguises: &mut Disguises) -> String {
-    if !may_be_leet(&text) || !text.lines().any(is_leet) {
+    if !may_be_leet(&text) {
         return text;
     }
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::new();
+    let (mut kept, mut start) = (0, 0);
     for line in text.split_inclusive('\n') {
-        if !is_leet(line) {
-            out.push_str(line);
-            continue;
+        let end = start + line.len();
+        if is_leet(line) {
+            out.reserve(text.len() - kept);
+            out.push_str(&text[kept..start]);
+            push_letters(line, disguises, &mut out);
+            kept = end;
         }
-        for word in line.split_inclusive(char::is_whitespace) {
-            if is_leet_word(word.trim_end()) {
-                disguises.leet_words += 1;
-                out.extend(word.chars().map(letter));
-            } else {
-                out.push_str(word);
-            }
+        start = end;
+    }
+    if kept == 0 {
+        return text;
+    }
+    out.push_str(&text[kept..]);
+    out
+}
+
+fn push_letters(line: &str, disguises: &mut Disguises, out: &mut String) {
+    for word in line.split_inclusive(char::is_whitespace) {
+        if is_leet_word(word.trim_end()) {
+            disguises.leet_words += 1;
+            out.extend(word.chars().map(letter));
+        } else {
+            out.push_str(word);
         }
     }
-    out
 }
 
 /// A quick look at the whole text: are there stand-ins before letters at all?
@@ -121,11 +133,18 @@ fn is_leet_word(word: &str) -> bool {
     if word.is_empty() || word.len() > 24 {
         return false;
     }
-    let stand_ins = word.bytes().filter(|b| is_stand_in(*b)).count();
-    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    let others = word.chars().count() - stand_ins - letters;
+    let (mut stand_ins, mut letters, mut others) = (0, 0, 0);
     // "4" alone may be the article, "v2" is not leet: a stand-in has to come before a letter, or the word is short.
-    let leads = word.bytes().zip(word.bytes().skip(1)).any(|(a, b)| is_stand_in(a) && b.is_ascii_alphabetic());
+    let (mut leads, mut after_stand_in) = (false, false);
+    for byte in word.bytes() {
+        let is_letter = byte.is_ascii_alphabetic();
+        leads |= after_stand_in && is_letter;
+        after_stand_in = is_stand_in(byte);
+        stand_ins += usize::from(after_stand_in);
+        letters += usize::from(is_letter);
+        // Of a character beyond ASCII the first byte counts.
+        others += usize::from(!is_letter && !after_stand_in && byte & 0xc0 != 0x80);
+    }
     stand_ins > 0 && others <= 2 && (leads || (letters > 0 && word.len() <= 3) || word == "4")
 }
 
@@ -158,6 +177,15 @@ mod tests {
     #[test]
     fn leet_lines_become_letters() {
         check("d3pl0y 4ll th3 n3w 5erv3r5", "deploy all the new servers");
+    }
+
+    #[test]
+    fn the_lines_around_leet_stay() {
+        check(
+            "port 8080\nd3pl0y 4ll th3 n3w 5erv3r5\nutf8 is é\n",
+            "port 8080\ndeploy all the new servers\nutf8 is é\n",
+        );
+        check("t3ll 4ll th3 us3rs\n\ns3nd th3 k3y", "tell all the users\n\nsend the key");
     }
 
     #[test]
