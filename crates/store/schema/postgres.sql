@@ -633,53 +633,75 @@ LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('role', app_role, true), set_config('lock_timeout', lock_timeout_ms, true),
         set_config('mnemon.hashes', (keys || tokens)::text, true),
-        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true);
-    IF cardinality(tokens) > 0 THEN
+        set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+    IF cardinality(tokens) = 0 THEN
+        PERFORM set_config('mnemon.projects', COALESCE(array_agg(k.project_id), '{}')::text, true),
+            set_config('mnemon.accounts', COALESCE(array_agg(DISTINCT k.account_id), '{}')::text, true)
+        FROM api_key k
+        WHERE k.hash = ANY (keys);
+    ELSE
         PERFORM set_config('mnemon.keys', COALESCE(array_agg(c.key_id), '{}')::text, true)
         FROM connection c
         WHERE c.hash = ANY (tokens);
+        PERFORM set_config('mnemon.projects', COALESCE(array_agg(q.project_id), '{}')::text, true),
+            set_config('mnemon.accounts', COALESCE(array_agg(DISTINCT q.account_id), '{}')::text, true)
+        FROM (
+            SELECT k.project_id, k.account_id
+            FROM api_key k
+            WHERE k.hash = ANY (keys)
+            UNION ALL
+            SELECT k.project_id, k.account_id
+            FROM api_key k
+            WHERE k.id = ANY (NULLIF(current_setting('mnemon.keys', true), '')::uuid[])) AS q;
     END IF;
-    PERFORM set_config('mnemon.projects', COALESCE(array_agg(k.project_id), '{}')::text, true),
-        set_config('mnemon.accounts', COALESCE(array_agg(k.account_id), '{}')::text, true)
-    FROM api_key k
-    WHERE k.hash = ANY (keys) OR k.id = ANY (NULLIF(current_setting('mnemon.keys', true), '')::uuid[]);
     RETURN QUERY
     SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
         p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-        m.name, m.role, m.access_until, m.department_id, d.name, a.appearance, k.workspace,
-        CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
-            SELECT t.id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
-        CASE WHEN m.department_id IS NULL THEN '{}' ELSE ARRAY(
-            SELECT t.parent_id FROM department t WHERE t.account_id = k.account_id ORDER BY t.id) END,
-        q.connection_id, k.hash, q.client_id, q.resource, q.expires_at, q.is_revoked,
-        q.asked,
-        ARRAY(
-            SELECT w.counter_id
-            FROM call_window w
-            WHERE w.project_id = k.project_id AND w.counter_id IN (COALESCE(q.connection_id, k.id), k.project_id)
-                AND w.node_id <> node
-            ORDER BY w.counter_id, w.node_id),
-        ARRAY(
-            SELECT w.calls
-            FROM call_window w
-            WHERE w.project_id = k.project_id AND w.counter_id IN (COALESCE(q.connection_id, k.id), k.project_id)
-                AND w.node_id <> node
-            ORDER BY w.counter_id, w.node_id)
-    FROM (
-        SELECT i.hash AS asked, i.id AS key_id, NULL::uuid AS connection_id, NULL::text AS client_id,
-            NULL::text AS resource, NULL::bigint AS expires_at, NULL::boolean AS is_revoked
-        FROM api_key i
-        WHERE i.hash = ANY (keys)
-        UNION ALL
-        SELECT c.hash, c.key_id, c.id, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL
-        FROM connection c
-        WHERE c.hash = ANY (tokens)) AS q
-    JOIN api_key k ON k.id = q.key_id
+        m.name, m.role, m.access_until, m.department_id, t.name, a.appearance, k.workspace,
+        COALESCE(t.ids, '{}'), COALESCE(t.parents, '{}'),
+        NULL::uuid, k.hash, NULL::text, NULL::text, NULL::bigint, NULL::boolean,
+        k.hash, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
+    FROM api_key k
     JOIN project p ON p.id = k.project_id
     JOIN account a ON a.id = k.account_id
     JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
-    LEFT JOIN department d ON d.account_id = m.account_id AND d.id = m.department_id;
+    CROSS JOIN LATERAL (
+        SELECT array_agg(t.id) AS ids, array_agg(t.parent_id) AS parents,
+            MAX(t.name) FILTER (WHERE t.id = m.department_id) AS name
+        FROM department t
+        WHERE m.department_id IS NOT NULL AND t.account_id = k.account_id) AS t
+    CROSS JOIN LATERAL (
+        SELECT array_agg(w.counter_id) AS counters, array_agg(w.calls) AS calls
+        FROM call_window w
+        WHERE w.project_id = k.project_id AND w.counter_id IN (k.id, k.project_id) AND w.node_id <> node) AS w
+    WHERE k.hash = ANY (keys);
+    IF cardinality(tokens) = 0 THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
+        p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
+        m.name, m.role, m.access_until, m.department_id, t.name, a.appearance, k.workspace,
+        COALESCE(t.ids, '{}'), COALESCE(t.parents, '{}'),
+        c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL,
+        c.hash, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
+    FROM connection c
+    JOIN api_key k ON k.id = c.key_id
+    JOIN project p ON p.id = k.project_id
+    JOIN account a ON a.id = k.account_id
+    JOIN member m ON m.account_id = k.account_id AND m.id = k.member_id
+    CROSS JOIN LATERAL (
+        SELECT array_agg(t.id) AS ids, array_agg(t.parent_id) AS parents,
+            MAX(t.name) FILTER (WHERE t.id = m.department_id) AS name
+        FROM department t
+        WHERE m.department_id IS NOT NULL AND t.account_id = k.account_id) AS t
+    CROSS JOIN LATERAL (
+        SELECT array_agg(w.counter_id) AS counters, array_agg(w.calls) AS calls
+        FROM call_window w
+        WHERE w.project_id = k.project_id AND w.counter_id IN (c.id, k.project_id) AND w.node_id <> node) AS w
+    WHERE c.hash = ANY (tokens);
 END
 $$;
 
@@ -691,6 +713,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
+    PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
     -- The lock comes first: what is read after it sees everything that was written under it.
     RETURN QUERY
     SELECT NULL::bigint, p.id, p.seq, p.live_records, NULL::bigint, NULL::boolean, NULL::boolean
@@ -698,7 +721,7 @@ BEGIN
     WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
     ORDER BY p.id
     FOR NO KEY UPDATE;
-    PERFORM set_config('mnemon.accounts', COALESCE(array_agg(p.account_id), '{}')::text, true)
+    PERFORM set_config('mnemon.accounts', COALESCE(array_agg(DISTINCT p.account_id), '{}')::text, true)
     FROM project p
     WHERE p.id = ANY (projects);
     -- LATERAL with a limit looks up each value on its own; with any other join, the server may read all records per value.

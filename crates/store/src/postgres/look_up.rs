@@ -1,6 +1,6 @@
 //! Look-ups of credentials, which fly together (`together.rs`): many calls by one statement.
 //!
-//! The statement is a function of the database (`migrations/postgres/0012_together.sql`): it takes on the service's role and
+//! The statement is a function of the database (`migrations/postgres/0020_lean.sql`): it takes on the service's role and
 //! opens what the presented hashes lead to, and nothing else.
 
 use std::collections::HashMap;

@@ -43,6 +43,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "snapshot_files",
         sql: include_str!("../../migrations/postgres/0019_snapshot_files.sql"),
     },
+    Migration { no: 20, name: "lean", sql: include_str!("../../migrations/postgres/0020_lean.sql") },
 ];
 
 /// The role's name in the migrations.

@@ -2,7 +2,8 @@
 //!
 //! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
 //! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once, they
-//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `line.rs`, `flight.rs`, `batch.rs`).
+//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `departure.rs`, `line.rs`,
+//! `flight.rs`, `batch.rs`).
 //!
 //! Tenants are separated twice. Every statement names its project or account; and every transaction runs as a role that
 //! owns nothing and declares whose rows it uses, so that row-level security shows it no others (`transaction.rs`).
@@ -28,6 +29,7 @@ mod briefs;
 mod connect;
 mod console;
 mod credentials;
+mod departure;
 mod error;
 mod flight;
 mod insert;

@@ -1,12 +1,9 @@
-//! Where saves wait for each other: those that arrive while a flight is being stored become the next one.
-//!
-//! A single save costs two round trips, two statements and a sync of the log; so do five hundred of them together, whatever
-//! projects they belong to. So one flight is aloft at a time, unless enough wait for a second one, or the first is late.
+//! Where saves wait for each other: those that arrive while a flight is being stored become the next one (`departure.rs`),
+//! whatever projects they belong to.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use mnemon_core::{ContentHash, MemberId, ProjectId};
 use parking_lot::Mutex;
@@ -16,6 +13,7 @@ use tokio::time::Instant;
 
 use super::batch::Save;
 use super::connect::{Pool, PostgresConfig};
+use super::departure::Departures;
 use super::error::closed;
 use super::flight::{self, Job, Landing};
 use super::line::{Line, Waiting};
@@ -23,22 +21,11 @@ use super::statistics::Statistics;
 use crate::figures::CommitCounter;
 use crate::{CommitSizes, Insert, Inserted, StoreError};
 
-/// How many flights of many projects a node has aloft at most, and how many of single projects that were held up.
-const FLIGHTS_MAX: usize = 4;
-const FLIGHTS_APART_MAX: usize = 4;
-/// With so many waiting, the next flight does not wait for the one that is aloft.
-const FULL: usize = 64;
-/// Nor does it when that one has been away for so long: it may wait for a lock.
-const LATE: Duration = Duration::from_millis(100);
+/// How many flights of single projects that were held up a node has aloft at most.
+const APART_MAX: usize = 4;
 /// How many saves wait inside, and how many at the door. More callers than that wait for a place and hold nothing.
 const INSIDE_MAX: usize = 4_096;
 const DOOR_MAX: usize = 1_024;
-
-/// From this many saves in a flight on, the next one waits for company. Those that were answered together are about to save
-/// again, and a flight that leaves with the first of them leaves the others for the next.
-const COMPANY_MIN: usize = 8;
-/// Never longer than this, nor than a quarter of what the last flight took.
-const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
 
 /// The handle of the task that sends the flights. Empty after closing.
 pub(super) struct Writer {
@@ -52,18 +39,17 @@ impl Writer {
     pub(super) fn start(pool: &Arc<Pool>, config: &PostgresConfig) -> Self {
         let (commits, inside): (Arc<CommitCounter>, Arc<AtomicUsize>) = Default::default();
         let (door, arriving) = mpsc::channel(DOOR_MAX);
+        let batch_max = config.batch_max.max(1);
         let tower = Tower {
             pool: Arc::clone(pool),
             statistics: Statistics::new(config),
             commits: Arc::clone(&commits),
             inside: Arc::clone(&inside),
-            batch_max: config.batch_max.max(1),
+            batch_max,
             line: Line::new(),
             aloft: JoinSet::new(),
             flights: HashMap::new(),
-            gathering_since: None,
-            company: 0,
-            took: Duration::ZERO,
+            departures: Departures::new(batch_max),
         };
         let task = Mutex::new(Some(tokio::spawn(tower.serve(arriving))));
         Self { door: Mutex::new(Some(door)), task, commits, inside }
@@ -131,11 +117,7 @@ struct Tower {
     line: Line<Job>,
     aloft: JoinSet<Landing>,
     flights: HashMap<Id, Flight>,
-    /// Since when the next flight waits for company.
-    gathering_since: Option<Instant>,
-    /// How many the last flight stored, and how long that took.
-    company: usize,
-    took: Duration,
+    departures: Departures,
 }
 
 /// A flight that is aloft.
@@ -170,7 +152,7 @@ impl Tower {
 
     /// Sends whatever may leave now. Returns when to look again, if nothing happens before.
     fn send_flights(&mut self, now: Instant) -> Option<Instant> {
-        while self.flights.values().filter(|flight| flight.is_apart).count() < FLIGHTS_APART_MAX {
+        while self.flights.values().filter(|flight| flight.is_apart).count() < APART_MAX {
             let jobs = self.line.take_apart(self.batch_max);
             if jobs.is_empty() {
                 break;
@@ -178,32 +160,15 @@ impl Tower {
             self.send(jobs, true, now);
         }
         loop {
-            let due = self.next_leaves(now)?;
+            let aloft = self.flights.values().filter(|flight| !flight.is_apart).map(|flight| flight.left);
+            let due = self.departures.next(self.line.ready_count(), aloft, now)?;
             if due > now {
                 return Some(due);
             }
-            let jobs = self.line.take(self.batch_max);
-            self.gathering_since = None;
+            let jobs = self.line.take(self.departures.enough(self.line.ready_count()), self.batch_max);
+            self.departures.left();
             self.send(jobs, false, now);
         }
-    }
-
-    /// When the next flight of many projects leaves, as things are.
-    fn next_leaves(&mut self, now: Instant) -> Option<Instant> {
-        let together = || self.flights.values().filter(|flight| !flight.is_apart);
-        let count = together().count();
-        if self.line.ready_count() == 0 || count >= FLIGHTS_MAX {
-            return None;
-        }
-        if count > 0 && self.line.ready_count() >= FULL.min(self.batch_max) {
-            return Some(now);
-        }
-        if let Some(last) = together().map(|flight| flight.left).max() {
-            return Some(last + LATE);
-        }
-        let since = *self.gathering_since.get_or_insert(now);
-        let is_enough = self.company < COMPANY_MIN || self.line.ready_count() >= self.company;
-        Some(if is_enough { now } else { since + COMPANY_WAIT_MAX.min(self.took / 4) })
     }
 
     fn send(&mut self, jobs: Vec<Job>, is_apart: bool, left: Instant) {
@@ -232,7 +197,7 @@ impl Tower {
             self.line.land(project, is_held_up, held_up.remove(&project).unwrap_or_default());
         }
         if !flight.is_apart {
-            (self.company, self.took) = (flight.count, flight.left.elapsed());
+            self.departures.landed(flight.count, flight.left.elapsed());
         }
     }
 }

@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 17, name: "before", sql: include_str!("../../migrations/sqlite/0017_before.sql") },
     Migration { no: 18, name: "overseeing", sql: include_str!("../../migrations/sqlite/0018_overseeing.sql") },
     Migration { no: 19, name: "snapshot_files", sql: include_str!("../../migrations/sqlite/0019_snapshot_files.sql") },
+    Migration { no: 20, name: "lean", sql: include_str!("../../migrations/sqlite/0020_lean.sql") },
 ];
 
 /// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment

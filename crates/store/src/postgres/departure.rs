@@ -1,0 +1,142 @@
+//! When the next flight of saves leaves, and how many it takes.
+//!
+//! A single save costs two round trips, two statements and a sync of the log; so do fifty of them together. So saves that
+//! come while a flight is aloft gather for the next one. Two or more flights are aloft when enough wait for that: while one
+//! waits for the server's disk, the server works for another.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How many flights of many projects a node has aloft at most.
+const ALOFT_MAX: usize = 4;
+/// With so many waiting, the next flight does not wait for the one that is aloft. Nor does a flight take on more projects
+/// when it has so many saves: a project is on one flight at a time, and one flight with all of them leaves nobody who could
+/// fly meanwhile.
+const FULL: usize = 48;
+/// A flight does not wait longer than this for another one, which may wait for a lock.
+const LATE: Duration = Duration::from_millis(100);
+
+/// From this many saves in a flight on, the next one waits for company. Those that were answered together are about to save
+/// again, and a flight that leaves with the first of them leaves the others for the next.
+const COMPANY_MIN: usize = 8;
+/// Never longer than this, nor than a quarter of what the last flight took.
+const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
+
+/// What was seen of the flights so far.
+pub(super) struct Departures {
+    full: usize,
+    /// Since when the next flight waits for company.
+    gathering_since: Option<Instant>,
+    /// How many the last flight stored, and how long that took.
+    company: usize,
+    took: Duration,
+}
+
+impl Departures {
+    pub(super) fn new(batch_max: usize) -> Self {
+        Self { full: FULL.min(batch_max), gathering_since: None, company: 0, took: Duration::ZERO }
+    }
+
+    /// From how many saves on a flight takes on no further project, with so many ready. Where very many wait, it takes half:
+    /// few large flights cost the server less than many small ones.
+    pub(super) fn enough(&self, ready: usize) -> usize {
+        self.full.max(ready.div_ceil(2))
+    }
+
+    pub(super) fn left(&mut self) {
+        self.gathering_since = None;
+    }
+
+    /// A flight is back that stored so many.
+    pub(super) fn landed(&mut self, count: usize, took: Duration) {
+        (self.company, self.took) = (count, took);
+    }
+
+    /// When the next flight leaves, as things are: so many are ready for it, and those aloft left at these times.
+    pub(super) fn next(&mut self, ready: usize, aloft: impl Iterator<Item = Instant>, now: Instant) -> Option<Instant> {
+        let (count, last_left) = aloft.fold((0, None), |(count, last), left| (count + 1, last.max(Some(left))));
+        if ready == 0 || count >= ALOFT_MAX {
+            return None;
+        }
+        match last_left {
+            Some(_) if ready >= self.full => Some(now),
+            Some(last_left) => Some(last_left + LATE),
+            None => Some(self.next_alone(ready, now)),
+        }
+    }
+
+    /// Nothing is aloft.
+    fn next_alone(&mut self, ready: usize, now: Instant) -> Instant {
+        let since = *self.gathering_since.get_or_insert(now);
+        let is_enough = self.company < COMPANY_MIN || ready >= self.company;
+        if is_enough { now } else { since + COMPANY_WAIT_MAX.min(self.took / 4) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// How long a flight waits with so many ready, if another one left just now.
+    fn behind_another(ready: usize, batch_max: usize) -> Option<Duration> {
+        let now = Instant::now();
+        Departures::new(batch_max).next(ready, [now].into_iter(), now).map(|due| due - now)
+    }
+
+    #[test]
+    fn one_that_is_alone_leaves_at_once() {
+        let (now, mut departures) = (Instant::now(), Departures::new(512));
+        assert_eq!(departures.next(0, [].into_iter(), now), None);
+        assert_eq!(departures.next(1, [].into_iter(), now), Some(now));
+    }
+
+    #[test]
+    fn a_second_flight_leaves_when_it_is_full_or_the_first_is_late() {
+        assert_eq!(behind_another(1, 512), Some(LATE));
+        assert_eq!(behind_another(FULL - 1, 512), Some(LATE));
+        assert_eq!(behind_another(FULL, 512), Some(Duration::ZERO));
+        assert_eq!(behind_another(3, 4), Some(LATE));
+        assert_eq!(behind_another(4, 4), Some(Duration::ZERO), "a smaller batch is full sooner");
+    }
+
+    #[test]
+    fn the_newest_of_those_aloft_is_waited_for() {
+        let (now, mut departures) = (Instant::now(), Departures::new(512));
+        let aloft = [now + 2 * MS, now, now + MS];
+        assert_eq!(departures.next(1, aloft.into_iter(), now + 3 * MS), Some(now + 2 * MS + LATE));
+    }
+
+    #[test]
+    fn so_many_are_aloft_and_no_more() {
+        let (now, mut departures) = (Instant::now(), Departures::new(512));
+        assert_eq!(departures.next(FULL, [now; ALOFT_MAX - 1].into_iter(), now), Some(now));
+        assert_eq!(departures.next(FULL, [now; ALOFT_MAX].into_iter(), now), None);
+    }
+
+    #[test]
+    fn a_flight_has_enough_when_it_is_full_or_has_half_of_those_who_wait() {
+        let departures = Departures::new(512);
+        assert_eq!(departures.enough(1), FULL);
+        assert_eq!(departures.enough(2 * FULL), FULL);
+        assert_eq!(departures.enough(2 * FULL + 1), FULL + 1);
+        assert_eq!(Departures::new(4).enough(8), 4);
+    }
+
+    #[test]
+    fn the_next_flight_waits_for_as_many_as_were_answered_together_and_not_long() {
+        let (now, mut departures) = (Instant::now(), Departures::new(512));
+        departures.landed(COMPANY_MIN - 1, 8 * MS);
+        assert_eq!(departures.next(1, [].into_iter(), now), Some(now), "so few are no company");
+        departures.left();
+        departures.landed(COMPANY_MIN, 8 * MS);
+        assert_eq!(departures.next(COMPANY_MIN - 1, [].into_iter(), now), Some(now + 2 * MS));
+        assert_eq!(departures.next(COMPANY_MIN - 1, [].into_iter(), now + MS), Some(now + 2 * MS), "since the first");
+        assert_eq!(departures.next(COMPANY_MIN, [].into_iter(), now + MS), Some(now + MS));
+        departures.left();
+        departures.landed(COMPANY_MIN, 80 * MS);
+        assert_eq!(departures.next(1, [].into_iter(), now), Some(now + COMPANY_WAIT_MAX));
+    }
+}
