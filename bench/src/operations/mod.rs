@@ -13,7 +13,7 @@ mod service;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use self::mixed::{Counts, Mix};
 use self::projects::Projects;
@@ -99,10 +99,10 @@ async fn compare(args: &Args, service: &Service, projects: &Projects) -> Result<
 /// How much more CPU time a call takes while the service is watched.
 async fn cost(args: &Args, binary: &Path, plain_dir: &Path, projects: &Projects) -> Result<f64> {
     let watched_dir = plain_dir.with_file_name("watched");
-    std::fs::create_dir(&watched_dir)?;
-    for entry in std::fs::read_dir(plain_dir)? {
-        let entry = entry?;
-        std::fs::copy(entry.path(), watched_dir.join(entry.file_name()))?;
+    for from in service::files(plain_dir)? {
+        let to = watched_dir.join(from.strip_prefix(plain_dir)?);
+        std::fs::create_dir_all(to.parent().context("it is in a directory")?)?;
+        std::fs::copy(from, to)?;
     }
     let plain = Service::start(binary, plain_dir, &[])?;
     let watched = Service::start(binary, &watched_dir, &[("MNEMON_LOG_ACCESS", "true")])?;

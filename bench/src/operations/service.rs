@@ -87,11 +87,21 @@ impl Drop for Service {
     }
 }
 
-/// The bytes of all files in a directory.
-pub(super) fn size_bytes(dir: &Path) -> Result<u64> {
-    let mut bytes = 0;
+/// All files of a directory and of those within.
+pub(super) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
     for entry in std::fs::read_dir(dir)? {
-        bytes += entry?.metadata()?.len();
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            found.extend(files(&entry.path())?);
+        } else {
+            found.push(entry.path());
+        }
     }
-    Ok(bytes)
+    Ok(found)
+}
+
+/// Their bytes.
+pub(super) fn size_bytes(dir: &Path) -> Result<u64> {
+    files(dir)?.iter().map(|path| Ok(path.metadata()?.len())).sum()
 }

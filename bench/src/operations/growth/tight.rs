@@ -13,7 +13,7 @@ use super::records::{judge, measure_starts};
 use super::{Args, SEED};
 use crate::chance::Chance;
 use crate::operations::http::Http;
-use crate::operations::service::Service;
+use crate::operations::service::{Service, files};
 use crate::operations::verdict;
 
 /// Without --records.
@@ -54,14 +54,11 @@ pub(super) async fn measure(args: &Args, binary: &Path, mb: u64) -> Result<bool>
 
 /// Takes the files out of the system's cache. They were read outside of the group, so they would cost it nothing.
 fn forget_files(dir: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_file() {
-            let file = std::fs::File::open(path)?;
-            // Only what is on disk can be taken out.
-            file.sync_all()?;
-            fadvise(&file, 0, None, Advice::DontNeed)?;
-        }
+    for path in files(dir)? {
+        let file = std::fs::File::open(path)?;
+        // Only what is on disk can be taken out.
+        file.sync_all()?;
+        fadvise(&file, 0, None, Advice::DontNeed)?;
     }
     Ok(())
 }
