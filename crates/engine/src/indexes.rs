@@ -30,6 +30,10 @@ pub(crate) use state::to_stored;
 /// How many records are read from the log at a time: enough to amortise the read, few enough to stay in cache.
 const TAIL_ROWS: usize = 2_000;
 
+/// So many long pieces of the log are read and applied at a time. Each takes megabytes until it is applied; hundreds of cold
+/// workspaces that are searched at once would take more memory together than their indexes have.
+const BUILDERS_MAX: usize = 2;
+
 /// Memory for the records that answers showed: some 30,000 of 250 characters.
 const BODIES_BYTES_MAX: usize = 64 << 20;
 
@@ -44,6 +48,8 @@ pub(crate) struct Indexes {
     held: Mutex<Held>,
     counts: IndexCounts,
     snapshot_counts: Arc<SnapshotCounts>,
+    /// Turns to read a long piece of the log.
+    builders: Semaphore,
     /// Turns to write snapshots.
     writers: Arc<Semaphore>,
     refused: Refused,
@@ -61,7 +67,8 @@ impl Indexes {
         let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX));
         let (counts, snapshot_counts, refused) = (IndexCounts::default(), Arc::default(), Refused::default());
         let writers = Arc::new(Semaphore::new(writing::WRITERS_MAX));
-        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, writers, refused, clock }
+        let builders = Semaphore::new(BUILDERS_MAX);
+        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, builders, writers, refused, clock }
     }
 
     pub(crate) const fn counts(&self) -> &IndexCounts {
@@ -156,6 +163,8 @@ impl Indexes {
         let _turn = slot.following.lock().await;
         slot.add_parked();
         while slot.applied() < seq {
+            let is_long = seq.0.saturating_sub(slot.applied().0) > slot::INLINE_ROWS as u64;
+            let _turn = if is_long { self.builders.acquire().await.ok() } else { None };
             let tail = self.store.tail_at_least(key.0, slot.workspace, slot.applied(), TAIL_ROWS, seq).await?;
             if !tail.is_active {
                 return Ok(false);

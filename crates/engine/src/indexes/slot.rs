@@ -14,7 +14,7 @@ use crate::bodies::{Bodies, Body, Moment, Shelf};
 use crate::snapshots;
 
 /// From this many records on, applying them takes long enough to move it off the threads that serve requests.
-const INLINE_ROWS: usize = 64;
+pub(super) const INLINE_ROWS: usize = 64;
 
 /// How many saved records may wait for the ones before them. Saves that commit together are reported in any order. A record
 /// whose turn has not come is left for the one before it, for the next search or, if too many wait, for the log.
