@@ -199,6 +199,10 @@ fn data_and_key_are_for_their_owner_alone() {
     assert_eq!(mode(&place.data_dir()), 0o700);
     for entry in std::fs::read_dir(place.data_dir()).expect("the data directory") {
         let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            assert_eq!(mode(&path), 0o700, "{}", path.display());
+            continue;
+        }
         assert_eq!(mode(&path), 0o600, "{}", path.display());
         let bytes = std::fs::read(&path).expect("a file");
         for secret in [&key, &token] {

@@ -136,7 +136,7 @@ fn tighten(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn close_to_others(path: &Path) -> io::Result<()> {
+pub(super) fn close_to_others(path: &Path) -> io::Result<()> {
     let mode = fs::metadata(path)?.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(());

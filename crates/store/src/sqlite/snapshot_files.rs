@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::files::private_directory;
+use super::files::{close_to_others, private_directory};
 use crate::{SnapshotImage, StoreError};
 
 /// The directory of snapshots inside a data directory.
@@ -33,6 +33,7 @@ impl SnapshotFiles {
     pub(super) fn take(data: &Path) -> Result<Self, StoreError> {
         let files = Self { dir: data.join(DIRECTORY), unnamed: Arc::default() };
         private_directory(&files.dir).map_err(|error| files.failed("can't make", &error))?;
+        close_to_others(&files.dir).map_err(|error| files.failed("can't make private", &error))?;
         Ok(files)
     }
 
@@ -121,5 +122,39 @@ impl Drop for Written {
             self.files.remove(&self.name);
         }
         self.files.unnamed.lock().remove(&self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_others_could_enter_is_closed() {
+        let data = tempfile::tempdir().unwrap();
+        let dir = data.path().join(DIRECTORY);
+        fs::create_dir(&dir).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        SnapshotFiles::take(data.path()).unwrap();
+        assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_sweep_leaves_what_has_a_row_or_waits_for_one() {
+        let data = tempfile::tempdir().unwrap();
+        let files = SnapshotFiles::take(data.path()).unwrap();
+        for name in ["named", "written", "stray"] {
+            fs::write(files.dir.join(name), name).unwrap();
+        }
+        let written = Written { files: files.clone(), name: "written".into(), is_kept: false };
+        files.unnamed.lock().insert("written".into());
+        files.sweep(|| Ok(HashSet::from(["named".to_owned()]))).unwrap();
+        let there = |name: &str| files.open(name).unwrap().is_some();
+        assert_eq!(["named", "written", "stray"].map(there), [true, true, false]);
+        drop(written);
+        assert!(!there("written"), "without a row it goes");
+        assert!(files.unnamed.lock().is_empty());
     }
 }
