@@ -34,7 +34,7 @@ const TAIL_ROWS: usize = 2_000;
 /// workspaces that are searched at once would take more memory together than their indexes have.
 const BUILDERS_MAX: usize = 2;
 
-/// Memory for the records that answers showed: some 30,000 of 250 characters.
+/// Memory for the records that answers showed: some 30,000 of 250 characters. Where indexes have little, a quarter of that.
 const BODIES_BYTES_MAX: usize = 64 << 20;
 
 type Key = (ProjectId, WorkspaceName);
@@ -64,7 +64,7 @@ struct Held {
 impl Indexes {
     pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, model: &'static Model, bytes_max: usize) -> Self {
         let held = Mutex::new(Held { slots: LruCache::unbounded(), bytes: 0 });
-        let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX));
+        let bodies = Arc::new(Bodies::new(BODIES_BYTES_MAX.min(bytes_max / 4)));
         let (counts, snapshot_counts, refused) = (IndexCounts::default(), Arc::default(), Refused::default());
         let writers = Arc::new(Semaphore::new(writing::WRITERS_MAX));
         let builders = Semaphore::new(BUILDERS_MAX);

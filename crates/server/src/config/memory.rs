@@ -9,6 +9,14 @@ pub fn machine_memory_bytes() -> usize {
     group_limit(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")).map_or(all, |limit| limit.min(all))
 }
 
+/// The memory that search indexes may have where nobody says otherwise: a quarter of what is left beside the service itself. With
+/// the caches of storage and the allocator's reserve, an index takes up to twice its bytes.
+pub(super) fn index_memory_bytes(machine: usize) -> usize {
+    /// The program, its models, connections and caches.
+    const SERVICE_BYTES: usize = 256 << 20;
+    machine.saturating_sub(SERVICE_BYTES).max(machine / 4) / 4
+}
+
 fn machine(meminfo: &Path) -> Option<usize> {
     let text = std::fs::read_to_string(meminfo).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -91,6 +99,12 @@ mod tests {
     fn a_container_that_does_not_see_its_group_by_name_finds_it_at_the_root() {
         assert_eq!(limit("0::/../outside\n", &[("memory.max", "268435456\n")]), Some(256 * MB));
         assert_eq!(limit("4:memory:/docker/abc\n", &[("memory/memory.limit_in_bytes", "1000\n")]), Some(1_000));
+    }
+
+    #[test]
+    fn indexes_get_a_quarter_of_what_the_service_leaves() {
+        let sizes = [128 * MB, 512 * MB, 2_048 * MB, 65_536 * MB].map(index_memory_bytes);
+        assert_eq!(sizes, [8 * MB, 64 * MB, 448 * MB, 16_320 * MB]);
     }
 
     #[test]

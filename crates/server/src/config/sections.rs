@@ -7,6 +7,7 @@ use mnemon_core::{CredentialKind, PlanLimits, PlanName, PlanTable, Secret};
 use toml::{Table, Value};
 
 use super::levels::wrong_level;
+use super::memory::index_memory_bytes;
 use super::{
     Config, DatabaseConfig, LogConfig, Network, RecallConfig, ServerConfig, StorageConfig, machine_memory_bytes,
 };
@@ -215,7 +216,7 @@ impl<'a> Reader<'a> {
 
     fn memory_bytes(&mut self) -> usize {
         match self.count("recall.memory_bytes") {
-            0 => machine_memory_bytes() / 4,
+            0 => index_memory_bytes(machine_memory_bytes()),
             bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
         }
     }
