@@ -30,8 +30,10 @@ impl Indexes {
         }
         let is_from_log = *slot.applied.get_mut() == 0;
         if is_from_log { &self.counts.loads_from_log } else { &self.counts.loads_from_snapshot }.add(1);
-        let mut held = self.held.lock();
-        Ok(Arc::clone(held.slots.get_or_insert(key.clone(), || Arc::new(slot))))
+        let slot = Arc::clone(self.held.lock().slots.get_or_insert(key.clone(), || Arc::new(slot)));
+        // One that needs nothing of the log is not counted by following it.
+        self.recount(key, &slot);
+        Ok(slot)
     }
 
     async fn find_snapshot(

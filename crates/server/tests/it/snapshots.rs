@@ -50,6 +50,8 @@ async fn an_index_comes_back_from_its_snapshot() {
     let caller = server.caller(&key);
     assert_eq!(view(&caller).await, before);
     assert_eq!(loads(&server), (1, 0));
+    let figures = server.engine.figures();
+    assert!(figures.index_bytes > 100_000, "it counts against the budget: {} bytes", figures.index_bytes);
     caller.remember("shelf 7000 holds a hat").await;
     assert_eq!(caller.search("hat").await.len(), 1);
 }
