@@ -109,21 +109,17 @@ impl Indexes {
             };
             // Otherwise this life of the workspace has ended, and perhaps a new one has begun; or the index knows changes that the
             // database has lost.
-            if self.knows_only_committed_changes(project, &slot, seq).await? && self.follow(&key, &slot, seq).await? {
+            if self.can_be_trusted(project, &slot, seq).await? && self.follow(&key, &slot, seq).await? {
                 return Ok(Some(slot));
             }
             self.discard(&key, &slot);
         }
     }
 
-    /// Whether the index knows only changes that are in the log, and nothing that is damaged. An index that is ahead of the caller has usually followed
-    /// another call meanwhile, and the log confirms that. If it does not, the end of the log was lost in a failover.
-    async fn knows_only_committed_changes(
-        &self,
-        project: ProjectId,
-        slot: &Slot,
-        seq: Seq,
-    ) -> Result<bool, StoreError> {
+    /// Whether the index is not known to be damaged, and knows only changes that are in the log. An index that is ahead of the
+    /// caller has usually followed another call meanwhile, and the log confirms that. If it does not, the end of the log was lost
+    /// in a failover.
+    async fn can_be_trusted(&self, project: ProjectId, slot: &Slot, seq: Seq) -> Result<bool, StoreError> {
         if slot.epoch != self.store.epoch() || slot.is_doubted.load(Ordering::Acquire) {
             return Ok(false);
         }

@@ -75,7 +75,13 @@ impl<T: Pod> Flat<T> {
     #[cold]
     fn grow(&mut self, wanted: usize) {
         let room = wanted.max(self.len / 8).max(4);
-        self.edit(|items| items.reserve_exact(room));
+        if self.map.is_none() {
+            return self.edit(|items| items.reserve_exact(room));
+        }
+        // Copied once: a vector of exactly these would be copied again to have the room.
+        let mut items = Vec::with_capacity(self.len + room);
+        items.extend_from_slice(self);
+        *self = Self::from(items);
     }
 
     /// The items as a vector; none are left here.
