@@ -8,7 +8,7 @@
 -- Row-level security is the second wall, behind the `WHERE project_id = ...` of every statement. A transaction says whose
 -- rows it is about (`mnemon.project`, `mnemon.account`, and the two that are looked up before the tenant is known,
 -- `mnemon.credential` and `mnemon.key`); what says nothing sees nothing. FORCE holds the owner of the tables to it too.
--- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory.
+-- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory; `copy` opens nothing.
 --
 -- `mnemon_app` is the role that the service works as. It owns nothing. Another name can be configured and is put in here.
 
@@ -20,7 +20,7 @@ CREATE TABLE account (
     created_at BIGINT NOT NULL,
     guard_mode TEXT COLLATE "C",
     name TEXT COLLATE "C" NOT NULL,
-    -- Counts the changes of what records show besides themselves.
+    -- Changes, and only grows, with what records show besides themselves and with what a key stands for.
     appearance BIGINT NOT NULL DEFAULT 0
 );
 
@@ -618,6 +618,50 @@ ALTER TABLE session_part FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON session_part USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON session_part TO mnemon_app;
 
+-- The database notes each change to what a key stands for, so that nodes can keep what they know of keys.
+CREATE FUNCTION note_change_of_account() RETURNS TRIGGER
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- A time, not a count: after a failover that lost changes, a count would reach the same number again, for others.
+    NEW.appearance := GREATEST(OLD.appearance + 1, (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint);
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER appearance BEFORE UPDATE ON account FOR EACH ROW EXECUTE FUNCTION note_change_of_account();
+
+-- Whoever changes these rows may have opened a project or a single key, so the account is opened here, for this one change.
+CREATE FUNCTION note_change_in_account() RETURNS TRIGGER
+LANGUAGE plpgsql AS $$
+DECLARE
+    opened TEXT := COALESCE(current_setting('mnemon.account', true), '');
+    changed UUID;
+BEGIN
+    -- A transfer copies what is, with no node running.
+    IF current_setting('mnemon.pass', true) = 'copy' THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        changed := NEW.account_id;
+    ELSE
+        changed := OLD.account_id;
+    END IF;
+    PERFORM set_config('mnemon.account', changed::text, true);
+    UPDATE account SET appearance = appearance + 1 WHERE id = changed;
+    PERFORM set_config('mnemon.account', opened, true);
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER appearance AFTER INSERT OR UPDATE OR DELETE ON department
+    FOR EACH ROW EXECUTE FUNCTION note_change_in_account();
+CREATE TRIGGER appearance AFTER UPDATE OR DELETE ON member
+    FOR EACH ROW EXECUTE FUNCTION note_change_in_account();
+-- Not when a key was used: that changes nothing about it, and happens all the time.
+CREATE TRIGGER appearance
+    AFTER UPDATE OF id, hash, project_id, account_id, member_id, access, expires_at, revoked_at, workspace OR DELETE ON api_key
+    FOR EACH ROW EXECUTE FUNCTION note_change_in_account();
+
 -- Looks credentials up, many at once: takes on the service's role and opens what the presented hashes lead to.
 CREATE FUNCTION look_up(app_role TEXT, lock_timeout_ms TEXT, keys BYTEA[], tokens BYTEA[], node UUID)
 RETURNS TABLE (
@@ -702,6 +746,31 @@ BEGIN
         FROM call_window w
         WHERE w.project_id = k.project_id AND w.counter_id IN (c.id, k.project_id) AND w.node_id <> node) AS w
     WHERE c.hash = ANY (tokens);
+END
+$$;
+
+-- Tells nodes whether what they know of keys still holds, and where the logs end. A deleted project has no row.
+CREATE FUNCTION look_again(
+    app_role TEXT, lock_timeout_ms TEXT, keys UUID[], projects UUID[], accounts UUID[], node UUID)
+RETURNS TABLE (nth BIGINT, seq BIGINT, appearance BIGINT, counters UUID[], calls BYTEA[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM set_config('role', app_role, true), set_config('lock_timeout', lock_timeout_ms, true),
+        set_config('mnemon.projects', projects::text, true), set_config('mnemon.accounts', accounts::text, true),
+        set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+    RETURN QUERY
+    SELECT g.nth, p.seq, a.appearance, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
+    FROM unnest(keys, projects) WITH ORDINALITY AS g (key_id, project_id, nth)
+    JOIN project p ON p.id = g.project_id
+    JOIN account a ON a.id = p.account_id
+    CROSS JOIN LATERAL (
+        SELECT array_agg(w.counter_id) AS counters, array_agg(w.calls) AS calls
+        FROM call_window w
+        WHERE w.project_id = g.project_id AND w.counter_id IN (g.key_id, g.project_id) AND w.node_id <> node) AS w
+    WHERE p.deleted_at IS NULL;
 END
 $$;
 

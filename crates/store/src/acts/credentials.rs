@@ -72,8 +72,8 @@ pub struct Credential {
     pub department: Option<DepartmentId>,
     pub department_name: Option<String>,
     pub viewer: Viewer,
-    /// How often the account's records have come to look different without a change of their own: names of members and
-    /// departments, and the mark of the guard.
+    /// Grows whenever the account's records come to look different without a change of their own: names of members and
+    /// departments, and the mark of the guard. On PostgreSQL it grows with all of the above, too.
     pub appearance: u64,
     /// The workspace that a call means which names none.
     pub workspace: Option<WorkspaceName>,

@@ -1,12 +1,13 @@
-//! Counts how often an account's records came to look different without a change of their own.
+//! Notes that an account's records came to look different without a change of their own, or that its keys stand for
+//! something else. The database does so by itself for keys, members and departments (`0021_look_again.sql`).
 
 use mnemon_core::AccountId;
 
 use super::error::Fault;
 use super::transaction::Tx;
 
-/// Says that the account's records show something new that is not in their log. It locks the account, so it comes first:
-/// whoever removes a member locks in that order too.
+/// Says that the account's records show something new that is not in their log. It locks the account, so it comes before any
+/// change to its keys and people: whoever removes a member locks in that order too.
 pub(super) async fn change_appearance(tx: &Tx, account: AccountId) -> Result<(), Fault> {
     const UPDATE: &str = "UPDATE account SET appearance = appearance + 1 WHERE id = $1";
     tx.rows(UPDATE, &[&account.uuid()]).await?;

@@ -1,11 +1,12 @@
-//! Who calls: credentials, keys and the operator token. Nothing is cached between two calls: another node may have changed
-//! it. Calls that arrive together look their credentials up together (`look_up.rs`).
+//! Who calls: credentials, keys and the operator token. Every call asks the database, because another node may have changed
+//! them. Calls that arrive together look their credentials up together (`look_up.rs`).
 
 use async_trait::async_trait;
 use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp, WorkspaceName};
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
+use super::appearance::change_appearance;
 use super::error::Fault;
 use super::look_up::Asked;
 use super::oversight::{commit_if_changed, insert_audit};
@@ -26,7 +27,7 @@ impl Credentials for PostgresStore {
         Ok(found.and_then(|(grant, presented)| Some((grant?, presented))))
     }
 
-    /// Nothing is kept in memory here, so nothing was saved.
+    /// No refusal is answered from memory here (`known_keys.rs`), so nothing was saved.
     async fn look_in_vain(&self, _saved: SavedLooks) -> Result<(), StoreError> {
         Ok(())
     }
@@ -80,6 +81,7 @@ impl Credentials for PostgresStore {
             RETURNING 1";
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
+            change_appearance(&tx, audit.account).await?;
             let changed = tx.count(UPDATE, &[&audit.account.uuid(), &key.uuid(), &micros(at)]).await?;
             commit_if_changed(tx, changed, &audit).await
         })

@@ -1,18 +1,22 @@
 //! Look-ups of credentials, which fly together (`together.rs`): many calls by one statement.
 //!
-//! The statement is a function of the database (`migrations/postgres/0020_lean.sql`): it takes on the service's role and
-//! opens what the presented hashes lead to, and nothing else.
+//! The statement is a function of the database: it takes on the service's role and opens what the presented hashes lead to,
+//! and nothing else (`look_up`, `migrations/postgres/0020_lean.sql`). Of keys that this node knows, it asks only whether
+//! that still holds, where their logs end, and how often they were used elsewhere (`look_again`, `0021_look_again.sql`):
+//! less than half the work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use mnemon_core::{CredentialHash, Seq};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::connect::Pool;
 use super::error::{Again, Fault};
+use super::known_keys::KnownKeys;
 use super::rates::read_calls;
 use super::rows::{Cells, read_tree};
 use super::together::{Flight, Together};
@@ -28,6 +32,9 @@ const GRANT: usize = 21;
 const ASKED: usize = 27;
 const COUNTERS: usize = 28;
 const CALLS: usize = 29;
+/// The same, where a known key was asked about.
+const AGAIN_COUNTERS: usize = 3;
+const AGAIN_CALLS: usize = 4;
 
 /// What is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,7 +50,11 @@ pub(super) type Found = (Option<Grant>, Presented);
 pub(super) struct LookUp {
     pub(super) pool: Arc<Pool>,
     pub(super) node: Uuid,
+    pub(super) known: KnownKeys,
 }
+
+/// A key that this node knows.
+type Known = (CredentialHash, Arc<Credential>);
 
 /// The look-ups of this node.
 pub(super) type LookUps = Together<LookUp>;
@@ -63,30 +74,91 @@ impl Flight for LookUp {
 
 impl LookUp {
     async fn look(&self, asked: &[Asked]) -> Result<HashMap<Asked, Found>, StoreError> {
-        let (mut keys, mut tokens) = (Vec::new(), Vec::new());
-        for asked in asked {
+        let (mut known, mut keys, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
+        for asked in asked.iter().copied().collect::<HashSet<Asked>>() {
             match asked {
-                Asked::Key(hash) => keys.push(hash.as_bytes().as_slice()),
-                Asked::Token(hash) => tokens.push(hash.as_bytes().as_slice()),
+                Asked::Key(hash) => match self.known.find(&hash) {
+                    Some(credential) => known.push((hash, credential)),
+                    None => keys.push(hash),
+                },
+                Asked::Token(hash) => tokens.push(hash),
             }
         }
-        for hashes in [&mut keys, &mut tokens] {
-            hashes.sort_unstable();
-            hashes.dedup();
+        let (again, anew) = tokio::join!(self.look_again(&known), self.look_anew(&keys, &tokens));
+        let (mut found, mut anew) = (again?, anew?);
+        let changed = known.iter().map(|(hash, _)| *hash).filter(|hash| !found.contains_key(&Asked::Key(*hash)));
+        let changed: Vec<CredentialHash> = changed.collect();
+        anew.extend(self.look_anew(&changed, &[]).await?);
+        // A key that is gone altogether has no row.
+        changed.iter().filter(|hash| !anew.contains_key(&Asked::Key(**hash))).for_each(|hash| self.known.forget(hash));
+        for (asked, (_, presented)) in &anew {
+            if let Asked::Key(hash) = asked {
+                self.known.note(*hash, &presented.credential);
+            }
         }
-        let rows = match self.ask(&keys, &tokens).await {
-            // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
-            Err(Fault { again: Again::Lost, .. }) => self.ask(&keys, &tokens).await,
-            rows => rows,
-        };
-        rows.map_err(|fault| fault.error)?.iter().map(read).collect()
+        found.extend(anew);
+        Ok(found)
     }
 
-    async fn ask(&self, keys: &[&[u8]], tokens: &[&[u8]]) -> Result<Vec<Row>, Fault> {
-        const LOOK_UP: &str = "SELECT * FROM look_up($1, $2, $3, $4, $5)";
+    /// Those of the known keys that still are what they were.
+    async fn look_again(&self, known: &[Known]) -> Result<HashMap<Asked, Found>, StoreError> {
+        const LOOK_AGAIN: &str = "SELECT * FROM look_again($1, $2, $3, $4, $5, $6)";
+        if known.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let keys: Vec<Uuid> = known.iter().map(|(_, credential)| credential.key.uuid()).collect();
+        let projects: Vec<Uuid> = known.iter().map(|(_, credential)| credential.project.uuid()).collect();
+        let mut accounts: Vec<Uuid> = known.iter().map(|(_, credential)| credential.account.uuid()).collect();
+        accounts.sort_unstable();
+        accounts.dedup();
         let limits = self.pool.limits();
-        ask_alone(&self.pool, LOOK_UP, &[&limits.role, &limits.lock_timeout_ms, &keys, &tokens, &self.node]).await
+        let values: [&(dyn ToSql + Sync); 6] =
+            [&limits.role, &limits.lock_timeout_ms, &keys, &projects, &accounts, &self.node];
+        let rows = self.ask(LOOK_AGAIN, &values).await?;
+        let still = rows.iter().filter_map(|row| read_again(row, known).transpose());
+        still.collect()
     }
+
+    async fn look_anew(
+        &self,
+        keys: &[CredentialHash],
+        tokens: &[CredentialHash],
+    ) -> Result<HashMap<Asked, Found>, StoreError> {
+        const LOOK_UP: &str = "SELECT * FROM look_up($1, $2, $3, $4, $5)";
+        if keys.is_empty() && tokens.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let [keys, tokens] =
+            [keys, tokens].map(|hashes| hashes.iter().map(|hash| hash.as_bytes().as_slice()).collect::<Vec<&[u8]>>());
+        let limits = self.pool.limits();
+        let values: [&(dyn ToSql + Sync); 5] = [&limits.role, &limits.lock_timeout_ms, &keys, &tokens, &self.node];
+        self.ask(LOOK_UP, &values).await?.iter().map(read).collect()
+    }
+
+    async fn ask(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
+        let rows = match ask_alone(&self.pool, sql, values).await {
+            // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
+            Err(Fault { again: Again::Lost, .. }) => ask_alone(&self.pool, sql, values).await,
+            rows => rows,
+        };
+        rows.map_err(|fault| fault.error)
+    }
+}
+
+/// A known key, or nothing where its account has changed.
+fn read_again(row: &Row, known: &[Known]) -> Result<Option<(Asked, Found)>, StoreError> {
+    // SQL counts from one.
+    let nth = usize::try_from(row.get::<_, i64>(0) - 1).ok();
+    let Some((hash, credential)) = nth.and_then(|nth| known.get(nth)) else {
+        return Err(Cells::new(row, "look_again", String::new).broken("nth"));
+    };
+    let cells = Cells::new(row, "look_again", || credential.key.to_string());
+    if cells.count(2, "appearance")? != credential.appearance {
+        return Ok(None);
+    }
+    let elsewhere = calls_elsewhere(credential, credential.key.uuid(), row, [AGAIN_COUNTERS, AGAIN_CALLS])?;
+    let (credential, seq) = (Arc::clone(credential), Seq(cells.count(1, "seq")?));
+    Ok(Some((Asked::Key(*hash), (None, Presented { credential, seq, elsewhere, saved: SavedLooks::default() }))))
 }
 
 fn read(row: &Row) -> Result<(Asked, Found), StoreError> {
@@ -97,17 +169,22 @@ fn read(row: &Row) -> Result<(Asked, Found), StoreError> {
     let is_token = cells.id_opt::<Uuid>(GRANT, "connection_id")?.is_some();
     let grant = is_token.then(|| read_grant(row, GRANT)).transpose()?;
     let counter = grant.as_ref().map_or_else(|| key.uuid(), |grant| grant.id.uuid());
-    let presented = present(credential, seq, counter, row)?;
+    let elsewhere = calls_elsewhere(&credential, counter, row, [COUNTERS, CALLS])?;
+    let presented = Presented { credential: Arc::new(credential), seq, elsewhere, saved: SavedLooks::default() };
     Ok((if is_token { Asked::Token(asked) } else { Asked::Key(asked) }, (grant, presented)))
 }
 
-/// A credential with the calls of other nodes: those under `counter`, and those of its whole project.
-fn present(credential: Credential, seq: Seq, counter: Uuid, row: &Row) -> Result<Presented, StoreError> {
-    let (counters, calls): (Vec<Uuid>, Vec<Vec<u8>>) = (row.get(COUNTERS), row.get(CALLS));
+/// The calls of other nodes: those under `counter`, and those of the credential's whole project.
+fn calls_elsewhere(
+    credential: &Credential,
+    counter: Uuid,
+    row: &Row,
+    columns: [usize; 2],
+) -> Result<CallsElsewhere, StoreError> {
+    let (counters, calls): (Vec<Uuid>, Vec<Vec<u8>>) = (row.get(columns[0]), row.get(columns[1]));
     let of = |wanted: Uuid| -> Result<Vec<Calls>, StoreError> {
         let rows = counters.iter().zip(&calls).filter(|(counter, _)| **counter == wanted);
         read_calls(rows.map(|(_, calls)| calls.as_slice()), wanted)
     };
-    let elsewhere = CallsElsewhere { connection: of(counter)?, project: of(credential.project.uuid())? };
-    Ok(Presented { credential: Arc::new(credential), seq, elsewhere, saved: SavedLooks::default() })
+    Ok(CallsElsewhere { connection: of(counter)?, project: of(credential.project.uuid())? })
 }

@@ -44,6 +44,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/postgres/0019_snapshot_files.sql"),
     },
     Migration { no: 20, name: "lean", sql: include_str!("../../migrations/postgres/0020_lean.sql") },
+    Migration { no: 21, name: "look_again", sql: include_str!("../../migrations/postgres/0021_look_again.sql") },
 ];
 
 /// The role's name in the migrations.

@@ -34,6 +34,7 @@ mod error;
 mod flight;
 mod insert;
 mod integrations;
+mod known_keys;
 mod leaving;
 mod line;
 mod listing;
@@ -76,6 +77,7 @@ use uuid::Uuid;
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
 use self::error::{Again, Fault};
+use self::known_keys::KnownKeys;
 use self::load::{Load, Loads, ReplicaLoad, ReplicaLoads};
 use self::look_up::{LookUp, LookUps};
 use self::replicas::Replicas;
@@ -109,8 +111,9 @@ impl PostgresStore {
         transfer::check_finished(&config).await?;
         let pool = Arc::new(Pool::new(&config)?);
         let writer = Writer::start(&pool, &config);
-        let node = introduce(&pool).await?;
-        let look_ups = Together::new(LookUp { pool: Arc::clone(&pool), node });
+        let (node, notes_changes) = introduce(&pool).await?;
+        let known = KnownKeys::new(notes_changes);
+        let look_ups = Together::new(LookUp { pool: Arc::clone(&pool), node, known });
         let loads = Together::new(Load { pool: Arc::clone(&pool) });
         let replicas = Replicas::open(&config, &pool).await?.map(|replicas| {
             let loads = Together::new(ReplicaLoad { replicas: Arc::clone(&replicas) });
@@ -147,9 +150,15 @@ impl PostgresStore {
 }
 
 /// An answer means that a record is durable: a server that forgets what it acknowledged is refused. Returns a name for
-/// this node, drawn by the server: the store has no randomness of its own.
-async fn introduce(pool: &Arc<Pool>) -> Result<Uuid, StoreError> {
-    const SELECT: &str = "SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid()";
+/// this node, drawn by the server, because the store has no randomness of its own; and whether the server notes all changes
+/// to what keys stand for.
+async fn introduce(pool: &Arc<Pool>) -> Result<(Uuid, bool), StoreError> {
+    const SELECT: &str = "
+        SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid(), (
+            SELECT COUNT(*) = 4
+            FROM pg_trigger t
+            WHERE t.tgname = 'appearance' AND t.tgenabled IN ('O', 'A')
+                AND t.tgrelid IN ('account'::regclass, 'department'::regclass, 'member'::regclass, 'api_key'::regclass))";
     let rows = read_once(pool, Tenant::nobody(), SELECT, &[]).await?;
     let row = rows.first().ok_or_else(|| StoreError::Away("PostgreSQL left an answer out".to_owned()))?;
     if row.get::<_, &str>(0) == "off" {
@@ -161,7 +170,7 @@ async fn introduce(pool: &Arc<Pool>) -> Result<Uuid, StoreError> {
     if row.get::<_, &str>(1) == "off" {
         tracing::warn!("PostgreSQL has fsync = off; a power loss may destroy all data");
     }
-    Ok(row.get(2))
+    Ok((row.get(2), row.get(3)))
 }
 
 /// As [`PostgresStore::ask`].

@@ -3,6 +3,7 @@
 
 mod away;
 mod flights;
+mod known_keys;
 mod nodes;
 mod replicas;
 mod schema;

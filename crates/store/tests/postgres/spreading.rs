@@ -61,3 +61,18 @@ async fn references_stay_within_a_tenant_or_lead_to_a_copied_table() {
             array_position(f.conkey, one.attnum) = array_position(f.confkey, other.attnum), FALSE)");
     assert_eq!(astray, Vec::<String>::new());
 }
+
+/// Such an engine takes no triggers, so the guide says how to drop the few there are. Nodes do without them
+/// (`known_keys.rs`).
+#[tokio::test(flavor = "multi_thread")]
+async fn triggers_are_only_those_that_the_guide_drops() {
+    let dropped = ask("
+        SELECT format('DROP TRIGGER %I ON %I;', t.tgname, k.name)
+        FROM keys k
+        JOIN pg_trigger t ON t.tgrelid = k.oid AND NOT t.tgisinternal
+        ORDER BY 1");
+    let guide = include_str!("../../../../docs/guides/many-nodes.md");
+    let told: Vec<&str> = guide.lines().filter(|line| line.starts_with("DROP TRIGGER")).collect();
+    assert_eq!(dropped, told);
+    assert_eq!(dropped.len(), 4);
+}
