@@ -23,6 +23,9 @@ pub(crate) struct Lexicon {
     edges: Vec<(u64, u32)>,
     /// One bit for each key, by its highest bits. Most tokens begin no phrase, and these few kilobytes say so quickly.
     may_be_key: Vec<u64>,
+    /// One bit for each way that the first word of a phrase begins, by its first three letters: for other words nothing more
+    /// is looked up.
+    may_begin: Vec<u64>,
     /// What ends at each node.
     ends: Vec<ClassSet>,
     /// Bit `n` is set when some phrase names a prefix of `n` characters, so that other lengths are not probed.
@@ -34,8 +37,8 @@ impl Lexicon {
     pub(crate) fn parse(text: &str) -> Lexicon {
         let phrases = text.lines().map(|line| line.split(" #").next().unwrap_or(line).len()).sum::<usize>() / 4;
         let edges = vec![(0, 0); (4 * phrases + 16).next_power_of_two()];
-        let may_be_key = vec![0; KEY_BITS / 64];
-        let mut lexicon = Lexicon { names: Vec::new(), edges, may_be_key, ends: vec![0], prefix_lengths: 0 };
+        let (may_be_key, may_begin) = (vec![0; KEY_BITS / 64], vec![0; KEY_BITS / 64]);
+        let mut lexicon = Lexicon { names: Vec::new(), edges, may_be_key, may_begin, ends: vec![0], prefix_lengths: 0 };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("# ")) {
             match line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
                 Some(name) if name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') => {
@@ -75,6 +78,9 @@ impl Lexicon {
     }
 
     fn child(&self, node: u32, token: &Token) -> Option<u32> {
+        if node == 0 && !self.may_begin(token) {
+            return None;
+        }
         let exact = self.edge(key(node, token.hash));
         if exact.is_some() || !token.is_word {
             return exact;
@@ -86,9 +92,14 @@ impl Lexicon {
         })
     }
 
+    /// Whether a phrase may begin with this token. A shorter word or a sign is looked up.
+    fn may_begin(&self, token: &Token) -> bool {
+        let beginning = token.prefixes[0];
+        beginning == 0 || has_bit(&self.may_begin, key(0, beginning))
+    }
+
     fn edge(&self, key: u64) -> Option<u32> {
-        let bit = key_bit(key);
-        if self.may_be_key[bit / 64] >> (bit % 64) & 1 == 0 {
+        if !has_bit(&self.may_be_key, key) {
             return None;
         }
         let mask = self.edges.len() - 1;
@@ -125,6 +136,9 @@ impl Lexicon {
             let last = tokens.len() - 1;
             for (index, token) in tokens.iter().enumerate().skip(skip) {
                 let hash = if is_prefix && index == last { self.prefix_of(token, piece) } else { token.hash };
+                if node == 0 {
+                    set_bit(&mut self.may_begin, key(0, token.prefixes[0]));
+                }
                 node = self.child_or_new(node, hash);
             }
         }
@@ -154,17 +168,22 @@ impl Lexicon {
             slot = (slot + 1) & mask;
         }
         self.edges[slot] = (key, child);
-        let bit = key_bit(key);
-        self.may_be_key[bit / 64] |= 1 << (bit % 64);
+        set_bit(&mut self.may_be_key, key);
         child
     }
 }
 
-/// How many bits [`Lexicon::may_be_key`] has.
+/// How many bits the sets of keys have: one for each value of a key's highest bits.
 const KEY_BITS: usize = 1 << 16;
 
-fn key_bit(key: u64) -> usize {
-    (key >> 48) as usize
+fn has_bit(set: &[u64], key: u64) -> bool {
+    let bit = (key >> 48) as usize;
+    set[bit / 64] >> (bit % 64) & 1 == 1
+}
+
+fn set_bit(set: &mut [u64], key: u64) {
+    let bit = (key >> 48) as usize;
+    set[bit / 64] |= 1 << (bit % 64);
 }
 
 fn key(node: u32, hash: u64) -> u64 {

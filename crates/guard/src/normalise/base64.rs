@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::stretches::stretches;
+
 /// Shorter runs are words, names and hashes.
 const RUN_BYTES_MIN: usize = 24;
 /// What a run must hold to count as text; below this, chance produces it.
@@ -22,18 +24,8 @@ pub(super) struct Run {
 /// All runs of base64 that hold text, in both alphabets; base64 of base64 is decoded twice.
 pub(super) fn readable_runs(text: &str) -> Vec<Run> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let mut start = 0;
-    for at in 0..=bytes.len() {
-        if at < bytes.len() && sextet(bytes[at]).is_some() {
-            continue;
-        }
-        if at - start >= RUN_BYTES_MIN {
-            found.extend(readable(&bytes[start..at], DEPTH_MAX).map(|text| Run { place: start..at, text }));
-        }
-        start = at + 1;
-    }
-    found
+    let places = stretches(bytes, RUN_BYTES_MIN, |byte| sextet(byte).is_some());
+    places.filter_map(|place| readable(&bytes[place.clone()], DEPTH_MAX).map(|text| Run { place, text })).collect()
 }
 
 /// The text without these runs: what they hold is read in their place, and their own letters say nothing more.

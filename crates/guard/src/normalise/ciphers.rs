@@ -117,6 +117,10 @@ const REVERSED: u8 = 2;
 
 /// Reads every sentence that is in a cipher; the text is in lower case.
 pub(super) fn read(text: String, disguises: &mut Disguises) -> String {
+    let all = Telling::of(text.as_bytes());
+    if all.rotated.max(all.reversed) < TELLING_MIN {
+        return text;
+    }
     let mut out = Cow::Borrowed("");
     let mut kept = 0;
     let mut start = 0;
@@ -150,19 +154,45 @@ enum Cipher {
     Reversed,
 }
 
-fn cipher_of(sentence: &str) -> Option<Cipher> {
-    let (mut words, mut rotated, mut reversed) = (0, 0, 0);
-    let ciphered: &Ciphered = &CIPHERED;
-    for word in sentence.as_bytes().split(|byte| !byte.is_ascii_lowercase()).filter(|word| !word.is_empty()) {
-        words += 1;
+/// How many words there are, and how many telling ones in each cipher.
+#[derive(Default)]
+struct Telling {
+    words: usize,
+    rotated: usize,
+    reversed: usize,
+}
+
+impl Telling {
+    fn of(bytes: &[u8]) -> Self {
+        let mut telling = Self::default();
+        let ciphered: &Ciphered = &CIPHERED;
+        let mut start = 0;
+        for at in 0..=bytes.len() {
+            if bytes.get(at).is_some_and(u8::is_ascii_lowercase) {
+                continue;
+            }
+            if start < at {
+                telling.add(&bytes[start..at], ciphered);
+            }
+            start = at + 1;
+        }
+        telling
+    }
+
+    fn add(&mut self, word: &[u8], ciphered: &Ciphered) {
+        self.words += 1;
         let has_shape =
             word.len() <= WORD_BYTES_MAX && ciphered.shapes[usize::from(word[0] - b'a')] >> word.len() & 1 == 1;
         if has_shape {
             let marks = ciphered.words.marks(wordtable::hash(word));
-            rotated += usize::from(marks & ROTATED != 0);
-            reversed += usize::from(marks & REVERSED != 0);
+            self.rotated += usize::from(marks & ROTATED != 0);
+            self.reversed += usize::from(marks & REVERSED != 0);
         }
     }
+}
+
+fn cipher_of(sentence: &str) -> Option<Cipher> {
+    let Telling { words, rotated, reversed } = Telling::of(sentence.as_bytes());
     let is_ciphered = |telling: usize| telling >= TELLING_MIN && telling * 4 >= words;
     if is_ciphered(rotated) {
         Some(Cipher::Rotated)

@@ -3,9 +3,11 @@
 //! Hex that spells readable text stays. That is no hash, and somebody may have hidden words in it. Long numbers within
 //! sentences stay as well: see `numbers`.
 
+use super::stretches::{count, stretches};
+
 /// So many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters alone is
 /// shorter, and a run without any digit is a word.
-const HEX_MIN: usize = 12;
+pub(super) const HEX_MIN: usize = 12;
 /// So many digits in a row are a number that nobody reads.
 const DIGITS_MIN: usize = 8;
 /// The largest exponent of a number in a machine has so many digits.
@@ -15,33 +17,42 @@ const UUID_PARTS: [usize; 5] = [8, 4, 4, 4, 12];
 
 /// Takes hashes and UUIDs out of a text in lower case, and long numbers out of one that is a single name.
 pub(super) fn remove(text: String) -> String {
-    let has_long_run = text.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|run| run.len() >= 2);
+    let bytes = text.as_bytes();
+    let has_long_run = count(bytes, |before, byte, _| before.is_ascii_digit() & byte.is_ascii_digit()) > 0;
     if !has_long_run {
         return text;
     }
-    let bytes = text.as_bytes();
     let is_name = !text.trim().contains(char::is_whitespace);
-    let mut out = String::with_capacity(text.len());
-    let (mut at, mut kept) = (0, 0);
-    while at < bytes.len() {
-        let is_start = bytes[at].is_ascii_alphanumeric() && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
-        let hidden = if is_start { readable_hex(&bytes[at..]) } else { 0 };
-        if hidden > 0 {
-            at += hidden;
+    let (mut out, mut kept) = (String::new(), 0);
+    // Whatever goes has at least so many letters and digits to begin with.
+    for word in stretches(bytes, UUID_PARTS[0], |byte| byte.is_ascii_alphanumeric()) {
+        if word.start < kept || readable_hex(&bytes[word.start..]) > 0 {
             continue;
         }
-        let length = if is_start { opaque_length(&bytes[at..]) } else { 0 };
-        let length = if length == 0 && is_name { long_number(bytes, at) } else { length };
-        if length == 0 {
-            at += 1;
-            continue;
+        match opaque_length(&bytes[word.start..]) {
+            0 if is_name => {
+                for number in stretches(&bytes[word.clone()], DIGITS_MIN, |byte| byte.is_ascii_digit()) {
+                    out.push_str(&text[kept..word.start + number.start]);
+                    kept = word.start + number.end;
+                }
+            }
+            0 => {}
+            length => {
+                out.push_str(&text[kept..word.start]);
+                kept = word.start + length;
+            }
         }
-        out.push_str(&text[kept..at]);
-        at += length;
-        kept = at;
+    }
+    if kept == 0 {
+        return text;
     }
     out.push_str(&text[kept..]);
     out
+}
+
+/// How many letters and digits the bytes begin with.
+fn word_length(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count()
 }
 
 /// The length of the UUID or hash that the bytes begin with, or 0.
@@ -50,7 +61,7 @@ fn opaque_length(bytes: &[u8]) -> usize {
     if uuid > 0 {
         return uuid;
     }
-    let word = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let word = word_length(bytes);
     let hex = &bytes[..word];
     let has_both = hex.iter().any(u8::is_ascii_digit) && hex.iter().any(u8::is_ascii_alphabetic);
     let is_hash = word >= HEX_MIN && has_both && hex.iter().all(u8::is_ascii_hexdigit);
@@ -75,23 +86,17 @@ fn uuid_length(bytes: &[u8]) -> usize {
     if bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) { 0 } else { at }
 }
 
-/// The length of the long number that begins here, or 0.
-fn long_number(bytes: &[u8], at: usize) -> usize {
-    if at > 0 && bytes[at - 1].is_ascii_digit() {
-        return 0;
-    }
-    let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if length >= DIGITS_MIN { length } else { 0 }
-}
-
 /// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word, with an exponent
 /// or without: two of its digits nearly always make a sign that can be printed.
 pub(super) fn readable_hex(bytes: &[u8]) -> usize {
-    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let length = word_length(bytes);
+    if length < HEX_MIN {
+        return 0;
+    }
     let (word, rest) = bytes.split_at(length);
     let is_hex = word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_alphabetic);
     let is_text = is_hex && !has_exponent(word, rest) && is_readable(word);
-    if length >= HEX_MIN && is_text { length } else { 0 }
+    if is_text { length } else { 0 }
 }
 
 /// Whether a word is a number with an exponent: `4105854851772e21`, or `4105854851772e` where `-16` follows.

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use super::stretches::{count, stretches};
 use super::wordtable::{EMPTY, WordTable, grow};
 
 /// Fewer humps than this are the usual names in code (`getUserById`).
@@ -40,16 +41,18 @@ const WORD: u8 = 2;
 
 /// Parts words with many humps; before the case is folded.
 pub(super) fn part_humps(text: &str) -> Cow<'_, str> {
+    if humps(text.as_bytes()) + 1 < HUMPS_MIN {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::new();
     let mut kept = 0;
     for (start, word) in runs(text) {
-        let humps = word.windows(2).filter(|pair| is_hump(pair)).count();
-        if humps + 1 < HUMPS_MIN {
+        if humps(word) + 1 < HUMPS_MIN {
             continue;
         }
         out.push_str(&text[kept..start]);
         for (at, byte) in word.iter().enumerate() {
-            if at > 0 && is_hump(&word[at - 1..=at]) {
+            if at > 0 && is_hump(word[at - 1], *byte) {
                 out.push(' ');
             }
             out.push(char::from(*byte));
@@ -59,8 +62,12 @@ pub(super) fn part_humps(text: &str) -> Cow<'_, str> {
     finish(text, out, kept)
 }
 
-fn is_hump(pair: &[u8]) -> bool {
-    pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
+fn humps(bytes: &[u8]) -> usize {
+    count(bytes, |before, byte, _| is_hump(before, byte))
+}
+
+fn is_hump(before: u8, byte: u8) -> bool {
+    before.is_ascii_lowercase() & byte.is_ascii_uppercase()
 }
 
 /// Parts long runs of small letters into their words.
@@ -93,12 +100,8 @@ fn finish(text: &str, mut out: String, kept: usize) -> Cow<'_, str> {
 
 /// Long runs of ASCII letters, with the places where they start.
 fn runs(text: &str) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut at = 0;
-    text.as_bytes().split(|byte| !byte.is_ascii_alphabetic()).filter_map(move |word| {
-        let start = at;
-        at += word.len() + 1;
-        (word.len() >= RUN_BYTES_MIN).then_some((start, word))
-    })
+    let bytes = text.as_bytes();
+    stretches(bytes, RUN_BYTES_MIN, |byte| byte.is_ascii_alphabetic()).map(|place| (place.start, &bytes[place]))
 }
 
 /// A place inside a run, as the search for words reaches it.

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::Disguises;
+use super::stretches::count;
 use super::wordtable::{self, EMPTY, WordTable, grow};
 
 /// Below this many such words, digits inside words are names: `utf8`, `i18n`, `x86_64`.
@@ -100,8 +101,7 @@ fn push_letters(line: &str, disguises: &mut Disguises, out: &mut String) {
 
 /// A quick look at the whole text: are there stand-ins before letters at all?
 fn may_be_leet(text: &str) -> bool {
-    let pairs = text.bytes().zip(text.bytes().skip(1));
-    pairs.filter(|(a, b)| is_stand_in(*a) && b.is_ascii_alphabetic()).take(2).count() == 2
+    count(text.as_bytes(), |_, byte, after| is_stand_in(byte) & after.is_ascii_alphabetic()) >= 2
 }
 
 fn is_leet(line: &str) -> bool {

@@ -15,6 +15,7 @@ mod leet;
 mod numbers;
 mod runs;
 mod spacing;
+mod stretches;
 mod wordtable;
 
 use std::borrow::Cow;
@@ -129,6 +130,13 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
 /// Names such as HTTP, JSON or GET are no shouting. Two words in capitals side by side are, and one with an exclamation mark.
 fn shouted_words(text: &str) -> u32 {
     const LETTERS_MIN: usize = 3;
+    // Most texts have no three capitals in a row, which is quickly seen.
+    let is_within = |before: u8, byte: u8, after: u8| {
+        before.is_ascii_uppercase() & byte.is_ascii_uppercase() & after.is_ascii_uppercase()
+    };
+    if stretches::count(text.as_bytes(), is_within) == 0 {
+        return 0;
+    }
     let (mut count, mut run) = (0, 0);
     let (mut is_upper, mut is_word) = (true, true);
     // How many shouted words in a row lie before this place, with nothing but a space between them.

@@ -6,7 +6,8 @@
 //! and so make louder whatever these happen to weigh. Only where money is to be sent somewhere the account stays as it is
 //! written: such orders are what planted texts are after, and a long number is a part of what gives them away.
 
-use super::hashes::readable_hex;
+use super::hashes::{HEX_MIN, readable_hex};
+use super::stretches::{count, stretches};
 use crate::letters::is_alphabetic;
 
 /// Stands for every long number: a number of this form, a year or a port, is what weights know best from honest texts.
@@ -31,7 +32,7 @@ const GAPS: &[&[u8]] = &[b" / ", b" - ", b") ", b" (", b")-", b" ", b"-", b".", 
 /// Gives the long numbers of a text in plain spelling their shape and shortens lists. Hex that spells text is no number and
 /// stays whole.
 pub(super) fn fold(text: String) -> String {
-    if text.bytes().filter(u8::is_ascii_digit).take(LIST_MIN).count() < LIST_MIN {
+    if count(text.as_bytes(), |_, byte, _| byte.is_ascii_digit()) < LIST_MIN {
         return text;
     }
     let account_digits = if orders_payment(&text) { ACCOUNT_DIGITS_MIN } else { usize::MAX };
@@ -40,9 +41,15 @@ pub(super) fn fold(text: String) -> String {
     let (mut at, mut kept) = (0, 0);
     // How many numbers of one list lie before this place.
     let mut listed = 0;
+    let is_start = |at: usize| at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    let mut words = stretches(bytes, HEX_MIN, |byte| byte.is_ascii_alphanumeric());
+    let has_hidden = words.any(|word| readable_hex(&bytes[word.start..]) > 0);
     while at < bytes.len() {
-        let is_start = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
-        let hidden = if is_start { readable_hex(&bytes[at..]) } else { 0 };
+        if !has_hidden && !bytes[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let hidden = if has_hidden && is_start(at) { readable_hex(&bytes[at..]) } else { 0 };
         let number = if hidden == 0 { Number::read(&bytes[at..]) } else { Number::NONE };
         if number.length == 0 {
             at += hidden.max(1);

@@ -1,6 +1,7 @@
 //! Words whose letters were set apart ("d e p l o y", "d.e.p.l.o.y") put together again.
 
 use super::Disguises;
+use super::stretches::count;
 use crate::letters::is_alphanumeric;
 
 /// Fewer letters than this in a row are initials, options or variables.
@@ -27,13 +28,11 @@ pub(super) fn join_letters(text: String, disguises: &mut Disguises) -> String {
 
 /// A quick look: are there enough bytes that stand alone? What is not ASCII counts as alone, to be looked at closely.
 fn may_be_spaced(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    let alone = (0..bytes.len()).filter(|at| match bytes[*at] {
-        0x80.. => true,
-        byte => byte.is_ascii_alphabetic() && !is_letter(at + 1) && (*at == 0 || !is_letter(at - 1)),
+    let alone = count(text.as_bytes(), |before, byte, after| {
+        let is_alone = byte.is_ascii_alphabetic() & !before.is_ascii_alphanumeric() & !after.is_ascii_alphanumeric();
+        is_alone | !byte.is_ascii()
     });
-    alone.take(LETTERS_MIN).count() == LETTERS_MIN
+    alone >= LETTERS_MIN
 }
 
 /// The next stretch, from byte `from` on, of single letters that are kept apart by the same kind of gap.
