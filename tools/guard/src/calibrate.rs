@@ -18,10 +18,10 @@ use crate::pages::Page;
 /// away: when the one source of issues is held out, issues are unknown. On sources that nobody has seen it was 4 to 20
 /// times too strict, so the rates it shows lie above those promised.
 pub const THRESHOLDS: Thresholds = Thresholds {
-    caution: -2.25,
-    refuse: -1.0,
+    caution: -1.2,
+    refuse: 0.1,
     // A name has few words, and each of them may mean anything.
-    name: 0.4,
+    name: 1.5,
     doubling: 0.35,
 };
 

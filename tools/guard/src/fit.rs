@@ -19,6 +19,17 @@ pub struct Lesson {
     pub weight: f32,
 }
 
+impl Lesson {
+    fn label(&self) -> f32 {
+        if self.is_malicious { 1.0 } else { 0.0 }
+    }
+}
+
+/// How likely a score says an attack is.
+fn likelihood(score: f32) -> f32 {
+    1.0 / (1.0 + libm::expf(-score))
+}
+
 /// How to fit.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -40,6 +51,9 @@ pub struct Settings {
     pub units_harmless: usize,
     /// See `units_harmless`.
     pub sentences_per_unit: usize,
+    /// So often in each epoch weights shrink, and in the last ones are added to the average. Once would let the lessons at
+    /// the end of an epoch speak louder than those at its start, and which these are is a matter of chance.
+    pub parts: usize,
 }
 
 impl Default for Settings {
@@ -54,6 +68,7 @@ impl Default for Settings {
             dropped: 0.3,
             units_harmless: 2,
             sentences_per_unit: 16,
+            parts: 8,
         }
     }
 }
@@ -78,27 +93,36 @@ const FURTHER_MAX: usize = 6;
 pub fn fit(lessons: &[&Lesson], settings: &Settings) -> Weights {
     let mut learner = Learner::new(settings);
     let mut order: Vec<usize> = (0..lessons.len()).collect();
-    let mut average: Option<Weights> = None;
+    let mut mean = Mean::default();
     for epoch in 0..settings.epochs {
-        learner.chance.shuffle(&mut order);
-        for index in &order {
-            learner.study(lessons[*index], epoch < settings.warm_up);
-        }
-        if epoch + 1 < settings.epochs {
-            tables(&mut learner.weights).into_iter().flatten().flatten().for_each(|w| *w *= 1.0 - settings.shrink);
-        }
-        if epoch + settings.averaged >= settings.epochs {
-            match &mut average {
-                Some(total) => add(total, &learner.weights),
-                None => average = Some(learner.weights.clone()),
-            }
-        }
+        learner.go_through(lessons, &mut order, epoch, &mut mean);
     }
-    let mut weights = average.unwrap_or(learner.weights);
-    let share = 1.0 / settings.averaged.clamp(1, settings.epochs.max(1)) as f32;
-    tables(&mut weights).into_iter().flatten().flatten().for_each(|w| *w *= share);
-    weights.bias.iter_mut().chain(&mut weights.voices).for_each(|w| *w *= share);
-    weights
+    mean.weights()
+}
+
+/// The mean of weights.
+#[derive(Default)]
+struct Mean {
+    total: Option<Weights>,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, weights: &Weights) {
+        match &mut self.total {
+            Some(total) => add(total, weights),
+            None => self.total = Some(weights.clone()),
+        }
+        self.count += 1;
+    }
+
+    fn weights(self) -> Weights {
+        let mut weights = self.total.unwrap_or_else(Weights::zero);
+        let share = 1.0 / self.count.max(1) as f32;
+        tables(&mut weights).into_iter().flatten().flatten().for_each(|w| *w *= share);
+        weights.bias.iter_mut().chain(&mut weights.voices).for_each(|w| *w *= share);
+        weights
+    }
 }
 
 /// The score of the worst unit, with the allowance for the text's length taken off.
@@ -128,7 +152,7 @@ fn weigh<'s>(weights: &Weights, specimen: &'s Specimen) -> Vec<Weighed<'s>> {
     let weigh_unit = |unit: &'s Unit| {
         let (letter_value, word_value, rule_value) = specimen.values(unit);
         let mut lanes = base;
-        for (letters, words) in &sums[unit.sentences.clone()] {
+        for (letters, words) in specimen.counted(unit).map(|at| &sums[at]) {
             add_row(&mut lanes, letters, letter_value);
             add_row(&mut lanes, words, word_value);
         }
@@ -167,8 +191,22 @@ impl Learner {
         }
         weights.voices = std::array::from_fn(|lane| if lane % 2 == 0 { 0.5 } else { -0.5 });
         // The order of lessons does not depend on how many weights there are.
-        let chance = Chance::with_seed(chance.next_u64());
+        let chance = Chance::with_seed(Chance::with_seed(chance.next_u64()).next_u64());
         Learner { weights, squares: Weights::zero(), settings: settings.clone(), chance }
+    }
+
+    /// One epoch: every lesson once, in a new order. In the last epochs the weights are added to the mean.
+    fn go_through(&mut self, lessons: &[&Lesson], order: &mut [usize], epoch: usize, mean: &mut Mean) {
+        let Settings { epochs, warm_up, averaged, shrink, parts, .. } = self.settings;
+        self.chance.shuffle(order);
+        let kept = libm::powf(1.0 - shrink, 1.0 / parts as f32);
+        for part in order.chunks(order.len().div_ceil(parts).max(1)) {
+            part.iter().for_each(|at| self.study(lessons[*at], epoch < warm_up));
+            if epoch + averaged >= epochs {
+                mean.add(&self.weights);
+            }
+            tables(&mut self.weights).into_iter().flatten().flatten().for_each(|weight| *weight *= kept);
+        }
     }
 
     fn study(&mut self, lesson: &Lesson, is_warm_up: bool) {
@@ -177,19 +215,26 @@ impl Learner {
             // In the beginning the highest unit is a matter of chance; the whole text, which comes last, is a safer guess.
             weighed.drain(..weighed.len().saturating_sub(1));
         }
+        for (rank, unit) in self.worst(lesson, weighed).iter().enumerate() {
+            self.approach(lesson, unit, lesson.label(), if rank == 0 { 1.0 } else { 0.5 });
+        }
+    }
+
+    /// The units of a text that score highest, so many as are learned from at once.
+    fn worst<'s>(&self, lesson: &Lesson, mut weighed: Vec<Weighed<'s>>) -> Vec<Weighed<'s>> {
         weighed.sort_by(|a, b| b.score.total_cmp(&a.score));
         let further = lesson.specimen.sentences.len() / self.settings.sentences_per_unit;
         weighed.truncate(if lesson.is_malicious { 1 } else { self.settings.units_harmless + further.min(FURTHER_MAX) });
-        for (rank, unit) in weighed.iter().enumerate() {
-            if rank > 0 && unit.score < HARMLESS_SCORE {
-                break;
-            }
-            let share = if rank == 0 { 1.0 } else { 0.5 };
-            let target = if lesson.is_malicious { 1.0 } else { 0.0 };
-            let error = (1.0 / (1.0 + libm::expf(-unit.score)) - target) * lesson.weight * share;
-            if error.abs() >= ERROR_MIN {
-                self.step(&lesson.specimen, unit, error);
-            }
+        let learned = weighed.iter().skip(1).position(|unit| unit.score < HARMLESS_SCORE);
+        weighed.truncate(learned.map_or(weighed.len(), |at| at + 1));
+        weighed
+    }
+
+    /// Moves the score of a unit towards a target from 0 to 1.
+    fn approach(&mut self, lesson: &Lesson, unit: &Weighed<'_>, target: f32, share: f32) {
+        let error = (likelihood(unit.score) - target) * lesson.weight * share;
+        if error.abs() >= ERROR_MIN {
+            self.step(&lesson.specimen, unit, error);
         }
     }
 
@@ -199,7 +244,7 @@ impl Learner {
         let Learner { weights, squares, settings, chance } = self;
         let rate = settings.rate;
         let mut kept = chance.keeper(settings.dropped);
-        for sentence in &specimen.sentences[weighed.unit.sentences.clone()] {
+        for sentence in specimen.counted(weighed.unit).map(|at| &specimen.sentences[at]) {
             for slot in sentence.letters.iter().filter(|_| kept()) {
                 nudge(&mut weights.letters, &mut squares.letters, *slot, &gradient, letter_value, rate);
             }
@@ -274,7 +319,7 @@ mod tests {
 
     fn fitted() -> Weights {
         let lessons = lessons();
-        let settings = Settings { epochs: 6, averaged: 2, ..Settings::default() };
+        let settings = Settings { epochs: 6, averaged: 2, parts: 2, ..Settings::default() };
         fit(&lessons.iter().collect::<Vec<_>>(), &settings)
     }
 

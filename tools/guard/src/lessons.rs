@@ -20,12 +20,12 @@ const ATTACK: f32 = 8.0;
 const OWN_ATTACK: f32 = 4.0;
 const IN_LANGUAGES: f32 = 1.25;
 /// The many forms of comments and occasions, and what stands against them.
-const WIDE_ATTACK: f32 = 2.6;
+const WIDE_ATTACK: f32 = 2.2;
 const WIDE_HARMLESS: f32 = 2.0;
 const OWN_HARMLESS: f32 = 3.0;
 const DISGUISED_HARMLESS: f32 = 0.25;
 /// Pages are few, and each has many sentences.
-const PAGE: f32 = 5.0;
+const PAGE: f32 = 6.0;
 /// Requests without any mark of an attack can't be told from a user's own words.
 const IMPLICIT: f32 = 0.1;
 /// Harmless texts in other languages stand against the many attacks of our own in them.
@@ -39,7 +39,7 @@ const DOUBT: f32 = 0.05;
 /// An attack in other surroundings.
 const AGAIN: f32 = 0.7;
 /// The share of attacks that is shown between harmless texts, and in the forms in which assistants save them.
-const EMBEDDED: f32 = 0.35;
+const EMBEDDED: f32 = 0.5;
 const WRAPPED: f32 = 0.3;
 /// The share of harmless turns that is shown in these forms, too.
 const WRAPPED_HARMLESS: f32 = 0.1;
@@ -50,6 +50,9 @@ const LONG_TEXTS: usize = 2_500;
 /// How many harmless transcripts are put together from single turns, and how many pages from our own harmless texts.
 const TRANSCRIPTS_MADE: usize = 3_000;
 const OWN_PAGES: usize = 400;
+/// How many texts are made of lines that are shaped alike, and what each counts.
+const ALIKE_MADE: usize = 300;
+const ALIKE: f32 = 1.0;
 /// What a page of our own counts.
 const OWN_PAGE: f32 = 2.0;
 /// One in so many of our own attacks is shown in each further form.
@@ -86,6 +89,7 @@ pub fn of_samples(samples: &[Sample]) -> Vec<(String, Lesson)> {
     }
     lessons.extend(long_texts(samples, &mut chance));
     lessons.extend(transcripts(samples, &mut chance));
+    lessons.extend(alike(samples));
     lessons
 }
 
@@ -272,4 +276,46 @@ fn long_texts(samples: &[Sample], chance: &mut Chance) -> Vec<(String, Lesson)> 
         (source[0].family().to_owned(), lesson(&text, false, 1.0))
     };
     (0..LONG_TEXTS).map(joined).collect()
+}
+
+/// Logs, diaries, lists: one harmless line again and again with other numbers, or a few of them by turns.
+fn alike(samples: &[Sample]) -> Vec<(String, Lesson)> {
+    let mut chance = Chance::with_seed(9);
+    let is_line = |sample: &&Sample| {
+        let is_plain =
+            matches!(sample.kind.as_str(), "docs" | "docs-ml" | "commit" | "note" | "memory" | "chat" | "agents");
+        is_plain && !sample.is_malicious() && !sample.text.contains('\n') && (20..200).contains(&sample.text.len())
+    };
+    let lines: Vec<&Sample> = samples.iter().filter(is_line).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let made = |_| {
+        let shapes: Vec<&Sample> = (0..1 + chance.below(3)).map(|_| *chance.pick(&lines)).collect();
+        // Short texts and long ones in equal parts: from 300 characters on, doubled up to five times.
+        let length = (300 + chance.below(300)) << chance.below(6);
+        let form = chance.below(5);
+        let mut text = String::new();
+        for n in 1.. {
+            let line = with_other_digits(&shapes[n % shapes.len()].text, &mut chance);
+            let (hour, minute) = (chance.below(24), chance.below(60));
+            text += &match form {
+                0 => format!("{n}. {line}\n"),
+                1 => format!("[{hour:02}:{minute:02}] {}: {line}\n", chance.pick(NAMES)),
+                2 => format!("{} {n}: {line}\n", chance.pick(MONTHS)),
+                3 => format!("| {n} | {line} | {} |\n", chance.below(1_000)),
+                _ => format!("{line} {}.{}\n", chance.below(100), chance.below(100)),
+            };
+            if text.len() >= length {
+                break;
+            }
+        }
+        (shapes[0].family().to_owned(), lesson(&text, false, ALIKE))
+    };
+    (0..ALIKE_MADE).map(made).collect()
+}
+
+fn with_other_digits(line: &str, chance: &mut Chance) -> String {
+    let digit = |c: char| if c.is_ascii_digit() { char::from(b'0' + chance.below(10) as u8) } else { c };
+    line.chars().map(digit).collect()
 }

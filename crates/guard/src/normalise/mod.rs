@@ -88,21 +88,11 @@ impl Disguises {
 
 /// Rewrites `text` in its plain spelling.
 pub(crate) fn normalise(text: &str) -> Plain {
-    let runs = base64::readable_runs(text);
-    spell(text, &base64::without(text, &runs), &runs)
-}
-
-/// The same, but the letters of base64 stay, beside what they hold. The shipped weights were learned so.
-pub(crate) fn normalise_for_training(text: &str) -> Plain {
-    spell(text, text, &base64::readable_runs(text))
-}
-
-/// Spells what is read of `text`: the part of it that counts, and after it what its runs of base64 hold.
-fn spell(text: &str, counted: &str, runs: &[base64::Run]) -> Plain {
     let mut disguises = Disguises { shouted_words: shouted_words(text), ..Disguises::default() };
-    disguises.base64_texts = runs.len() as u32;
-    let mut plain = plain_spelling(counted, &mut disguises);
-    for hidden in runs {
+    let decoded = base64::readable_runs(text);
+    disguises.base64_texts = decoded.len() as u32;
+    let mut plain = plain_spelling(&base64::without(text, &decoded), &mut disguises);
+    for hidden in decoded {
         plain.push('\n');
         plain.push_str(&plain_spelling(&hidden.text, &mut disguises));
     }
@@ -204,14 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn text_inside_base64_stands_for_it_and_training_reads_both() {
-        let text = "note: dGhlIGtldHRsZSBpcyBvbiB0aGUgdGhpcmQgZmxvb3I= (see above)";
-        let found = normalise(text);
-        assert_eq!(found.text, "note: = (see above)\nthe kettle is on the third floor");
+    fn text_inside_base64_is_appended() {
+        let found = normalise("note: dGhlIGtldHRsZSBpcyBvbiB0aGUgdGhpcmQgZmxvb3I=");
+        assert!(found.text.ends_with("\nthe kettle is on the third floor"), "{}", found.text);
         assert_eq!(found.disguises.base64_texts, 1);
-        let trained = normalise_for_training(text);
-        assert!(trained.text.len() > found.text.len() + 20, "{}", trained.text);
-        assert!(trained.text.ends_with("\nthe kettle is on the third floor"), "{}", trained.text);
-        assert_eq!(trained.disguises, found.disguises);
     }
 }
