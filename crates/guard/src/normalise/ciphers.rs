@@ -3,7 +3,7 @@
 //! A sentence counts as such only if several of its words are common words in that cipher and no words otherwise
 //! (`gur`, `eht`), so ordinary text of any language stays.
 
-use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::Disguises;
@@ -117,35 +117,44 @@ const REVERSED: u8 = 2;
 
 /// Reads every sentence that is in a cipher; the text is in lower case.
 pub(super) fn read(text: String, disguises: &mut Disguises) -> String {
-    let all = Telling::of(text.as_bytes());
-    if all.rotated.max(all.reversed) < TELLING_MIN {
+    let found = ciphered_sentences(text.as_bytes());
+    if found.is_empty() {
         return text;
     }
-    let mut out = Cow::Borrowed("");
+    disguises.ciphered_sentences += found.len() as u32;
+    let mut out = String::with_capacity(2 * text.len());
     let mut kept = 0;
-    let mut start = 0;
-    for end in ends(&text) {
-        let sentence = &text[start..end];
-        if let Some(cipher) = cipher_of(sentence) {
-            disguises.ciphered_sentences += 1;
-            let out = out.to_mut();
-            out.push_str(&text[kept..start]);
-            push_plain(sentence, cipher, out);
-            kept = end;
-        }
-        start = end;
+    for (place, cipher) in found {
+        out.push_str(&text[kept..place.start]);
+        kept = place.end;
+        push_plain(&text[place], cipher, &mut out);
     }
-    if kept == 0 {
-        return text;
-    }
-    let mut out = out.into_owned();
     out.push_str(&text[kept..]);
     out
 }
 
-/// Where sentences end, roughly: what is reversed has its full stop in front.
-fn ends(text: &str) -> impl Iterator<Item = usize> {
-    text.match_indices(['\n', '.', '!', '?', ';']).map(|(at, sign)| at + sign.len()).chain([text.len()])
+/// The sentences that are in a cipher. Where one ends is seen roughly: what is reversed has its full stop in front.
+fn ciphered_sentences(bytes: &[u8]) -> Vec<(Range<usize>, Cipher)> {
+    let ciphered: &Ciphered = &CIPHERED;
+    let mut found = Vec::new();
+    let mut telling = Telling::default();
+    let (mut sentence, mut word) = (0, 0);
+    for at in 0..=bytes.len() {
+        let byte = bytes.get(at).copied().unwrap_or(b'\n');
+        if byte.is_ascii_lowercase() {
+            continue;
+        }
+        if word < at {
+            telling.add(&bytes[word..at], ciphered);
+        }
+        word = at + 1;
+        if matches!(byte, b'\n' | b'.' | b'!' | b'?' | b';') {
+            let end = word.min(bytes.len());
+            found.extend(std::mem::take(&mut telling).cipher().map(|cipher| (sentence..end, cipher)));
+            sentence = end;
+        }
+    }
+    found
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -163,22 +172,6 @@ struct Telling {
 }
 
 impl Telling {
-    fn of(bytes: &[u8]) -> Self {
-        let mut telling = Self::default();
-        let ciphered: &Ciphered = &CIPHERED;
-        let mut start = 0;
-        for at in 0..=bytes.len() {
-            if bytes.get(at).is_some_and(u8::is_ascii_lowercase) {
-                continue;
-            }
-            if start < at {
-                telling.add(&bytes[start..at], ciphered);
-            }
-            start = at + 1;
-        }
-        telling
-    }
-
     fn add(&mut self, word: &[u8], ciphered: &Ciphered) {
         self.words += 1;
         let has_shape =
@@ -189,17 +182,17 @@ impl Telling {
             self.reversed += usize::from(marks & REVERSED != 0);
         }
     }
-}
 
-fn cipher_of(sentence: &str) -> Option<Cipher> {
-    let Telling { words, rotated, reversed } = Telling::of(sentence.as_bytes());
-    let is_ciphered = |telling: usize| telling >= TELLING_MIN && telling * 4 >= words;
-    if is_ciphered(rotated) {
-        Some(Cipher::Rotated)
-    } else if is_ciphered(reversed) {
-        Some(Cipher::Reversed)
-    } else {
-        None
+    /// The cipher of a sentence with these words, if it is in one.
+    fn cipher(&self) -> Option<Cipher> {
+        let is_ciphered = |telling: usize| telling >= TELLING_MIN && telling * 4 >= self.words;
+        if is_ciphered(self.rotated) {
+            Some(Cipher::Rotated)
+        } else if is_ciphered(self.reversed) {
+            Some(Cipher::Reversed)
+        } else {
+            None
+        }
     }
 }
 
