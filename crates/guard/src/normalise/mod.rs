@@ -194,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn text_inside_base64_is_appended() {
-        let found = normalise("note: dGhlIGtldHRsZSBpcyBvbiB0aGUgdGhpcmQgZmxvb3I=");
-        assert!(found.text.ends_with("\nthe kettle is on the third floor"), "{}", found.text);
+    fn text_inside_base64_stands_for_it() {
+        let found = normalise("note: dGhlIGtldHRsZSBpcyBvbiB0aGUgdGhpcmQgZmxvb3I= (see above)");
+        assert_eq!(found.text, "note: = (see above)\nthe kettle is on the third floor");
         assert_eq!(found.disguises.base64_texts, 1);
     }
 }
