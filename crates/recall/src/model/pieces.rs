@@ -9,6 +9,8 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 
 /// Words longer than this have no pieces, as in the tokeniser the model was trained with.
 const WORD_CHARS_MAX: usize = 100;
+/// About how long a piece of a text is, with the space behind it.
+const BYTES_PER_PIECE: usize = 4;
 /// Marks a piece that continues a word.
 const CONTINUES: &str = "##";
 
@@ -81,10 +83,10 @@ impl Vocabulary {
         self.len
     }
 
-    /// Calls `emit` with the number of every piece, in reading order.
-    pub(crate) fn each_piece(&self, text: &str, mut emit: impl FnMut(u32)) {
+    /// The number of every piece, in reading order.
+    pub(crate) fn pieces(&self, text: &str) -> Vec<u32> {
         let normal = normalise(text);
-        let mut pieces = Vec::new();
+        let mut pieces = Vec::with_capacity(normal.len() / BYTES_PER_PIECE + 1);
         for word in normal.split_whitespace() {
             let mut start = 0;
             for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
@@ -94,7 +96,7 @@ impl Vocabulary {
             }
             self.cut_word(&word[start..], &mut pieces);
         }
-        pieces.into_iter().for_each(&mut emit);
+        pieces
     }
 
     /// A word that cannot be cut to its end has no pieces at all.
