@@ -21,7 +21,7 @@ use mnemon_engine::integrations::{IntegrationSettings, Limits};
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::ServerConfig;
-use mnemon_server::{App, Seats, router, with_layers};
+use mnemon_server::{Answers, App, Doors, Seats, router, with_layers};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -59,24 +59,28 @@ pub(crate) fn run(args: &ServerArgs) -> Result<()> {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (routes, keys) = match (&args.data_dir, &args.database) {
+        let (doors, keys) = match (&args.data_dir, &args.database) {
             (Some(dir), _) => service(Arc::new(SqliteStore::open(dir)?), address, args).await?,
             (None, Some(url)) => {
                 let config = PostgresConfig { batch_max: args.batch_max, ..PostgresConfig::new(url) };
                 service(Arc::new(PostgresStore::open(config).await?), address, args).await?
             }
-            (None, None) => (floor(args.floor_bytes), Vec::new()),
+            (None, None) => return serve(listener, floor(args.floor_bytes), Vec::new()).await,
         };
-        let mut stdout = std::io::stdout();
-        writeln!(stdout, "{}", json!({"address": address.to_string(), "keys": keys}))?;
-        stdout.flush()?;
-        mnemon_server::serve(listener, routes, Seats::by_machine(), end_of_input()).await?;
-        Ok(())
+        serve(listener, doors, keys).await
     })
 }
 
+async fn serve(listener: TcpListener, doors: impl Answers, keys: Vec<String>) -> Result<()> {
+    let address = listener.local_addr()?;
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{}", json!({"address": address.to_string(), "keys": keys}))?;
+    stdout.flush()?;
+    Ok(mnemon_server::serve(listener, doors, Seats::by_machine(), end_of_input()).await?)
+}
+
 /// The service, and the keys that its first start created; later nodes of a database have none to report.
-async fn service(store: Arc<dyn Store>, address: SocketAddr, args: &ServerArgs) -> Result<(Router, Vec<String>)> {
+async fn service(store: Arc<dyn Store>, address: SocketAddr, args: &ServerArgs) -> Result<(Doors, Vec<String>)> {
     let allowed_hosts = if args.gateway { vec!["127.0.0.1".to_owned()] } else { Vec::new() };
     let outgoing = Outgoing::new(&OutgoingConfig { allowed_hosts, ..OutgoingConfig::default() })?;
     let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing };

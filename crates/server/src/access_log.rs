@@ -64,17 +64,33 @@ impl Notes {
 /// The parts of a request that are told.
 pub(crate) struct Asked {
     method: &'static str,
-    /// As the router has it, with `{project}` and not with an id.
-    route: Option<MatchedPath>,
+    route: Option<Route>,
     bytes: Option<u64>,
 }
 
+/// A route as the router has it, with `{project}` and not with an id.
+enum Route {
+    Matched(MatchedPath),
+    Fixed(&'static str),
+}
+
+impl Route {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Matched(path) => path.as_str(),
+            Self::Fixed(path) => path,
+        }
+    }
+}
+
 impl Asked {
-    pub(crate) fn of(request: &Request) -> Self {
+    /// `route` is given where no router has noted it.
+    pub(crate) fn of(request: &Request, route: Option<&'static str>) -> Self {
+        let matched = request.extensions().get::<MatchedPath>();
         let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         Self {
             method: method(request.method()),
-            route: request.extensions().get::<MatchedPath>().cloned(),
+            route: route.map(Route::Fixed).or_else(|| matched.cloned().map(Route::Matched)),
             bytes: length.and_then(|length| length.parse().ok()),
         }
     }
@@ -167,7 +183,7 @@ impl Told<'_> {
             door,
             http.status = response.status().as_u16(),
             http.method = asked.method,
-            http.route = asked.route.as_ref().map(MatchedPath::as_str),
+            http.route = asked.route.as_ref().map(Route::as_str),
             tool = notes.tool,
             outcome = notes.outcome,
             duration_us = self.duration_us(),
@@ -192,7 +208,7 @@ impl Told<'_> {
         put(format_args!(r#","http.status":{}"#, response.status().as_u16()));
         put(format_args!(r#","http.method":"{}""#, asked.method));
         let words = [
-            ("http.route", asked.route.as_ref().map(MatchedPath::as_str)),
+            ("http.route", asked.route.as_ref().map(Route::as_str)),
             ("tool", notes.tool),
             ("outcome", notes.outcome),
             ("reference", notes.reference.as_deref()),

@@ -24,7 +24,7 @@ use http::{Extensions, HeaderMap};
 use mnemon_engine::Engine;
 use mnemon_engine::oauth::Issuer;
 
-pub use listen::{bind, serve};
+pub use listen::{Answers, bind, serve};
 pub use seats::Seats;
 pub(crate) use {
     auth::{admin_context, authenticate},

@@ -9,7 +9,7 @@ mod refusal;
 mod render;
 mod tools;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -29,6 +29,9 @@ pub fn tool_descriptions() -> Vec<&'static mnemon_protocol::tools::Tool> {
     tools::visible_to(mnemon_engine::Connection::Key)
 }
 
+/// Where it is.
+pub(crate) const PATH: &str = "/mcp";
+
 /// Everything a method may look at.
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a Shared,
@@ -39,7 +42,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// `POST /mcp`, from programs and from allowed pages.
-pub(crate) async fn endpoint(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn endpoint(app: &App, request: Request) -> Response {
     let app = &*app.0;
     if let Err(refusal) = app.origins.check(request.headers()) {
         return refusal.into_response();

@@ -49,17 +49,27 @@ fn request_span(request: &Request) -> Span {
     )
 }
 
-/// Counts a request, whatever answers it.
+/// Counts a request to one of the routes, whatever answers it.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
+    observed(&app, None, request, |request| next.run(request)).await
+}
+
+/// Answers a request and counts it. `route` is its route, where no table of routes has noted it.
+pub(crate) async fn observed<Answering: Future<Output = Response>>(
+    app: &App,
+    route: Option<&'static str>,
+    request: Request,
+    answer: impl FnOnce(Request) -> Answering,
+) -> Response {
     let (begun, door) = (std::time::Instant::now(), door(request.uri().path()));
     let span = request_span(&request);
     if app.0.access_log.is_none() && span.is_disabled() {
-        let response = next.run(request).await;
+        let response = answer(request).await;
         app.0.metrics.count_request(door, response.status(), begun.elapsed());
         return response;
     }
-    let asked = Asked::of(&request);
-    let (response, notes) = Notes::gather(next.run(request)).instrument(span.clone()).await;
+    let asked = Asked::of(&request, route);
+    let (response, notes) = Notes::gather(answer(request)).instrument(span.clone()).await;
     let took = begun.elapsed();
     app.0.metrics.count_request(door, response.status(), took);
     if let Some(log) = &app.0.access_log {

@@ -1,18 +1,36 @@
 //! Every route of the service and the layers around them: the table of contents.
 
-use axum::Router;
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get};
+use axum::response::Response;
+use axum::routing::get;
+use axum::{BoxError, Router};
+use bytes::Bytes;
+use futures_util::FutureExt;
 use mnemon_protocol::sessions;
+use tower::{Service, ServiceExt};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::http::{App, head, health, reply};
 use crate::{admin, agent, console, mcp, metrics, oauth};
 
+/// All doors of the service. Almost every request is for the MCP endpoint, so that one does not pass the table of routes:
+/// looking it up and the layers around each route would take a tenth of a save's processor time.
+#[derive(Clone)]
+pub struct Doors {
+    app: App,
+    routes: Router,
+}
+
 /// All routes.
-pub fn router(app: App) -> Router {
+pub fn router(app: App) -> Doors {
     let routes = Router::new()
-        .route("/mcp", any(mcp::endpoint))
         .nest(admin::PREFIX, admin::router())
         .merge(oauth::router())
         .merge(console::router())
@@ -23,8 +41,8 @@ pub fn router(app: App) -> Router {
         .fallback(reply::no_such_route)
         .layer(from_fn(head::check))
         .layer(from_fn_with_state(app.clone(), metrics::observe))
-        .with_state(app);
-    with_layers(routes)
+        .with_state(app.clone());
+    Doors { app, routes: with_layers(routes) }
 }
 
 /// The routes of the address that shows figures and nothing else.
@@ -37,4 +55,35 @@ pub fn metrics_router(app: App) -> Router {
 /// The layers around every route. Separate, so that a bench can put the same ones around a fixed answer.
 pub fn with_layers(routes: Router) -> Router {
     routes.layer(CatchPanicLayer::custom(reply::after_panic))
+}
+
+impl<B> Service<http::Request<B>> for Doors
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let request = request.map(Body::new);
+        if request.uri().path() == mcp::PATH {
+            Box::pin(answer_mcp(self.app.clone(), request).map(Ok))
+        } else {
+            Box::pin(self.routes.clone().oneshot(request))
+        }
+    }
+}
+
+/// The MCP endpoint with what stands around every route.
+async fn answer_mcp(app: App, request: Request) -> Response {
+    let answering = metrics::observed(&app, Some(mcp::PATH), request, async |request| match head::refusal(&request) {
+        Some(refusal) => refusal,
+        None => mcp::endpoint(&app, request).await,
+    });
+    AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(reply::after_panic)
 }

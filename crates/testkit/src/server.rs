@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::Router;
 use http_body_util::BodyExt;
 use mnemon_core::PlanTable;
 use mnemon_engine::integrations::IntegrationSettings;
@@ -11,7 +10,7 @@ use mnemon_engine::oauth::DocumentHosts;
 use mnemon_engine::{Engine, EngineConfig, Upkeep};
 use mnemon_gateway::Outgoing;
 use mnemon_server::config::{Network, ServerConfig};
-use mnemon_server::{App, Seats, router, serve};
+use mnemon_server::{App, Doors, Seats, router, serve};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -112,7 +111,7 @@ struct Running {
     url: String,
     engine: Arc<Engine>,
     store: Arc<dyn Store>,
-    router: Router,
+    doors: Doors,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
     upkeep: Option<Upkeep>,
@@ -191,7 +190,7 @@ impl TestServer {
         let mut request = request.map(axum::body::Body::from);
         // As every client sends it.
         request.headers_mut().entry("host").or_insert(http::HeaderValue::from_static("localhost"));
-        let response = self.running.router.clone().oneshot(request).await.expect("routes answer");
+        let response = self.running.doors.clone().oneshot(request).await.expect("routes answer");
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.expect("an answer has a body").to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("answers are UTF-8");
@@ -294,14 +293,14 @@ impl Running {
         let base_url = options.base_url.as_deref().unwrap_or(&url);
         let seats = Seats::new(options.connections_max);
         let app = App::new(Arc::clone(&engine), &server_config, base_url).with_seats(seats.clone());
-        let router = router(app);
+        let doors = router(app);
         let (stop, stopped) = oneshot::channel();
-        let routes = router.clone();
+        let routes = doors.clone();
         let task = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap_or(()) };
             serve(listener, routes, seats, stopped).await.expect("the server runs until it is stopped");
         });
         let upkeep = options.has_upkeep.then(|| engine.start_upkeep());
-        Self { url, engine, store, router, stop: Some(stop), task: Some(task), upkeep }
+        Self { url, engine, store, doors, stop: Some(stop), task: Some(task), upkeep }
     }
 }

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
@@ -16,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
-use tower::ServiceExt;
+use tower::Service;
 
 use super::head::HEAD_BYTES_MAX;
 use super::peer::Peer;
@@ -44,10 +43,25 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(WAITING_MAX)
 }
 
+/// Whatever answers requests, and is always ready for the next.
+pub trait Answers:
+    Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static
+{
+}
+
+impl<S> Answers for S where
+    S: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
 /// Serves until `shutdown` completes, then lets running requests finish.
 pub async fn serve(
     listener: TcpListener,
-    router: Router,
+    doors: impl Answers,
     seats: Seats,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -67,7 +81,7 @@ pub async fn serve(
             Ok((stream, peer)) => {
                 let (seat, leaving) = seats.take();
                 let visit = Visit { peer, seat };
-                drop(tokio::spawn(converse(stream, visit, leaving, router.clone(), graceful.watcher())));
+                drop(tokio::spawn(converse(stream, visit, leaving, doors.clone(), graceful.watcher())));
             }
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
@@ -90,11 +104,17 @@ struct Visit {
 }
 
 /// Answers the requests of one connection until it ends, or until its seat is wanted for somebody else.
-async fn converse(stream: TcpStream, visit: Visit, leaving: oneshot::Receiver<()>, router: Router, watcher: Watcher) {
+async fn converse(
+    stream: TcpStream,
+    visit: Visit,
+    leaving: oneshot::Receiver<()>,
+    doors: impl Answers,
+    watcher: Watcher,
+) {
     // Answers are small and written at once; waiting to fill a packet would only add latency.
     let _ = stream.set_nodelay(true);
     let seat = Arc::clone(&visit.seat);
-    let service = service_fn(move |request| answer(router.clone(), visit.clone(), request));
+    let service = service_fn(move |request| answer(&doors, &visit, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -113,10 +133,11 @@ async fn converse(stream: TcpStream, visit: Visit, leaving: oneshot::Receiver<()
     }
 }
 
-/// The routes' answer, with the peer attached to the request.
-async fn answer(router: Router, visit: Visit, mut request: Request<Incoming>) -> Result<Response, Infallible> {
-    request.extensions_mut().insert(Peer { address: visit.peer, seat: Some(visit.seat) });
-    router.oneshot(request).await
+/// The answer, with the peer attached to the request.
+fn answer<Doors: Answers>(doors: &Doors, visit: &Visit, mut request: Request<Incoming>) -> Doors::Future {
+    request.extensions_mut().insert(Peer { address: visit.peer, seat: Some(Arc::clone(&visit.seat)) });
+    // Nobody here makes callers wait before they may ask.
+    doors.clone().call(request)
 }
 
 #[cfg(all(test, target_os = "linux"))]

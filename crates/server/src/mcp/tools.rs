@@ -119,12 +119,13 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
     };
     let begun = std::time::Instant::now();
     let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
-    let answering = async {
+    // Apart, because it is large: whatever holds it is moved several times on its way to whoever waits for it.
+    let answering = Box::pin(async {
         Ok::<_, RpcError>(match find(call, &name).await? {
             Ok(called) => (called.label(), run(call, called, arguments).await),
             Err(refusal) => (INTEGRATION, Err(refusal)),
         })
-    };
+    });
     let (label, outcome) = answering.instrument(span.clone()).await?;
     let word = call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
     span.record("mnemon.tool", label).record("mnemon.outcome", word);
