@@ -85,5 +85,23 @@ async fn answer_mcp(app: App, request: Request) -> Response {
         Some(refusal) => refusal,
         None => mcp::endpoint(&app, request).await,
     });
+    caught(answering).await
+}
+
+/// The answer, also where making it panicked: what the layer does for the other routes.
+async fn caught(answering: impl Future<Output = Response>) -> Response {
     AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(reply::after_panic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_answered_without_its_cause() {
+        let response = caught(async { panic!("the cause") }).await;
+        assert_eq!(response.status(), 500);
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        assert_eq!(body, &br#"{"error":"internal","message":"internal error; see the service's log"}"#[..]);
+    }
 }

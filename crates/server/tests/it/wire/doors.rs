@@ -167,6 +167,17 @@ async fn other_methods_than_post_are_told_so() {
 }
 
 #[tokio::test]
+async fn an_answer_to_head_has_no_body_and_its_connection_goes_on() {
+    let (_server, caller) = server_and_caller().await;
+    let bearer = format!("Bearer {}", caller.key);
+    let headers = [("authorization", bearer.as_str())];
+    for _ in 0..2 {
+        let answer = caller.send("HEAD", "/mcp", &headers, "").await;
+        assert_eq!((answer.status, answer.header("allow"), answer.text.as_str()), (405, "POST", ""));
+    }
+}
+
+#[tokio::test]
 async fn an_accept_that_admits_json_is_served_and_any_other_is_406() {
     let (_server, caller) = server_and_caller().await;
     let check = async |accept: &str, expected: u16| {
