@@ -127,7 +127,7 @@ impl Sides<'_> {
             progress(&format!("storing {records} records"));
             let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0));
             phase(server, &calls, Kind::Save, FILLERS, Until::Calls(records), false).await?;
-            // Until every record that a query may find has been shown, also on a slow machine: the first time, its body is read.
+            // Until nearly every record has been shown, also on a slow machine: the first time, its body is read.
             phase(server, &calls, Kind::Search, 8, Until::Calls(4 * records), false).await?;
         }
         println!("\nsearches in {records} records   {HEAD}");

@@ -52,7 +52,7 @@ pub fn metrics_router(app: App) -> Router {
     with_layers(routes.with_state(app))
 }
 
-/// The layers around every route. Separate, so that a bench can put the same ones around a fixed answer.
+/// The layers around every route but the MCP endpoint. Separate, so that a bench can put them around a fixed answer.
 pub fn with_layers(routes: Router) -> Router {
     routes.layer(CatchPanicLayer::custom(reply::after_panic))
 }

@@ -136,7 +136,7 @@ async fn converse(
 /// The answer, with the peer attached to the request.
 fn answer<Doors: Answers>(doors: &Doors, visit: &Visit, mut request: Request<Incoming>) -> Doors::Future {
     request.extensions_mut().insert(Peer { address: visit.peer, seat: Some(Arc::clone(&visit.seat)) });
-    // Nobody here makes callers wait before they may ask.
+    // It is always ready, so nothing asks whether it is.
     doors.clone().call(request)
 }
 
