@@ -22,6 +22,10 @@ pub trait Records: Send + Sync {
     /// seq only if it refreshes the record or changes what is known about its source.
     async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
 
+    /// As [`Self::insert`], for a key that was recognised and not looked up. `None` if the account no longer has this
+    /// appearance, which changes with all that a recognised key stands for: then nothing was stored.
+    async fn insert_if_unchanged(&self, insert: Insert, appearance: u64) -> Result<Option<Inserted>, StoreError>;
+
     /// Keeps the answer to the first call with an idempotency key, without the record's text.
     async fn save_answer(
         &self,

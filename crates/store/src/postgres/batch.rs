@@ -26,9 +26,12 @@ use crate::{Insert, Inserted, StoreError};
 pub(super) struct Save {
     pub(super) insert: Insert,
     pub(super) content_hash: ContentHash,
+    /// What `account.appearance` must be. Then its author is who it was, and need not be looked up.
+    pub(super) appearance: Option<u64>,
 }
 
-type Outcome = Result<Inserted, StoreError>;
+/// What became of a save; nothing, if its account does not look as it should.
+pub(super) type Outcome = Result<Option<Inserted>, StoreError>;
 
 /// Stores all of the saves, or none and says why. The outcomes are in the order of the saves.
 pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save]) -> Result<Vec<Outcome>, Fault> {
@@ -62,6 +65,7 @@ struct Group<'a> {
     saves: Vec<(usize, &'a Save)>,
     /// `None` if there is no such project.
     locked: Option<Locked>,
+    appearance: Option<u64>,
     /// The active workspaces, also those that the batch itself brings into being.
     workspaces: HashMap<&'a str, WorkspaceNo>,
     /// Saves that meet an earlier record or key.
@@ -81,8 +85,7 @@ fn group<'a>(saves: &[&'a Save]) -> BTreeMap<ProjectId, Group<'a>> {
     let mut groups: BTreeMap<ProjectId, Group<'a>> = BTreeMap::new();
     for (nth, save) in saves.iter().enumerate() {
         let id = save.insert.record.project;
-        let new = || Group { id, saves: Vec::new(), locked: None, workspaces: HashMap::new(), meeting: Vec::new() };
-        groups.entry(id).or_insert_with(new).saves.push((nth, save));
+        groups.entry(id).or_insert_with(|| Group::new(id)).saves.push((nth, save));
     }
     groups
 }
@@ -94,11 +97,12 @@ async fn look<'a>(
     saves: &[&'a Save],
     groups: &mut BTreeMap<ProjectId, Group<'a>>,
 ) -> Result<Vec<Facts>, Fault> {
-    const LOOK: &str = "SELECT * FROM look_at_saves($1, $2, $3, $4, $5, $6, $7)";
+    const LOOK: &str = "SELECT * FROM look_over_saves($1, $2, $3, $4, $5, $6, $7)";
     let records = || saves.iter().map(|save| &save.insert.record);
     let keys = || saves.iter().map(|save| save.insert.idempotency.as_ref());
     let of_projects: Vec<Uuid> = records().map(|record| record.project.uuid()).collect();
-    let authors: Vec<Uuid> = records().map(|record| record.author.uuid()).collect();
+    let author = |save: &&Save| save.appearance.is_none().then(|| save.insert.record.author.uuid());
+    let authors: Vec<Option<Uuid>> = saves.iter().map(author).collect();
     let workspaces: Vec<&str> = saves.iter().map(|save| save.insert.record.workspace.as_str()).collect();
     let hashes: Vec<&[u8]> = saves.iter().map(|save| save.content_hash.as_bytes().as_slice()).collect();
     let key_members: Vec<Option<Uuid>> = keys().map(|key| key.map(|key| key.member.uuid())).collect();
@@ -126,26 +130,37 @@ fn read<'a>(
     let nth = row.get::<_, Option<i64>>(0).and_then(|nth| usize::try_from(nth - 1).ok());
     let Some(nth) = nth else {
         group.locked = Some(Locked::new(id, cells.count(2, "seq")?, cells.count(3, "live_records")?));
+        let is_shown = row.get::<_, Option<i64>>(4).is_some();
+        group.appearance = is_shown.then(|| cells.count(4, "appearance")).transpose()?;
         return Ok(());
     };
     let (Some(save), Some(facts)) = (saves.get(nth), facts.get_mut(nth)) else { return Err(cells.broken("nth")) };
-    *facts = Facts { meets: cells.flag(5, "meets")?, has_author: cells.flag(6, "has_author")? };
-    if row.get::<_, Option<i64>>(4).is_some() {
-        group.workspaces.insert(save.insert.record.workspace.as_str(), WorkspaceNo(cells.count(4, "no")?));
+    *facts = Facts { meets: cells.flag(6, "meets")?, has_author: cells.flag(7, "has_author")? };
+    if row.get::<_, Option<i64>>(5).is_some() {
+        group.workspaces.insert(save.insert.record.workspace.as_str(), WorkspaceNo(cells.count(5, "no")?));
     }
     Ok(())
 }
 
 impl<'a> Group<'a> {
+    fn new(id: ProjectId) -> Self {
+        let (saves, meeting, workspaces) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { id, saves, locked: None, appearance: None, workspaces, meeting }
+    }
+
     /// Decides about every save that meets nothing, and sets the others aside.
     fn decide(&mut self, facts: &[Facts], rows: &mut NewRows<'a>, outcomes: &mut [Option<Outcome>]) {
         for (nth, save) in std::mem::take(&mut self.saves) {
+            let Save { insert, content_hash, appearance } = save;
+            if appearance.is_some() && *appearance != self.appearance {
+                outcomes[nth] = Some(Ok(None));
+                continue;
+            }
             let Some(locked) = &mut self.locked else {
                 outcomes[nth] = Some(Err(no_such_project(self.id)));
                 continue;
             };
-            let Save { insert, content_hash } = save;
-            if !facts[nth].has_author {
+            if appearance.is_none() && !facts[nth].has_author {
                 outcomes[nth] = Some(Err(StoreError::Failed(format!("no member {}", insert.record.author))));
                 continue;
             }
@@ -154,7 +169,7 @@ impl<'a> Group<'a> {
                 continue;
             }
             if insert.records_max.is_some_and(|max| locked.live_records >= max) {
-                outcomes[nth] = Some(Ok(Inserted::LimitReached));
+                outcomes[nth] = Some(Ok(Some(Inserted::LimitReached)));
                 continue;
             }
             let name = insert.record.workspace.as_str();
@@ -162,7 +177,7 @@ impl<'a> Group<'a> {
             let (seq, workspace_no) = rows.add(locked, workspace, insert, *content_hash);
             rows.add_key(insert, seq);
             self.workspaces.insert(name, workspace_no);
-            outcomes[nth] = Some(Ok(Inserted::New { seq, workspace_no, superseded: Vec::new() }));
+            outcomes[nth] = Some(Ok(Some(Inserted::New { seq, workspace_no, superseded: Vec::new() })));
         }
     }
 
@@ -172,7 +187,7 @@ impl<'a> Group<'a> {
         let tenant = Tenant::project(self.id);
         tx.flight(vec![tenant.turn(), open_people()]).await?;
         for (nth, save) in std::mem::take(&mut self.meeting) {
-            outcomes[nth] = Some(Ok(insert(tx, locked, &save.insert, save.content_hash).await?));
+            outcomes[nth] = Some(Ok(Some(insert(tx, locked, &save.insert, save.content_hash).await?)));
         }
         Ok(())
     }

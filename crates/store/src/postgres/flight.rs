@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::batch::{self, Save};
+use super::batch::{self, Outcome, Save};
 use super::connect::Pool;
 use super::error::{Again, Fault};
 use super::line::Waiting;
 use super::try_out;
-use crate::{Inserted, StoreError};
+use crate::StoreError;
 
-pub(super) type Reply = oneshot::Sender<Result<Inserted, StoreError>>;
+pub(super) type Reply = oneshot::Sender<Outcome>;
 
 /// A save and whoever waits for it.
 pub(super) struct Job {
@@ -79,7 +79,7 @@ fn answer_all(jobs: Vec<Job>, error: &StoreError) {
 }
 
 impl Job {
-    fn answer(self, outcome: Result<Inserted, StoreError>) {
+    fn answer(self, outcome: Outcome) {
         // Whoever stopped waiting needs no answer; the save is done anyway.
         let _ = self.reply.send(outcome);
     }

@@ -10,6 +10,7 @@ use mnemon_core::{
 use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::batch::Save;
 use super::bodies::{self, BY_ID, read_stored};
 use super::briefs::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::connect::Pool;
@@ -33,7 +34,13 @@ use crate::{
 impl Records for PostgresStore {
     async fn insert(&self, given: Insert) -> Result<Inserted, StoreError> {
         let content_hash = ContentHash::of(&given.record.fact.content);
-        self.writer.insert(given, content_hash).await
+        let inserted = self.writer.insert(Save { insert: given, content_hash, appearance: None }).await?;
+        inserted.ok_or_else(|| StoreError::Failed("a save was refused for how its account looks".to_owned()))
+    }
+
+    async fn insert_if_unchanged(&self, given: Insert, appearance: u64) -> Result<Option<Inserted>, StoreError> {
+        let content_hash = ContentHash::of(&given.record.fact.content);
+        self.writer.insert(Save { insert: given, content_hash, appearance: Some(appearance) }).await
     }
 
     async fn save_answer(

@@ -50,6 +50,11 @@ impl<F: Flight> Together<F> {
         Arc::new(Self { flight, line: Mutex::new(line) })
     }
 
+    /// Whatever asks, with what it keeps.
+    pub(super) fn flight(&self) -> &F {
+        &self.flight
+    }
+
     /// Asks, together with whoever else waits.
     pub(super) async fn ask(self: &Arc<Self>, asked: F::Asked) -> Result<F::Answer, StoreError> {
         loop {

@@ -11,15 +11,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use super::batch::Save;
+use super::batch::{Outcome, Save};
 use super::connect::{Pool, PostgresConfig};
 use super::departure::Departures;
 use super::error::closed;
 use super::flight::{self, Job, Landing};
 use super::line::{Line, Waiting};
 use super::statistics::Statistics;
+use crate::CommitSizes;
 use crate::figures::CommitCounter;
-use crate::{CommitSizes, Insert, Inserted, StoreError};
 
 /// How many flights of single projects that were held up a node has aloft at most.
 const APART_MAX: usize = 4;
@@ -66,10 +66,10 @@ impl Writer {
     }
 
     /// Saves a record and waits until it is durable.
-    pub(super) async fn insert(&self, insert: Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
+    pub(super) async fn insert(&self, save: Save) -> Outcome {
         let door = self.door.lock().clone().ok_or_else(closed)?;
         let (reply, answer) = oneshot::channel();
-        let job = Job { save: Save { insert, content_hash }, reply, arrived: Instant::now() };
+        let job = Job { save, reply, arrived: Instant::now() };
         door.send(job).await.map_err(|_| closed())?;
         drop(door);
         answer.await.map_err(|_| closed())?
@@ -100,7 +100,7 @@ impl Waiting for Job {
     }
 
     fn meetings(&self) -> Vec<Meeting> {
-        let Save { insert, content_hash } = &self.save;
+        let Save { insert, content_hash, .. } = &self.save;
         let content = Meeting::Content(insert.record.workspace.as_str().to_owned(), *content_hash);
         let key = insert.idempotency.as_ref().map(|key| Meeting::Key(key.member, key.key.clone()));
         std::iter::once(content).chain(key).collect()
