@@ -55,6 +55,19 @@ pub trait ToolCall {
 #[must_use]
 pub struct Admission<Call: ToolCall>(PhantomData<Call>);
 
+/// Whether the subscription and the key allow a tool.
+pub(crate) fn check_rights(ctx: &CallContext, tool: Tool) -> Result<(), CallError> {
+    let state = ctx.subscription;
+    let is_allowed = if tool.needs_active_subscription() { state.allows_writing() } else { state.allows_reading() };
+    if !is_allowed {
+        return Err(CallError::Subscription(state));
+    }
+    if tool.needs_write_access() && ctx.credential.access == Access::Read {
+        return Err(CallError::ReadOnlyKey);
+    }
+    Ok(())
+}
+
 impl Engine {
     /// Admits and counts a call, or says why not.
     pub fn admit<Call: ToolCall>(&self, ctx: &CallContext) -> Result<Admission<Call>, CallError> {
@@ -74,14 +87,7 @@ impl Engine {
         }
         passed?;
         self.usage.count(ctx, Counted::Call);
-        let state = ctx.subscription;
-        let is_allowed = if tool.needs_active_subscription() { state.allows_writing() } else { state.allows_reading() };
-        if !is_allowed {
-            return Err(CallError::Subscription(state));
-        }
-        if tool.needs_write_access() && ctx.credential.access == Access::Read {
-            return Err(CallError::ReadOnlyKey);
-        }
+        check_rights(ctx, tool)?;
         Ok(Admission(PhantomData))
     }
 

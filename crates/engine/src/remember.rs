@@ -7,7 +7,7 @@ use mnemon_core::{
     Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, SUPERSEDES_MAX, Scope,
     Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo,
 };
-use mnemon_guard::Field;
+use mnemon_guard::{Field, Verdict};
 use mnemon_recall::Embedding;
 use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError, Supersede};
 use mnemon_traces::span;
@@ -17,7 +17,7 @@ use crate::cleaning::Cleaner;
 use crate::freshness::Claim;
 use crate::indexes::{Saved, to_stored};
 use crate::usage::Counted;
-use crate::{Admission, CallContext, CallError, Engine, Judged, Tool, ToolCall};
+use crate::{Admission, CallContext, CallError, Engine, Judged, KnownCaller, Tool, ToolCall};
 use idempotency::{KeptAnswer, arguments_hash, check_key};
 
 /// How long an idempotency key is kept.
@@ -51,6 +51,45 @@ pub struct Remembered {
     pub superseded: Vec<RecordId>,
 }
 
+/// What became of a save by a caller that was recognised and not looked up.
+#[derive(Debug)]
+pub enum AtOnce {
+    /// The key held, and storage has decided. This is who called.
+    Decided(CallContext, Box<Result<Remembered, CallError>>),
+    /// The caller has to be looked up before anything can be said. Nothing was stored, counted or noted.
+    LookUpFirst,
+    /// Storage failed. Only a caller whose key holds may hear of it.
+    Failed(StoreError),
+}
+
+/// A call whose arguments are in order, without its secrets.
+struct Draft {
+    call: Remember,
+    superseded: Vec<RecordId>,
+    idempotency: Option<Idempotency>,
+    redacted: usize,
+}
+
+impl Draft {
+    fn of(ctx: &CallContext, call: Remember) -> Result<Self, CallError> {
+        if call.fact.source_hash.is_some() && call.fact.source_id.is_none() {
+            return Err(CallError::Argument("source_id is required when source_hash is provided".to_owned()));
+        }
+        let superseded = superseded(&call)?;
+        let idempotency = idempotency(ctx, &call)?;
+        let (call, redacted) = without_secrets(call)?;
+        Ok(Self { call, superseded, idempotency, redacted })
+    }
+}
+
+/// What is kept of a save while storage stores it.
+struct Saving {
+    new: NewRecord,
+    embedding: Embedding,
+    idempotency_key: Option<String>,
+    redacted: usize,
+}
+
 impl ToolCall for Remember {
     const TOOL: Tool = Tool::Remember;
 }
@@ -63,14 +102,42 @@ impl Engine {
         _admission: Admission<Remember>,
         call: Remember,
     ) -> Result<Remembered, CallError> {
-        if call.fact.source_hash.is_some() && call.fact.source_id.is_none() {
-            return Err(CallError::Argument("source_id is required when source_hash is provided".to_owned()));
-        }
-        let superseded = superseded(&call)?;
-        let idempotency = idempotency(ctx, &call)?;
-        let (call, redacted) = without_secrets(call)?;
-        self.counts.redacted_secrets.add(redacted as u64);
-        let is_cautioned = self.check_texts(ctx, texts(&call)).instrument(span!("guard")).await?;
+        let draft = Draft::of(ctx, call)?;
+        self.counts.redacted_secrets.add(draft.redacted as u64);
+        let is_cautioned = self.check_texts(ctx, texts(&draft.call)).instrument(span!("guard")).await?;
+        let (insert, saving) = self.to_insert(ctx, draft, is_cautioned)?;
+        let inserted = self.store.insert(insert).instrument(span!("store")).await?;
+        self.note_saved(ctx, saving, inserted).await
+    }
+
+    /// Saves a record for a caller that was recognised and not looked up.
+    pub async fn remember_at_once(&self, caller: KnownCaller, call: Remember) -> AtOnce {
+        let ctx = caller.into_unproven();
+        let Some((insert, saving)) = self.to_insert_at_once(&ctx, call) else { return AtOnce::LookUpFirst };
+        let storing = self.store.insert_if_unchanged(insert, ctx.credential.appearance);
+        let inserted = match storing.instrument(span!("store")).await {
+            Ok(Some(inserted)) => inserted,
+            Ok(None) => return AtOnce::LookUpFirst,
+            Err(error) => return AtOnce::Failed(error),
+        };
+        self.counts.redacted_secrets.add(saving.redacted as u64);
+        self.usage.count(&ctx, Counted::Call);
+        let outcome = self.note_saved(&ctx, saving, inserted).await;
+        AtOnce::Decided(ctx, Box::new(outcome))
+    }
+
+    /// `None` if anything is wrong with the call, or the guard is not sure about it. What happens then needs a caller that was
+    /// looked up.
+    fn to_insert_at_once(&self, ctx: &CallContext, call: Remember) -> Option<(Insert, Saving)> {
+        let draft = Draft::of(ctx, call).ok()?;
+        let passes = |(field, text): (Field, &str)| self.guard.judge(field, text) == Verdict::Pass;
+        let all_pass = span!("guard").in_scope(|| texts(&draft.call).all(passes));
+        all_pass.then(|| self.to_insert(ctx, draft, false).ok())?
+    }
+
+    /// What storage is asked for, and what has to be done once it has stored it.
+    fn to_insert(&self, ctx: &CallContext, draft: Draft, is_cautioned: bool) -> Result<(Insert, Saving), CallError> {
+        let Draft { call, superseded, idempotency, redacted } = draft;
         let same_key = call.replace;
         let written = Self::written(ctx, call.scope, is_cautioned)?;
         let (record, embedding) = self.new_record(ctx.project(), call, written);
@@ -80,22 +147,18 @@ impl Engine {
             viewer: ctx.viewer().clone(),
             audit: self.audit(ctx, "record.supersede", record.id.to_string()),
         });
-        let insert = Insert { record, records_max: self.plan_limits(ctx).records_max, idempotency, supersede };
-        self.insert(ctx, insert, &embedding, redacted).await
+        let idempotency_key = idempotency.as_ref().map(|idempotency| idempotency.key.clone());
+        let saving = Saving { new: record.clone(), embedding, idempotency_key, redacted };
+        let records_max = self.plan_limits(ctx).records_max;
+        Ok((Insert { record, records_max, idempotency, supersede }, saving))
     }
 
-    async fn insert(
-        &self,
-        ctx: &CallContext,
-        insert: Insert,
-        embedding: &Embedding,
-        redacted: usize,
-    ) -> Result<Remembered, CallError> {
-        let new = insert.record.clone();
-        let idempotency_key = insert.idempotency.as_ref().map(|idempotency| idempotency.key.clone());
-        let (record, is_duplicate, superseded) = match self.store.insert(insert).instrument(span!("store")).await? {
+    /// Shows what was stored to the next search, and makes the answer.
+    async fn note_saved(&self, ctx: &CallContext, saving: Saving, inserted: Inserted) -> Result<Remembered, CallError> {
+        let Saving { new, embedding, idempotency_key, redacted } = saving;
+        let (record, is_duplicate, superseded) = match inserted {
             Inserted::New { seq, workspace_no, superseded } => {
-                let saved = Saved { seq, workspace_no, record: &new, embedding };
+                let saved = Saved { seq, workspace_no, record: &new, embedding: &embedding };
                 self.indexes.add_saved(ctx.project(), &new.workspace, saved).await;
                 self.usage.count(ctx, Counted::Save { bytes: new.fact.content.len() });
                 (stored(ctx, new, seq, workspace_no), false, superseded)

@@ -27,7 +27,7 @@ use mnemon_engine::oauth::Issuer;
 pub use listen::{Answers, bind, serve};
 pub use seats::Seats;
 pub(crate) use {
-    auth::{admin_context, authenticate},
+    auth::{admin_context, authenticate, recognise, welcome},
     body::{NoBody, next_piece, read_body, read_small_body},
     form::Fields,
     origin::Origins,

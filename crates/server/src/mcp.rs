@@ -1,7 +1,8 @@
 //! The MCP endpoint. Each POST is one JSON-RPC message on its own: no session, no order, no state.
 //!
 //! The checks run in this order, and the first that fails answers: origin, credential, HTTP method, `Accept`, size,
-//! JSON, shape, era, headers, method, parameters.
+//! JSON, shape, era, headers, method, parameters. The one exception changes no answer: a save by a key that this node knows
+//! is tried before the key is looked up, and only an answer that its transaction vouches for is sent.
 
 mod era;
 mod methods;
@@ -12,15 +13,17 @@ mod tools;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, ORIGIN};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
-use mnemon_engine::CallContext;
+use mnemon_engine::stored::StoreError;
+use mnemon_engine::{CallContext, KnownCaller};
 use mnemon_protocol::json;
 use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
 use mnemon_protocol::mcp::meta;
 use serde_json::Value;
 
-use crate::http::{App, Reply, Shared, authenticate, cors, read_body};
+use crate::http::{App, Reply, Shared, authenticate, cors, read_body, recognise, welcome};
 use era::Era;
 use refusal::WireError;
 
@@ -39,6 +42,33 @@ pub(crate) struct Call<'a> {
     pub(crate) era: Era,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) id: &'a RequestId,
+    /// Why the save that this is was not stored, if that was tried before the caller was looked up.
+    pub(crate) failed: Option<&'a StoreError>,
+}
+
+/// A call before it is known who calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Envelope<'a> {
+    pub(crate) app: &'a Shared,
+    pub(crate) era: Era,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) id: &'a RequestId,
+}
+
+impl<'a> Envelope<'a> {
+    pub(crate) fn from(self, ctx: &'a CallContext) -> Call<'a> {
+        let Self { app, era, headers, id } = self;
+        Call { app, ctx, era, headers, id, failed: None }
+    }
+}
+
+/// What came of a save that was tried before its caller was looked up.
+pub(crate) enum Tried<T> {
+    Answered(T),
+    /// The caller may hear of it if its key holds.
+    Failed(StoreError),
+    /// It was no save, or nothing has happened: everything begins with the look-up.
+    Not,
 }
 
 /// `POST /mcp`, from programs and from allowed pages.
@@ -58,22 +88,58 @@ pub(crate) async fn endpoint(app: &App, request: Request) -> Response {
 }
 
 async fn serve(app: &Shared, request: Request) -> Response {
-    let ctx = match authenticate(app, (&request).into()).await {
+    let is_post = request.method() == Method::POST;
+    let known = if is_post { recognise(app, (&request).into()) } else { None };
+    let (head, mut body) = request.into_parts();
+    let (mut received, mut failed) = (None, None);
+    if let Some(caller) = known {
+        let early = receive(&head.headers, std::mem::take(&mut body)).await;
+        if let Ok(incoming) = &early {
+            match save_at_once(app, caller, &head, incoming).await {
+                Tried::Answered(reply) => return reply.into_response(),
+                Tried::Failed(error) => failed = Some(error),
+                Tried::Not => {}
+            }
+        }
+        received = Some(early);
+    }
+    let ctx = match authenticate(app, (&head).into()).await {
         Ok(ctx) => ctx,
         Err(refusal) => return *refusal,
     };
-    if request.method() != Method::POST {
+    if !is_post {
         return method_not_allowed();
     }
-    let (head, body) = request.into_parts();
-    match receive(&head.headers, body).await {
+    let received = match received {
+        Some(received) => received,
+        None => receive(&head.headers, body).await,
+    };
+    match received {
         Ok(incoming) => {
             app.engine.note_request(&ctx, client_of(&incoming));
-            answer(app, &ctx, &head.headers, incoming).await
+            answer(app, &ctx, &head.headers, incoming, failed.as_ref()).await
         }
         Err(error) => error.into_reply(None),
     }
     .into_response()
+}
+
+/// Answers a save by a caller that was recognised and not looked up yet.
+async fn save_at_once(app: &Shared, caller: KnownCaller, head: &Parts, incoming: &Incoming) -> Tried<Reply> {
+    let Incoming::Request { id, method, params: Some(params) } = incoming else { return Tried::Not };
+    let Some(arguments) = tools::arguments_of_save(method, params) else { return Tried::Not };
+    let Ok(era) = Era::of(&head.headers, method, Some(params)) else { return Tried::Not };
+    let envelope = Envelope { app, era, headers: &head.headers, id };
+    // Apart, because it is large.
+    match Box::pin(tools::save_at_once(envelope, caller, arguments.clone())).await {
+        Tried::Answered((ctx, body)) => {
+            let ctx = welcome(app, head.into(), ctx);
+            app.engine.note_request(&ctx, client_of(incoming));
+            Tried::Answered(Reply::ok(body))
+        }
+        Tried::Failed(error) => Tried::Failed(error),
+        Tried::Not => Tried::Not,
+    }
 }
 
 /// Parses bytes into a message.
@@ -100,33 +166,30 @@ fn client_of(incoming: &Incoming) -> Option<(&str, Option<&str>)> {
     Some((info.get("name")?.as_str()?, info.get("version").and_then(Value::as_str)))
 }
 
-async fn answer(app: &Shared, ctx: &CallContext, headers: &HeaderMap, incoming: Incoming) -> Reply {
-    match incoming {
-        Incoming::Notification { .. } | Incoming::Response => Reply::new(StatusCode::ACCEPTED, Vec::new()),
-        Incoming::Request { id, method, params } => {
-            let answered = answer_request(app, ctx, headers, &id, &method, params).await;
-            answered.unwrap_or_else(|error| error.into_reply(Some(&id)))
-        }
-    }
-}
-
-async fn answer_request(
+async fn answer(
     app: &Shared,
     ctx: &CallContext,
     headers: &HeaderMap,
-    id: &RequestId,
-    method: &str,
-    params: Option<Value>,
-) -> Result<Reply, WireError> {
-    let era = Era::of(headers, method, params.as_ref())?;
-    let call = Call { app, ctx, era, headers, id };
-    match methods::run(&call, method, params).await {
-        Ok(body) => Ok(Reply::ok(body)),
+    incoming: Incoming,
+    failed: Option<&StoreError>,
+) -> Reply {
+    match incoming {
+        Incoming::Notification { .. } | Incoming::Response => Reply::new(StatusCode::ACCEPTED, Vec::new()),
+        Incoming::Request { id, method, params } => match Era::of(headers, &method, params.as_ref()) {
+            Ok(era) => answer_request(&Call { app, ctx, era, headers, id: &id, failed }, &method, params).await,
+            Err(error) => error.into_reply(Some(&id)),
+        },
+    }
+}
+
+async fn answer_request(call: &Call<'_>, method: &str, params: Option<Value>) -> Reply {
+    match methods::run(call, method, params).await {
+        Ok(body) => Reply::ok(body),
         // Legacy errors are sent with 200; a modern unknown method has its own status.
-        Err(error) if era == Era::Modern && error.code == code::METHOD_NOT_FOUND => {
-            Ok(Reply::new(StatusCode::NOT_FOUND, failure(Some(id), &error)))
+        Err(error) if call.era == Era::Modern && error.code == code::METHOD_NOT_FOUND => {
+            Reply::new(StatusCode::NOT_FOUND, failure(Some(call.id), &error))
         }
-        Err(error) => Ok(Reply::ok(failure(Some(id), &error))),
+        Err(error) => Reply::ok(failure(Some(call.id), &error)),
     }
 }
 

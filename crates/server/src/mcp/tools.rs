@@ -9,19 +9,23 @@ mod search;
 mod validate_memory;
 
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use mnemon_core::WorkspaceName;
 use mnemon_engine::stored::StoreError;
-use mnemon_engine::{Admission, CallError, Connection, GatewayCall, IntegrationTool, Tool, ToolResult};
+use mnemon_engine::{
+    Admission, CallContext, CallError, Connection, GatewayCall, IntegrationTool, KnownCaller, Tool, ToolResult,
+};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
 use mnemon_traces::span;
 use serde_json::{Map, Value};
-use tracing::Instrument;
 use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
-use super::Call;
+use super::{Call, Envelope, Tried};
 use crate::access_log::note;
+use crate::http::Shared;
 
 use super::render::{OwnResult, passed_on, tool_failure, tool_success};
 use arguments::Arguments;
@@ -117,7 +121,7 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Some(Value::Object(arguments)) => arguments,
         Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
     };
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
     // Apart, because it is large: whatever holds it is moved several times on its way to whoever waits for it.
     let answering = Box::pin(async {
@@ -127,15 +131,59 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         })
     });
     let (label, outcome) = answering.instrument(span.clone()).await?;
-    let word = call.app.metrics.count_call(label, outcome.as_ref().map(|_| ()), begun.elapsed());
-    span.record("mnemon.tool", label).record("mnemon.outcome", word);
-    note(|notes| (notes.tool, notes.outcome) = (Some(label), Some(word)));
-    tracing::debug!(tool = %name, is_error = outcome.is_err(), "a tool was called");
+    Ended { label, name: &name, begun, span: &span }.report(call.app, outcome.as_ref().map(|_| ()));
     Ok(match outcome {
         Ok(Answered::Own(result)) => tool_success(call, &*result),
         Ok(Answered::PassedOn(result)) => passed_on(call, &result),
         Err(error) => tool_failure(call, &name, &error, advice(call, &error).await.as_deref()),
     })
+}
+
+/// A call that has come to an end.
+struct Ended<'a> {
+    label: &'static str,
+    name: &'a str,
+    begun: Instant,
+    span: &'a Span,
+}
+
+impl Ended<'_> {
+    /// Tells figures, traces and the access log how it ended.
+    fn report(&self, app: &Shared, outcome: Result<(), &CallError>) {
+        let word = app.metrics.count_call(self.label, outcome, self.begun.elapsed());
+        self.span.record("mnemon.tool", self.label).record("mnemon.outcome", word);
+        note(|notes| (notes.tool, notes.outcome) = (Some(self.label), Some(word)));
+        tracing::debug!(tool = %self.name, is_error = outcome.is_err(), "a tool was called");
+    }
+}
+
+/// The arguments of a message that asks for a save.
+pub(crate) fn arguments_of_save<'a>(method: &str, params: &'a Value) -> Option<&'a Map<String, Value>> {
+    let is_save = method == "tools/call" && params.get("name")?.as_str() == Some(Tool::Remember.as_str());
+    params.get("arguments").filter(|_| is_save)?.as_object()
+}
+
+/// Saves for a caller that was recognised and not looked up yet.
+pub(crate) async fn save_at_once(
+    envelope: Envelope<'_>,
+    caller: KnownCaller,
+    arguments: Map<String, Value>,
+) -> Tried<(CallContext, Vec<u8>)> {
+    let (begun, name) = (Instant::now(), Tool::Remember.as_str());
+    let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
+    let saving = remember::run_at_once(envelope, caller, Arguments::new(arguments));
+    let (ctx, outcome) = match saving.instrument(span.clone()).await {
+        Tried::Answered(answered) => answered,
+        Tried::Failed(error) => return Tried::Failed(error),
+        Tried::Not => return Tried::Not,
+    };
+    Ended { label: name, name, begun, span: &span }.report(envelope.app, outcome.as_ref().map(|_| ()));
+    let call = envelope.from(&ctx);
+    let body = match outcome {
+        Ok(result) => tool_success(&call, &*result),
+        Err(error) => tool_failure(&call, name, &error, advice(&call, &error).await.as_deref()),
+    };
+    Tried::Answered((ctx, body))
 }
 
 /// What a model can do next, where that helps it on. It follows the error, which stays to the letter.

@@ -5,6 +5,7 @@
 
 mod access;
 mod admin;
+mod at_once;
 mod audit;
 mod bad_input;
 mod console;

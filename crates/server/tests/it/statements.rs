@@ -67,13 +67,15 @@ async fn a_search_by_token_sends_as_many_as_one_by_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_save_sends_two_besides_the_look_up_and_many_saves_share_them() {
+async fn a_save_sends_two_by_a_known_key_and_three_by_token_and_many_saves_share_them() {
     let server = server().await;
     let caller = server.first_caller().await;
     let save = |n| json!({"content": format!("the boiler number {n} is in the cellar")});
-    assert_eq!(alone(&caller, "remember", save).await, 3);
+    assert_eq!(alone(&caller, "remember", save).await, 2);
+    let by_token = server.connect(&caller.key).await;
+    assert_eq!(alone(&by_token, "remember", |n| save(n + 100)).await, 3, "a token is looked up first");
     let shared = together(&server, &caller.key, "remember", |n| save(n + 1_000)).await;
-    assert!(shared < 1.5, "{shared}");
+    assert!(shared < 1.0, "{shared}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

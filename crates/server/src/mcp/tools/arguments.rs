@@ -2,6 +2,7 @@
 //!
 //! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` means absent.
 
+use http::HeaderMap;
 use mnemon_core::{WorkspaceName, check_hash_text, check_source_text};
 use mnemon_engine::CallError;
 use serde_json::{Map, Value};
@@ -81,12 +82,21 @@ impl Arguments {
 
     /// The workspace that a call means: the argument's, else that of the header, else the key's own, else `default`.
     pub(crate) fn workspace_or_default(&mut self, call: &Call<'_>) -> Result<WorkspaceName, CallError> {
+        self.workspace_or(call.headers, call.ctx.credential.workspace.as_ref())
+    }
+
+    /// As above, for a key with this workspace.
+    pub(crate) fn workspace_or(
+        &mut self,
+        headers: &HeaderMap,
+        of_key: Option<&WorkspaceName>,
+    ) -> Result<WorkspaceName, CallError> {
         if let Some(name) = self.workspace()? {
             return Ok(name);
         }
-        match call.headers.get(WORKSPACE_HEADER) {
+        match headers.get(WORKSPACE_HEADER) {
             Some(value) => Ok(WorkspaceName::parse(&String::from_utf8_lossy(value.as_bytes()))?),
-            None => Ok(call.ctx.credential.workspace.clone().unwrap_or_default()),
+            None => Ok(of_key.cloned().unwrap_or_default()),
         }
     }
 

@@ -2,13 +2,13 @@
 
 use http::HeaderMap;
 use jiff::Timestamp;
-use mnemon_core::{Fact, FactKey, Record, Scope, check_content};
-use mnemon_engine::{Admission, CallError, Remember, Remembered};
+use mnemon_core::{Fact, FactKey, Record, Scope, WorkspaceName, check_content};
+use mnemon_engine::{Admission, AtOnce, CallContext, CallError, KnownCaller, Remember, Remembered};
 use mnemon_protocol::memory::RememberJson;
 
 use super::Arguments;
-use crate::mcp::Call;
 use crate::mcp::render::{OwnResult, memory_result};
+use crate::mcp::{Call, Envelope, Tried};
 use crate::record_json::record_json;
 
 const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
@@ -18,19 +18,44 @@ pub(super) async fn run(
     admission: Admission<Remember>,
     mut arguments: Arguments,
 ) -> Result<OwnResult, CallError> {
-    let remember = parse(&mut arguments, call)?;
+    if let Some(error) = call.failed {
+        return Err(error.clone().into());
+    }
+    let remember = parse(&mut arguments, call.headers, call.ctx.credential.workspace.as_ref())?;
     let ignored = arguments.into_ignored();
     let saved = call.app.engine.remember(call.ctx, admission, remember).await?;
+    Ok(result(call, &ignored, &saved))
+}
+
+/// Saves for a caller that was recognised and not looked up yet.
+pub(super) async fn run_at_once(
+    envelope: Envelope<'_>,
+    caller: KnownCaller,
+    mut arguments: Arguments,
+) -> Tried<(CallContext, Result<OwnResult, CallError>)> {
+    let Ok(remember) = parse(&mut arguments, envelope.headers, caller.workspace()) else { return Tried::Not };
+    let ignored = arguments.into_ignored();
+    match envelope.app.engine.remember_at_once(caller, remember).await {
+        AtOnce::Decided(ctx, outcome) => {
+            let outcome = outcome.map(|saved| result(&envelope.from(&ctx), &ignored, &saved));
+            Tried::Answered((ctx, outcome))
+        }
+        AtOnce::LookUpFirst => Tried::Not,
+        AtOnce::Failed(error) => Tried::Failed(error),
+    }
+}
+
+fn result(call: &Call<'_>, ignored: &[String], saved: &Remembered) -> OwnResult {
     let body = RememberJson {
         record: record_json(&saved.record, saved.judged.status, None),
         searchable: true,
         duplicate: saved.is_duplicate,
         redacted: saved.redacted,
         conflicts_with: saved.judged.rivals.iter().map(ToString::to_string).collect(),
-        hint: hint(&saved),
+        hint: hint(saved),
         superseded: saved.superseded.iter().map(ToString::to_string).collect(),
     };
-    Ok(memory_result(call, &ignored, body))
+    memory_result(call, ignored, body)
 }
 
 /// What a model can do about a disputed key.
@@ -47,11 +72,16 @@ fn hint(saved: &Remembered) -> Option<String> {
     })
 }
 
-fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Remember, CallError> {
+fn parse(
+    arguments: &mut Arguments,
+    headers: &HeaderMap,
+    workspace_of_key: Option<&WorkspaceName>,
+) -> Result<Remember, CallError> {
     let content = arguments.text("content")?.unwrap_or_default();
     check_content(&content)?;
     let fact_key = arguments.filled_text("fact_key")?;
-    let (workspace, scope) = (arguments.workspace_or_default(call)?, scope(arguments)?.unwrap_or(Scope::Shared));
+    let (workspace, scope) =
+        (arguments.workspace_or(headers, workspace_of_key)?, scope(arguments)?.unwrap_or(Scope::Shared));
     let fact_key = fact_key.map(|key| FactKey::given(&key)).transpose()?;
     let fact = Fact {
         content,
@@ -69,7 +99,7 @@ fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Remember, CallErr
         fact_key,
         supersedes: arguments.texts("supersedes")?.unwrap_or_default(),
         replace: arguments.boolean("replace")?.unwrap_or(false),
-        idempotency_key: idempotency_key(call.headers),
+        idempotency_key: idempotency_key(headers),
     })
 }
 
