@@ -102,11 +102,11 @@ async fn look<'a>(
     let keys = || saves.iter().map(|save| save.insert.idempotency.as_ref());
     let of_projects: Vec<Uuid> = records().map(|record| record.project.uuid()).collect();
     let author = |save: &&Save| save.appearance.is_none().then(|| save.insert.record.author.uuid());
-    let authors: Vec<Option<Uuid>> = saves.iter().map(author).collect();
+    let authors = unless_none(saves.iter().map(author).collect());
     let workspaces: Vec<&str> = saves.iter().map(|save| save.insert.record.workspace.as_str()).collect();
     let hashes: Vec<&[u8]> = saves.iter().map(|save| save.content_hash.as_bytes().as_slice()).collect();
-    let key_members: Vec<Option<Uuid>> = keys().map(|key| key.map(|key| key.member.uuid())).collect();
-    let keys: Vec<Option<&str>> = keys().map(|key| key.map(|key| key.key.as_str())).collect();
+    let key_members = unless_none(keys().map(|key| key.map(|key| key.member.uuid())).collect());
+    let keys = unless_none(keys().map(|key| key.map(|key| key.key.as_str())).collect());
     let values: [&(dyn ToSql + Sync); 7] =
         [&projects, &of_projects, &authors, &workspaces, &hashes, &key_members, &keys];
     let mut facts: Vec<Facts> = saves.iter().map(|_| Facts::default()).collect();
@@ -114,6 +114,11 @@ async fn look<'a>(
         read(&row, saves, groups, &mut facts)?;
     }
     Ok(facts)
+}
+
+/// A column, or nothing of it where no save has a value there: then nobody asks for it.
+fn unless_none<T>(column: Vec<Option<T>>) -> Vec<Option<T>> {
+    if column.iter().all(Option::is_none) { Vec::new() } else { column }
 }
 
 /// Reads a project that is locked now, or what is known of a save.
@@ -135,7 +140,8 @@ fn read<'a>(
         return Ok(());
     };
     let (Some(save), Some(facts)) = (saves.get(nth), facts.get_mut(nth)) else { return Err(cells.broken("nth")) };
-    *facts = Facts { meets: cells.flag(6, "meets")?, has_author: cells.flag(7, "has_author")? };
+    let has_author = row.get::<_, Option<bool>>(7).unwrap_or_default();
+    *facts = Facts { meets: cells.flag(6, "meets")?, has_author };
     if row.get::<_, Option<i64>>(5).is_some() {
         group.workspaces.insert(save.insert.record.workspace.as_str(), WorkspaceNo(cells.count(5, "no")?));
     }

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use mnemon_core::{Audience, ContentHash, NewRecord, ProjectId, Seq, WorkspaceNo};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::project::Locked;
@@ -12,6 +13,51 @@ use super::sources::NOTE_KNOWN_HASHES;
 use super::transaction::{Ask, ask};
 use crate::Insert;
 use crate::checksum::Covered;
+
+/// The statement that writes records, with more parts before. All parts of one statement see the tables as they were before
+/// it, and references are checked at its end.
+macro_rules! store {
+    ($more:literal) => {
+        concat!(
+            "WITH ",
+            $more,
+            "
+            audiences AS (
+                INSERT INTO workspace_audience (project_id, workspace_no, audience)
+                SELECT g.project_id, g.workspace_no, g.audience
+                FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS g (project_id, workspace_no, audience)
+                ON CONFLICT DO NOTHING),
+            ends AS (
+                UPDATE project p
+                SET seq = g.seq, live_records = g.live_records
+                FROM unnest($4::uuid[], $5::bigint[], $6::bigint[]) AS g (id, seq, live_records)
+                WHERE p.id = g.id)
+            INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
+                checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
+                source_id, source_hash, source_revision, content, embedding, is_cautioned)
+            SELECT g.project_id, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
+                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.updated_at, NULL, g.fact_key,
+                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
+                g.is_cautioned
+            FROM unnest($7::uuid[], $8::bigint[], $9::uuid[], $10::bigint[], $11::bytea[], $12::uuid[], $13::uuid[],
+                $14::bytea[], $15::bigint[], $16::boolean[], $17::double precision[], $18::bigint[], $19::bigint[],
+                $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::bytea[], $27::boolean[],
+                $28::bigint[])
+                AS g (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
+                    is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
+                    source_revision, content, embedding, is_cautioned, updated_at)"
+        )
+    };
+}
+
+const STORE: &str = store!("");
+/// Few batches bring a workspace into being, and the server prepares even a part that has nothing to do.
+const STORE_WITH_WORKSPACES: &str = store!(
+    "workspaces AS (
+                INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
+                SELECT g.project_id, g.no, g.created_at, NULL, g.name
+                FROM unnest($29::uuid[], $30::bigint[], $31::bigint[], $32::text[]) AS g (project_id, no, created_at, name)),"
+);
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
 const OUTDATED_PER_KEY: i64 = 4;
@@ -161,75 +207,44 @@ impl<'a> NewRows<'a> {
         asks
     }
 
-    /// All parts of one statement see the tables as they were before it, and references are checked at its end.
     fn store(&self) -> Ask<'_> {
-        const STORE: &str = "
-            WITH workspaces AS (
-                INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
-                SELECT g.project_id, g.no, g.created_at, NULL, g.name
-                FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS g (project_id, no, created_at, name)),
-            audiences AS (
-                INSERT INTO workspace_audience (project_id, workspace_no, audience)
-                SELECT g.project_id, g.workspace_no, g.audience
-                FROM unnest($5::uuid[], $6::bigint[], $7::bytea[]) AS g (project_id, workspace_no, audience)
-                ON CONFLICT DO NOTHING),
-            ends AS (
-                UPDATE project p
-                SET seq = g.seq, live_records = g.live_records
-                FROM unnest($8::uuid[], $9::bigint[], $10::bigint[]) AS g (id, seq, live_records)
-                WHERE p.id = g.id)
-            INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
-                checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
-                source_id, source_hash, source_revision, content, embedding, is_cautioned)
-            SELECT g.project_id, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
-                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.updated_at, NULL, g.fact_key,
-                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
-                g.is_cautioned
-            FROM unnest($11::uuid[], $12::bigint[], $13::uuid[], $14::bigint[], $15::bytea[], $16::uuid[], $17::uuid[],
-                $18::bytea[], $19::bigint[], $20::boolean[], $21::double precision[], $22::bigint[], $23::bigint[],
-                $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::bytea[], $31::boolean[],
-                $32::bigint[])
-                AS g (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
-                    is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
-                    source_revision, content, embedding, is_cautioned, updated_at)";
         let Self { projects, records, workspaces, audiences, .. } = self;
-        ask(
-            STORE,
-            &[
-                &workspaces.projects,
-                &workspaces.numbers,
-                &workspaces.created_at,
-                &workspaces.names,
-                &audiences.projects,
-                &audiences.workspaces,
-                &audiences.audiences,
-                &projects.ids,
-                &projects.seqs,
-                &projects.live_records,
-                &records.projects,
-                &records.seqs,
-                &records.ids,
-                &records.workspaces,
-                &records.audiences,
-                &records.authors,
-                &records.departments,
-                &records.hashes,
-                &records.checksums,
-                &records.are_keys_given,
-                &records.confidences,
-                &records.valid_until,
-                &records.created_at,
-                &records.fact_keys,
-                &records.sources,
-                &records.source_ids,
-                &records.source_hashes,
-                &records.source_revisions,
-                &records.contents,
-                &records.embeddings,
-                &records.are_cautioned,
-                &records.updated_at,
-            ],
-        )
+        let values: [&(dyn ToSql + Sync); 28] = [
+            &audiences.projects,
+            &audiences.workspaces,
+            &audiences.audiences,
+            &projects.ids,
+            &projects.seqs,
+            &projects.live_records,
+            &records.projects,
+            &records.seqs,
+            &records.ids,
+            &records.workspaces,
+            &records.audiences,
+            &records.authors,
+            &records.departments,
+            &records.hashes,
+            &records.checksums,
+            &records.are_keys_given,
+            &records.confidences,
+            &records.valid_until,
+            &records.created_at,
+            &records.fact_keys,
+            &records.sources,
+            &records.source_ids,
+            &records.source_hashes,
+            &records.source_revisions,
+            &records.contents,
+            &records.embeddings,
+            &records.are_cautioned,
+            &records.updated_at,
+        ];
+        if workspaces.numbers.is_empty() {
+            return ask(STORE, &values);
+        }
+        let new: [&(dyn ToSql + Sync); 4] =
+            [&workspaces.projects, &workspaces.numbers, &workspaces.created_at, &workspaces.names];
+        ask(STORE_WITH_WORKSPACES, &[&values[..], &new].concat())
     }
 }
 
