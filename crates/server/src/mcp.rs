@@ -42,7 +42,7 @@ pub(crate) struct Call<'a> {
     pub(crate) era: Era,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) id: &'a RequestId,
-    /// Why the save that this is was not stored, if that was tried before the caller was looked up.
+    /// Why storage did not take this save, if it was tried before the caller was looked up.
     pub(crate) failed: Option<&'a StoreError>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn endpoint(app: &App, request: Request) -> Response {
 
 async fn serve(app: &Shared, request: Request) -> Response {
     let is_post = request.method() == Method::POST;
-    let known = if is_post { recognise(app, (&request).into()) } else { None };
+    let known = if is_post { recognise(app, request.headers()) } else { None };
     let (head, mut body) = request.into_parts();
     let (mut received, mut failed) = (None, None);
     if let Some(caller) = known {
