@@ -115,31 +115,47 @@ impl Nodes {
         Ok(seen)
     }
 
-    /// Creates keys, uses each on every node, revokes it, and tries every node again. Returns how many were refused everywhere.
+    /// Creates keys, uses each on every node, revokes it, and tries every node again, in turns by a save and by the list of
+    /// tools. Returns how many were refused everywhere and saved nothing.
     pub async fn revocations(&self, count: usize) -> Result<usize> {
         let (project, member) = self.whoami().await?;
         let mut refused = 0;
-        for _ in 0..count {
+        for round in 0..count {
             let path = format!("/projects/{project}/keys");
             let made =
                 self.manage(reqwest::Method::POST, &path, json!({"member_id": member, "access": "write"})).await?;
             let (id, key) = (text(&made, "key_id")?, text(&made, "key")?);
             for nth in 0..NODES {
-                self.call(self.node(nth)?.address, &key, "search", json!({"query": "bolt"})).await?;
+                let content = format!("key {round} works on node {nth}");
+                self.call(self.node(nth)?.address, &key, "remember", json!({"content": content})).await?;
             }
             self.manage(reqwest::Method::DELETE, &format!("/keys/{id}"), Value::Null).await?;
             let mut statuses = Vec::new();
+            let smuggled = format!("smuggled{round}");
             for nth in 0..NODES {
-                statuses.push(self.status(self.node(nth)?.address, &key).await?);
+                let (method, params) = match round % 2 {
+                    0 => ("tools/call", json!({"name": "remember", "arguments": {"content": smuggled}})),
+                    _ => ("tools/list", json!({})),
+                };
+                statuses.push(self.status(self.node(nth)?.address, &key, method, params).await?);
             }
+            ensure!(self.is_stored(&format!("key {round} works on node 0")).await?, "what a key saved while it worked");
+            let is_saved = self.is_stored(&smuggled).await?;
             // After many refusals an address is told to wait; but only once the key was looked up and found wanting.
-            refused += usize::from(statuses.iter().all(|status| matches!(status, 401 | 429)));
+            refused += usize::from(!is_saved && statuses.iter().all(|status| matches!(status, 401 | 429)));
         }
         Ok(refused)
     }
 
-    async fn status(&self, at: SocketAddr, key: &str) -> Result<u16> {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    /// Whether a search finds a record with exactly this text.
+    async fn is_stored(&self, text: &str) -> Result<bool> {
+        let found = self.call(self.balancer.address, &self.key, "search", json!({"query": text})).await?;
+        let records = found["structuredContent"]["result"].as_array().context("a list of results")?;
+        Ok(records.iter().any(|record| record["content"] == json!(text)))
+    }
+
+    async fn status(&self, at: SocketAddr, key: &str, method: &str, params: Value) -> Result<u16> {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = self.client.post(format!("http://{at}/mcp")).bearer_auth(key).json(&body);
         Ok(request.header("accept", "application/json, text/event-stream").send().await?.status().as_u16())
     }
