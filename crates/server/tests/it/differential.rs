@@ -125,6 +125,17 @@ impl Side {
     }
 
     async fn answer(&self, call: &Call) -> Answer {
+        // On PostgreSQL a save is first tried by what the node knows of the key. If that has changed, the save begins again,
+        // under another id than on SQLite: the ids count. A look-up before it keeps them alike.
+        if call.body["params"]["name"] == json!("remember") {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+            let list = Call { method: "POST", path: "/mcp".to_owned(), key: call.key, idempotency_key: None, body };
+            self.send(&list).await;
+        }
+        self.send(call).await
+    }
+
+    async fn send(&self, call: &Call) -> Answer {
         let request = http::Request::builder()
             .method(call.method)
             .uri(&call.path)
