@@ -103,7 +103,8 @@ impl Indexes {
                     slot
                 }
                 None => match self.store.find_workspace(project, name).await? {
-                    Some(workspace) => self.adopt(&key, workspace, epoch, seq).await?,
+                    // Apart, because it is rare and large.
+                    Some(workspace) => Box::pin(self.adopt(&key, workspace, epoch, seq)).await?,
                     None => return Ok(None),
                 },
             };

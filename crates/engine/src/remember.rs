@@ -165,7 +165,7 @@ impl Engine {
             }
             Inserted::Duplicate { record, superseded } => (*record, true, superseded),
             Inserted::NotFound(id) => return Err(CallError::NotFound(id.to_string())),
-            Inserted::Replayed(replay) => return self.replay(ctx, *replay, new.id, redacted).await,
+            Inserted::Replayed(replay) => return Box::pin(self.replay(ctx, *replay, new.id, redacted)).await,
             Inserted::KeyReused => return Err(CallError::IdempotencyKeyReused),
             Inserted::LimitReached => return Err(CallError::MemoryLimit),
         };

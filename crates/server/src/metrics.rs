@@ -69,7 +69,8 @@ pub(crate) async fn observed<Answering: Future<Output = Response>>(
         return response;
     }
     let asked = Asked::of(&request, route);
-    let (response, notes) = Notes::gather(answer(request)).instrument(span.clone()).await;
+    // Apart, so that a call of which nothing is noted is not moved with the room for it.
+    let (response, notes) = Box::pin(Notes::gather(answer(request)).instrument(span.clone())).await;
     let took = begun.elapsed();
     app.0.metrics.count_request(door, response.status(), took);
     if let Some(log) = &app.0.access_log {

@@ -88,14 +88,27 @@ async fn answer_mcp(app: App, request: Request) -> Response {
     caught(answering).await
 }
 
-/// The answer, also where making it panicked: what the layer does for the other routes.
-async fn caught(answering: impl Future<Output = Response>) -> Response {
-    AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(reply::after_panic)
+/// The answer, also where making it panicked: what the layer does for the other routes. Not an `async fn`: that would keep
+/// room for the answering twice.
+fn caught(answering: impl Future<Output = Response>) -> impl Future<Output = Response> {
+    AssertUnwindSafe(answering).catch_unwind().map(|answered| answered.unwrap_or_else(reply::after_panic))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// How large the future is that a call of this function makes.
+    fn size_of_future<F>(_: impl Fn(App, Request) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_call_is_moved_in_a_few_cache_lines() {
+        // It is moved when it is made. With 29 kB this took a hundredth of a save, and what it drove out of the caches.
+        let bytes = size_of_future(answer_mcp);
+        assert!(bytes < 6 << 10, "{bytes} bytes: put the largest of what it waits for into a box");
+    }
 
     #[tokio::test]
     async fn a_panic_is_answered_without_its_cause() {
