@@ -39,12 +39,17 @@ impl Grown {
     }
 }
 
+/// Reading so many takes a fraction of a second. A small workspace is written when it grew by half.
+const BURST_MAX: u64 = 5_000;
+
 /// Whether a new snapshot is justified: by changes of an eighth of the workspace, so that a start reads no more than that from
-/// the log; or by fewer, but enough to delay a start, if the last snapshot is so long ago that writing stays a small part of the work.
+/// the log, but not by a few thousand of them in a small one, where a burst of saves would write it several times a second;
+/// or by fewer, but enough to delay a start, if the last snapshot is so long ago that writing stays a small part of the work.
 pub(crate) fn is_due(grown: &Grown) -> bool {
     let (records, changes) = (grown.records as u64, grown.changes());
     let is_rested = grown.seconds >= grown.size_bytes as u64 / BYTES_PER_SECOND;
-    let enough = if is_rested { 0 } else { records / 8 }.max(RECORDS_MIN as u64);
+    let many = (records / 8).max(BURST_MAX.min(records / 2));
+    let enough = if is_rested { 0 } else { many }.max(RECORDS_MIN as u64);
     grown.records >= RECORDS_MIN && changes >= enough
 }
 
@@ -141,6 +146,14 @@ mod tests {
         assert!(is_due(100_000, 0, 100_000));
         assert!(!is_due(100_000, 100_000, 112_499));
         assert!(is_due(100_000, 100_000, 112_500));
+    }
+
+    #[test]
+    fn a_burst_is_not_written_again_and_again() {
+        let is_due = |records, changes| is_due(&grown(records, 0, changes, 0));
+        assert!(!is_due(4_000, 1_999) && is_due(4_000, 2_000), "half of a small workspace");
+        assert!(!is_due(20_000, 4_999) && is_due(20_000, 5_000), "as many as are read quickly");
+        assert!(!is_due(80_000, 9_999) && is_due(80_000, 10_000), "an eighth of a large one");
     }
 
     #[test]
