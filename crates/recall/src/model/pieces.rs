@@ -23,14 +23,17 @@ pub(crate) struct Vocabulary {
 
 /// Pieces that stand at the same place of a word.
 struct Pieces {
-    numbers: FxHashMap<Box<str>, u32>,
+    /// Nearly all of them.
+    short: FxHashMap<Short, u32>,
+    /// Those that are longer than [`SHORT_MAX`].
+    long: FxHashMap<Box<str>, u32>,
     /// The longest piece in bytes by the bytes it begins with: no longer prefix needs to be looked up.
     bytes_max: Box<[u8]>,
 }
 
 impl Default for Pieces {
     fn default() -> Self {
-        Self { numbers: FxHashMap::default(), bytes_max: vec![0; 1 << 16].into() }
+        Self { short: FxHashMap::default(), long: FxHashMap::default(), bytes_max: vec![0; 1 << 16].into() }
     }
 }
 
@@ -40,7 +43,11 @@ impl Pieces {
         let length = u8::try_from(piece.len()).unwrap_or(u8::MAX);
         let longest = &mut self.bytes_max[beginning(piece)];
         *longest = (*longest).max(length);
-        self.numbers.insert(piece.into(), number);
+        if piece.len() <= SHORT_MAX {
+            self.short.insert(Short::of(piece), number);
+        } else {
+            self.long.insert(piece.into(), number);
+        }
     }
 
     /// The longest piece that the text begins with, and its length.
@@ -48,15 +55,49 @@ impl Pieces {
         // A piece of one byte has a beginning of its own.
         let longest = usize::from(self.bytes_max[beginning(text)]).max(1);
         let longest = if longest == usize::from(u8::MAX) { text.len() } else { longest };
-        let mut end = text.floor_char_boundary(longest);
-        while end > 0 {
-            if let Some(&piece) = self.numbers.get(&text[..end]) {
+        let longest = longest.min(text.len());
+        let is_end = |end: &usize| text.is_char_boundary(*end);
+        for end in (SHORT_MAX + 1..=longest).rev().filter(is_end) {
+            if let Some(&piece) = self.long.get(&text[..end]) {
                 return Some((piece, end));
             }
-            end = text.floor_char_boundary(end - 1);
         }
-        None
+        let beginning = Short::of(text);
+        let known = |end: usize| self.short.get(&beginning.up_to(end)).map(|&piece| (piece, end));
+        (1..=longest.min(SHORT_MAX)).rev().filter(is_end).find_map(known)
     }
+}
+
+const SHORT_MAX: usize = 16;
+
+/// The bytes of a short piece themselves, with zeros behind: no text that is cut has a zero in it. Comparing them takes no look
+/// at another place in memory, and a prefix is made by a mask.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Short(u64, u64);
+
+impl Short {
+    /// The first bytes of a text.
+    fn of(text: &str) -> Self {
+        let (first, rest) = text.as_bytes().split_at(text.len().min(8));
+        Self(number(first), number(&rest[..rest.len().min(8)]))
+    }
+
+    /// The first so many of them.
+    const fn up_to(self, count: usize) -> Self {
+        match count {
+            0..8 => Self(self.0 & ((1 << (8 * count)) - 1), 0),
+            8..16 => Self(self.0, self.1 & ((1 << (8 * (count - 8))) - 1)),
+            _ => self,
+        }
+    }
+}
+
+/// Up to eight bytes as a number, the first one lowest.
+fn number(bytes: &[u8]) -> u64 {
+    if let Ok(bytes) = bytes.try_into() {
+        return u64::from_le_bytes(bytes);
+    }
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// The first two bytes as a number; a text of one byte counts as if a zero followed.
@@ -177,4 +218,43 @@ fn is_punctuation(c: char) -> bool {
         | 0x30A0 | 0x30FB | 0xFE10..=0xFE19 | 0xFE30..=0xFE52 | 0xFE54..=0xFE61 | 0xFE63 | 0xFE68 | 0xFE6A | 0xFE6B
         | 0xFF01..=0xFF03 | 0xFF05..=0xFF0A | 0xFF0C..=0xFF0F | 0xFF1A | 0xFF1B | 0xFF1F | 0xFF20 | 0xFF3B..=0xFF3D
         | 0xFF3F | 0xFF5B | 0xFF5D | 0xFF5F..=0xFF65)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The longest piece first, by comparing texts.
+    fn plainly(vocabulary: &[String], word: &str) -> Vec<u32> {
+        let (mut pieces, mut rest) = (Vec::new(), word);
+        while !rest.is_empty() {
+            let mark = if rest.len() == word.len() { "" } else { CONTINUES };
+            let ends = (1..=rest.len()).rev().filter(|end| rest.is_char_boundary(*end));
+            let mut known = ends.filter_map(|end| {
+                let piece = format!("{mark}{}", &rest[..end]);
+                Some((vocabulary.iter().position(|own| *own == piece)?, end))
+            });
+            let Some((piece, end)) = known.next() else { return Vec::new() };
+            pieces.push(piece as u32);
+            rest = &rest[end..];
+        }
+        pieces
+    }
+
+    proptest! {
+        /// Pieces on both sides of the length that is kept as a number, of letters of one, two and three bytes.
+        #[test]
+        fn words_are_cut_as_by_comparing_texts(
+            pieces in prop::collection::btree_set("(##)?([ab]|a{14,18}|[aß]{6,10}|[a漢]{1,7})", 1..12),
+            word in "([ab]|a{13,20}|[aß]{5,12}|[ab漢]{1,8}){1,4}",
+        ) {
+            let pieces: Vec<String> = pieces.into_iter().collect();
+            let vocabulary = Vocabulary::new(Cow::Owned(pieces.join("\n")));
+            let mut cut = Vec::new();
+            vocabulary.cut_word(&word, &mut cut);
+            prop_assert_eq!(cut, plainly(&pieces, &word));
+        }
+    }
 }
