@@ -168,6 +168,11 @@ impl Started {
         Self::start(&["--database".to_owned(), url.to_owned(), "--projects".to_owned(), projects.to_string()])
     }
 
+    /// A first node by another build of this bench, with one project.
+    pub(crate) fn node_by(program: &Path, url: &str) -> Result<Self> {
+        Self::start_program(program, &["--database".to_owned(), url.to_owned()])
+    }
+
     /// A node on a database. The first one creates the key; the others get it passed in.
     pub(crate) fn node(url: &str, batch_max: usize, key: Option<&str>) -> Result<Self> {
         let args = ["--database".to_owned(), url.to_owned(), "--batch-max".to_owned(), batch_max.to_string()];

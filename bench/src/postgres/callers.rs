@@ -1,14 +1,18 @@
-//! Many callers at once on one node, beside the same on embedded storage: what a call costs the node and the database, and
-//! how much of the conversation between them is shared. Rounds go in turns, so that a busy machine slows both; medians count.
+//! Many callers at once on one node, beside the same on embedded storage and by an earlier build: what a call costs the node
+//! and the database, and how much of the conversation between them is shared. Rounds go in turns, so that a busy machine
+//! slows all of them; medians count.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mnemon_scratch_postgres::Cluster;
 use mnemon_testkit::process::cpu_time;
+use mnemon_testkit::wire::Wire;
 
 use super::{FILLERS, SEED};
+use crate::chance::Chance;
 use crate::load::{Calls, Kind, Phase, Started, Texts, Until, phase, phase_by, progress};
 
 const ROUNDS: usize = 3;
@@ -17,6 +21,8 @@ const SAVERS: usize = 128;
 /// How many projects saves go into, one measurement each.
 const PROJECTS: [usize; 2] = [64, 1];
 const DATABASE: &str = "callers";
+/// That of the earlier build.
+const DATABASE_BEFORE: &str = "callers_before";
 
 /// How much more of a node's processor a search may take on PostgreSQL with the most callers.
 const CPU_RATIO_MAX: f64 = 1.3;
@@ -24,8 +30,8 @@ const CPU_RATIO_MAX: f64 = 1.3;
 const SEARCH_STATEMENTS_MAX: f64 = 0.15;
 const LONE_SEARCH_STATEMENTS_MAX: f64 = 1.0;
 const SAVE_STATEMENTS_MAX: f64 = 0.1;
-/// What this machine did before calls flew together (searches and saves a second, and the longest wait of saves in µs), and
-/// how many times as fast it must be now.
+/// What was recorded before calls flew together (searches and saves a second, and the longest wait of saves in µs), and how
+/// many times as fast it must be now. Where an earlier build takes part, what that one does counts instead.
 const SEARCHES_BEFORE: f64 = 1_076.0;
 const SAVES_BEFORE: f64 = 2_421.0;
 const SAVE_P99_BEFORE_US: f64 = 111_057.0;
@@ -85,12 +91,33 @@ impl Seen {
 
 const HEAD: &str = "clients   calls/s    p50 µs    p99 µs   node µs     db µs  client µs   room/s  statements";
 
-/// Both engines, each with its projects.
+/// Both engines, each with its projects, and a node of an earlier build with one.
 struct Sides<'a> {
     cluster: &'a Cluster,
     node: Started,
     embedded: Started,
+    before: Option<Started>,
     _folder: tempfile::TempDir,
+}
+
+/// The medians of all sides.
+struct Compared {
+    shared: Seen,
+    alone: Seen,
+    before: Option<Seen>,
+}
+
+impl Compared {
+    /// Whether the rate is so many times what it was, and how that reads.
+    fn rate_bar(&self, what: &str, calls: &str, factor: f64, recorded: f64) -> (bool, String) {
+        let rate = self.shared.phase.calls_per_second;
+        let (before, whose) = match &self.before {
+            Some(before) => (before.phase.calls_per_second, "the earlier build's"),
+            None => (recorded, "the recorded"),
+        };
+        let min = factor * before;
+        (rate >= min, format!("{what} {rate:.0} {calls}/s (bar: >= {min:.0}, {factor} x {whose} {before:.0})"))
+    }
 }
 
 /// A kind of calls with so many clients, who use these many projects in turn.
@@ -103,14 +130,21 @@ struct Load {
 }
 
 /// Whether all bars are met.
-pub(super) async fn compare(cluster: &Cluster, records: u64, seconds: f64) -> Result<bool> {
+pub(super) async fn compare(cluster: &Cluster, before: Option<&Path>, records: u64, seconds: f64) -> Result<bool> {
     cluster.sql("postgres", &format!("CREATE DATABASE {DATABASE}"))?;
     cluster.sql("postgres", "CREATE EXTENSION pg_stat_statements")?;
     let folder = tempfile::tempdir()?;
     let projects = PROJECTS.into_iter().max().unwrap_or(1);
     let node = Started::node_of(&cluster.url(DATABASE), projects)?;
     let embedded = Started::service_of(&folder.path().join("data"), projects)?;
-    let sides = Sides { cluster, node, embedded, _folder: folder };
+    let before = match before {
+        Some(program) => {
+            cluster.sql("postgres", &format!("CREATE DATABASE {DATABASE_BEFORE}"))?;
+            Some(Started::node_by(program, &cluster.url(DATABASE_BEFORE))?)
+        }
+        None => None,
+    };
+    let sides = Sides { cluster, node, embedded, before, _folder: folder };
     let mut bars = sides.searches(records, seconds).await?;
     bars.extend(sides.saves(records, seconds).await?);
     println!();
@@ -121,9 +155,13 @@ pub(super) async fn compare(cluster: &Cluster, records: u64, seconds: f64) -> Re
 }
 
 impl Sides<'_> {
+    fn servers(&self) -> impl Iterator<Item = &Started> {
+        [&self.node, &self.embedded].into_iter().chain(&self.before)
+    }
+
     async fn searches(&self, records: u64, seconds: f64) -> Result<Vec<(bool, String)>> {
         let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0));
-        for server in [&self.node, &self.embedded] {
+        for server in self.servers() {
             progress(&format!("storing {records} records"));
             let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0));
             phase(server, &calls, Kind::Save, FILLERS, Until::Calls(records), false).await?;
@@ -135,8 +173,9 @@ impl Sides<'_> {
         for clients in SEARCHERS {
             let load = Load { kind: Kind::Search, clients, projects: 1, seconds };
             self.warm_up(load, &calls).await?;
-            let (shared, alone) = self.rounds(load, &calls).await?;
-            let (statements, rate) = (shared.statements, shared.phase.calls_per_second);
+            let compared = self.rounds(load, &calls).await?;
+            let Compared { shared, alone, .. } = &compared;
+            let statements = shared.statements;
             if clients == 1 {
                 let max = LONE_SEARCH_STATEMENTS_MAX;
                 let text = format!("a caller alone: {statements:.3} statements per search (bar: <= {max})");
@@ -153,8 +192,8 @@ impl Sides<'_> {
                 statements <= max,
                 format!("{clients} callers: {statements:.3} statements per search (bar: <= {max})"),
             ));
-            let min = SEARCHES_FACTOR * SEARCHES_BEFORE;
-            bars.push((rate >= min, format!("{clients} callers: {rate:.0} searches/s (bar: >= {min:.0})")));
+            let what = format!("{clients} callers:");
+            bars.push(compared.rate_bar(&what, "searches", SEARCHES_FACTOR, SEARCHES_BEFORE));
         }
         Ok(bars)
     }
@@ -165,16 +204,16 @@ impl Sides<'_> {
         for projects in PROJECTS {
             let first = records * (1 + projects as u64 * 1_000);
             let calls = Arc::new(Calls::new(Texts::new(SEED), 1, "growing", first));
+            for server in self.servers() {
+                index(server, projects, &calls).await?;
+            }
             let load = Load { kind: Kind::Save, clients: SAVERS, projects, seconds };
-            let (seen, _) = self.rounds(load, &calls).await?;
-            let (rate, p99_us, statements) = (seen.phase.calls_per_second, seen.phase.p99_us, seen.statements);
+            let compared = self.rounds(load, &calls).await?;
+            let (p99_us, statements) = (compared.shared.phase.p99_us, compared.shared.statements);
             let what = format!("{SAVERS} clients, {projects} projects:");
-            let min = SAVES_FACTOR * SAVES_BEFORE;
-            bars.push((rate >= min, format!("{what} {rate:.0} saves/s (bar: >= {min:.0})")));
-            bars.push((
-                p99_us <= SAVE_P99_BEFORE_US,
-                format!("{what} p99 {:.0} ms (bar: <= {:.0})", p99_us / 1e3, SAVE_P99_BEFORE_US / 1e3),
-            ));
+            bars.push(compared.rate_bar(&what, "saves", SAVES_FACTOR, SAVES_BEFORE));
+            let max = compared.before.map_or(SAVE_P99_BEFORE_US, |before| before.phase.p99_us);
+            bars.push((p99_us <= max, format!("{what} p99 {:.0} ms (bar: <= {:.0})", p99_us / 1e3, max / 1e3)));
             let max = SAVE_STATEMENTS_MAX;
             bars.push((statements <= max, format!("{what} {statements:.3} statements per save (bar: <= {max})")));
         }
@@ -184,29 +223,39 @@ impl Sides<'_> {
     /// The queries of a round, for longer than it takes, so that every record that they find has been shown before.
     async fn warm_up(&self, load: Load, calls: &Arc<Calls>) -> Result<()> {
         progress(&format!("warming up {} clients", load.clients));
-        for server in [&self.node, &self.embedded] {
+        for server in self.servers() {
             self.round(server, Load { seconds: 1.5 * load.seconds, ..load }, calls).await?;
         }
         Ok(())
     }
 
-    /// Rounds on PostgreSQL and on embedded storage in turns; the medians of both.
-    async fn rounds(&self, load: Load, calls: &Arc<Calls>) -> Result<(Seen, Seen)> {
-        let (mut shared, mut alone) = (Vec::new(), Vec::new());
+    /// Rounds on PostgreSQL, on embedded storage and by the earlier build in turns; the medians of each.
+    async fn rounds(&self, load: Load, calls: &Arc<Calls>) -> Result<Compared> {
+        let (mut shared, mut alone, mut before) = (Vec::new(), Vec::new(), Vec::new());
         for round in 1..=ROUNDS {
             let Load { kind, clients, projects, .. } = load;
             progress(&format!("{}: {clients} clients, {projects} projects, round {round} of {ROUNDS}", kind.name()));
             shared.push(self.round(&self.node, load, calls).await?);
             alone.push(self.round(&self.embedded, load, calls).await?);
+            if let Some(server) = &self.before {
+                before.push(self.round(server, Load { projects: 1, ..load }, calls).await?);
+            }
         }
-        let (shared, alone) = (Seen::medians(&shared), Seen::medians(&alone));
-        let name = |engine: &str| match load.kind {
-            Kind::Search => engine.to_owned(),
-            Kind::Save => format!("{engine}, {}", load.projects),
+        let compared = Compared {
+            shared: Seen::medians(&shared),
+            alone: Seen::medians(&alone),
+            before: self.before.as_ref().map(|_| Seen::medians(&before)),
         };
-        println!("{}", shared.row(&name("PostgreSQL"), load.clients));
-        println!("{}", alone.row(&name("embedded"), load.clients));
-        Ok((shared, alone))
+        let name = |engine: &str, projects: usize| match load.kind {
+            Kind::Search => engine.to_owned(),
+            Kind::Save => format!("{engine}, {projects}"),
+        };
+        println!("{}", compared.shared.row(&name("PostgreSQL", load.projects), load.clients));
+        println!("{}", compared.alone.row(&name("embedded", load.projects), load.clients));
+        if let Some(before) = &compared.before {
+            println!("{}", before.row(&name("earlier build", 1), load.clients));
+        }
+        Ok(compared)
     }
 
     async fn round(&self, server: &Started, load: Load, calls: &Arc<Calls>) -> Result<Seen> {
@@ -231,7 +280,7 @@ impl Sides<'_> {
             SELECT COALESCE(SUM(s.calls), 0)
             FROM pg_stat_statements s
             JOIN pg_database d ON d.oid = s.dbid
-            WHERE d.datname = 'callers' AND s.toplevel
+            WHERE d.datname LIKE 'callers%' AND s.toplevel
                 AND s.query !~* '^\\s*(BEGIN|COMMIT|ROLLBACK|START)' AND s.query !~ '^\\s*SELECT set_config'
                 AND s.query !~ '(call_window|heartbeat|usage|snapshot|UPDATE api_key)'";
         let text = self.cluster.sql("postgres", SELECT)?;
@@ -245,6 +294,16 @@ impl Sides<'_> {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         Ok(Counts { statements, database_us: micros(database), clients_us: micros(clients) })
     }
+}
+
+/// From its first search on, a workspace is indexed, and each save pays for that too.
+async fn index(server: &Started, projects: usize, calls: &Calls) -> Result<()> {
+    for key in server.keys.iter().take(projects) {
+        let mut wire = Wire::connect(server.address, key).await?;
+        wire.post(&calls.save()).await?;
+        wire.post(&calls.search(&mut Chance::new(1))).await?;
+    }
+    Ok(())
 }
 
 /// What has been counted since the start.

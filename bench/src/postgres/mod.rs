@@ -44,6 +44,10 @@ pub(crate) struct Args {
     /// Only many callers beside embedded storage
     #[arg(long)]
     callers: bool,
+    /// Another build of this bench, of an earlier commit: its node takes turns with this one's when many call, and is what the
+    /// rates are compared with. Without it they are compared with what was recorded when a machine had nothing else to do
+    #[arg(long)]
+    before: Option<PathBuf>,
     /// Number of queries to compare with PostgreSQL's own search
     #[arg(long, default_value_t = 1_000)]
     queries: u64,
@@ -56,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let settings = callers::settings();
     let cluster = Cluster::start(ClusterOptions { is_durable: true, settings, ..ClusterOptions::default() })?;
-    let is_shared = runtime.block_on(callers::compare(&cluster, args.records, args.seconds))?;
+    let is_shared = runtime.block_on(callers::compare(&cluster, args.before.as_deref(), args.records, args.seconds))?;
     if args.callers {
         // Leaving the process would leave the server running.
         drop(cluster);

@@ -128,7 +128,8 @@ fn callers(run: &Run) -> Result<String> {
             None => {}
             Some((verb, first)) => {
                 let at = |place: usize| number(line, first + place).map(grouped);
-                let engine = line.split([',', ' ']).next().unwrap_or_default().to_owned();
+                let engine =
+                    line.split(", ").next().and_then(|name| name.split("  ").next()).unwrap_or_default().to_owned();
                 let projects = if first == 0 { "1".to_owned() } else { grouped(number(line, 0)?) };
                 rows.push(vec![verb.to_owned(), engine, projects, at(0)?, at(1)?, at(3)?, at(4)?, at(8)?]);
             }
