@@ -27,44 +27,62 @@ struct Pieces {
     short: FxHashMap<Short, u32>,
     /// Those that are longer than [`SHORT_MAX`].
     long: FxHashMap<Box<str>, u32>,
-    /// The longest piece in bytes by the bytes it begins with: no longer prefix needs to be looked up.
-    bytes_max: Box<[u8]>,
+    /// By the four bytes that pieces begin with: which lengths they have, a bit for each. Other prefixes need no look-up.
+    lengths: Box<[u16]>,
 }
+
+/// Among [`Pieces::lengths`]: some are longer than [`SHORT_MAX`].
+const IS_LONG: u16 = 1;
+/// Pieces shorter than this are looked up in any case.
+const BEGINNING: usize = 4;
 
 impl Default for Pieces {
     fn default() -> Self {
-        Self { short: FxHashMap::default(), long: FxHashMap::default(), bytes_max: vec![0; 1 << 16].into() }
+        Self { short: FxHashMap::default(), long: FxHashMap::default(), lengths: vec![0; 1 << 16].into() }
     }
 }
 
 impl Pieces {
     fn insert(&mut self, piece: &str, number: u32) {
-        // A length that does not fit makes every prefix be looked up, which is slow and right.
-        let length = u8::try_from(piece.len()).unwrap_or(u8::MAX);
-        let longest = &mut self.bytes_max[beginning(piece)];
-        *longest = (*longest).max(length);
-        if piece.len() <= SHORT_MAX {
-            self.short.insert(Short::of(piece), number);
-        } else {
+        let lengths = &mut self.lengths[Short::of(piece).place()];
+        if piece.len() > SHORT_MAX {
+            *lengths |= IS_LONG;
             self.long.insert(piece.into(), number);
+            return;
         }
+        if piece.len() >= BEGINNING {
+            *lengths |= 1 << (piece.len() - 1);
+        }
+        self.short.insert(Short::of(piece), number);
     }
 
     /// The longest piece that the text begins with, and its length.
     fn longest_match(&self, text: &str) -> Option<(u32, usize)> {
-        // A piece of one byte has a beginning of its own.
-        let longest = usize::from(self.bytes_max[beginning(text)]).max(1);
-        let longest = if longest == usize::from(u8::MAX) { text.len() } else { longest };
-        let longest = longest.min(text.len());
-        let is_end = |end: &usize| text.is_char_boundary(*end);
-        for end in (SHORT_MAX + 1..=longest).rev().filter(is_end) {
-            if let Some(&piece) = self.long.get(&text[..end]) {
-                return Some((piece, end));
-            }
-        }
         let beginning = Short::of(text);
         let known = |end: usize| self.short.get(&beginning.up_to(end)).map(|&piece| (piece, end));
-        (1..=longest.min(SHORT_MAX)).rev().filter(is_end).find_map(known)
+        if text.len() >= BEGINNING {
+            let lengths = self.lengths[beginning.place()];
+            if lengths & IS_LONG != 0
+                && let Some(found) = self.longest_long(text)
+            {
+                return Some(found);
+            }
+            let fitting = if text.len() < SHORT_MAX { (1 << text.len()) - 1 } else { u16::MAX };
+            let mut left = lengths & fitting & !IS_LONG;
+            while left != 0 {
+                let end = (u16::BITS - left.leading_zeros()) as usize;
+                if let Some(found) = known(end) {
+                    return Some(found);
+                }
+                left &= !(1 << (end - 1));
+            }
+        }
+        (1..=text.len().min(BEGINNING - 1)).rev().find_map(known)
+    }
+
+    fn longest_long(&self, text: &str) -> Option<(u32, usize)> {
+        let ends = (SHORT_MAX + 1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
+        ends.into_iter().find_map(|end| Some((*self.long.get(&text[..end])?, end)))
     }
 }
 
@@ -80,6 +98,11 @@ impl Short {
     fn of(text: &str) -> Self {
         let (first, rest) = text.as_bytes().split_at(text.len().min(8));
         Self(number(first), number(&rest[..rest.len().min(8)]))
+    }
+
+    /// Where the lengths of pieces stand that begin with the same four bytes.
+    const fn place(self) -> usize {
+        ((self.0 as u32).wrapping_mul(0x9e37_79b1) >> 16) as usize
     }
 
     /// The first so many of them.
