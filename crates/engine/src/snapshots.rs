@@ -39,17 +39,17 @@ impl Grown {
     }
 }
 
-/// Reading so many takes a fraction of a second. A small workspace is written when it grew by half.
-const BURST_MAX: u64 = 5_000;
+/// Reading so many changes from the log takes about half a second.
+const BURST_MAX: u64 = 10_000;
 
-/// Whether a new snapshot is justified: by changes of an eighth of the workspace, so that a start reads no more than that from
-/// the log, but not by a few thousand of them in a small one, where a burst of saves would write it several times a second;
-/// or by fewer, but enough to delay a start, if the last snapshot is so long ago that writing stays a small part of the work.
+/// Whether a new snapshot is justified. A first one is, and one for which the last is so long ago that writing stays a small
+/// part of the work, if there are enough changes to delay a start. In between, an eighth of a large workspace justifies one,
+/// so that a start never reads more than that from the log; in a small one, as many changes as are read quickly, because a
+/// burst of saves would write it several times a second, and hold up whoever waits for the same disk.
 pub(crate) fn is_due(grown: &Grown) -> bool {
     let (records, changes) = (grown.records as u64, grown.changes());
-    let is_rested = grown.seconds >= grown.size_bytes as u64 / BYTES_PER_SECOND;
-    let many = (records / 8).max(BURST_MAX.min(records / 2));
-    let enough = if is_rested { 0 } else { many }.max(RECORDS_MIN as u64);
+    let is_rested = grown.snapshot == Seq(0) || grown.seconds >= grown.size_bytes as u64 / BYTES_PER_SECOND;
+    let enough = if is_rested { RECORDS_MIN as u64 } else { (records / 8).max(BURST_MAX) };
     grown.records >= RECORDS_MIN && changes >= enough
 }
 
@@ -150,10 +150,9 @@ mod tests {
 
     #[test]
     fn a_burst_is_not_written_again_and_again() {
-        let is_due = |records, changes| is_due(&grown(records, 0, changes, 0));
-        assert!(!is_due(4_000, 1_999) && is_due(4_000, 2_000), "half of a small workspace");
-        assert!(!is_due(20_000, 4_999) && is_due(20_000, 5_000), "as many as are read quickly");
-        assert!(!is_due(80_000, 9_999) && is_due(80_000, 10_000), "an eighth of a large one");
+        let is_due = |records, changes: u64| is_due(&grown(records, 1, changes + 1, 0));
+        assert!(!is_due(20_000, 9_999) && is_due(20_000, 10_000), "as many as are read quickly");
+        assert!(!is_due(160_000, 19_999) && is_due(160_000, 20_000), "an eighth of a large one");
     }
 
     #[test]
