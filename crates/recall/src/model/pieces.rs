@@ -81,8 +81,8 @@ impl Pieces {
     }
 
     fn longest_long(&self, text: &str) -> Option<(u32, usize)> {
-        let ends = (SHORT_MAX + 1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
-        ends.into_iter().find_map(|end| Some((*self.long.get(&text[..end])?, end)))
+        let mut ends = (SHORT_MAX + 1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
+        ends.find_map(|end| Some((*self.long.get(&text[..end])?, end)))
     }
 }
 
@@ -121,12 +121,6 @@ fn number(bytes: &[u8]) -> u64 {
         return u64::from_le_bytes(bytes);
     }
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// The first two bytes as a number; a text of one byte counts as if a zero followed.
-fn beginning(text: &str) -> usize {
-    let at = |place: usize| usize::from(text.as_bytes().get(place).copied().unwrap_or(0));
-    at(0) << 8 | at(1)
 }
 
 impl Vocabulary {
