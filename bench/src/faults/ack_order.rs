@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_needs_a_finished_sync_after_the_last_write() {
+    fn an_answer_needs_a_finished_sync_of_its_own() {
         assert_eq!(unsynced(&[WRITE, SYNC, ANSWER]), 0);
         assert_eq!(unsynced(&[WRITE, ANSWER, SYNC]), 1);
         assert_eq!(unsynced(&[WRITE, ANSWER, SYNC, WRITE, ANSWER]), 2, "that sync is the first answer's");

@@ -205,15 +205,23 @@ async fn fill(service: &Started, plan: &Plan) -> Result<Filled> {
     let saves = Arc::new(Calls::new(plan.source.clone(), 1, GROWING, plan.records));
     progress(&format!("storing {} records", plan.records));
     let fill = phase(service, &searches, Kind::Save, FILLERS, Until::Calls(plan.records), false).await?;
-    // A workspace is indexed in memory from its first search on; from then on each save pays for that too.
-    let mut wire = Wire::connect(service.address, &service.key).await?;
-    wire.post(&saves.save()).await?;
-    wire.post(&saves.search(&mut Chance::new(1))).await?;
+    index(service, 1, &saves).await?;
     progress("warming up");
     let warm = Until::Calls(500);
     let search_bytes = phase(service, &searches, Kind::Search, 1, warm, false).await?.answer_bytes;
     let save_bytes = phase(service, &saves, Kind::Save, 1, warm, false).await?.answer_bytes;
     Ok(Filled { searches, saves, fill, search_bytes, save_bytes })
+}
+
+/// Searches the workspace of these calls once, in so many projects: from then on it is indexed in memory, and each save pays
+/// for that too.
+pub(crate) async fn index(server: &Started, projects: usize, calls: &Calls) -> Result<()> {
+    for key in server.keys.iter().take(projects) {
+        let mut wire = Wire::connect(server.address, key).await?;
+        wire.post(&calls.save()).await?;
+        wire.post(&calls.search(&mut Chance::new(1))).await?;
+    }
+    Ok(())
 }
 
 impl Phase {

@@ -9,11 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mnemon_scratch_postgres::Cluster;
 use mnemon_testkit::process::cpu_time;
-use mnemon_testkit::wire::Wire;
 
 use super::{FILLERS, SEED};
-use crate::chance::Chance;
-use crate::load::{Calls, Kind, Phase, Started, Texts, Until, phase, phase_by, progress};
+use crate::load::{Calls, Kind, Phase, Started, Texts, Until, index, phase, phase_by, progress};
 
 const ROUNDS: usize = 3;
 const SEARCHERS: [usize; 2] = [1, 64];
@@ -294,16 +292,6 @@ impl Sides<'_> {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         Ok(Counts { statements, database_us: micros(database), clients_us: micros(clients) })
     }
-}
-
-/// From its first search on, a workspace is indexed, and each save pays for that too.
-async fn index(server: &Started, projects: usize, calls: &Calls) -> Result<()> {
-    for key in server.keys.iter().take(projects) {
-        let mut wire = Wire::connect(server.address, key).await?;
-        wire.post(&calls.save()).await?;
-        wire.post(&calls.search(&mut Chance::new(1))).await?;
-    }
-    Ok(())
 }
 
 /// What has been counted since the start.

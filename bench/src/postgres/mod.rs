@@ -14,10 +14,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use mnemon_scratch_postgres::{Cluster, ClusterOptions};
-use mnemon_testkit::wire::Wire;
 
-use crate::chance::Chance;
-use crate::load::{Calls, Kind, Phase, Started, Texts, Until, phase, progress};
+use crate::load::{Calls, Kind, Phase, Started, Texts, Until, index, phase, progress};
 
 const SEED: u64 = 20_270_116;
 /// How many clients fill the searched workspace.
@@ -44,8 +42,8 @@ pub(crate) struct Args {
     /// Only many callers beside embedded storage
     #[arg(long)]
     callers: bool,
-    /// Another build of this bench, of an earlier commit: its node takes turns with this one's when many call, and is what the
-    /// rates are compared with. Without it they are compared with what was recorded when a machine had nothing else to do
+    /// Another build of this bench, of an earlier commit: where many call, its node takes turns with this one's, and rates
+    /// are compared with its rates instead of recorded ones
     #[arg(long)]
     before: Option<PathBuf>,
     /// Number of queries to compare with PostgreSQL's own search
@@ -88,10 +86,7 @@ async fn saves(args: &Args, cluster: &Cluster) -> Result<()> {
         cluster.sql("postgres", &format!("CREATE DATABASE {database}"))?;
         let node = Started::node(&cluster.url(&database), batch_max, None)?;
         let calls = Arc::new(Calls::new(Texts::new(SEED), 1, "growing", 0));
-        // From its first search on, a workspace is indexed, and each save pays for that too.
-        let mut wire = Wire::connect(node.address, &node.key).await?;
-        wire.post(&calls.save()).await?;
-        wire.post(&calls.search(&mut Chance::new(1))).await?;
+        index(&node, 1, &calls).await?;
         for &clients in &args.clients {
             progress(&format!("saves {name}, {clients} clients"));
             let until = Until::Time(Duration::from_secs_f64(args.seconds));
