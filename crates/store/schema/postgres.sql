@@ -319,13 +319,15 @@ ALTER TABLE audit FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON audit USING (account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON audit TO mnemon_app;
 
--- A workspace's index as bytes, with the place of the log it stands for. Derived: any row may be dropped at any time.
+-- A workspace's index as bytes, with the place of the log it stands for. The farthest counts; older ones are about to be
+-- removed. Derived: any row may be dropped at any time.
 CREATE TABLE snapshot (
     project_id UUID NOT NULL,
     workspace_no BIGINT NOT NULL,
     seq BIGINT NOT NULL,
     bytes BYTEA NOT NULL,
-    PRIMARY KEY (project_id, workspace_no)
+    id UUID NOT NULL DEFAULT gen_random_uuid(),
+    PRIMARY KEY (project_id, workspace_no, id)
 );
 
 -- Megabytes that hardly shrink: trying to would cost the server more than storing them.

@@ -10,9 +10,9 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connect::Pool;
 use super::error::{Again, Fault, no_such_project};
-use super::project::LOCK;
 use super::replicas::{Answer, Visit};
 use super::rows::{Cells, integer, read_audiences};
+use super::snapshots;
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::{Change, KeptImage, Log, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
@@ -81,34 +81,16 @@ impl Log for PostgresStore {
         rows.first().map(|row| read_seq(row, project)).transpose()
     }
 
-    /// Stores a snapshot of an active workspace unless there is a newer one.
-    ///
-    /// One that was taken before a purge and arrives after it is dropped: it still contains the purged text. The
-    /// project's lock orders the two.
     async fn save_snapshot(
         &self,
         project: ProjectId,
         snapshot: Snapshot<Arc<dyn SnapshotImage>>,
     ) -> Result<(), StoreError> {
-        const UPSERT: &str = "
-            INSERT INTO snapshot (project_id, workspace_no, seq, bytes)
-            SELECT w.project_id, w.no, $3, $4
-            FROM workspace w
-            WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL AND NOT EXISTS (
-                SELECT 1
-                FROM change c
-                WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3 AND c.kind = 'purge')
-            ON CONFLICT (project_id, workspace_no) DO UPDATE
-            SET seq = excluded.seq, bytes = excluded.bytes
-            WHERE excluded.seq >= snapshot.seq";
-        let (id, no, seq) = (project.uuid(), integer(snapshot.workspace.0), integer(snapshot.seq.0));
-        let bytes = snapshot.image.to_bytes();
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::project(project)).await?;
-            let lock = ask(LOCK, &[&id]);
-            tx.finish(vec![lock, ask(UPSERT, &[&id, &no, &seq, &bytes])]).await.map(|_| ())
-        })
-        .await
+        let Snapshot { workspace, seq, image } = snapshot;
+        // A copy of many megabytes, which must not hold up those who share this thread.
+        let bytes = tokio::task::spawn_blocking(move || image.to_bytes()).await;
+        let bytes = bytes.map_err(|error| StoreError::Failed(format!("a snapshot could not be read: {error}")))?;
+        snapshots::save(&self.pool, project, workspace, seq, &bytes).await
     }
 
     async fn find_snapshot(
@@ -117,8 +99,8 @@ impl Log for PostgresStore {
         workspace: WorkspaceNo,
     ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
         let rows =
-            self.ask(Tenant::project(project), SELECT_SNAPSHOT, &[&project.uuid(), &integer(workspace.0)]).await?;
-        rows.first().map(|row| read_snapshot(row, project, workspace)).transpose()
+            self.ask(Tenant::project(project), snapshots::SELECT, &[&project.uuid(), &integer(workspace.0)]).await?;
+        rows.first().map(|row| snapshots::read(row, project, workspace)).transpose()
     }
 
     async fn find_snapshot_at_least(
@@ -131,14 +113,14 @@ impl Log for PostgresStore {
             let read = replicas.read(async |visit| {
                 let tx = Tx::read(&visit.pool, Tenant::project(project)).await?;
                 let (id, no) = (project.uuid(), integer(workspace.0));
-                let asks = vec![Visit::standing(), ask(SEQ, &[&id]), ask(SELECT_SNAPSHOT, &[&id, &no])];
+                let asks = vec![Visit::standing(), ask(SEQ, &[&id]), ask(snapshots::SELECT, &[&id, &no])];
                 let answers = tx.finish(asks).await?;
                 let [standing, end, found] = answers.as_slice() else {
                     return Err(Fault::away("PostgreSQL left an answer out"));
                 };
                 let end = end.first().map(|row| read_seq(row, project)).transpose()?;
                 let counts = visit.is_of_the_primary(standing) && end.is_some_and(|end| end >= at_least);
-                let found = found.first().map(|row| read_snapshot(row, project, workspace)).transpose()?;
+                let found = found.first().map(|row| snapshots::read(row, project, workspace)).transpose()?;
                 Ok(Answer::of(counts.then_some(found)))
             });
             if let Some(Some(found)) = read.await {
@@ -148,14 +130,6 @@ impl Log for PostgresStore {
         self.find_snapshot(project, workspace).await
     }
 }
-
-fn read_snapshot(row: &Row, project: ProjectId, workspace: WorkspaceNo) -> Result<Snapshot<KeptImage>, StoreError> {
-    let cells = Cells::new(row, "snapshot", || format!("{project}/{}", workspace.0));
-    let image = KeptImage::Bytes(cells.blob(1, "bytes")?.to_vec());
-    Ok(Snapshot { workspace, seq: Seq(cells.count(0, "seq")?), image })
-}
-
-const SELECT_SNAPSHOT: &str = "SELECT seq, bytes FROM snapshot WHERE project_id = $1 AND workspace_no = $2";
 
 /// A place in the log of a workspace, and how much to read from there.
 #[derive(Clone, Copy)]
@@ -312,5 +286,3 @@ fn read_change(row: &Row, project: ProjectId, seq: Seq) -> Result<Change, StoreE
         None => Ok(Change::Absent(seq)),
     }
 }
-
-pub(super) const DELETE_SNAPSHOT: &str = "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = $2";

@@ -46,6 +46,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 20, name: "lean", sql: include_str!("../../migrations/postgres/0020_lean.sql") },
     Migration { no: 21, name: "look_again", sql: include_str!("../../migrations/postgres/0021_look_again.sql") },
     Migration { no: 22, name: "look_over", sql: include_str!("../../migrations/postgres/0022_look_over.sql") },
+    Migration { no: 23, name: "snapshot_rows", sql: include_str!("../../migrations/postgres/0023_snapshot_rows.sql") },
 ];
 
 /// The role's name in the migrations.

@@ -55,6 +55,7 @@ mod replicas;
 mod retention;
 mod rows;
 mod sessions;
+mod snapshots;
 mod sources;
 mod statistics;
 mod survey;

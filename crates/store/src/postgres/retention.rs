@@ -14,10 +14,10 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connect::{Pool, connect_as_owner};
 use super::error::Fault;
-use super::log::DELETE_SNAPSHOT;
 use super::oversight::insert_audit;
 use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros};
+use super::snapshots;
 use super::transaction::{Ask, Tenant, Tx, ask};
 use crate::acts::retention::Place;
 use crate::encoding::AudienceBytes;
@@ -94,7 +94,7 @@ async fn purge(pool: &Arc<Pool>, project: ProjectId, id: RecordId, audit: &Audit
     let Some(place) = find_place(&tx, project, id).await? else { return Ok(false) };
     let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
     let deletes =
-        vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(DELETE_SNAPSHOT, &[&uuid, &no])];
+        vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(snapshots::DELETE, &[&uuid, &no])];
     tx.flight(deletes).await?;
     remove_sources(&tx, project).await?;
     locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
@@ -224,7 +224,7 @@ async fn remove_records(
 async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
     const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
     let (id, number) = (project.id.uuid(), integer(no.0));
-    let answers = tx.flight(vec![ask(DELETE_SNAPSHOT, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
+    let answers = tx.flight(vec![ask(snapshots::DELETE, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
     if answers.last().is_some_and(|rows| !rows.is_empty()) {
         project.insert_change(tx, no, "purge", None, before).await?;
     }

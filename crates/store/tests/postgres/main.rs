@@ -7,6 +7,7 @@ mod known_keys;
 mod nodes;
 mod replicas;
 mod schema;
+mod snapshots;
 mod spreading;
 mod stories;
 mod tls;
