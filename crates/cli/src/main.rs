@@ -31,10 +31,8 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use printer::Printer;
 
-/// A save or a search makes hundreds of small allocations. With the system's allocator they took a tenth of the time
-/// (`mnemon-bench load`).
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: mnemon_allocator::Allocator = mnemon_allocator::Allocator;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
