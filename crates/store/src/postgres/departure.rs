@@ -13,7 +13,7 @@ const ALOFT_MAX: usize = 4;
 /// With so many waiting, the next flight does not wait for the one that is aloft. Nor does a flight take on more projects
 /// when it has so many saves: a project is on one flight at a time, and one flight with all of them leaves nobody who could
 /// fly meanwhile.
-const FULL: usize = 40;
+const FULL: usize = 48;
 /// A flight does not wait longer than this for another one, which may wait for a lock.
 const LATE: Duration = Duration::from_millis(100);
 
