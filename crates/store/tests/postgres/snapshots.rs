@@ -16,7 +16,7 @@ async fn house(url: &str) -> (House, WorkspaceNo, Client) {
     let store: Arc<dyn Store> = Arc::new(node(url).await);
     let house = House::build(&store).await;
     let (_, no) = house.save_numbered(house.record("the first")).await;
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("the database opens");
     tokio::spawn(connection);
     (house, no, client)
 }
@@ -25,7 +25,7 @@ async fn house(url: &str) -> (House, WorkspaceNo, Client) {
 async fn until_somebody_waits(client: &Client) {
     const WAITING: &str = "
         SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-    while client.query_one(WAITING, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+    while client.query_one(WAITING, &[]).await.expect("the server answers").get::<_, i64>(0) == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
