@@ -1,8 +1,8 @@
 //! Where the program's memory comes from: mimalloc, because a save or a search makes hundreds of small allocations, and the
 //! system's allocator takes a tenth of their time (`mnemon-bench load`).
 //!
-//! The crate `mimalloc` has this too, and asks for an alignment each time. What mimalloc hands out is aligned to 16 bytes
-//! anyway, and being asked for less it looks for room to move, from a kilobyte on nearly always: a call that costs more, and
+//! The crate `mimalloc` has this too, and asks for an alignment each time. A block of 16 bytes or more is aligned to 16
+//! anyway, and mimalloc, being asked for less, looks for room to move, from a kilobyte on nearly always: a call that costs more, and
 //! blocks that are larger than they need be.
 
 #![expect(unsafe_code, reason = "an allocator has no safe interface")]
@@ -20,8 +20,8 @@ pub struct Allocator;
 /// Every block begins at a multiple of its own alignment up to this, if it is as large.
 const ALIGNED_ANYWAY: usize = 16;
 
-const fn is_aligned_anyway(layout: Layout) -> bool {
-    layout.align() <= ALIGNED_ANYWAY && layout.align() <= layout.size()
+const fn is_aligned_anyway(size: usize, align: usize) -> bool {
+    align <= ALIGNED_ANYWAY && align <= size
 }
 
 // SAFETY: mimalloc keeps the contract of `malloc` and its relatives. A block of `size` bytes that is asked for without an
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any size will do.
         unsafe {
-            if is_aligned_anyway(layout) {
+            if is_aligned_anyway(layout.size(), layout.align()) {
                 mi_malloc(layout.size()).cast()
             } else {
                 mi_malloc_aligned(layout.size(), layout.align()).cast()
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any size will do.
         unsafe {
-            if is_aligned_anyway(layout) {
+            if is_aligned_anyway(layout.size(), layout.align()) {
                 mi_zalloc(layout.size()).cast()
             } else {
                 mi_zalloc_aligned(layout.size(), layout.align()).cast()
@@ -61,7 +61,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller has it from here. Both may get blocks that the other handed out.
         unsafe {
-            if layout.align() <= ALIGNED_ANYWAY && layout.align() <= size {
+            if is_aligned_anyway(size, layout.align()) {
                 mi_realloc(block.cast(), size).cast()
             } else {
                 mi_realloc_aligned(block.cast(), size, layout.align()).cast()

@@ -86,11 +86,7 @@ impl Log for PostgresStore {
         project: ProjectId,
         snapshot: Snapshot<Arc<dyn SnapshotImage>>,
     ) -> Result<(), StoreError> {
-        let Snapshot { workspace, seq, image } = snapshot;
-        // A copy of many megabytes, which must not hold up those who share this thread.
-        let bytes = tokio::task::spawn_blocking(move || image.to_bytes()).await;
-        let bytes = bytes.map_err(|error| StoreError::Failed(format!("a snapshot could not be read: {error}")))?;
-        snapshots::save(&self.pool, project, workspace, seq, &bytes).await
+        snapshots::save(&self.pool, project, snapshot).await
     }
 
     async fn find_snapshot(

@@ -12,7 +12,7 @@ use super::error::Fault;
 use super::project::LOCK;
 use super::rows::{Cells, integer};
 use super::transaction::{Tenant, Tx, ask};
-use crate::{KeptImage, Snapshot, StoreError};
+use crate::{KeptImage, Snapshot, SnapshotImage, StoreError};
 
 pub(super) const SELECT: &str = "
     SELECT seq, bytes
@@ -27,12 +27,15 @@ pub(super) const DELETE: &str = "DELETE FROM snapshot WHERE project_id = $1 AND 
 pub(super) async fn save(
     pool: &Arc<Pool>,
     project: ProjectId,
-    workspace: WorkspaceNo,
-    seq: Seq,
-    bytes: &[u8],
+    snapshot: Snapshot<Arc<dyn SnapshotImage>>,
 ) -> Result<(), StoreError> {
-    attempt(|| write(pool, project, workspace, seq, bytes)).await?;
-    if let Err(error) = attempt(|| remove_older(pool, project, workspace, seq)).await {
+    let Snapshot { workspace, seq, image } = snapshot;
+    // A copy of many megabytes, which must not hold up those who share this thread.
+    let bytes = tokio::task::spawn_blocking(move || image.to_bytes()).await;
+    let image = bytes.map_err(|error| StoreError::Failed(format!("a snapshot could not be read: {error}")))?;
+    let snapshot = Snapshot { workspace, seq, image };
+    attempt(|| write(pool, project, &snapshot)).await?;
+    if let Err(error) = attempt(|| remove_older(pool, project, &snapshot)).await {
         tracing::debug!(%error, "an older snapshot stays until the next one is written");
     }
     Ok(())
@@ -43,13 +46,7 @@ pub(super) async fn save(
 ///
 /// One that was taken before a purge and arrives after it does not stay: it still contains the purged text. The lock orders
 /// the two. A purge does not wait for a row that is not there yet, so neither waits for the other in a circle.
-async fn write(
-    pool: &Arc<Pool>,
-    project: ProjectId,
-    workspace: WorkspaceNo,
-    seq: Seq,
-    bytes: &[u8],
-) -> Result<(), Fault> {
+async fn write(pool: &Arc<Pool>, project: ProjectId, snapshot: &Snapshot<Vec<u8>>) -> Result<(), Fault> {
     const INSERT: &str =
         "INSERT INTO snapshot (project_id, workspace_no, seq, bytes) VALUES ($1, $2, $3, $4) RETURNING id";
     // One that goes as far may have been written by a program that had another format.
@@ -69,18 +66,18 @@ async fn write(
                 SELECT 1
                 FROM workspace w
                 WHERE w.project_id = $1 AND w.no = $2 AND w.deleted_at IS NULL))";
-    let (id, no, seq) = (project.uuid(), integer(workspace.0), integer(seq.0));
+    let (id, no, seq) = (project.uuid(), integer(snapshot.workspace.0), integer(snapshot.seq.0));
     let tx = Tx::write(pool, Tenant::project(project)).await?;
-    let row = tx.row(INSERT, &[&id, &no, &seq, &bytes]).await?;
+    let row = tx.row(INSERT, &[&id, &no, &seq, &snapshot.image]).await?;
     let own: Uuid = row.ok_or_else(|| Fault::away("PostgreSQL left an answer out"))?.get(0);
     tx.finish(vec![ask(LOCK, &[&id]), ask(SETTLE, &[&id, &no, &seq, &own])]).await.map(|_| ())
 }
 
 /// After the lock was released: removing megabytes takes a while too.
-async fn remove_older(pool: &Arc<Pool>, project: ProjectId, workspace: WorkspaceNo, seq: Seq) -> Result<(), Fault> {
+async fn remove_older(pool: &Arc<Pool>, project: ProjectId, snapshot: &Snapshot<Vec<u8>>) -> Result<(), Fault> {
     const DELETE_OLDER: &str = "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = $2 AND seq < $3";
     let tx = Tx::write(pool, Tenant::project(project)).await?;
-    let (id, no, seq) = (project.uuid(), integer(workspace.0), integer(seq.0));
+    let (id, no, seq) = (project.uuid(), integer(snapshot.workspace.0), integer(snapshot.seq.0));
     tx.finish(vec![ask(DELETE_OLDER, &[&id, &no, &seq])]).await.map(|_| ())
 }
 

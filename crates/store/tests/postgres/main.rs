@@ -1,5 +1,5 @@
 //! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a server
-//! that goes away, saves that fly together, TLS, and the number of round trips.
+//! that goes away, saves that fly together, snapshots, TLS, and the number of round trips.
 
 mod away;
 mod flights;
