@@ -2,8 +2,8 @@
 //! system's allocator takes a tenth of their time (`mnemon-bench load`).
 //!
 //! The crate `mimalloc` has this too, and asks for an alignment each time. A block of 16 bytes or more is aligned to 16
-//! anyway, and mimalloc, being asked for less, looks for room to move, from a kilobyte on nearly always: a call that costs more, and
-//! blocks that are larger than they need be.
+//! anyway, and mimalloc, being asked for less, looks for room to move, from a kilobyte on nearly always: a call that costs
+//! more, and blocks that are larger than they need be.
 
 #![expect(unsafe_code, reason = "an allocator has no safe interface")]
 
