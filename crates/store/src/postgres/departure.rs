@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How many flights of many projects a node has aloft at most.
-const ALOFT_MAX: usize = 4;
+pub(super) const ALOFT_MAX: usize = 4;
 /// With so many waiting, the next flight does not wait for the one that is aloft. Nor does a flight take on more projects
 /// when it has so many saves: a project is on one flight at a time, and one flight with all of them leaves nobody who could
 /// fly meanwhile.
@@ -22,6 +22,17 @@ const LATE: Duration = Duration::from_millis(100);
 const COMPANY_MIN: usize = 8;
 /// Never longer than this, nor than a quarter of what the last flight took.
 const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
+
+/// When the next flight leaves, as things are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Now,
+    /// Nothing changes before so many more have come, or until then, or until a flight lands.
+    Wait {
+        more: usize,
+        until: Option<Instant>,
+    },
+}
 
 /// What was seen of the flights so far.
 pub(super) struct Departures {
@@ -53,24 +64,34 @@ impl Departures {
         (self.company, self.took) = (count, took);
     }
 
-    /// When the next flight leaves, as things are: so many are ready for it, and those aloft left at these times.
-    pub(super) fn next(&mut self, ready: usize, aloft: impl Iterator<Item = Instant>, now: Instant) -> Option<Instant> {
+    /// When the next flight leaves: so many are ready for it, and those aloft left at these times.
+    pub(super) fn next(&mut self, ready: usize, aloft: impl Iterator<Item = Instant>, now: Instant) -> Next {
         let (count, last_left) = aloft.fold((0, None), |(count, last), left| (count + 1, last.max(Some(left))));
-        if ready == 0 || count >= ALOFT_MAX {
-            return None;
-        }
         match last_left {
-            Some(_) if ready >= self.full => Some(now),
-            Some(last_left) => Some(last_left + LATE),
-            None => Some(self.next_alone(ready, now)),
+            // Not for others: one that flies apart may have come meanwhile.
+            _ if count >= ALOFT_MAX => Next::Wait { more: usize::MAX, until: Some(now + LATE) },
+            Some(last_left) => self.next_behind(ready, last_left + LATE, now),
+            None if ready == 0 => Next::Wait { more: 1, until: None },
+            None => self.next_alone(ready, now),
+        }
+    }
+
+    /// Another one is aloft, and is late from then on.
+    fn next_behind(&self, ready: usize, late: Instant, now: Instant) -> Next {
+        match (ready >= self.full, late <= now) {
+            (true, _) => Next::Now,
+            (false, false) => Next::Wait { more: self.full - ready, until: Some(late) },
+            (false, true) if ready == 0 => Next::Wait { more: 1, until: None },
+            (false, true) => Next::Now,
         }
     }
 
     /// Nothing is aloft.
-    fn next_alone(&mut self, ready: usize, now: Instant) -> Instant {
+    fn next_alone(&mut self, ready: usize, now: Instant) -> Next {
         let since = *self.gathering_since.get_or_insert(now);
-        let is_enough = self.company < COMPANY_MIN || ready >= self.company;
-        if is_enough { now } else { since + COMPANY_WAIT_MAX.min(self.took / 4) }
+        let until = since + COMPANY_WAIT_MAX.min(self.took / 4);
+        let is_enough = self.company < COMPANY_MIN || ready >= self.company || until <= now;
+        if is_enough { Next::Now } else { Next::Wait { more: self.company - ready, until: Some(until) } }
     }
 }
 
@@ -80,40 +101,44 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// How long a flight waits with so many ready, if another one left just now.
-    fn behind_another(ready: usize, batch_max: usize) -> Option<Duration> {
-        let now = Instant::now();
-        Departures::new(batch_max).next(ready, [now].into_iter(), now).map(|due| due - now)
+    fn wait(more: usize, until: Instant) -> Next {
+        Next::Wait { more, until: Some(until) }
     }
 
     #[test]
     fn one_that_is_alone_leaves_at_once() {
         let (now, mut departures) = (Instant::now(), Departures::new(512));
-        assert_eq!(departures.next(0, [].into_iter(), now), None);
-        assert_eq!(departures.next(1, [].into_iter(), now), Some(now));
+        assert_eq!(departures.next(0, [].into_iter(), now), Next::Wait { more: 1, until: None });
+        assert_eq!(departures.next(1, [].into_iter(), now), Next::Now);
     }
 
     #[test]
     fn a_second_flight_leaves_when_it_is_full_or_the_first_is_late() {
-        assert_eq!(behind_another(1, 512), Some(LATE));
-        assert_eq!(behind_another(FULL - 1, 512), Some(LATE));
-        assert_eq!(behind_another(FULL, 512), Some(Duration::ZERO));
-        assert_eq!(behind_another(3, 4), Some(LATE));
-        assert_eq!(behind_another(4, 4), Some(Duration::ZERO), "a smaller batch is full sooner");
+        let now = Instant::now();
+        let behind = |ready, batch_max| Departures::new(batch_max).next(ready, [now].into_iter(), now);
+        assert_eq!(behind(0, 512), wait(FULL, now + LATE));
+        assert_eq!(behind(1, 512), wait(FULL - 1, now + LATE));
+        assert_eq!(behind(FULL - 1, 512), wait(1, now + LATE));
+        assert_eq!(behind(FULL, 512), Next::Now);
+        assert_eq!(behind(3, 4), wait(1, now + LATE));
+        assert_eq!(behind(4, 4), Next::Now, "a smaller batch is full sooner");
+        let late = |ready| Departures::new(512).next(ready, [now].into_iter(), now + LATE);
+        assert_eq!(late(1), Next::Now);
+        assert_eq!(late(0), Next::Wait { more: 1, until: None }, "the first that comes leaves at once");
     }
 
     #[test]
     fn the_newest_of_those_aloft_is_waited_for() {
         let (now, mut departures) = (Instant::now(), Departures::new(512));
         let aloft = [now + 2 * MS, now, now + MS];
-        assert_eq!(departures.next(1, aloft.into_iter(), now + 3 * MS), Some(now + 2 * MS + LATE));
+        assert_eq!(departures.next(1, aloft.into_iter(), now + 3 * MS), wait(FULL - 1, now + 2 * MS + LATE));
     }
 
     #[test]
     fn so_many_are_aloft_and_no_more() {
         let (now, mut departures) = (Instant::now(), Departures::new(512));
-        assert_eq!(departures.next(FULL, [now; ALOFT_MAX - 1].into_iter(), now), Some(now));
-        assert_eq!(departures.next(FULL, [now; ALOFT_MAX].into_iter(), now), None);
+        assert_eq!(departures.next(FULL, [now; ALOFT_MAX - 1].into_iter(), now), Next::Now);
+        assert_eq!(departures.next(FULL, [now; ALOFT_MAX].into_iter(), now), wait(usize::MAX, now + LATE));
     }
 
     #[test]
@@ -129,14 +154,19 @@ mod tests {
     fn the_next_flight_waits_for_as_many_as_were_answered_together_and_not_long() {
         let (now, mut departures) = (Instant::now(), Departures::new(512));
         departures.landed(COMPANY_MIN - 1, 8 * MS);
-        assert_eq!(departures.next(1, [].into_iter(), now), Some(now), "so few are no company");
+        assert_eq!(departures.next(1, [].into_iter(), now), Next::Now, "so few are no company");
         departures.left();
         departures.landed(COMPANY_MIN, 8 * MS);
-        assert_eq!(departures.next(COMPANY_MIN - 1, [].into_iter(), now), Some(now + 2 * MS));
-        assert_eq!(departures.next(COMPANY_MIN - 1, [].into_iter(), now + MS), Some(now + 2 * MS), "since the first");
-        assert_eq!(departures.next(COMPANY_MIN, [].into_iter(), now + MS), Some(now + MS));
+        assert_eq!(departures.next(COMPANY_MIN - 1, [].into_iter(), now), wait(1, now + 2 * MS));
+        assert_eq!(
+            departures.next(COMPANY_MIN - 2, [].into_iter(), now + MS),
+            wait(2, now + 2 * MS),
+            "since the first"
+        );
+        assert_eq!(departures.next(COMPANY_MIN, [].into_iter(), now + MS), Next::Now);
+        assert_eq!(departures.next(1, [].into_iter(), now + 2 * MS), Next::Now, "it waited long enough");
         departures.left();
         departures.landed(COMPANY_MIN, 80 * MS);
-        assert_eq!(departures.next(1, [].into_iter(), now), Some(now + COMPANY_WAIT_MAX));
+        assert_eq!(departures.next(1, [].into_iter(), now), wait(COMPANY_MIN - 1, now + COMPANY_WAIT_MAX));
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use super::batch::{self, Outcome, Save};
@@ -19,6 +20,8 @@ pub(super) struct Job {
     pub(super) save: Save,
     pub(super) reply: Reply,
     pub(super) arrived: Instant,
+    /// Its place among those that a node has taken on, which is free again when it is answered.
+    pub(super) _place: OwnedSemaphorePermit,
 }
 
 /// How a flight ends.
@@ -29,8 +32,9 @@ pub(super) enum Landing {
     HeldUp(Vec<Job>),
 }
 
-/// Stores the jobs and answers them.
-pub(super) async fn store(pool: &Arc<Pool>, mut jobs: Vec<Job>, is_apart: bool) -> Landing {
+/// Stores the jobs and answers them, by a task of the runtime that serves the callers: to wake them one by one across
+/// runtimes would keep this thread from the next flight.
+pub(super) async fn store(pool: &Arc<Pool>, callers: &Handle, mut jobs: Vec<Job>, is_apart: bool) -> Landing {
     if is_apart {
         jobs = refuse_late(pool, jobs);
     }
@@ -39,7 +43,11 @@ pub(super) async fn store(pool: &Arc<Pool>, mut jobs: Vec<Job>, is_apart: bool) 
     while let Some(mut jobs) = parts.pop() {
         let saves: Vec<&Save> = jobs.iter().map(|job| &job.save).collect();
         match try_out(|| batch::store(pool, &saves)).await {
-            Ok(outcomes) => jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)),
+            Ok(outcomes) => {
+                let answers =
+                    async move { jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)) };
+                drop(callers.spawn(answers));
+            }
             Err(Fault { again: Again::Locked, error }) => {
                 jobs.extend(parts.into_iter().rev().flatten());
                 return held_up(jobs, &error);

@@ -2,8 +2,8 @@
 //!
 //! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
 //! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once, they
-//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `departure.rs`, `line.rs`,
-//! `flight.rs`, `batch.rs`).
+//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `door.rs`, `tower.rs`,
+//! `departure.rs`, `line.rs`, `flight.rs`, `batch.rs`).
 //!
 //! Tenants are separated twice. Every statement names its project or account; and every transaction runs as a role that
 //! owns nothing and declares whose rows it uses, so that row-level security shows it no others (`transaction.rs`).
@@ -30,6 +30,7 @@ mod connect;
 mod console;
 mod credentials;
 mod departure;
+mod door;
 mod error;
 mod flight;
 mod insert;
@@ -61,6 +62,7 @@ mod statistics;
 mod survey;
 mod tls;
 mod together;
+mod tower;
 mod transaction;
 mod transfer;
 mod workspaces;
@@ -110,8 +112,9 @@ impl PostgresStore {
     pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
         migrate::migrate(&config).await?;
         transfer::check_finished(&config).await?;
-        let pool = Arc::new(Pool::new(&config)?);
-        let writer = Writer::start(&pool, &config);
+        let (pool, for_saves) = Pool::beside_saves(&config, tower::CONNECTIONS_MAX)?;
+        let pool = Arc::new(pool);
+        let writer = Writer::start(for_saves, &config)?;
         let (node, notes_changes) = introduce(&pool).await?;
         let known = KnownKeys::new(notes_changes);
         let look_ups = Together::new(LookUp { pool: Arc::clone(&pool), node, known });

@@ -72,6 +72,67 @@ async fn a_project_that_somebody_keeps_locked_fails_no_save_into_another() {
     }
 }
 
+/// How many connections of nodes the server has.
+async fn open_connections(observer: &tokio_postgres::Client) -> i64 {
+    const COUNT: &str = "
+        SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mnemon'";
+    observer.query_one(COUNT, &[]).await.expect("the server counts").get(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn saves_and_everything_else_share_the_connections_and_leave_none_behind() {
+    let database = database();
+    let (observer, connection) = tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let config = PostgresConfig { connections_max: 5, ..PostgresConfig::new(&database.url) };
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(config).await.expect("the database opens"));
+    let houses = houses(&store).await;
+    let mut calls = JoinSet::new();
+    // Few enough that the server is not told to count its rows, which takes a connection of its own.
+    for n in 0..6 * PROJECTS {
+        let (house, save) = (houses[n % PROJECTS].clone(), save(&houses[n % PROJECTS], &format!("fact {n}")));
+        calls.spawn(async move { assert!(matches!(save.await, Ok(Inserted::New { .. }))) });
+        calls.spawn(async move { assert!(house.last_seq().await.0 <= 6) });
+    }
+    let mut most = 0;
+    while let Some(call) = calls.join_next().await {
+        call.unwrap();
+        most = most.max(open_connections(&observer).await);
+    }
+    assert!((2..=5).contains(&most), "{most} connections");
+    let figures = store.figures();
+    assert_eq!((figures.connections.max, figures.waiting_writes), (5, 0));
+    drop((houses, store));
+    let gone = async { while open_connections(&observer).await > 0 {} };
+    tokio::time::timeout(Duration::from_secs(30), gone).await.expect("whoever is dropped hangs up");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_when_a_store_closes_is_stored() {
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let houses = houses(&store).await;
+    let mut saves = JoinSet::new();
+    for n in 0..4 * PROJECTS {
+        saves.spawn(save(&houses[n % PROJECTS], &format!("fact {n}")));
+    }
+    while store.figures().waiting_writes == 0 && saves.try_join_next().is_none() {
+        tokio::task::yield_now().await;
+    }
+    store.close().await;
+    assert_eq!(store.figures().waiting_writes, 0, "nobody is left at the door");
+    let late = save(&houses[0], "too late").await;
+    assert!(matches!(late, Err(StoreError::Away(_) | StoreError::Failed(_))), "{late:?}");
+    let answered = saves.join_all().await.into_iter().filter(|outcome| matches!(outcome, Ok(Inserted::New { .. })));
+    let again: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let mut stored = 0;
+    for house in &houses {
+        stored += House { store: Arc::clone(&again), ..house.clone() }.last_seq().await.0;
+    }
+    assert!(stored > 0);
+    assert_eq!(answered.count() as u64, stored, "whoever was let in is stored and has an answer");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_save_that_the_server_refuses_fails_alone() {
     let database = database();
