@@ -89,7 +89,12 @@ async fn strike(blow: Blow, cluster: &mut Patroni, nodes: &Nodes) -> Result<Dura
     let took = began.elapsed();
     match blow {
         Blow::Kill => cluster.start_member(primary)?,
-        Blow::Freeze => cluster.freeze(primary, false)?,
+        Blow::Freeze => {
+            // A primary that wakes up while another has just taken its lease may write the lease once more, unless a watchdog
+            // has reset the machine. Here it sleeps until the others have met once.
+            tokio::time::sleep(LOOP_WAIT).await;
+            cluster.freeze(primary, false)?;
+        }
         Blow::Leases => {}
     }
     cluster.until_whole().await?;
