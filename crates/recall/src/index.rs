@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
+use crate::lessons::Lessons;
 use crate::lexicon::{FormNo, Lexicon, TermNo};
 use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
 use crate::search::bm25::{Bm25, Totals};
 use crate::truth::{Claim, Truth};
-use crate::words::{Role, each_word, is_mostly_latin};
+use crate::words::{Role, is_mostly_latin};
 
 /// A record to be indexed.
 #[derive(Debug, Clone, Copy)]
@@ -107,6 +108,9 @@ impl WorkspaceIndex {
 
     /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
     pub fn add(&mut self, doc: NewDoc<'_>) {
+        // While its words are read, the rest of what it touches is fetched.
+        self.records.fetch_end();
+        self.vectors.fetch_end();
         self.take_out(doc.seq);
         let words = self.read(&doc);
         let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
@@ -176,7 +180,9 @@ impl WorkspaceIndex {
     fn put_in(&mut self, facts: Facts, words: &Words, embedding: Option<&Embedding>, claim: &Claim<'_>) {
         let slot = self.records.insert(facts, words);
         self.truth.set(slot, claim);
-        for (term, count) in self.terms_of(slot) {
+        let terms = self.terms_of(words);
+        self.lexicon.fetch_postings(terms.iter().map(|(term, _)| *term));
+        for (term, count) in terms {
             self.lexicon.insert_posting(term, slot, count, facts.counted);
         }
         self.vectors.set(self.model, slot, embedding, facts.counted);
@@ -194,7 +200,7 @@ impl WorkspaceIndex {
     fn take_out(&mut self, seq: u64) -> bool {
         let Some(slot) = self.records.find(seq) else { return false };
         let facts = self.records.facts(slot);
-        for (term, _) in self.terms_of(slot) {
+        for (term, _) in self.terms_of(&self.records.words(slot)) {
             self.lexicon.remove_posting(term, slot, facts.counted);
         }
         if facts.counted && self.vectors.has(slot) {
@@ -238,23 +244,19 @@ impl WorkspaceIndex {
 
     fn read(&mut self, doc: &NewDoc<'_>) -> Words {
         let mut words = Words::default();
-        let lexicon = &mut self.lexicon;
+        let mut lessons = Lessons::of(&mut self.lexicon);
         for text in [doc.source, doc.source_id, doc.fact_key].into_iter().flatten() {
-            each_word(text, |word, _| words.beside.push(lexicon.learn(word)));
+            lessons.read(text, |_, form| words.beside.push(form));
         }
-        each_word(doc.text, |word, role| {
-            let form = lexicon.learn(word);
-            match role {
-                Role::Running => words.running.push(form),
-                Role::Whole { .. } | Role::Aside => words.extra.push(form),
-            }
+        lessons.read(doc.text, |role, form| match role {
+            Role::Running => words.running.push(form),
+            Role::Whole { .. } | Role::Aside => words.extra.push(form),
         });
         words
     }
 
     /// The terms of a record with their counts in its text, each once; 0 for those that stand beside it only.
-    fn terms_of(&self, slot: u32) -> Vec<(TermNo, u32)> {
-        let words = self.records.words(slot);
+    fn terms_of(&self, words: &Words) -> Vec<(TermNo, u32)> {
         let of_text = words.running.iter().chain(&words.extra).map(|form| (self.lexicon.term_of(*form), 1));
         let beside = words.beside.iter().map(|form| (self.lexicon.term_of(*form), 0));
         let mut terms: Vec<(TermNo, u32)> = of_text.chain(beside).collect();

@@ -11,6 +11,7 @@ mod bytes;
 mod flat;
 mod index;
 mod interner;
+mod lessons;
 mod lexicon;
 mod meaning;
 mod memory;

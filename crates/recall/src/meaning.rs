@@ -13,6 +13,7 @@ use crate::memory::vec_bytes;
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
 use crate::snapshot::SnapshotError;
+use crate::wide::{fetch, wide};
 
 use signs::Signs;
 
@@ -62,6 +63,15 @@ impl Vectors {
             samples: OnceLock::new(),
             centre: OnceLock::new(),
         }
+    }
+
+    /// Asks for what a new slot touches.
+    pub(crate) fn fetch_end(&self) {
+        let before = self.steps.len().saturating_sub(DIMENSIONS);
+        fetch(&self.steps[before..]);
+        self.scales.fetch_end();
+        self.signs.fetch_end();
+        fetch(&*self.sums);
     }
 
     /// Sets the vector of a slot; slots are taken one after the other or used again.
@@ -129,7 +139,7 @@ impl Vectors {
     fn likeness(&self, a: u32, b: u32) -> i64 {
         let (a, b) = (a as usize, b as usize);
         let rows = self.rows();
-        let product: i32 = rows[a].iter().zip(&rows[b]).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
+        let product = product(&rows[a], &rows[b]);
         (f64::from(product) * f64::from(self.scales[a]) * f64::from(self.scales[b]) * LIKENESS_ONE).round() as i64
     }
 
@@ -255,10 +265,31 @@ impl Vectors {
 
     fn add_to_sums(&mut self, at: usize, sign: i64) {
         let unit = f64::from(self.scales[at]) * SUM_ONE;
-        for (sum, &step) in self.sums.iter_mut().zip(&self.steps[at * DIMENSIONS..]) {
-            *sum += sign * (f64::from(step) * unit).round() as i64;
-        }
+        let steps = &self.steps.as_chunks().0[at];
+        add_all(&mut self.sums, steps, unit, sign);
     }
+}
+
+wide! {
+    /// Adds the components of a vector, each in so many units, to exact sums, or takes them off.
+    add_all = add_all_plain(sums: &mut [i64; DIMENSIONS], steps: &[i8; DIMENSIONS], unit: f64, sign: i64)
+}
+
+#[inline(always)]
+fn add_all_plain(sums: &mut [i64; DIMENSIONS], steps: &[i8; DIMENSIONS], unit: f64, sign: i64) {
+    for (sum, &step) in sums.iter_mut().zip(steps) {
+        *sum += sign * (f64::from(step) * unit).round() as i64;
+    }
+}
+
+wide! {
+    /// The product of two vectors in steps.
+    product = product_plain(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32
+}
+
+#[inline(always)]
+fn product_plain(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
 }
 
 /// How often the records are halved so that about `count` stand for `records` of them: at least as many, at most twice.

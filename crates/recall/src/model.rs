@@ -3,12 +3,14 @@
 
 mod embedding;
 mod pieces;
+mod short;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 pub use embedding::{Embedding, EmbeddingError};
 
+use crate::wide::wide;
 use pieces::Vocabulary;
 
 /// How many numbers a vector has.
@@ -121,12 +123,21 @@ impl Model {
         // In a fixed order and in f64, so that every machine gets the same length.
         let squares: f64 = sum.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
         if squares > 0.0 {
-            let length = squares.sqrt();
-            for x in &mut sum {
-                *x = (f64::from(*x) / length) as f32;
-            }
+            shorten(&mut sum, squares.sqrt());
         }
         sum
+    }
+}
+
+wide! {
+    /// Gives a vector of some length the length of one.
+    shorten = shorten_plain(vector: &mut [f32; DIMENSIONS], length: f64)
+}
+
+#[inline(always)]
+fn shorten_plain(vector: &mut [f32; DIMENSIONS], length: f64) {
+    for x in vector {
+        *x = (f64::from(*x) / length) as f32;
     }
 }
 

@@ -87,6 +87,18 @@ impl Records {
         self.order.find(seq, &self.seqs)
     }
 
+    /// Asks for what a new slot touches: the end of every row.
+    pub(crate) fn fetch_end(&self) {
+        self.seqs.fetch_end();
+        self.lengths.fetch_end();
+        self.classes.fetch_end();
+        self.saved_at.fetch_end();
+        self.standings.fetch_end();
+        self.spans.fetch_end();
+        self.words.fetch_end();
+        self.order.fetch_end();
+    }
+
     /// Takes a slot for a new record.
     pub(crate) fn insert(&mut self, facts: Facts, words: &Words) -> u32 {
         let standing = self.audiences.enter(facts.audience) << 1 | u32::from(facts.counted);

@@ -2,6 +2,7 @@
 //! them into a vector of length one follows from the bytes themselves and needs no place of its own.
 
 use super::DIMENSIONS;
+use crate::wide::wide;
 
 /// The direction of a text's meaning, rounded to bytes.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,7 +39,9 @@ impl Embedding {
         if largest == 0.0 {
             return Self { steps: [0; DIMENSIONS] };
         }
-        Self { steps: exact.map(|x| (x / largest * 127.0).round() as i8) }
+        let mut steps = [0; DIMENSIONS];
+        round_all(exact, largest, &mut steps);
+        Self { steps }
     }
 
     pub(crate) fn steps(&self) -> &[i8; DIMENSIONS] {
@@ -54,6 +57,18 @@ impl Embedding {
     /// From the bytes an index keeps.
     pub(crate) fn from_steps(steps: &[i8]) -> Self {
         Self { steps: steps.try_into().expect("an index keeps whole vectors") }
+    }
+}
+
+wide! {
+    /// The steps of components of which none is larger than `largest`.
+    round_all = round_all_plain(exact: &[f32; DIMENSIONS], largest: f32, steps: &mut [i8; DIMENSIONS])
+}
+
+#[inline(always)]
+fn round_all_plain(exact: &[f32; DIMENSIONS], largest: f32, steps: &mut [i8; DIMENSIONS]) {
+    for (step, x) in steps.iter_mut().zip(exact) {
+        *step = (x / largest * 127.0).round() as i8;
     }
 }
 

@@ -4,13 +4,20 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+
+use super::short::{SHORT_MAX, Short, ShortPieces};
+use crate::wide::fetch;
 
 /// Words longer than this have no pieces, as in the tokeniser the model was trained with.
 const WORD_CHARS_MAX: usize = 100;
 /// About how long a piece of a text is, with the space behind it.
 const BYTES_PER_PIECE: usize = 4;
+/// So many words are looked up together: what is known of them lies anywhere in a megabyte, and word by word it would be
+/// waited for.
+const WORDS_AHEAD: usize = 32;
 /// Marks a piece that continues a word.
 const CONTINUES: &str = "##";
 
@@ -24,7 +31,7 @@ pub(crate) struct Vocabulary {
 /// Pieces that stand at the same place of a word.
 struct Pieces {
     /// Nearly all of them.
-    short: FxHashMap<Short, u32>,
+    short: ShortPieces,
     /// Those that are longer than [`SHORT_MAX`].
     long: FxHashMap<Box<str>, u32>,
     /// By the four bytes that pieces begin with: which lengths they have, a bit for each. Other prefixes need no look-up.
@@ -38,7 +45,7 @@ const BEGINNING: usize = 4;
 
 impl Default for Pieces {
     fn default() -> Self {
-        Self { short: FxHashMap::default(), long: FxHashMap::default(), lengths: vec![0; 1 << 16].into() }
+        Self { short: ShortPieces::default(), long: FxHashMap::default(), lengths: vec![0; 1 << 16].into() }
     }
 }
 
@@ -59,7 +66,7 @@ impl Pieces {
     /// The longest piece that the text begins with, and its length.
     fn longest_match(&self, text: &str) -> Option<(u32, usize)> {
         let beginning = Short::of(text);
-        let known = |end: usize| self.short.get(&beginning.up_to(end)).map(|&piece| (piece, end));
+        let known = |end: usize| self.short.find(beginning.up_to(end)).map(|piece| (piece, end));
         if text.len() >= BEGINNING {
             let lengths = self.lengths[beginning.place()];
             if lengths & IS_LONG != 0
@@ -67,8 +74,7 @@ impl Pieces {
             {
                 return Some(found);
             }
-            let fitting = if text.len() < SHORT_MAX { (1 << text.len()) - 1 } else { u16::MAX };
-            let mut left = lengths & fitting & !IS_LONG;
+            let mut left = lengths & fitting(text);
             while left != 0 {
                 let end = (u16::BITS - left.leading_zeros()) as usize;
                 if let Some(found) = known(end) {
@@ -80,47 +86,37 @@ impl Pieces {
         (1..=text.len().min(BEGINNING - 1)).rev().find_map(known)
     }
 
+    /// Asks for what [`Pieces::longest_match`] looks at first: here the lengths that pieces of such a beginning have.
+    #[inline]
+    fn fetch_lengths(&self, text: &str) {
+        if text.len() >= BEGINNING {
+            let place = Short::of(text).place();
+            fetch(&self.lengths[place..=place]);
+        }
+    }
+
+    /// And here, with the lengths at hand, the longest piece that may be the one.
+    #[inline]
+    fn fetch_piece(&self, text: &str) {
+        let beginning = Short::of(text);
+        let end = match text.len() {
+            len @ 0..BEGINNING => len,
+            _ => (u16::BITS - (self.lengths[beginning.place()] & fitting(text)).leading_zeros()) as usize,
+        };
+        self.short.fetch(beginning.up_to(end));
+    }
+
     fn longest_long(&self, text: &str) -> Option<(u32, usize)> {
         let mut ends = (SHORT_MAX + 1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
         ends.find_map(|end| Some((*self.long.get(&text[..end])?, end)))
     }
 }
 
-const SHORT_MAX: usize = 16;
-
-/// The bytes of a short piece themselves, with zeros behind: no text that is cut has a zero in it. Comparing them takes no look
-/// at another place in memory, and a prefix is made by a mask.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Short(u64, u64);
-
-impl Short {
-    /// The first bytes of a text.
-    fn of(text: &str) -> Self {
-        let (first, rest) = text.as_bytes().split_at(text.len().min(8));
-        Self(number(first), number(&rest[..rest.len().min(8)]))
-    }
-
-    /// Where the lengths of pieces stand that begin with the same four bytes.
-    const fn place(self) -> usize {
-        ((self.0 as u32).wrapping_mul(0x9e37_79b1) >> 16) as usize
-    }
-
-    /// The first so many of them.
-    const fn up_to(self, count: usize) -> Self {
-        match count {
-            0..8 => Self(self.0 & ((1 << (8 * count)) - 1), 0),
-            8..16 => Self(self.0, self.1 & ((1 << (8 * (count - 8))) - 1)),
-            _ => self,
-        }
-    }
-}
-
-/// Up to eight bytes as a number, the first one lowest.
-fn number(bytes: &[u8]) -> u64 {
-    if let Ok(bytes) = bytes.try_into() {
-        return u64::from_le_bytes(bytes);
-    }
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+/// Which lengths of short pieces a text has room for.
+#[inline]
+fn fitting(text: &str) -> u16 {
+    let fitting = if text.len() < SHORT_MAX { (1 << text.len()) - 1 } else { u16::MAX };
+    fitting & !IS_LONG
 }
 
 impl Vocabulary {
@@ -145,16 +141,22 @@ impl Vocabulary {
     pub(crate) fn pieces(&self, text: &str) -> Vec<u32> {
         let normal = normalise(text);
         let mut pieces = Vec::with_capacity(normal.len() / BYTES_PER_PIECE + 1);
-        for word in normal.split_whitespace() {
-            let mut start = 0;
-            for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
-                self.cut_word(&word[start..at], &mut pieces);
-                start = at + c.len_utf8();
-                self.cut_word(&word[at..start], &mut pieces);
+        let mut words: SmallVec<[&str; WORDS_AHEAD]> = SmallVec::new();
+        each_word(&normal, |word| {
+            words.push(word);
+            self.starts.fetch_lengths(word);
+            if words.len() == WORDS_AHEAD {
+                self.cut_words(&words, &mut pieces);
+                words.clear();
             }
-            self.cut_word(&word[start..], &mut pieces);
-        }
+        });
+        self.cut_words(&words, &mut pieces);
         pieces
+    }
+
+    fn cut_words(&self, words: &[&str], pieces: &mut Vec<u32>) {
+        words.iter().for_each(|word| self.starts.fetch_piece(word));
+        words.iter().for_each(|word| self.cut_word(word, pieces));
     }
 
     /// A word that cannot be cut to its end has no pieces at all.
@@ -172,6 +174,23 @@ impl Vocabulary {
             };
             pieces.push(piece);
             rest = &rest[length..];
+        }
+    }
+}
+
+/// Calls `found` with every word and every punctuation mark.
+fn each_word<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
+    for word in normal.split_whitespace() {
+        let mut start = 0;
+        for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
+            if start < at {
+                found(&word[start..at]);
+            }
+            start = at + c.len_utf8();
+            found(&word[at..start]);
+        }
+        if start < word.len() {
+            found(&word[start..]);
         }
     }
 }
@@ -196,12 +215,15 @@ fn normalise(text: &str) -> Cow<'_, str> {
 }
 
 fn normalise_ascii(text: &str) -> Cow<'_, str> {
-    let needs_work = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_control();
-    if !text.bytes().any(needs_work) {
-        return Cow::Borrowed(text);
+    let is_dropped = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    if text.bytes().any(|byte| is_dropped(&byte)) {
+        let kept = text.chars().filter(|c| !is_dropped(&(*c as u8)));
+        return Cow::Owned(kept.map(|c| c.to_ascii_lowercase()).collect());
     }
-    let keep = |c: &char| !c.is_ascii_control() || c.is_ascii_whitespace();
-    Cow::Owned(text.chars().filter(keep).map(|c| c.to_ascii_lowercase()).collect())
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Owned(text.to_ascii_lowercase());
+    }
+    Cow::Borrowed(text)
 }
 
 /// Category Mn. Every mark with a combining class is one, and so are the others that NFD sets free from letters.

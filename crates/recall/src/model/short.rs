@@ -1,0 +1,95 @@
+//! Short word pieces by their bytes: a piece is a number, and comparing two takes no look at another place in memory.
+
+use crate::wide::fetch;
+
+/// The longest piece that is short.
+pub(super) const SHORT_MAX: usize = 16;
+
+/// The bytes of a short piece themselves, with zeros behind: no text that is cut has a zero in it. Comparing them takes no look
+/// at another place in memory, and a prefix is made by a mask.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Short(u64, u64);
+
+impl Short {
+    const EMPTY: Self = Self(0, 0);
+
+    /// The first bytes of a text.
+    pub(super) fn of(text: &str) -> Self {
+        let (first, rest) = text.as_bytes().split_at(text.len().min(8));
+        Self(number(first), number(&rest[..rest.len().min(8)]))
+    }
+
+    /// Where the lengths of pieces stand that begin with the same four bytes.
+    pub(super) const fn place(self) -> usize {
+        ((self.0 as u32).wrapping_mul(0x9e37_79b1) >> 16) as usize
+    }
+
+    /// The first so many of them.
+    pub(super) const fn up_to(self, count: usize) -> Self {
+        match count {
+            0..8 => Self(self.0 & ((1 << (8 * count)) - 1), 0),
+            8..16 => Self(self.0, self.1 & ((1 << (8 * (count - 8))) - 1)),
+            _ => self,
+        }
+    }
+}
+
+/// Short pieces by their bytes, in an open table. A map of the standard kind can't be asked to fetch what it will look at.
+#[derive(Default)]
+pub(super) struct ShortPieces {
+    /// A power of two of places, of which at least half are empty: there the bytes are zeros.
+    places: Vec<(Short, u32)>,
+    len: usize,
+}
+
+impl ShortPieces {
+    pub(super) fn insert(&mut self, piece: Short, number: u32) {
+        if 2 * (self.len + 1) > self.places.len() {
+            let places = vec![(Short::EMPTY, 0); (2 * self.places.len()).max(16)];
+            let old = std::mem::replace(self, Self { places, len: 0 });
+            old.places.into_iter().filter(|(piece, _)| *piece != Short::EMPTY).for_each(|(p, n)| self.insert(p, n));
+        }
+        let mut at = self.first_place(piece);
+        while ![piece, Short::EMPTY].contains(&self.places[at].0) {
+            at = (at + 1) & (self.places.len() - 1);
+        }
+        self.len += usize::from(self.places[at].0 == Short::EMPTY);
+        self.places[at] = (piece, number);
+    }
+
+    #[inline]
+    pub(super) fn find(&self, piece: Short) -> Option<u32> {
+        if piece == Short::EMPTY {
+            return None;
+        }
+        let mut at = self.first_place(piece);
+        loop {
+            match self.places.get(at)? {
+                (other, number) if *other == piece => return Some(*number),
+                (Short::EMPTY, _) => return None,
+                _ => at = (at + 1) & (self.places.len() - 1),
+            }
+        }
+    }
+
+    /// Asks for the place where a piece is looked for first.
+    #[inline]
+    pub(super) fn fetch(&self, piece: Short) {
+        let at = self.first_place(piece);
+        fetch(self.places.get(at..=at).unwrap_or_default());
+    }
+
+    #[inline]
+    fn first_place(&self, piece: Short) -> usize {
+        let mixed = (piece.0 ^ piece.1.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 32) as usize & self.places.len().wrapping_sub(1)
+    }
+}
+
+/// Up to eight bytes as a number, the first one lowest.
+fn number(bytes: &[u8]) -> u64 {
+    if let Ok(bytes) = bytes.try_into() {
+        return u64::from_le_bytes(bytes);
+    }
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
