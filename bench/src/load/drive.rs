@@ -1,7 +1,8 @@
 //! Clients that call as fast as they are answered, and what they measure: rates, waits, and the server's CPU time.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -39,15 +40,35 @@ pub(crate) struct Calls {
     records: u64,
     workspace: &'static str,
     next_save: AtomicU64,
+    /// Saves that were made in advance.
+    ready: Mutex<VecDeque<String>>,
 }
 
 impl Calls {
     pub(crate) fn new(texts: impl Into<Source>, records: u64, workspace: &'static str, first_save: u64) -> Self {
-        Self { texts: texts.into(), records, workspace, next_save: AtomicU64::new(first_save) }
+        let (next_save, ready) = (AtomicU64::new(first_save), Mutex::default());
+        Self { texts: texts.into(), records, workspace, next_save, ready }
+    }
+
+    /// Makes saves in advance, so many that this number is ready. Making texts takes the clients longer than sending them, and
+    /// where everything shares two cores, that would be taken from the service.
+    pub(crate) fn prepare_saves(&self, count: usize) {
+        let missing = count.saturating_sub(self.ready().len());
+        let saves: Vec<String> = (0..missing).map(|_| self.new_save()).collect();
+        self.ready().extend(saves);
     }
 
     /// A new text to be saved.
     pub(crate) fn save(&self) -> String {
+        let ready = self.ready().pop_front();
+        ready.unwrap_or_else(|| self.new_save())
+    }
+
+    fn ready(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn new_save(&self) -> String {
         let number = self.next_save.fetch_add(1, Ordering::Relaxed);
         let (text, workspace) = (quoted(&self.texts.text(number)), self.workspace);
         format!(

@@ -18,6 +18,8 @@ const SEARCHERS: [usize; 2] = [1, 64];
 const SAVERS: usize = 128;
 /// How many projects saves go into, one measurement each.
 const PROJECTS: [usize; 2] = [64, 1];
+/// More saves a second than any side stores.
+const SAVES_AHEAD: f64 = 20_000.0;
 const DATABASE: &str = "callers";
 /// That of the earlier build.
 const DATABASE_BEFORE: &str = "callers_before";
@@ -260,6 +262,9 @@ impl Sides<'_> {
         let Load { kind, clients, projects, seconds } = load;
         let keys = &server.keys[..projects];
         let until = Until::Time(Duration::from_secs_f64(seconds));
+        if kind == Kind::Save {
+            calls.prepare_saves((seconds * SAVES_AHEAD) as usize);
+        }
         let before = self.counts()?;
         let phase = phase_by(server, keys, calls, kind, clients, until, false).await?;
         let after = self.counts()?;
