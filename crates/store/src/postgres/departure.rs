@@ -14,6 +14,9 @@ pub(super) const ALOFT_MAX: usize = 4;
 /// when it has so many saves: a project is on one flight at a time, and one flight with all of them leaves nobody who could
 /// fly meanwhile.
 const FULL: usize = 48;
+/// A flight takes on this many saves at most, or half of those that are ready, also of one project. With everybody aloft the
+/// node would have nothing to do; and then, with everybody answered at once, the database.
+const CROWD: usize = 64;
 /// A flight does not wait longer than this for another one, which may wait for a lock.
 const LATE: Duration = Duration::from_millis(100);
 
@@ -53,6 +56,11 @@ impl Departures {
     /// few large flights cost the server less than many small ones.
     pub(super) fn enough(&self, ready: usize) -> usize {
         self.full.max(ready.div_ceil(2))
+    }
+
+    /// How many saves a flight takes on at most, with so many ready.
+    pub(super) fn most(&self, ready: usize) -> usize {
+        CROWD.max(ready.div_ceil(2))
     }
 
     pub(super) fn left(&mut self) {
@@ -148,6 +156,14 @@ mod tests {
         assert_eq!(departures.enough(2 * FULL), FULL);
         assert_eq!(departures.enough(2 * FULL + 1), FULL + 1);
         assert_eq!(Departures::new(4).enough(8), 4);
+    }
+
+    #[test]
+    fn of_a_crowd_a_flight_takes_half() {
+        let departures = Departures::new(512);
+        assert_eq!(departures.most(1), CROWD);
+        assert_eq!(departures.most(2 * CROWD), CROWD);
+        assert_eq!(departures.most(2 * CROWD + 1), CROWD + 1);
     }
 
     #[test]

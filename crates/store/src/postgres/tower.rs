@@ -122,7 +122,9 @@ impl Tower {
             if let Next::Wait { more, until } = self.departures.next(self.line.ready_count(), aloft, now) {
                 return (more, until);
             }
-            let jobs = self.line.take(self.departures.enough(self.line.ready_count()), self.batch_max);
+            let ready = self.line.ready_count();
+            let max = self.batch_max.min(self.departures.most(ready));
+            let jobs = self.line.take(self.departures.enough(ready), max);
             self.departures.left();
             self.send(jobs, false, now);
         }
