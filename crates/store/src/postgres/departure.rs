@@ -10,13 +10,10 @@ use tokio::time::Instant;
 
 /// How many flights of many projects a node has aloft at most.
 pub(super) const ALOFT_MAX: usize = 4;
-/// With so many waiting, the next flight does not wait for the one that is aloft. Nor does a flight take on more projects
-/// when it has so many saves: a project is on one flight at a time, and one flight with all of them leaves nobody who could
-/// fly meanwhile.
-const FULL: usize = 48;
-/// A flight takes on this many saves at most, or half of those that are ready, also of one project. With everybody aloft the
-/// node would have nothing to do; and then, with everybody answered at once, the database.
-const CROWD: usize = 64;
+/// With so many waiting, the next flight does not wait for the one that is aloft. Nor does a flight take on more, unless twice
+/// as many wait. A project is on one flight at a time: with all of them aloft nobody could fly meanwhile, the node would have
+/// nothing to do, and then, with everybody answered at once, the database.
+const FULL: usize = 64;
 /// A flight does not wait longer than this for another one, which may wait for a lock.
 const LATE: Duration = Duration::from_millis(100);
 
@@ -40,6 +37,7 @@ pub(super) enum Next {
 /// What was seen of the flights so far.
 pub(super) struct Departures {
     full: usize,
+    batch_max: usize,
     /// Since when the next flight waits for company.
     gathering_since: Option<Instant>,
     /// How many the last flight stored, and how long that took.
@@ -49,18 +47,13 @@ pub(super) struct Departures {
 
 impl Departures {
     pub(super) fn new(batch_max: usize) -> Self {
-        Self { full: FULL.min(batch_max), gathering_since: None, company: 0, took: Duration::ZERO }
+        Self { full: FULL.min(batch_max), batch_max, gathering_since: None, company: 0, took: Duration::ZERO }
     }
 
-    /// From how many saves on a flight takes on no further project, with so many ready. Where very many wait, it takes half:
-    /// few large flights cost the server less than many small ones.
-    pub(super) fn enough(&self, ready: usize) -> usize {
-        self.full.max(ready.div_ceil(2))
-    }
-
-    /// How many saves a flight takes on at most, with so many ready.
+    /// How many saves a flight takes on at most, with so many ready. Where very many wait, it takes half: few large flights
+    /// cost the server less than many small ones.
     pub(super) fn most(&self, ready: usize) -> usize {
-        CROWD.max(ready.div_ceil(2))
+        self.full.max(ready.div_ceil(2)).min(self.batch_max)
     }
 
     pub(super) fn left(&mut self) {
@@ -150,20 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_has_enough_when_it_is_full_or_has_half_of_those_who_wait() {
+    fn a_flight_takes_what_makes_it_full_or_half_of_those_who_wait() {
         let departures = Departures::new(512);
-        assert_eq!(departures.enough(1), FULL);
-        assert_eq!(departures.enough(2 * FULL), FULL);
-        assert_eq!(departures.enough(2 * FULL + 1), FULL + 1);
-        assert_eq!(Departures::new(4).enough(8), 4);
-    }
-
-    #[test]
-    fn of_a_crowd_a_flight_takes_half() {
-        let departures = Departures::new(512);
-        assert_eq!(departures.most(1), CROWD);
-        assert_eq!(departures.most(2 * CROWD), CROWD);
-        assert_eq!(departures.most(2 * CROWD + 1), CROWD + 1);
+        assert_eq!(departures.most(1), FULL);
+        assert_eq!(departures.most(2 * FULL), FULL);
+        assert_eq!(departures.most(2 * FULL + 1), FULL + 1);
+        assert_eq!(departures.most(5_120), 512, "never more than a batch");
+        assert_eq!(Departures::new(4).most(8), 4);
+        assert_eq!(Departures::new(4).most(100), 4);
     }
 
     #[test]

@@ -68,11 +68,10 @@ impl<W: Waiting> Line<W> {
         }
     }
 
-    /// Those who leave together, and whose projects are aloft from now on: whole projects until there are `enough`, and in any
-    /// case at most `max`.
-    pub(super) fn take(&mut self, enough: usize, max: usize) -> Vec<W> {
+    /// Those who leave together, at most `max`. Their projects are aloft from now on.
+    pub(super) fn take(&mut self, max: usize) -> Vec<W> {
         let mut taken = Vec::new();
-        while taken.len() < enough.min(max)
+        while taken.len() < max
             && let Some(id) = self.ready.pop_front()
         {
             let Some(project) = self.projects.get_mut(&id) else { continue };
@@ -169,32 +168,34 @@ mod tests {
     #[test]
     fn a_flight_takes_all_projects_and_as_many_saves_as_it_has_room_for() {
         let notes = || [Note(1, "a"), Note(2, "b"), Note(1, "c"), Note(3, "d")];
-        assert_eq!(line(notes()).take(4, 4), [Note(1, "a"), Note(1, "c"), Note(2, "b"), Note(3, "d")]);
+        assert_eq!(line(notes()).take(4), [Note(1, "a"), Note(1, "c"), Note(2, "b"), Note(3, "d")]);
         let mut line = line(notes());
         assert_eq!(line.ready_count(), 4);
-        assert_eq!(line.take(3, 3), [Note(1, "a"), Note(1, "c"), Note(2, "b")]);
+        assert_eq!(line.take(3), [Note(1, "a"), Note(1, "c"), Note(2, "b")]);
         assert_eq!((line.ready_count(), line.len()), (1, 1));
     }
 
     #[test]
-    fn a_flight_that_has_enough_takes_on_no_further_project_and_splits_none() {
-        let mut line = line([Note(1, "a"), Note(1, "b"), Note(2, "c"), Note(2, "d"), Note(3, "e")]);
-        assert_eq!(line.take(1, 4), [Note(1, "a"), Note(1, "b")]);
-        assert_eq!((line.ready_count(), line.len()), (3, 3));
-        assert_eq!(line.take(3, 4), [Note(2, "c"), Note(2, "d"), Note(3, "e")]);
+    fn what_a_flight_leaves_of_its_last_project_waits_until_that_has_landed() {
+        let mut line = line([Note(1, "a"), Note(2, "b"), Note(2, "c"), Note(3, "d")]);
+        assert_eq!(line.take(2), [Note(1, "a"), Note(2, "b")]);
+        assert_eq!((line.ready_count(), line.len()), (1, 2));
+        assert_eq!(line.take(2), [Note(3, "d")]);
+        line.land(project(2), false, Vec::new());
+        assert_eq!(line.take(2), [Note(2, "c")]);
     }
 
     #[test]
     fn a_project_waits_until_it_has_landed_and_others_do_not() {
         let mut line = line([Note(1, "a"), Note(1, "b")]);
-        assert_eq!(line.take(1, 1), [Note(1, "a")]);
+        assert_eq!(line.take(1), [Note(1, "a")]);
         line.push(Note(1, "c"));
         line.push(Note(2, "d"));
         assert_eq!((line.ready_count(), line.len()), (1, 3));
-        assert_eq!(line.take(8, 8), [Note(2, "d")]);
-        assert_eq!(line.take(8, 8), []);
+        assert_eq!(line.take(8), [Note(2, "d")]);
+        assert_eq!(line.take(8), []);
         line.land(project(1), false, Vec::new());
-        assert_eq!(line.take(8, 8), [Note(1, "b"), Note(1, "c")]);
+        assert_eq!(line.take(8), [Note(1, "b"), Note(1, "c")]);
         line.land(project(1), false, Vec::new());
         line.land(project(2), false, Vec::new());
         assert!(line.projects.is_empty(), "nobody waits, and nothing is kept");
@@ -203,30 +204,30 @@ mod tests {
     #[test]
     fn two_that_could_conflict_fly_one_after_the_other() {
         let mut line = line([Note(1, "a"), Note(1, "a"), Note(1, "b"), Note(1, "a")]);
-        assert_eq!(line.take(8, 8), [Note(1, "a"), Note(1, "b")]);
+        assert_eq!(line.take(8), [Note(1, "a"), Note(1, "b")]);
         line.land(project(1), false, Vec::new());
-        assert_eq!(line.take(8, 8), [Note(1, "a")]);
+        assert_eq!(line.take(8), [Note(1, "a")]);
         line.land(project(1), false, Vec::new());
-        assert_eq!((line.take(8, 8), line.len()), (vec![Note(1, "a")], 0));
+        assert_eq!((line.take(8), line.len()), (vec![Note(1, "a")], 0));
     }
 
     #[test]
     fn a_project_that_was_held_up_flies_alone_until_it_has_landed() {
         let mut line = line([Note(1, "a"), Note(1, "b"), Note(2, "c")]);
-        let held_up = line.take(2, 2);
+        let held_up = line.take(2);
         line.push(Note(1, "d"));
         line.land(project(1), true, held_up);
         assert_eq!((line.ready_count(), line.len()), (1, 4));
-        assert_eq!(line.take(8, 8), [Note(2, "c")]);
+        assert_eq!(line.take(8), [Note(2, "c")]);
         assert_eq!(line.take_apart(2), [Note(1, "a"), Note(1, "b")], "the order stays");
         line.land(project(1), true, Vec::new());
         assert_eq!(line.take_apart(8), [Note(1, "d")]);
         line.land(project(1), true, Vec::new());
         line.push(Note(1, "e"));
-        assert_eq!((line.ready_count(), line.take(8, 8)), (0, Vec::new()));
+        assert_eq!((line.ready_count(), line.take(8)), (0, Vec::new()));
         assert_eq!(line.take_apart(8), [Note(1, "e")]);
         line.land(project(1), false, Vec::new());
         line.push(Note(1, "f"));
-        assert_eq!(line.take(8, 8), [Note(1, "f")]);
+        assert_eq!(line.take(8), [Note(1, "f")]);
     }
 }

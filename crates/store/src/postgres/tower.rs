@@ -122,9 +122,7 @@ impl Tower {
             if let Next::Wait { more, until } = self.departures.next(self.line.ready_count(), aloft, now) {
                 return (more, until);
             }
-            let ready = self.line.ready_count();
-            let max = self.batch_max.min(self.departures.most(ready));
-            let jobs = self.line.take(self.departures.enough(ready), max);
+            let jobs = self.line.take(self.departures.most(self.line.ready_count()));
             self.departures.left();
             self.send(jobs, false, now);
         }
