@@ -27,7 +27,7 @@ impl Interner {
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.find_hashed(text, hash(text.as_bytes()))
+        self.find_hashed(text, hash_of(text))
     }
 
     fn find_hashed(&self, text: &str, hash: u64) -> Option<u32> {
@@ -47,7 +47,7 @@ impl Interner {
 
     /// The number of `text`, and whether it is new.
     pub(crate) fn intern(&mut self, text: &str) -> (u32, bool) {
-        self.intern_hashed(text, hash(text.as_bytes()))
+        self.intern_hashed(text, hash_of(text))
     }
 
     /// The same for a text whose [hash](hash_of) is known.
