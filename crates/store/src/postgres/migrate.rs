@@ -47,6 +47,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 21, name: "look_again", sql: include_str!("../../migrations/postgres/0021_look_again.sql") },
     Migration { no: 22, name: "look_over", sql: include_str!("../../migrations/postgres/0022_look_over.sql") },
     Migration { no: 23, name: "snapshot_rows", sql: include_str!("../../migrations/postgres/0023_snapshot_rows.sql") },
+    Migration { no: 24, name: "lists", sql: include_str!("../../migrations/postgres/0024_lists.sql") },
 ];
 
 /// The role's name in the migrations.
@@ -191,7 +192,7 @@ async fn list_open_tables(client: &Client, role: &str) -> Result<Vec<String>, Fa
                 OR NOT EXISTS (
                     SELECT 1
                     FROM pg_policy p
-                    WHERE p.polrelid = c.oid AND p.polname NOT IN ('looked_up', 'saves')))
+                    WHERE p.polrelid = c.oid AND p.polname NOT IN ('looked_up', 'saves', 'with_others')))
         ORDER BY c.relname";
     let rows = client.query(SELECT, &[&role]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())

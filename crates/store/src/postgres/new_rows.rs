@@ -15,7 +15,8 @@ use crate::Insert;
 use crate::checksum::Covered;
 
 /// The statement that writes records, with more parts before. All parts of one statement see the tables as they were before
-/// it, and references are checked at its end.
+/// it, and references are checked at its end. Columns are unnested side by side: as a source of rows (`FROM unnest(...)`), the
+/// server would store each of them first.
 macro_rules! store {
     ($more:literal) => {
         concat!(
@@ -24,28 +25,23 @@ macro_rules! store {
             "
             audiences AS (
                 INSERT INTO workspace_audience (project_id, workspace_no, audience)
-                SELECT g.project_id, g.workspace_no, g.audience
-                FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS g (project_id, workspace_no, audience)
+                SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bytea[])
                 ON CONFLICT DO NOTHING),
             ends AS (
                 UPDATE project p
                 SET seq = g.seq, live_records = g.live_records
-                FROM unnest($4::uuid[], $5::bigint[], $6::bigint[]) AS g (id, seq, live_records)
+                FROM (
+                    SELECT unnest($4::uuid[]) AS id, unnest($5::bigint[]) AS seq, unnest($6::bigint[]) AS live_records) AS g
                 WHERE p.id = g.id)
             INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
-                checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
-                source_id, source_hash, source_revision, content, embedding, is_cautioned)
-            SELECT g.project_id, g.seq, g.id, g.workspace_no, g.audience, g.author_id, g.department_id, g.content_hash,
-                g.checksum, g.is_key_given, g.confidence, g.valid_until, g.created_at, g.updated_at, NULL, g.fact_key,
-                g.source, g.source_id, g.source_hash, g.source_revision, g.content, g.embedding,
-                g.is_cautioned
-            FROM unnest($7::uuid[], $8::bigint[], $9::uuid[], $10::bigint[], $11::bytea[], $12::uuid[], $13::uuid[],
-                $14::bytea[], $15::bigint[], $16::boolean[], $17::double precision[], $18::bigint[], $19::bigint[],
-                $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::bytea[], $27::boolean[],
-                $28::bigint[])
-                AS g (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
-                    is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
-                    source_revision, content, embedding, is_cautioned, updated_at)"
+                checksum, is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
+                source_revision, content, embedding, is_cautioned, updated_at)
+            SELECT unnest($7::uuid[]), unnest($8::bigint[]), unnest($9::uuid[]), unnest($10::bigint[]),
+                unnest($11::bytea[]), unnest($12::uuid[]), unnest($13::uuid[]), unnest($14::bytea[]),
+                unnest($15::bigint[]), unnest($16::boolean[]), unnest($17::double precision[]), unnest($18::bigint[]),
+                unnest($19::bigint[]), unnest($20::text[]), unnest($21::text[]), unnest($22::text[]),
+                unnest($23::text[]), unnest($24::text[]), unnest($25::text[]), unnest($26::bytea[]),
+                unnest($27::boolean[]), unnest($28::bigint[])"
         )
     };
 }
@@ -55,8 +51,7 @@ const STORE: &str = store!("");
 const STORE_WITH_WORKSPACES: &str = store!(
     "workspaces AS (
                 INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
-                SELECT g.project_id, g.no, g.created_at, NULL, g.name
-                FROM unnest($29::uuid[], $30::bigint[], $31::bigint[], $32::text[]) AS g (project_id, no, created_at, name)),"
+                SELECT unnest($29::uuid[]), unnest($30::bigint[]), unnest($31::bigint[]), NULL, unnest($32::text[])),"
 );
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.

@@ -34,7 +34,8 @@ pub(super) struct Tenant {
     account: String,
     credential: String,
     key: String,
-    saves: String,
+    /// Several projects, in hexadecimal.
+    flight: String,
     pass: &'static str,
     /// Whether the account of the project is opened too, by the project's own row.
     has_people: bool,
@@ -53,8 +54,8 @@ impl Tenant {
 
     /// The memory of several projects, for saves that are stored together.
     pub(super) fn saves(projects: &[Uuid]) -> Self {
-        let ids: Vec<String> = projects.iter().map(Uuid::to_string).collect();
-        Self { saves: format!("{{{}}}", ids.join(",")), ..Self::default() }
+        let ids: Vec<u8> = projects.iter().flat_map(|id| *id.as_bytes()).collect();
+        Self { flight: to_hex(&ids), ..Self::default() }
     }
 
     /// The memory of several projects, for searches that read together.
@@ -257,7 +258,7 @@ impl Tx {
             &tenant.credential,
             &tenant.key,
             &tenant.pass,
-            &tenant.saves,
+            &tenant.flight,
         ];
         let begin = Box::pin(async { client.batch_execute(self.begin).await.map(|()| Vec::new()) });
         let enter = Box::pin(client.query(enter, &values));
@@ -272,7 +273,7 @@ const ENTER: &str = "
     SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
         set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
         set_config('mnemon.account', $5, true), set_config('mnemon.credential', $6, true),
-        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true), set_config('mnemon.saves', $9, true),
+        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true), set_config('mnemon.flight', $9, true),
         set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
         set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
         set_config('jit', 'off', true)";

@@ -89,6 +89,39 @@ async fn a_tenant_sees_its_own_rows_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_flight_sees_the_projects_on_its_list_alone() {
+    let database = database();
+    let (a, b) = two_houses(&database).await;
+    let hex = |id: uuid::Uuid| id.simple().to_string();
+    let [a_hex, b_hex] = [&a, &b].map(|house| hex(house.project.uuid()));
+    let other = hex(uuid::Uuid::from_u128(7));
+    // Its digits are all there, across two others.
+    let across = format!("{}{b_hex}{}", &other[..16], &other[16..]);
+    let list = |setting: &str, ids: &str| format!("SET LOCAL mnemon.{setting} = '{ids}'");
+    for (settings, sees_a, sees_b) in [
+        (list("flight", &a_hex), "1", "0"),
+        (list("flight", &format!("{other}{a_hex}")), "1", "0"),
+        (list("flight", &format!("{b_hex}{other}{a_hex}")), "1", "1"),
+        (list("flight", &across), "0", "0"),
+        (list("flight", &format!("{a_hex}{across}")), "1", "0"),
+        (list("flight", ""), "0", "0"),
+        // Nodes of the version before.
+        (list("saves", &format!("{{{}}}", a.project)), "1", "0"),
+    ] {
+        for (house, sees) in [(&a, sees_a), (&b, sees_b)] {
+            for (table, column) in [("record", "project_id"), ("source", "project_id"), ("project", "id")] {
+                let count = format!("SELECT COUNT(*) FROM {table} WHERE {column} = '{}'", house.project);
+                assert_eq!(database.sql(&as_app(&settings, &count)).unwrap(), sees, "{table}: {settings}");
+            }
+            let update = format!("UPDATE project SET seq = seq WHERE id = '{}' RETURNING 1", house.project);
+            let updated = database.sql(&as_app(&settings, &update)).unwrap();
+            assert_eq!(updated.is_empty(), sees == "0", "{settings}: {updated}");
+        }
+        assert_eq!(database.sql(&as_app(&settings, "SELECT COUNT(*) FROM member")).unwrap(), "0", "{settings}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn upkeep_sees_who_there_is_and_no_memory() {
     let database = database();
     let _houses = two_houses(&database).await;
