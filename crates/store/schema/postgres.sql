@@ -10,8 +10,8 @@
 -- `mnemon.credential` and `mnemon.key`); what says nothing sees nothing. FORCE holds the owner of the tables to it too.
 -- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory; `copy` opens nothing. Statements that
 -- serve several projects list them in `mnemon.flight`, in hexadecimal; nodes of the version before list them in `mnemon.saves`.
--- The server tries policies from the last name to the first: `with_others` comes before `upkeep`, `tenant` and `saves`, which then need not
--- be asked.
+-- The server tries policies from the last name to the first: where `with_others` holds, it asks neither `upkeep` nor `tenant`
+-- nor `saves`.
 --
 -- `mnemon_app` is the role that the service works as. It owns nothing. Another name can be configured and is put in here.
 
