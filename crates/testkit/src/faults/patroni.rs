@@ -98,10 +98,10 @@ impl Patroni {
         Ok(())
     }
 
-    /// Stops all of a member without ending it, as a machine that hangs or lost its network; or lets it go on.
-    pub fn freeze(&self, nth: usize, is_frozen: bool) -> Result<()> {
+    /// Stops all of a member without ending it, as a machine that hangs or lost its network.
+    pub fn freeze(&self, nth: usize) -> Result<()> {
         for pid in self.processes(nth)? {
-            let _ = send(pid, if is_frozen { Signal::Stop } else { Signal::Continue });
+            let _ = send(pid, Signal::Stop);
         }
         Ok(())
     }
@@ -182,7 +182,6 @@ impl Patroni {
 impl Drop for Patroni {
     fn drop(&mut self) {
         for nth in 0..self.members.len() {
-            let _ = self.freeze(nth, false);
             let _ = self.kill(nth);
         }
         let _ = self.freeze_leases(false);
