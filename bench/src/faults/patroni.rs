@@ -90,8 +90,8 @@ async fn strike(blow: Blow, cluster: &mut Patroni, nodes: &Nodes) -> Result<Dura
     match blow {
         Blow::Kill => cluster.start_member(primary)?,
         Blow::Freeze => {
-            // As a watchdog does. A primary that merely wakes up may write its lease once more, although another has taken it:
-            // Patroni has no other defence against that.
+            // In place of a watchdog, Patroni's defence against a primary that wakes up and writes its lease once more,
+            // although another has taken it.
             cluster.kill(primary)?;
             cluster.start_member(primary)?;
         }
