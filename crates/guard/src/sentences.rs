@@ -24,20 +24,24 @@ pub(crate) fn sentences(plain: &str) -> impl Iterator<Item = &str> {
 
 fn sentence_end(text: &str) -> usize {
     let (mut words, mut in_word) = (0, false);
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let end = at + c.len_utf8();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let rest = chars.as_str();
         let is_in_word = is_alphanumeric(c);
         let starts_word = is_in_word && (!in_word || is_ideograph(c));
+        if is_in_word && !starts_word {
+            // Inside a word nothing ends.
+            continue;
+        }
         in_word = is_in_word;
         words += usize::from(starts_word);
         let is_last = match c {
             '\n' | '。' | '！' | '？' => words >= WORDS_MIN,
-            '.' | '!' | '?' | ';' => words >= WORDS_MIN && chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
+            '.' | '!' | '?' | ';' => words >= WORDS_MIN && rest.chars().next().is_none_or(char::is_whitespace),
             _ => words > WORDS_MAX && c.is_whitespace() || words > 2 * WORDS_MAX,
         };
         if is_last {
-            return end;
+            return text.len() - rest.len();
         }
     }
     text.len()

@@ -34,13 +34,13 @@ impl Token {
 pub(crate) fn read_tokens(sentence: &str, tokens: &mut Vec<Token>) {
     tokens.push(Token::mark(START));
     let mut word = WordHash::default();
-    let mut chars = sentence.chars().peekable();
+    let mut chars = sentence.chars();
     while let Some(c) = chars.next() {
         if is_ideograph(c) {
             word.finish(tokens);
             word.add(c);
             word.finish(tokens);
-        } else if is_alphanumeric(c) || is_apostrophe(c, word.length, chars.peek()) {
+        } else if is_alphanumeric(c) || (c == '\'' && is_apostrophe(word.length, chars.as_str())) {
             word.add(c);
         } else {
             word.finish(tokens);
@@ -53,8 +53,8 @@ pub(crate) fn read_tokens(sentence: &str, tokens: &mut Vec<Token>) {
 }
 
 /// An apostrophe between two letters belongs to its word; elsewhere it quotes.
-fn is_apostrophe(c: char, letters_before: usize, next: Option<&char>) -> bool {
-    c == '\'' && letters_before > 0 && next.is_some_and(|next| is_alphabetic(*next))
+fn is_apostrophe(letters_before: usize, rest: &str) -> bool {
+    letters_before > 0 && rest.chars().next().is_some_and(is_alphabetic)
 }
 
 fn is_telling(c: char) -> bool {

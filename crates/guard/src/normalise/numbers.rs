@@ -6,6 +6,8 @@
 //! and so make louder whatever these happen to weigh. Only where money is to be sent somewhere the account stays as it is
 //! written: such orders are what planted texts are after, and a long number is a part of what gives them away.
 
+use std::cell::LazyCell;
+
 use super::hashes::{HEX_MIN, readable_hex};
 use super::stretches::{count, stretches};
 use crate::letters::is_alphabetic;
@@ -32,12 +34,15 @@ const GAPS: &[&[u8]] = &[b" / ", b" - ", b") ", b" (", b")-", b" ", b"-", b".", 
 /// Gives the long numbers of a text in plain spelling their shape and shortens lists. Hex that spells text is no number and
 /// stays whole.
 pub(super) fn fold(text: String) -> String {
-    if count(text.as_bytes(), |_, byte, _| byte.is_ascii_digit()) < LIST_MIN {
-        return text;
-    }
-    let account_digits = if orders_payment(&text) { ACCOUNT_DIGITS_MIN } else { usize::MAX };
+    let may_change = count(text.as_bytes(), |_, byte, _| byte.is_ascii_digit()) >= LIST_MIN;
+    if may_change { folded(&text).unwrap_or(text) } else { text }
+}
+
+/// `None` if the text stays as it is.
+fn folded(text: &str) -> Option<String> {
+    let orders_payment = LazyCell::new(|| orders_payment(text));
     let bytes = text.as_bytes();
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::new();
     let (mut at, mut kept) = (0, 0);
     // How many numbers of one list lie before this place.
     let mut listed = 0;
@@ -55,7 +60,7 @@ pub(super) fn fold(text: String) -> String {
             at += hidden.max(1);
             continue;
         }
-        let is_account = number.digits >= account_digits;
+        let is_account = number.digits >= ACCOUNT_DIGITS_MIN && *orders_payment;
         if listed >= LIST_MIN && !is_account {
             kept = at + number.length;
         } else if number.digits >= DIGITS_MIN && !is_account {
@@ -73,8 +78,11 @@ pub(super) fn fold(text: String) -> String {
         }
         at += gap;
     }
+    if kept == 0 {
+        return None;
+    }
     out.push_str(text.get(kept..).unwrap_or_default());
-    out
+    Some(out)
 }
 
 /// What parts the numbers of a list, if a number follows it; its length, or 0.

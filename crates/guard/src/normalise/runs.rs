@@ -9,7 +9,7 @@ const RUN_KEPT: usize = 16;
 const PERIOD_MAX: usize = 4;
 
 pub(super) fn shorten(text: String) -> String {
-    if text.len() <= RUN_MAX || !may_repeat(text.as_bytes()) {
+    if text.len() <= RUN_MAX || !may_repeat(&text) {
         return text;
     }
     if text.is_ascii() {
@@ -43,13 +43,15 @@ fn cut<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
 /// Whether some repetition may be long enough; most texts have none, and are handed on as they are. A repeated piece of
 /// characters is a repeated piece of bytes. A repetition that is long enough holds one of the places looked at, with all
 /// that is compared there.
-fn may_repeat(bytes: &[u8]) -> bool {
+fn may_repeat(text: &str) -> bool {
     const STEP: usize = RUN_MAX / 4;
-    const PERIOD_BYTES_MAX: usize = 4 * PERIOD_MAX;
+    const CHAR_BYTES_MAX: usize = 4;
+    let char_bytes = if text.is_ascii() { 1 } else { CHAR_BYTES_MAX };
+    let bytes = text.as_bytes();
     (0..bytes.len()).step_by(STEP).any(|at| {
         let rest = &bytes[at..];
         let Some(piece) = word(rest) else { return false };
-        (1..=PERIOD_BYTES_MAX).any(|period| rest.get(period..).and_then(word) == Some(piece))
+        (1..=char_bytes * PERIOD_MAX).any(|period| rest.get(period..).and_then(word) == Some(piece))
     })
 }
 
