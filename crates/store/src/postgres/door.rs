@@ -48,6 +48,10 @@ impl<W> Door<W> {
         Ok(())
     }
 
+    pub(super) fn is_open(&self) -> bool {
+        self.inside.lock().is_open
+    }
+
     /// How many wait here.
     pub(super) fn len(&self) -> usize {
         self.inside.lock().waiting.len()

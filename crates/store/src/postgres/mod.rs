@@ -232,6 +232,7 @@ where
 #[async_trait]
 impl Store for PostgresStore {
     async fn check(&self) -> Result<(), StoreError> {
+        self.writer.check()?;
         let beat = tokio::time::timeout(CHECK_MAX, self.beat()).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL completed no write within {CHECK_MAX:?}"))))
     }
@@ -265,6 +266,12 @@ impl Store for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Sends no more saves, as if the thread that does so had panicked.
+    #[cfg(feature = "testing")]
+    pub fn lose_writer(&self) {
+        self.writer.abandon();
+    }
+
     /// A write that changes nothing visible: only writing shows whether writing works.
     async fn beat(&self) -> Result<(), StoreError> {
         const UPSERT: &str = "

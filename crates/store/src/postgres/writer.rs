@@ -59,12 +59,24 @@ impl Writer {
         (self.door.len() + self.inside.load(Ordering::Relaxed)) as u64
     }
 
+    /// Whether somebody sends the flights. A thread that has panicked does not come back.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        let ended = || StoreError::Failed("the thread that sends saves has ended; restart the service".to_owned());
+        self.door.is_open().then_some(()).ok_or_else(ended)
+    }
+
     /// Saves a record and waits until it is durable.
     pub(super) async fn insert(&self, save: Save) -> Outcome {
         let place = self.door.place().await?;
         let (reply, answer) = oneshot::channel();
         self.door.enter(Job { save, reply, arrived: Instant::now(), _place: place })?;
         answer.await.map_err(|_| closed())?
+    }
+
+    /// Ends as a thread that panicked does.
+    #[cfg(feature = "testing")]
+    pub(super) fn abandon(&self) {
+        self.door.abandon();
     }
 
     /// Stores what is still waiting and accepts no more.

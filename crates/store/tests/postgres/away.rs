@@ -51,6 +51,21 @@ async fn a_killed_server_is_away_until_it_is_back() {
     assert_eq!(store.load(house.project, &seqs).await.unwrap().len(), seqs.len());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_sends_no_saves_any_more_is_not_ready() {
+    let database = database();
+    let node = Arc::new(node(&database.url).await);
+    let store: Arc<dyn Store> = node.clone();
+    let house = House::build(&store).await;
+    house.save_text("before").await;
+    store.check().await.expect("it works");
+    node.lose_writer();
+    save(&house, "after").await.expect_err("nobody sends it");
+    let told = store.check().await.expect_err("nobody can save").to_string();
+    assert!(told.contains("restart the service"), "{told}");
+    assert!(store.find_credential(&house.key_hash).await.is_ok(), "the server is there");
+}
+
 /// The children of a killed server end by themselves, and a new one waits for that.
 fn restart(cluster: &Cluster) {
     let begun = Instant::now();
