@@ -172,20 +172,15 @@ pub(crate) async fn save_at_once(
     let (begun, name) = (Instant::now(), Tool::Remember.as_str());
     let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
     let saving = remember::run_at_once(envelope, caller, Arguments::new(arguments));
-    // What is begun anew reports itself. This one only says that it was an attempt.
-    let attempt = || {
+    let tried = saving.instrument(span.clone()).await;
+    if !matches!(tried, Tried::Answered(_)) {
+        // The call that is begun anew reports itself.
         span.record("mnemon.tool", name).record("mnemon.outcome", "attempt");
-    };
-    let (ctx, outcome) = match saving.instrument(span.clone()).await {
+    }
+    let (ctx, outcome) = match tried {
         Tried::Answered(answered) => answered,
-        Tried::Failed(error) => {
-            attempt();
-            return Tried::Failed(error);
-        }
-        Tried::Not => {
-            attempt();
-            return Tried::Not;
-        }
+        Tried::Failed(error) => return Tried::Failed(error),
+        Tried::Not => return Tried::Not,
     };
     Ended { label: name, name, begun, span: &span }.report(envelope.app, outcome.as_ref().map(|_| ()));
     let call = envelope.from(&ctx);
