@@ -65,6 +65,9 @@ pub(crate) struct Anatomy<G> {
     pub(crate) disguises: Disguises,
 }
 
+/// Room for the tokens of a sentence, which few exceed.
+const TOKENS: usize = 48;
+
 /// Takes a text apart; `new_grams` makes the receiver for each sentence.
 pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
     let mut anatomy = Anatomy {
@@ -75,13 +78,14 @@ pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl
         disguises: plain.disguises,
     };
     let mut wordings = Vec::new();
-    let (mut tokens, mut slots): (Vec<Token>, Vec<Slot>) = (Vec::new(), Vec::new());
+    let mut tokens: Vec<Token> = Vec::with_capacity(TOKENS.min(plain.text.len()));
+    let (mut bytes, mut slots): (Vec<u8>, Vec<Slot>) = (Vec::new(), Vec::new());
     let mut position = 0;
     for sentence in sentences(&plain.text) {
         tokens.clear();
         read_tokens(sentence, &mut tokens);
         let mut grams = new_grams();
-        letter_grams(sentence, &mut slots);
+        letter_grams(sentence, &mut bytes, &mut slots);
         grams.letters(&slots);
         word_grams(&tokens, &mut slots);
         grams.words(&slots);
@@ -174,39 +178,61 @@ impl Signs {
     }
 }
 
-/// Grams of three, four and five characters, white space folded, digits alike.
-fn letter_grams(sentence: &str, slots: &mut Vec<Slot>) {
+/// Grams of three, four and five characters, white space folded, digits alike. `bytes` is room to work in.
+fn letter_grams(sentence: &str, bytes: &mut Vec<u8>, slots: &mut Vec<Slot>) {
     slots.clear();
-    slots.reserve(3 * sentence.len() + 3);
-    // The last characters, newest in the lowest of three places of 21 bits, and the one before these.
-    let (mut three, mut fourth) = (0_u64, 0_u64);
-    let mut seen = 0_usize;
-    let mut after_space = false;
-    for c in sentence.trim().chars().chain([' ']) {
-        let is_space = c.is_whitespace();
-        if is_space && after_space {
-            continue;
-        }
-        after_space = is_space;
-        let code = match c {
-            _ if is_space => u64::from(b' '),
-            '0'..='9' => u64::from(b'0'),
-            _ => u64::from(c as u32),
-        };
-        let fifth = fourth;
-        fourth = three >> 42;
-        three = (three << 21 | code) & ((1 << 63) - 1);
-        seen += 1;
-        let four = three ^ (fourth + 1).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        let five = four.rotate_left(11) ^ (fifth + 1).wrapping_mul(0x87c3_7b91_1142_53d5);
-        // Three at once cost less than one after the other.
-        let grams = [slot(three), slot(four), slot(five)];
-        if seen >= 5 {
-            slots.extend_from_slice(&grams);
-        } else {
-            slots.extend_from_slice(&grams[..seen.saturating_sub(2)]);
-        }
+    let sentence = sentence.trim();
+    // Most texts are ASCII, and a byte of theirs needs no decoding.
+    if sentence.is_ascii() {
+        bytes.clear();
+        bytes.extend(sentence.bytes().map(fold));
+        bytes.push(b' ');
+        drop_repeated(bytes, b' ');
+        grams_of(bytes, slots);
+    } else {
+        let fold =
+            |c: char| u8::try_from(c).ok().filter(u8::is_ascii).map_or_else(|| fold_other(c), |c| fold(c).into());
+        let mut codes: Vec<u32> = sentence.chars().chain([' ']).map(fold).collect();
+        drop_repeated(&mut codes, u32::from(b' '));
+        grams_of(&codes, slots);
     }
+}
+
+/// What a character of ASCII counts as. Without a branch, so that many are folded at once.
+fn fold(byte: u8) -> u8 {
+    let byte = if byte.wrapping_sub(b'\t') <= b'\r' - b'\t' { b' ' } else { byte };
+    if byte.is_ascii_digit() { b'0' } else { byte }
+}
+
+fn fold_other(c: char) -> u32 {
+    u32::from(if c.is_whitespace() { ' ' } else { c })
+}
+
+/// Leaves one where several `space` follow each other, which most sentences don't have.
+fn drop_repeated<C: Copy + PartialEq>(codes: &mut Vec<C>, space: C) {
+    let is_space = |code: &C| *code == space;
+    // All are looked at, because many at once take less time than one after the other up to the first.
+    let pairs = codes.iter().zip(codes.get(1..).unwrap_or_default());
+    if pairs.fold(false, |any, (one, next)| any | (is_space(one) & is_space(next))) {
+        codes.dedup_by(|next, one| is_space(one) && is_space(next));
+    }
+}
+
+fn grams_of<C: Copy + Into<u64>>(codes: &[C], slots: &mut Vec<Slot>) {
+    let three = |last: &[C]| last[0].into() << 42 | last[1].into() << 21 | last[2].into();
+    let four = |first: C, three: u64| three ^ (first.into() + 1).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let five = |first: C, four: u64| four.rotate_left(11) ^ (first.into() + 1).wrapping_mul(0x87c3_7b91_1142_53d5);
+    slots.reserve(3 * codes.len());
+    slots.extend(codes.get(..3).map(|first| slot(three(first))));
+    if let Some(first) = codes.get(..4) {
+        let three = three(&first[1..]);
+        slots.extend([slot(three), slot(four(first[0], three))]);
+    }
+    slots.extend(codes.windows(5).flat_map(|last| {
+        let three = three(&last[2..]);
+        let four = four(last[1], three);
+        [slot(three), slot(four), slot(five(last[0], four))]
+    }));
 }
 
 /// Single words, pairs and triples.

@@ -5,7 +5,9 @@
 use std::ops::Range;
 
 use crate::asset::{AssetError, LANES, Row, Thresholds, Weights, scales};
-use crate::features::{Anatomy, Grams, RULE_VALUE, Rules, Slot, disguise_slots, dissect, gram_values, rule_name};
+use crate::features::{
+    Anatomy, Grams, RULE_VALUE, Rules, Slot, TABLE_SLOTS, disguise_slots, dissect, gram_values, rule_name,
+};
 use crate::lexicon::{self, Lexicon};
 use crate::normalise::normalise;
 use crate::verdict::{Field, Verdict};
@@ -29,31 +31,51 @@ pub(crate) struct Model {
 /// Rows rounded to steps of a size that each lane has for itself.
 #[derive(Debug)]
 struct Table {
-    rows: Vec<[i8; LANES]>,
+    /// Two lanes in a number, the first in its lower half: so both halves of a row are added eight lanes at once.
+    rows: Box<[[u16; LANES / 2]; TABLE_SLOTS]>,
     scales: Row,
 }
 
+/// Stands for a step of zero. What has no sign is widened by one instruction less.
+const NO_STEP: u8 = 128;
+
 impl Table {
-    fn of(weights: &[Row]) -> Table {
+    fn of(weights: &[Row]) -> Result<Table, AssetError> {
         let scales = scales(weights, 127.0);
-        let steps = |row: &Row| std::array::from_fn(|lane| (row[lane] / scales[lane]).round() as i8);
-        Table { rows: weights.iter().map(steps).collect(), scales }
+        let step = |row: &Row, lane: usize| NO_STEP.wrapping_add_signed((row[lane] / scales[lane]).round() as i8);
+        let steps =
+            |row: &Row| std::array::from_fn(|pair| u16::from_le_bytes([step(row, 2 * pair), step(row, 2 * pair + 1)]));
+        let rows: Vec<[u16; LANES / 2]> = weights.iter().map(steps).collect();
+        let rows = rows.try_into().map_err(|_| AssetError::Shape)?;
+        Ok(Table { rows, scales })
     }
 
     /// Adds up the rows of some grams.
     fn sum(&self, slots: &[Slot]) -> [i32; LANES] {
-        /// So many steps of 127 fit a small integer, and eight of those are added at once.
+        /// So many steps of a byte fit a small integer.
         const SMALL_SUM_MAX: usize = 256;
         let mut total = [0_i32; LANES];
         for some in slots.chunks(SMALL_SUM_MAX) {
-            let mut sums = [0_i16; LANES];
-            for slot in some {
-                let row = &self.rows[usize::from(*slot)];
-                sums.iter_mut().zip(row).for_each(|(sum, step)| *sum += i16::from(*step));
-            }
-            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += i32::from(sum));
+            let no_steps = i32::from(NO_STEP) * some.len() as i32;
+            let (first, second) = self.small_sums(some);
+            let sums = first.into_iter().zip(second).flat_map(|(first, second)| [first, second]);
+            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += i32::from(sum) - no_steps);
         }
         total
+    }
+
+    /// The sums of the first lane of each pair, and of the second. Not inlined: for the sake of what follows, the compiler
+    /// would add fewer lanes at once.
+    #[inline(never)]
+    fn small_sums(&self, slots: &[Slot]) -> ([u16; LANES / 2], [u16; LANES / 2]) {
+        let (mut first, mut second) = ([0; LANES / 2], [0; LANES / 2]);
+        for slot in slots {
+            for (at, pair) in self.rows[usize::from(*slot)].iter().enumerate() {
+                first[at] += pair & 0xff;
+                second[at] += pair >> 8;
+            }
+        }
+        (first, second)
     }
 }
 
@@ -69,7 +91,7 @@ impl Model {
     pub(crate) fn from_asset(asset: &[u8]) -> Result<Model, AssetError> {
         let Weights { letters, words, rules, disguises, bias, voices, thresholds } = Weights::read(asset)?;
         let lexicon = Lexicon::parse(lexicon::SHIPPED);
-        let (letters, words) = (Table::of(&letters), Table::of(&words));
+        let (letters, words) = (Table::of(&letters)?, Table::of(&words)?);
         Ok(Model { lexicon, letters, words, rules, disguises, bias, voices, thresholds })
     }
 
