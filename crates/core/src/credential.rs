@@ -50,9 +50,9 @@ impl CredentialKind {
 pub fn make_token(kind: CredentialKind, secret: &[u8; 32]) -> Secret<String> {
     let mut token = String::with_capacity(TOKEN_LEN);
     token.push_str(kind.prefix());
-    push_base62(&mut token, secret, BODY_LEN);
-    let checksum = crc32fast::hash(token.as_bytes());
-    push_base62(&mut token, &checksum.to_be_bytes(), CHECKSUM_LEN);
+    token.extend(base62::<BODY_LEN>(secret).map(char::from));
+    let checksum = checksum_of(&token);
+    token.extend(checksum.map(char::from));
     Secret::new(token)
 }
 
@@ -62,14 +62,17 @@ pub fn is_well_formed(kind: CredentialKind, token: &str) -> bool {
         return false;
     }
     let (body, checksum) = token.split_at(TOKEN_LEN - CHECKSUM_LEN);
-    let mut expected = String::with_capacity(CHECKSUM_LEN);
-    push_base62(&mut expected, &crc32fast::hash(body.as_bytes()).to_be_bytes(), CHECKSUM_LEN);
-    body[PREFIX_LEN..].bytes().all(|b| b.is_ascii_alphanumeric()) && expected == checksum
+    body[PREFIX_LEN..].bytes().all(|b| b.is_ascii_alphanumeric()) && checksum_of(body) == checksum.as_bytes()
 }
 
-/// Appends a big-endian number in base62, padded with zeros to `width` digits.
-fn push_base62(out: &mut String, number: &[u8], width: usize) {
-    let mut digits = vec![0u8; width];
+/// The checksum of all that stands before it.
+fn checksum_of(body: &str) -> [u8; CHECKSUM_LEN] {
+    base62(&crc32fast::hash(body.as_bytes()).to_be_bytes())
+}
+
+/// A big-endian number in base62, padded with zeros to `WIDTH` digits.
+fn base62<const WIDTH: usize>(number: &[u8]) -> [u8; WIDTH] {
+    let mut digits = [0; WIDTH];
     for &byte in number {
         let mut carry = u32::from(byte);
         for digit in digits.iter_mut().rev() {
@@ -79,7 +82,7 @@ fn push_base62(out: &mut String, number: &[u8], width: usize) {
         }
         debug_assert_eq!(carry, 0, "the width fits the number");
     }
-    out.extend(digits.iter().map(|&d| char::from(ALPHABET[usize::from(d)])));
+    digits.map(|digit| ALPHABET[usize::from(digit)])
 }
 
 /// What storage keeps of a credential: its SHA-256. The random part has 256 bits, so no salt or stretching is needed.

@@ -48,11 +48,12 @@ const EMPTY_WORDS: &[&str] = &[
 /// A slug of the first significant words, and a suffix from the record's id that makes it unique.
 pub fn made_fact_key(content: &str, id: RecordId) -> String {
     let words = content.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut slug = String::new();
+    let mut slug = String::with_capacity(SLUG_CHARS_MAX);
     let mut count = 0;
+    let mut lower = String::new();
     for word in words {
-        let word = word.to_lowercase();
-        if EMPTY_WORDS.contains(&word.as_str()) {
+        let word = lower_case(word, &mut lower);
+        if EMPTY_WORDS.contains(&word) {
             continue;
         }
         let grown = slug.chars().count() + word.chars().count() + 1;
@@ -75,6 +76,18 @@ pub fn made_fact_key(content: &str, id: RecordId) -> String {
     slug
 }
 
+/// A word in lower case, kept in `lower`. Most words are ASCII, and then it takes no memory of its own.
+fn lower_case<'a>(word: &str, lower: &'a mut String) -> &'a str {
+    if word.is_ascii() {
+        lower.clear();
+        lower.push_str(word);
+        lower.make_ascii_lowercase();
+    } else {
+        *lower = word.to_lowercase();
+    }
+    lower
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +102,7 @@ mod tests {
         check("The deploy of the API is on Tuesdays at ten", "deploy-api-tuesdays-ten-deadbeef");
         check("PostgreSQL 15 is the minimum version for us all", "postgresql-15-minimum-version-us-deadbeef");
         check("Релиз по вторникам", "релиз-по-вторникам-deadbeef");
+        check("API für DEN Ärger ΟΔΟΣ", "api-für-den-ärger-οδος-deadbeef");
         check("!!! ---", "fact-deadbeef");
         check("the of a", "fact-deadbeef");
     }

@@ -5,10 +5,14 @@ use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 /// From this many bytes on, values are counted before any is kept: a shorter text can't contain many.
 const COUNTED_BYTES_MIN: usize = 32 << 10;
+
+/// Room for the members of a request: with it, most objects never grow.
+const MEMBERS: usize = 4;
 
 /// Why bytes are not acceptable JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -122,14 +126,14 @@ impl<'de> Visitor<'de> for Strict<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let inner = self.inner()?;
-        let mut members = Map::new();
+        let mut members = Map::with_capacity(if self.keeps { MEMBERS } else { 0 });
         while let Some(key) = map.next_key::<String>()? {
-            if members.contains_key(&key) {
+            let Entry::Vacant(place) = members.entry(key) else {
                 return Err(A::Error::custom("an object repeats a key"));
-            }
+            };
             let value = map.next_value_seed(inner)?;
             if self.keeps {
-                members.insert(key, value);
+                place.insert(value);
             }
         }
         Ok(Value::Object(members))
