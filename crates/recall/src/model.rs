@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 
 pub use embedding::{Embedding, EmbeddingError};
 
+use smallvec::SmallVec;
+
 use crate::wide::wide;
 use pieces::Vocabulary;
 
@@ -107,9 +109,9 @@ impl Model {
         &self.mean
     }
 
-    fn row(&self, piece: u32) -> &[u8] {
-        let start = self.rows.start + piece as usize * DIMENSIONS;
-        &self.bytes[start..start + DIMENSIONS]
+    fn row(&self, piece: u32) -> &[u8; DIMENSIONS] {
+        let (rows, _) = self.bytes[self.rows.clone()].as_chunks();
+        &rows[piece as usize]
     }
 
     /// The vector before it is rounded to bytes: the sum of the pieces' rows, of length one.
@@ -117,16 +119,28 @@ impl Model {
         let mut sum = [0.0_f32; DIMENSIONS];
         let pieces = self.vocabulary.pieces(text);
         for some in pieces.chunks(READ_AHEAD) {
-            some.iter().for_each(|&piece| touch(self.row(piece)));
-            some.iter().for_each(|&piece| add_row(&mut sum, self.scales[piece as usize], self.row(piece)));
+            let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> =
+                some.iter().map(|&piece| (self.scales[piece as usize], self.row(piece))).collect();
+            rows.iter().for_each(|(_, row)| touch(row.as_slice()));
+            add_rows(&mut sum, &rows);
         }
-        // In a fixed order and in f64, so that every machine gets the same length.
-        let squares: f64 = sum.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        let squares = sum_of_squares(&sum);
         if squares > 0.0 {
             shorten(&mut sum, squares.sqrt());
         }
         sum
     }
+}
+
+/// In a fixed order and in f64, so that every machine gets the same length. Several sums side by side: one number waits for the
+/// one before it.
+fn sum_of_squares(vector: &[f32; DIMENSIONS]) -> f64 {
+    const SUMS: usize = 8;
+    let mut sums = [0.0_f64; SUMS];
+    for some in vector.as_chunks::<SUMS>().0 {
+        sums.iter_mut().zip(some).for_each(|(sum, &x)| *sum += f64::from(x) * f64::from(x));
+    }
+    sums.iter().sum()
 }
 
 wide! {
@@ -149,27 +163,25 @@ fn touch(row: &[u8]) {
     }
 }
 
-/// Adds a row of steps to a sum. Every number is worked on by itself, so wider instructions give the same result.
-fn add_row(sum: &mut [f32; DIMENSIONS], scale: f32, row: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        #[expect(unsafe_code, reason = "the processor has just been asked for this feature")]
-        return unsafe { add_row_avx2(sum, scale, row) };
-    }
-    add_row_plain(sum, scale, row);
-}
+/// A row of steps, and what a step is worth.
+type Scaled<'a> = (f32, &'a [u8; DIMENSIONS]);
 
-/// The compiler finds the right instructions by itself here; without the feature it widens bytes in four steps.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_row_avx2(sum: &mut [f32; DIMENSIONS], scale: f32, row: &[u8]) {
-    add_row_plain(sum, scale, row);
+wide! {
+    /// Adds rows to a sum. Every number is worked on by itself, so wider instructions give the same result.
+    add_rows = add_rows_plain(sum: &mut [f32; DIMENSIONS], rows: &[Scaled<'_>])
 }
 
 #[inline(always)]
-fn add_row_plain(sum: &mut [f32; DIMENSIONS], scale: f32, row: &[u8]) {
-    for (total, &step) in sum.iter_mut().zip(row) {
-        *total += scale * f32::from(step.cast_signed());
+fn add_rows_plain(sum: &mut [f32; DIMENSIONS], rows: &[Scaled<'_>]) {
+    /// So many numbers stay in registers until all rows are added to them.
+    const LANES: usize = 64;
+    for (part, sum) in sum.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut total = *sum;
+        for (scale, row) in rows {
+            let steps = &row.as_chunks::<LANES>().0[part];
+            total.iter_mut().zip(steps).for_each(|(total, step)| *total += scale * f32::from(step.cast_signed()));
+        }
+        *sum = total;
     }
 }
 
@@ -237,13 +249,16 @@ mod tests {
 
     #[test]
     fn wider_instructions_add_to_the_same_sum() {
-        let row: Vec<u8> = (0..DIMENSIONS).map(|at| (at * 37 % 256) as u8).collect();
+        let row: [u8; DIMENSIONS] = std::array::from_fn(|at| (at * 37 % 256) as u8);
+        let rows = [0.013, 1e-9, 7.7].map(|scale| (scale, &row));
         let (mut plain, mut wide) = ([0.1; DIMENSIONS], [0.1; DIMENSIONS]);
-        for scale in [0.013, 1e-9, 7.7] {
-            add_row_plain(&mut plain, scale, &row);
-            add_row(&mut wide, scale, &row);
-        }
+        add_rows_plain(&mut plain, &rows);
+        add_rows(&mut wide, &rows);
         assert_eq!(plain, wide);
+        // And the same as one row after the other.
+        let mut single = [0.1; DIMENSIONS];
+        rows.iter().for_each(|&row| add_rows_plain(&mut single, &[row]));
+        assert_eq!(single, wide);
     }
 
     #[test]

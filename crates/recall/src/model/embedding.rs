@@ -35,7 +35,9 @@ impl Embedding {
 
     /// Rounds so that the largest component becomes 127.
     pub(crate) fn quantise(exact: &[f32; DIMENSIONS]) -> Self {
-        let largest = exact.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+        // Numbers without a sign are in the order of their bits, and those are compared many at once.
+        let largest = exact.iter().map(|x| x.abs().to_bits().cast_signed()).fold(0, i32::max);
+        let largest = f32::from_bits(largest.cast_unsigned());
         if largest == 0.0 {
             return Self { steps: [0; DIMENSIONS] };
         }

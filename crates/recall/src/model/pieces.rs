@@ -180,6 +180,9 @@ impl Vocabulary {
 
 /// Calls `found` with every word and every punctuation mark.
 fn each_word<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
+    if normal.is_ascii() {
+        return each_ascii_word(normal, found);
+    }
     for word in normal.split_whitespace() {
         let mut start = 0;
         for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
@@ -192,6 +195,23 @@ fn each_word<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
         if start < word.len() {
             found(&word[start..]);
         }
+    }
+}
+
+/// The same for ASCII, where every byte is a character: what is no letter, digit or punctuation is a space.
+fn each_ascii_word<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
+    let mut start = 0;
+    for (at, byte) in normal.bytes().enumerate().filter(|(_, byte)| !byte.is_ascii_alphanumeric()) {
+        if start < at {
+            found(&normal[start..at]);
+        }
+        start = at + 1;
+        if byte.is_ascii_punctuation() {
+            found(&normal[at..start]);
+        }
+    }
+    if start < normal.len() {
+        found(&normal[start..]);
     }
 }
 

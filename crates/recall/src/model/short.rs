@@ -86,10 +86,19 @@ impl ShortPieces {
     }
 }
 
-/// Up to eight bytes as a number, the first one lowest.
+/// Up to eight bytes as a number, the first one lowest. Read in two pieces that may overlap: byte by byte takes longer.
 fn number(bytes: &[u8]) -> u64 {
-    if let Ok(bytes) = bytes.try_into() {
-        return u64::from_le_bytes(bytes);
+    if let Ok(all) = bytes.try_into() {
+        return u64::from_le_bytes(all);
     }
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4));
+    }
+    match *bytes {
+        [first, second, third] => u64::from_le_bytes([first, second, third, 0, 0, 0, 0, 0]),
+        [first, second] => u64::from(u16::from_le_bytes([first, second])),
+        [first] => u64::from(first),
+        _ => 0,
+    }
 }
