@@ -27,7 +27,7 @@ const PLACES: usize = 5_120;
 /// The handle of the thread that sends the flights.
 pub(super) struct Writer {
     door: Arc<Door<Job>>,
-    /// Tells when the thread has ended.
+    /// Tells when the thread has ended; gone once this was closed.
     ended: Mutex<Option<oneshot::Receiver<()>>>,
     commits: Arc<CommitCounter>,
     /// How many saves the thread has fetched and not sent yet.
@@ -61,8 +61,12 @@ impl Writer {
 
     /// Whether somebody sends the flights. A thread that has panicked does not come back.
     pub(super) fn check(&self) -> Result<(), StoreError> {
+        if self.door.is_open() {
+            return Ok(());
+        }
+        let is_closed = self.ended.lock().is_none();
         let ended = || StoreError::Failed("the thread that sends saves has ended; restart the service".to_owned());
-        self.door.is_open().then_some(()).ok_or_else(ended)
+        Err(if is_closed { closed() } else { ended() })
     }
 
     /// Saves a record and waits until it is durable.
@@ -81,8 +85,8 @@ impl Writer {
 
     /// Stores what is still waiting and accepts no more.
     pub(super) async fn close(&self) {
-        self.door.close();
         let ended = self.ended.lock().take();
+        self.door.close();
         if let Some(ended) = ended {
             let _ = ended.await;
         }

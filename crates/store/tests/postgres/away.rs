@@ -66,6 +66,15 @@ async fn a_node_that_sends_no_saves_any_more_is_not_ready() {
     assert!(store.find_credential(&house.key_hash).await.is_ok(), "the server is there");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_told_to_stop_is_not_called_broken() {
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    store.close().await;
+    let told = store.check().await.expect_err("it has stopped").to_string();
+    assert!(told.ends_with("the store is closed"), "{told}");
+}
+
 /// The children of a killed server end by themselves, and a new one waits for that.
 fn restart(cluster: &Cluster) {
     let begun = Instant::now();
