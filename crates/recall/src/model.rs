@@ -132,8 +132,8 @@ impl Model {
     }
 }
 
-/// In a fixed order and in f64, so that every machine gets the same length. Several sums side by side: one number waits for the
-/// one before it.
+/// In a fixed order and in f64, so that every machine gets the same length. Several sums side by side: in a single one, each
+/// addition would wait for the one before it.
 fn sum_of_squares(vector: &[f32; DIMENSIONS]) -> f64 {
     const SUMS: usize = 8;
     let mut sums = [0.0_f64; SUMS];

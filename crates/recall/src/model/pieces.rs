@@ -179,10 +179,11 @@ impl Vocabulary {
 }
 
 /// Calls `found` with every word and every punctuation mark.
-fn each_word<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
-    if normal.is_ascii() {
-        return each_ascii_word(normal, found);
-    }
+fn each_word<'t>(normal: &'t str, found: impl FnMut(&'t str)) {
+    if normal.is_ascii() { each_ascii_word(normal, found) } else { each_word_of_any(normal, found) }
+}
+
+fn each_word_of_any<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
     for word in normal.split_whitespace() {
         let mut start = 0;
         for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
@@ -303,6 +304,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn words_of_ascii_are_found_as_those_of_any_text(text in "[ -~\t\r\n]{0,80}") {
+            let normal = normalise(&text);
+            let (mut quickly, mut plainly) = (Vec::new(), Vec::new());
+            each_ascii_word(&normal, |word| quickly.push(word));
+            each_word_of_any(&normal, |word| plainly.push(word));
+            prop_assert_eq!(quickly, plainly);
+        }
+
         /// Pieces on both sides of the length that is kept as a number, of letters of one, two and three bytes.
         #[test]
         fn words_are_cut_as_by_comparing_texts(
