@@ -241,7 +241,7 @@ CREATE INDEX record_duplicate ON record (project_id, workspace_no, content_hash)
 ALTER TABLE record ALTER content SET STATISTICS 0, ALTER embedding SET STATISTICS 0;
 -- Among many small projects the server would take any project, and any workspace of it, for a handful of rows, and read a
 -- large one from end to end where another index leads to the row. Of these columns it is told that they say little.
-ALTER TABLE record ALTER project_id SET (n_distinct = 10), ALTER workspace_no SET (n_distinct = 10);
+ALTER TABLE record ALTER project_id SET (n_distinct = 2), ALTER workspace_no SET (n_distinct = 2);
 
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;

@@ -36,6 +36,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 22, name: "look_over", sql: include_str!("../../migrations/sqlite/0022_look_over.sql") },
     Migration { no: 23, name: "snapshot_rows", sql: include_str!("../../migrations/sqlite/0023_snapshot_rows.sql") },
     Migration { no: 24, name: "lists", sql: include_str!("../../migrations/sqlite/0024_lists.sql") },
+    Migration { no: 25, name: "counted", sql: include_str!("../../migrations/sqlite/0025_counted.sql") },
 ];
 
 /// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment
