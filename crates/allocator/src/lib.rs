@@ -5,8 +5,8 @@
 //! anyway, and mimalloc, being asked for less, looks for room to move, from a kilobyte on nearly always: a call that costs
 //! more, and blocks that are larger than they need be.
 //!
-//! Its second version: the third keeps 11 to 25 % more memory resident under the same load, and is no faster
-//! (`mnemon-bench load --texts`, both in turns).
+//! Its second version: the third keeps 12 to 33 % more memory resident under the same load, and is no faster
+//! (`mnemon-bench load`, both in turns).
 
 #![expect(unsafe_code, reason = "an allocator has no safe interface")]
 

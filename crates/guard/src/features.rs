@@ -190,9 +190,8 @@ fn letter_grams(sentence: &str, bytes: &mut Vec<u8>, slots: &mut Vec<Slot>) {
         drop_repeated(bytes, b' ');
         grams_of(bytes, slots);
     } else {
-        let fold =
-            |c: char| u8::try_from(c).ok().filter(u8::is_ascii).map_or_else(|| fold_other(c), |c| fold(c).into());
-        let mut codes: Vec<u32> = sentence.chars().chain([' ']).map(fold).collect();
+        let code = |c: char| if c.is_ascii() { u32::from(fold(c as u8)) } else { fold_other(c) };
+        let mut codes: Vec<u32> = sentence.chars().chain([' ']).map(code).collect();
         drop_repeated(&mut codes, u32::from(b' '));
         grams_of(&codes, slots);
     }

@@ -36,7 +36,7 @@ struct Table {
     scales: Row,
 }
 
-/// Stands for a step of zero. What has no sign is widened by one instruction less.
+/// Stands for a step of zero. Steps have no sign, so that a mask and a shift take the two of a pair apart.
 const NO_STEP: u8 = 128;
 
 impl Table {
