@@ -11,6 +11,8 @@ use mnemon_core::REQUEST_BYTES_MAX;
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest body at doors that anybody may knock on. Registrations and forms have a few hundred bytes.
 const OPEN_DOOR_BYTES_MAX: usize = 64 << 10;
+/// How many times the limit a body may have and still be read to its end before it is refused.
+const UNREAD_FACTOR_MAX: usize = 16;
 
 /// Why there is no body.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,12 +46,33 @@ pub(crate) async fn next_piece(body: &mut Body) -> Result<Option<Bytes>, NoBody>
     }
 }
 
-async fn read(body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
-    let is_announced_too_large = http_body::Body::size_hint(&body).lower() > bytes_max as u64;
-    if is_announced_too_large {
-        return Err(NoBody::TooLarge { bytes_max });
+async fn read(mut body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+    let announced_bytes = http_body::Body::size_hint(&body).lower();
+    let unread_max = bytes_max.saturating_mul(UNREAD_FACTOR_MAX);
+    let read = match announced_bytes > bytes_max as u64 {
+        true => Err(NoBody::TooLarge { bytes_max }),
+        false => {
+            let whole = tokio::time::timeout(BODY_TIMEOUT, collect(&mut body, bytes_max));
+            whole.await.unwrap_or(Err(NoBody::TooSlow))
+        }
+    };
+    if matches!(read, Err(NoBody::TooLarge { .. })) && announced_bytes <= unread_max as u64 {
+        // It is too large, however slow the rest is.
+        let _ = tokio::time::timeout(BODY_TIMEOUT, discard(&mut body, unread_max)).await;
     }
-    tokio::time::timeout(BODY_TIMEOUT, collect(body, bytes_max)).await.unwrap_or(Err(NoBody::TooSlow))
+    read
+}
+
+/// Reads on to the end of a body that is too large. Many clients send all of a request before they read the answer: if the
+/// connection closed in between, they would report a broken pipe instead of the limit.
+async fn discard(body: &mut Body, bytes_max: usize) {
+    let mut bytes = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        bytes += frame.data_ref().map_or(0, Bytes::len);
+        if bytes > bytes_max {
+            return;
+        }
+    }
 }
 
 /// How much memory the pieces of a body are given at a time. An array that doubles would hold up to twice what has arrived, for
@@ -58,7 +81,7 @@ const BLOCK_BYTES: usize = 8 << 10;
 
 /// Joins the pieces as they come. Kept apart, each piece would take memory of its own and hold the buffer it was read into: a
 /// body in chunks of one byte would take many times its size.
-async fn collect(mut body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+async fn collect(body: &mut Body, bytes_max: usize) -> Result<Bytes, NoBody> {
     let mut first: Option<Bytes> = None;
     let mut rest = Blocks::default();
     while let Some(frame) = body.frame().await {
@@ -115,6 +138,8 @@ mod tests {
     use std::collections::VecDeque;
     use std::convert::Infallible;
     use std::pin::Pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll};
 
     use http_body::Frame;
@@ -173,5 +198,22 @@ mod tests {
             assert_eq!(read(in_pieces(pieces(9)), 8).await, Err(NoBody::TooLarge { bytes_max: 8 }));
         }
         assert_eq!(read(Body::from(vec![b'x'; 9]), 8).await, Err(NoBody::TooLarge { bytes_max: 8 }));
+    }
+
+    #[tokio::test]
+    async fn what_is_too_large_is_read_to_its_end_up_to_a_limit() {
+        let unread_max = 8 * UNREAD_FACTOR_MAX;
+        // The ninth byte is one too many; from there on, the bytes are counted.
+        for (bytes, is_read) in [(9, true), (9 + unread_max, true), (9 + unread_max + 2, false)] {
+            let sent = Arc::new(AtomicUsize::new(0));
+            let count = Arc::clone(&sent);
+            let pieces = (0..bytes).map(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, Infallible>("x")
+            });
+            let body = Body::from_stream(futures_util::stream::iter(pieces));
+            assert_eq!(read(body, 8).await, Err(NoBody::TooLarge { bytes_max: 8 }));
+            assert_eq!(sent.load(Ordering::Relaxed) == bytes, is_read, "of {bytes}");
+        }
     }
 }

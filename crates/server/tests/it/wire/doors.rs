@@ -10,6 +10,8 @@ use http_body::Frame;
 use mnemon_core::{Access, Clock, CredentialKind, PlanName, REQUEST_BYTES_MAX, Subscription, make_token};
 use mnemon_testkit::{Answer, Caller, MemberSpec, TestServer, TestServerOptions};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::{refusal, result};
 
@@ -223,6 +225,26 @@ async fn a_body_of_one_mebibyte_is_read_and_one_byte_more_is_413() {
     assert_eq!(refusal(&answer), (413, -32600));
     assert_eq!(answer.json()["error"]["message"], "the request body is larger than 1048576 bytes");
     assert_eq!(answer.json()["id"], json!(null));
+}
+
+#[tokio::test]
+async fn who_sends_all_of_a_body_before_reading_is_told_the_limit_too() {
+    let (server, caller) = server_and_caller().await;
+    for mebibytes in [2, 16] {
+        let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).await.expect("it accepts");
+        let bytes = mebibytes << 20;
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: mnemon\r\nconnection: close\r\nauthorization: Bearer {}\r\n\
+             content-length: {bytes}\r\n\r\n",
+            caller.key
+        );
+        stream.write_all(head.as_bytes()).await.expect("the head is sent");
+        stream.write_all(&vec![b'x'; bytes]).await.expect("all of the body is taken");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 413"), "{mebibytes} MiB: {answer}");
+        assert!(answer.contains("larger than 1048576 bytes"), "{answer}");
+    }
 }
 
 /// A body in chunks, without a length.
