@@ -1,11 +1,11 @@
-//! Stores waiting saves of many projects together, in one transaction, two round trips and two statements: one locks the
-//! projects and asks what the saves would conflict with, one writes. The commit goes out with the second.
+//! Stores waiting saves of many projects together, in one transaction and two statements: one locks the projects and asks what
+//! the saves would conflict with, one writes. The commit goes out with the second. Where this node was the last to write, it
+//! knows what the answer will be, and sends everything at once (`as_known.rs`).
 //!
 //! No two saves of a batch could meet each other (`line.rs` sees to it), so what each meets can be asked before any is
 //! written. The few that meet an earlier record or key, or supersede others, go the long way (`insert.rs`), in the
 //! same transaction.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use mnemon_core::{ContentHash, ProjectId, WorkspaceNo};
@@ -13,13 +13,14 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::as_known;
 use super::connect::Pool;
-use super::error::{Fault, no_such_project};
-use super::insert::insert;
+use super::error::{Again, Fault};
+use super::group::{Facts, Group, Groups};
+use super::known_projects::KnownProjects;
 use super::new_rows::NewRows;
-use super::project::Locked;
 use super::rows::Cells;
-use super::transaction::{Tenant, Tx, open_people};
+use super::transaction::{Tenant, Tx};
 use crate::{Insert, Inserted, StoreError};
 
 /// A save, with the hash that its duplicates have.
@@ -34,20 +35,62 @@ pub(super) struct Save {
 pub(super) type Outcome = Result<Option<Inserted>, StoreError>;
 
 /// Stores all of the saves, or none and says why. The outcomes are in the order of the saves.
-pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save]) -> Result<Vec<Outcome>, Fault> {
+pub(super) async fn store(pool: &Arc<Pool>, known: &KnownProjects, saves: &[&Save]) -> Result<Vec<Outcome>, Fault> {
     if saves.is_empty() {
         return Ok(Vec::new());
     }
-    let mut groups = group(saves);
+    let mut groups = group(saves, known);
+    let outcomes = match as_known::store(pool, known, saves, &mut groups).await {
+        Ok(Some(outcomes)) => outcomes,
+        Ok(None) => store_as_found(pool, saves, &mut groups).await?,
+        Err(Fault { again: Again::Lost, .. }) => store_again(pool, known, saves, &mut groups).await?,
+        Err(fault) => return Err(fault),
+    };
+    groups.into_values().for_each(|group| group.note(known));
+    let lost = || Err(StoreError::Failed("a save was left out of its batch".to_owned()));
+    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(lost)).collect())
+}
+
+/// The saves by project. Projects are locked in the order of their ids, here and on other nodes.
+fn group<'a>(saves: &[&'a Save], known: &KnownProjects) -> Groups<'a> {
+    let mut groups = Groups::new();
+    for (nth, save) in saves.iter().enumerate() {
+        let id = save.insert.record.project;
+        groups.entry(id).or_insert_with(|| Group::new(id, known.take(id))).saves.push((nth, save));
+    }
+    groups
+}
+
+/// Stores saves that a lost connection may have stored already. The lock waits for whoever still stores them, and a save that
+/// finds itself is done (`insert.rs`).
+async fn store_again<'a>(
+    pool: &Arc<Pool>,
+    known: &KnownProjects,
+    saves: &[&'a Save],
+    groups: &mut Groups<'a>,
+) -> Result<Vec<Option<Outcome>>, Fault> {
+    *groups = group(saves, known);
+    groups.values_mut().for_each(|group| group.is_repeated = true);
+    let stored = store_as_found(pool, saves, groups).await;
+    // Whatever fails now, the first attempt may have worked.
+    stored.map_err(|fault| Fault { again: Again::Lost, ..fault }.while_committing())
+}
+
+/// Asks, and writes when the answer is there.
+async fn store_as_found<'a>(
+    pool: &Arc<Pool>,
+    saves: &[&'a Save],
+    groups: &mut Groups<'a>,
+) -> Result<Vec<Option<Outcome>>, Fault> {
     let projects: Vec<Uuid> = groups.keys().map(|id| id.uuid()).collect();
     let tx = Tx::write(pool, Tenant::saves(&projects)).await?.of_a_call();
-    let facts = look(&tx, &projects, saves, &mut groups).await?;
+    let facts = look(&tx, &projects, saves, groups).await?;
     let mut outcomes: Vec<Option<Outcome>> = saves.iter().map(|_| None).collect();
     let mut rows = NewRows::default();
     for group in groups.values_mut() {
-        group.decide(&facts, &mut rows, &mut outcomes);
+        group.decide(|nth| &facts[nth], &mut rows, &mut outcomes);
     }
-    if groups.values().any(|group| !group.meeting.is_empty()) {
+    if groups.values().any(Group::meets) {
         tx.flight(std::mem::take(&mut rows).asks()).await?;
         for group in groups.values_mut() {
             group.store_one_by_one(&tx, &mut outcomes).await?;
@@ -55,39 +98,7 @@ pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save]) -> Result<Vec<Outco
     }
     groups.values().filter_map(|group| group.locked.as_ref()).for_each(|locked| rows.end(locked));
     tx.finish(rows.asks()).await?;
-    let lost = || Err(StoreError::Failed("a save was left out of its batch".to_owned()));
-    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(lost)).collect())
-}
-
-/// The saves into one project.
-struct Group<'a> {
-    id: ProjectId,
-    saves: Vec<(usize, &'a Save)>,
-    /// `None` if there is no such project.
-    locked: Option<Locked>,
-    appearance: Option<u64>,
-    /// The active workspaces, also those that the batch itself brings into being.
-    workspaces: HashMap<&'a str, WorkspaceNo>,
-    /// Saves that meet an earlier record or key.
-    meeting: Vec<(usize, &'a Save)>,
-}
-
-/// What decides about a save.
-#[derive(Default)]
-struct Facts {
-    has_author: bool,
-    /// Whether it meets an earlier record or key.
-    meets: bool,
-}
-
-/// The saves by project. Projects are locked in the order of their ids, here and on other nodes.
-fn group<'a>(saves: &[&'a Save]) -> BTreeMap<ProjectId, Group<'a>> {
-    let mut groups: BTreeMap<ProjectId, Group<'a>> = BTreeMap::new();
-    for (nth, save) in saves.iter().enumerate() {
-        let id = save.insert.record.project;
-        groups.entry(id).or_insert_with(|| Group::new(id)).saves.push((nth, save));
-    }
-    groups
+    Ok(outcomes)
 }
 
 /// Locks the projects and reads everything that decides about the saves, by one statement.
@@ -95,7 +106,7 @@ async fn look<'a>(
     tx: &Tx,
     projects: &[Uuid],
     saves: &[&'a Save],
-    groups: &mut BTreeMap<ProjectId, Group<'a>>,
+    groups: &mut Groups<'a>,
 ) -> Result<Vec<Facts>, Fault> {
     const LOOK: &str = "SELECT * FROM look_over_saves($1, $2, $3, $4, $5, $6, $7)";
     let records = || saves.iter().map(|save| &save.insert.record);
@@ -122,21 +133,16 @@ fn unless_none<T>(column: Vec<Option<T>>) -> Vec<Option<T>> {
 }
 
 /// Reads a project that is locked now, or what is known of a save.
-fn read<'a>(
-    row: &Row,
-    saves: &[&'a Save],
-    groups: &mut BTreeMap<ProjectId, Group<'a>>,
-    facts: &mut [Facts],
-) -> Result<(), StoreError> {
+fn read<'a>(row: &Row, saves: &[&'a Save], groups: &mut Groups<'a>, facts: &mut [Facts]) -> Result<(), StoreError> {
     let id: ProjectId = Cells::new(row, "project", String::new).id(1, "id")?;
     let cells = Cells::new(row, "project", || id.to_string());
     let Some(group) = groups.get_mut(&id) else { return Err(cells.broken("id")) };
     // SQL counts from one.
     let nth = row.get::<_, Option<i64>>(0).and_then(|nth| usize::try_from(nth - 1).ok());
     let Some(nth) = nth else {
-        group.locked = Some(Locked::new(id, cells.count(2, "seq")?, cells.count(3, "live_records")?));
         let is_shown = row.get::<_, Option<i64>>(4).is_some();
-        group.appearance = is_shown.then(|| cells.count(4, "appearance")).transpose()?;
+        let appearance = is_shown.then(|| cells.count(4, "appearance")).transpose()?;
+        group.lock(cells.count(2, "seq")?, cells.count(3, "live_records")?, appearance);
         return Ok(());
     };
     let (Some(save), Some(facts)) = (saves.get(nth), facts.get_mut(nth)) else { return Err(cells.broken("nth")) };
@@ -146,55 +152,4 @@ fn read<'a>(
         group.workspaces.insert(save.insert.record.workspace.as_str(), WorkspaceNo(cells.count(5, "no")?));
     }
     Ok(())
-}
-
-impl<'a> Group<'a> {
-    fn new(id: ProjectId) -> Self {
-        let (saves, meeting, workspaces) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { id, saves, locked: None, appearance: None, workspaces, meeting }
-    }
-
-    /// Decides about every save that meets nothing, and sets the others aside.
-    fn decide(&mut self, facts: &[Facts], rows: &mut NewRows<'a>, outcomes: &mut [Option<Outcome>]) {
-        for (nth, save) in std::mem::take(&mut self.saves) {
-            let Save { insert, content_hash, appearance } = save;
-            if appearance.is_some() && *appearance != self.appearance {
-                outcomes[nth] = Some(Ok(None));
-                continue;
-            }
-            let Some(locked) = &mut self.locked else {
-                outcomes[nth] = Some(Err(no_such_project(self.id)));
-                continue;
-            };
-            if appearance.is_none() && !facts[nth].has_author {
-                outcomes[nth] = Some(Err(StoreError::Failed(format!("no member {}", insert.record.author))));
-                continue;
-            }
-            if facts[nth].meets || insert.supersede.is_some() {
-                self.meeting.push((nth, save));
-                continue;
-            }
-            if insert.records_max.is_some_and(|max| locked.live_records >= max) {
-                outcomes[nth] = Some(Ok(Some(Inserted::LimitReached)));
-                continue;
-            }
-            let name = insert.record.workspace.as_str();
-            let workspace = self.workspaces.get(name).copied();
-            let (seq, workspace_no) = rows.add(locked, workspace, insert, *content_hash);
-            rows.add_key(insert, seq);
-            self.workspaces.insert(name, workspace_no);
-            outcomes[nth] = Some(Ok(Some(Inserted::New { seq, workspace_no, superseded: Vec::new() })));
-        }
-    }
-
-    /// Handles the saves that meet an earlier record or key, after what is new was written.
-    async fn store_one_by_one(&mut self, tx: &Tx, outcomes: &mut [Option<Outcome>]) -> Result<(), Fault> {
-        let Some(locked) = self.locked.as_mut().filter(|_| !self.meeting.is_empty()) else { return Ok(()) };
-        let tenant = Tenant::project(self.id);
-        tx.flight(vec![tenant.turn(), open_people()]).await?;
-        for (nth, save) in std::mem::take(&mut self.meeting) {
-            outcomes[nth] = Some(Ok(Some(insert(tx, locked, &save.insert, save.content_hash).await?)));
-        }
-        Ok(())
-    }
 }

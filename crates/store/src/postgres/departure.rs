@@ -1,6 +1,6 @@
 //! When the next flight of saves leaves, and how many it takes.
 //!
-//! A single save costs two round trips, two statements and a sync of the log; so do fifty of them together. So saves that
+//! A single save costs one or two round trips, two statements and a sync of the log; so do fifty of them together. So saves that
 //! come while a flight is aloft gather for the next one. Two or more flights are aloft when enough wait for that: while one
 //! waits for the server's disk, the server works for another.
 

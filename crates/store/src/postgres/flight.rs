@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::batch::{self, Outcome, Save};
 use super::connect::Pool;
 use super::error::{Again, Fault};
+use super::known_projects::KnownProjects;
 use super::line::Waiting;
 use super::try_out;
 use crate::StoreError;
@@ -34,7 +35,13 @@ pub(super) enum Landing {
 
 /// Stores the jobs and answers them, by a task of the runtime that serves the callers: to wake them one by one across
 /// runtimes would keep this thread from the next flight.
-pub(super) async fn store(pool: &Arc<Pool>, callers: &Handle, mut jobs: Vec<Job>, is_apart: bool) -> Landing {
+pub(super) async fn store(
+    pool: &Arc<Pool>,
+    known: &KnownProjects,
+    callers: &Handle,
+    mut jobs: Vec<Job>,
+    is_apart: bool,
+) -> Landing {
     if is_apart {
         jobs = refuse_late(pool, jobs);
     }
@@ -42,7 +49,7 @@ pub(super) async fn store(pool: &Arc<Pool>, callers: &Handle, mut jobs: Vec<Job>
     let mut parts = vec![jobs];
     while let Some(mut jobs) = parts.pop() {
         let saves: Vec<&Save> = jobs.iter().map(|job| &job.save).collect();
-        match try_out(|| batch::store(pool, &saves)).await {
+        match try_out(|| batch::store(pool, known, &saves)).await {
             Ok(outcomes) => {
                 let answers =
                     async move { jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)) };

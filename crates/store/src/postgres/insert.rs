@@ -17,12 +17,13 @@ use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
 use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
 
-/// Saves one record. The caller has checked that its author exists.
+/// Saves one record, unless it `is_repeated` and finds itself. The caller has checked that its author exists.
 pub(super) async fn insert(
     tx: &Tx,
     project: &mut Locked,
     insert: &Insert,
     content_hash: ContentHash,
+    is_repeated: bool,
 ) -> Result<Inserted, Fault> {
     let record = &insert.record;
     if let Some(key) = &insert.idempotency
@@ -36,8 +37,11 @@ pub(super) async fn insert(
         Err(id) => return Ok(Inserted::NotFound(id)),
     };
     if let Some(no) = workspace
-        && let Some(seq) = find_duplicate(tx, record, no, content_hash).await?
+        && let Some((seq, id)) = find_duplicate(tx, record, no, content_hash).await?
     {
+        if is_repeated && id == record.id {
+            return Ok(Inserted::New { seq, workspace_no: no, superseded: Vec::new() });
+        }
         let existing = refresh_duplicate(tx, project, record, seq).await?;
         let superseded = supersede(tx, project, insert, existing.id, &to_supersede(superseded, Some(seq))).await?;
         note_key(tx, insert, seq, true).await?;
@@ -142,9 +146,9 @@ async fn find_duplicate(
     record: &NewRecord,
     no: WorkspaceNo,
     content_hash: ContentHash,
-) -> Result<Option<Seq>, Fault> {
+) -> Result<Option<(Seq, RecordId)>, Fault> {
     const SELECT: &str = "
-        SELECT seq
+        SELECT seq, id
         FROM record
         WHERE project_id = $1 AND workspace_no = $2 AND content_hash = $3 AND forgotten_at IS NULL
             AND audience = $4 AND source IS NOT DISTINCT FROM $5 AND source_id IS NOT DISTINCT FROM $6 AND content = $7
@@ -161,9 +165,9 @@ async fn find_duplicate(
         &record.fact.source_id,
         &record.fact.content,
     ];
-    let row = tx.row(SELECT, &values).await?;
-    let read = |row| Cells::new(&row, "record", || record.project.to_string()).count(0, "seq");
-    Ok(row.map(read).transpose()?.map(Seq))
+    let Some(row) = tx.row(SELECT, &values).await? else { return Ok(None) };
+    let cells = Cells::new(&row, "record", || record.project.to_string());
+    Ok(Some((Seq(cells.count(0, "seq")?), cells.id(1, "id")?)))
 }
 
 /// Refreshes the existing record with the values of this save. A save that says nothing new writes nothing, unless it shows

@@ -49,6 +49,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 23, name: "snapshot_rows", sql: include_str!("../../migrations/postgres/0023_snapshot_rows.sql") },
     Migration { no: 24, name: "lists", sql: include_str!("../../migrations/postgres/0024_lists.sql") },
     Migration { no: 25, name: "counted", sql: include_str!("../../migrations/postgres/0025_counted.sql") },
+    Migration { no: 26, name: "check_saves", sql: include_str!("../../migrations/postgres/0026_check_saves.sql") },
 ];
 
 /// The role's name in the migrations.

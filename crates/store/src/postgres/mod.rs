@@ -23,6 +23,7 @@
 //! 3. Rows are read by the functions in `acts/`, which serve both engines.
 
 mod appearance;
+mod as_known;
 mod batch;
 mod bodies;
 mod briefs;
@@ -33,9 +34,11 @@ mod departure;
 mod door;
 mod error;
 mod flight;
+mod group;
 mod insert;
 mod integrations;
 mod known_keys;
+mod known_projects;
 mod leaving;
 mod line;
 mod listing;

@@ -18,20 +18,24 @@ use crate::checksum::Covered;
 /// it, and references are checked at its end. Columns are unnested side by side: as a source of rows (`FROM unnest(...)`), the
 /// server would store each of them first.
 macro_rules! store {
-    ($more:literal) => {
+    ($more:literal, $condition:literal) => {
         concat!(
             "WITH ",
             $more,
             "
             audiences AS (
                 INSERT INTO workspace_audience (project_id, workspace_no, audience)
-                SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bytea[])
+                SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bytea[])",
+            $condition,
+            "
                 ON CONFLICT DO NOTHING),
             ends AS (
                 UPDATE project p
                 SET seq = g.seq, live_records = g.live_records
                 FROM (
-                    SELECT unnest($4::uuid[]) AS id, unnest($5::bigint[]) AS seq, unnest($6::bigint[]) AS live_records) AS g
+                    SELECT unnest($4::uuid[]) AS id, unnest($5::bigint[]) AS seq, unnest($6::bigint[]) AS live_records",
+            $condition,
+            ") AS g
                 WHERE p.id = g.id)
             INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
                 checksum, is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
@@ -41,17 +45,21 @@ macro_rules! store {
                 unnest($15::bigint[]), unnest($16::boolean[]), unnest($17::double precision[]), unnest($18::bigint[]),
                 unnest($19::bigint[]), unnest($20::text[]), unnest($21::text[]), unnest($22::text[]),
                 unnest($23::text[]), unnest($24::text[]), unnest($25::text[]), unnest($26::bytea[]),
-                unnest($27::boolean[]), unnest($28::bigint[])"
+                unnest($27::boolean[]), unnest($28::bigint[])",
+            $condition
         )
     };
 }
 
-const STORE: &str = store!("");
+const STORE: &str = store!("", "");
+/// Writes only if `check_saves` found everything as expected, in the same transaction.
+const STORE_IF_CHECKED: &str = store!("", " WHERE current_setting('mnemon.is_checked', true) = 'yes'");
 /// Few batches bring a workspace into being, and the server prepares even a part that has nothing to do.
 const STORE_WITH_WORKSPACES: &str = store!(
     "workspaces AS (
                 INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
-                SELECT unnest($29::uuid[]), unnest($30::bigint[]), unnest($31::bigint[]), NULL, unnest($32::text[])),"
+                SELECT unnest($29::uuid[]), unnest($30::bigint[]), unnest($31::bigint[]), NULL, unnest($32::text[])),",
+    ""
 );
 
 /// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
@@ -202,9 +210,24 @@ impl<'a> NewRows<'a> {
         asks
     }
 
+    /// The one statement, for saves that are sent with what they expect and bring nothing else along.
+    pub(super) fn store_if_checked(&self) -> Ask<'_> {
+        ask(STORE_IF_CHECKED, &self.values())
+    }
+
     fn store(&self) -> Ask<'_> {
-        let Self { projects, records, workspaces, audiences, .. } = self;
-        let values: [&(dyn ToSql + Sync); 28] = [
+        let (values, workspaces) = (self.values(), &self.workspaces);
+        if workspaces.numbers.is_empty() {
+            return ask(STORE, &values);
+        }
+        let new: [&(dyn ToSql + Sync); 4] =
+            [&workspaces.projects, &workspaces.numbers, &workspaces.created_at, &workspaces.names];
+        ask(STORE_WITH_WORKSPACES, &[&values[..], &new].concat())
+    }
+
+    fn values(&self) -> [&(dyn ToSql + Sync); 28] {
+        let Self { projects, records, audiences, .. } = self;
+        [
             &audiences.projects,
             &audiences.workspaces,
             &audiences.audiences,
@@ -233,13 +256,7 @@ impl<'a> NewRows<'a> {
             &records.embeddings,
             &records.are_cautioned,
             &records.updated_at,
-        ];
-        if workspaces.numbers.is_empty() {
-            return ask(STORE, &values);
-        }
-        let new: [&(dyn ToSql + Sync); 4] =
-            [&workspaces.projects, &workspaces.numbers, &workspaces.created_at, &workspaces.names];
-        ask(STORE_WITH_WORKSPACES, &[&values[..], &new].concat())
+        ]
     }
 }
 

@@ -14,6 +14,7 @@ use super::connect::{Pool, PostgresConfig};
 use super::departure::{ALOFT_MAX, Departures, Next};
 use super::door::Door;
 use super::flight::{self, Job, Landing};
+use super::known_projects::KnownProjects;
 use super::line::{Line, Waiting};
 use super::statistics::Statistics;
 use crate::figures::CommitCounter;
@@ -47,6 +48,7 @@ impl Waiting for Job {
 
 pub(super) struct Tower {
     pool: Arc<Pool>,
+    known: Arc<KnownProjects>,
     callers: Handle,
     statistics: Arc<Statistics>,
     commits: Arc<CommitCounter>,
@@ -78,6 +80,7 @@ impl Tower {
         let batch_max = config.batch_max.max(1);
         Self {
             pool: Arc::new(pool),
+            known: Arc::default(),
             callers,
             statistics: Statistics::new(config),
             commits,
@@ -130,8 +133,8 @@ impl Tower {
 
     fn send(&mut self, jobs: Vec<Job>, is_apart: bool, left: Instant) {
         let (projects, count) = (jobs.iter().map(Waiting::project).collect(), jobs.len());
-        let (pool, callers) = (Arc::clone(&self.pool), self.callers.clone());
-        let task = self.aloft.spawn(async move { flight::store(&pool, &callers, jobs, is_apart).await });
+        let (pool, known, callers) = (Arc::clone(&self.pool), Arc::clone(&self.known), self.callers.clone());
+        let task = self.aloft.spawn(async move { flight::store(&pool, &known, &callers, jobs, is_apart).await });
         self.flights.insert(task.id(), Flight { projects, count, is_apart, left });
     }
 

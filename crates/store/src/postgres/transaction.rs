@@ -21,7 +21,7 @@ use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
 use super::connect::Pool;
-use super::error::Fault;
+use super::error::{Again, Fault};
 
 /// How long one round trip may take, including the network, before its connection is given up. The server's own limits
 /// (`connect.rs`) are shorter: this is for a server that no longer answers at all.
@@ -201,7 +201,19 @@ impl Tx {
     }
 
     /// The last statements and the commit, sent together. If one of them fails, nothing is stored.
-    pub(super) async fn finish(mut self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+    pub(super) async fn finish(self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+        let is_writing = self.is_writing;
+        let answers = self.end(asks).await;
+        if is_writing { answers.map_err(Fault::while_committing) } else { answers }
+    }
+
+    /// As [`Self::finish`], for an act that recognises its own writes: if the connection is lost, it may be repeated.
+    pub(super) async fn finish_known(self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+        let answers = self.end(asks).await;
+        answers.map_err(|fault| if fault.again == Again::Lost { fault } else { fault.while_committing() })
+    }
+
+    async fn end(mut self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
         let is_nothing = asks.is_empty() && !self.is_begun.load(Ordering::Acquire);
         if is_nothing {
             self.client = None;
@@ -211,7 +223,7 @@ impl Tx {
         if answers.is_ok() {
             self.client = None;
         }
-        if self.is_writing { answers.map_err(Fault::while_committing) } else { answers }
+        answers
     }
 
     async fn send(&self, asks: Vec<Ask<'_>>, last: Option<&'static str>) -> Result<Vec<Vec<Row>>, Fault> {

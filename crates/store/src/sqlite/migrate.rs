@@ -37,6 +37,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { no: 23, name: "snapshot_rows", sql: include_str!("../../migrations/sqlite/0023_snapshot_rows.sql") },
     Migration { no: 24, name: "lists", sql: include_str!("../../migrations/sqlite/0024_lists.sql") },
     Migration { no: 25, name: "counted", sql: include_str!("../../migrations/sqlite/0025_counted.sql") },
+    Migration { no: 26, name: "check_saves", sql: include_str!("../../migrations/sqlite/0026_check_saves.sql") },
 ];
 
 /// Applies the missing steps. Each is one transaction together with the note that it was applied, so a kill at any moment

@@ -1,9 +1,11 @@
 //! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a server
-//! that goes away, saves that fly together, snapshots, TLS, and the number of round trips.
+//! that goes away, saves that fly together or know what they will find, snapshots, TLS, and the number of round trips.
 
+mod as_known;
 mod away;
 mod flights;
 mod known_keys;
+mod lines;
 mod nodes;
 mod replicas;
 mod schema;

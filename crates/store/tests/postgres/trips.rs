@@ -9,41 +9,23 @@ use mnemon_scratch_postgres::Database;
 use mnemon_store::conformance::{House, at, audit, connect};
 use mnemon_store::postgres::PostgresStore;
 use mnemon_store::{Credentials, Records, Store, statements_sent};
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
+use crate::lines::Line;
 use crate::{database, node};
 
 /// How long bytes travel in one direction. A call with two round trips would need four of it.
 const ONE_WAY: Duration = Duration::from_millis(50);
 
 /// A long line to a database.
-struct LongLine {
-    url: String,
-    _folder: TempDir,
-}
-
-impl LongLine {
-    fn to(database: &Database) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let server: tokio_postgres::Config = database.url.parse().expect("an address");
-        let [tokio_postgres::config::Host::Unix(real)] = server.get_hosts() else { panic!("{}", database.url) };
-        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
-        let socket = real.join(".s.PGSQL.5432");
-        tokio::spawn(async move {
-            while let Ok((near, _)) = listener.accept().await {
-                let (near_in, near_out) = near.into_split();
-                let (far_in, far_out) = UnixStream::connect(&socket).await.expect("the server listens").into_split();
-                tokio::spawn(carry(near_in, far_out));
-                tokio::spawn(carry(far_in, near_out));
-            }
-        });
-        let encode = |path: &std::path::Path| path.display().to_string().replace('/', "%2F");
-        Self { url: database.url.replace(&encode(real), &encode(folder.path())), _folder: folder }
-    }
+fn long_line(database: &Database) -> Line {
+    Line::to(database, |near, far| {
+        let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
+        tokio::spawn(carry(near_in, far_out));
+        tokio::spawn(carry(far_in, near_out));
+    })
 }
 
 /// Carries bytes from one end to the other, delayed, without making later ones wait.
@@ -66,7 +48,7 @@ async fn carry(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt +
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_begins_with_one_way_there_and_back_by_key_and_by_token() {
     let database = database();
-    let line = LongLine::to(&database);
+    let line = long_line(&database);
     let near: Arc<dyn Store> = Arc::new(node(&database.url).await);
     let house = House::build(&near).await;
     connect(&house, "token").await;
@@ -88,9 +70,9 @@ async fn a_call_begins_with_one_way_there_and_back_by_key_and_by_token() {
 }
 
 /// A node at the end of a long line, its statements prepared, and a house that a node next to the server has built.
-async fn far_node() -> (Database, LongLine, Arc<PostgresStore>, House) {
+async fn far_node() -> (Database, Line, Arc<PostgresStore>, House) {
     let database = database();
-    let line = LongLine::to(&database);
+    let line = long_line(&database);
     let near: Arc<dyn Store> = Arc::new(node(&database.url).await);
     let house = House::build(&near).await;
     let far = Arc::new(node(&line.url).await);
