@@ -9,7 +9,7 @@ use mnemon_core::Seq;
 use super::{Indexes, Key, Slot};
 use crate::snapshots::{self, Grown};
 
-/// How long the service may take, when it stops, to begin writing snapshots. What is left over is read from the log.
+/// How long the service may take, when it stops, to finish snapshots and to begin others. What is left over is read from the log.
 const LAST_WRITES_MAX: Duration = Duration::from_secs(5);
 
 /// So many snapshots are written at a time: each is another copy of its index until it is on the disk.
@@ -36,9 +36,12 @@ impl Indexes {
         });
     }
 
-    /// Writes the snapshots that spare the next start a noticeable part of the log, the farthest behind first.
+    /// Writes the snapshots that spare the next start a noticeable part of the log, the farthest behind first. Those that are
+    /// being written are waited for: the store is about to close, and a file without its row is in vain.
     pub(crate) async fn write_last_snapshots(&self) {
         let began = Instant::now();
+        let turns = self.writers.acquire_many(WRITERS_MAX as u32);
+        let _all_turns = tokio::time::timeout(LAST_WRITES_MAX, turns).await;
         let now = self.clock.now().as_second();
         let held: Vec<(Key, Arc<Slot>)> =
             self.held.lock().slots.iter().map(|(key, slot)| (key.clone(), Arc::clone(slot))).collect();
