@@ -121,6 +121,10 @@ pub enum InstallError {
     File { path: String, error: io::Error },
     #[error("{path} is not valid {form} ({why}); fix it first. Nothing was changed")]
     Broken { path: String, form: &'static str, why: String },
+    #[error(
+        "{path} leads to {real} by a link, out of {folder}; remove the link, or name the file itself. Nothing was changed"
+    )]
+    LeadsOut { path: String, real: String, folder: String },
     #[error("{path} already has a different entry named '{ENTRY}'; pass --replace to replace it")]
     Occupied { path: String },
 }
@@ -213,7 +217,7 @@ pub fn plan_instructions(path: &Path) -> Result<Plan, InstallError> {
 }
 
 fn plan(piece: Piece, path: &Path, insert: impl Fn(&str) -> Result<String, Refusal>) -> Result<Plan, InstallError> {
-    let path = resolved(path);
+    let path = resolved(path)?;
     let before = read(&path)?;
     let after = insert(before.as_deref().unwrap_or_default()).map_err(|refusal| refusal.named(&path))?;
     Ok(Plan { piece, path, before, after: Some(after) })
@@ -232,7 +236,7 @@ pub fn extras(target: Target, places: &Places) -> Vec<(Piece, PathBuf)> {
 
 /// The change that removes something again.
 pub fn plan_uninstall(piece: Piece, target: Target, path: &Path, places: &Places) -> Result<Plan, InstallError> {
-    let path = resolved(path);
+    let path = resolved(path)?;
     let before = read(&path)?;
     let Some(text) = before.clone() else { return Ok(Plan { piece, path, before: None, after: None }) };
     let record = find_record(places, piece, target, &path).filter(|record| record.path == path);
@@ -300,9 +304,33 @@ fn missing_folders(path: &Path) -> Vec<PathBuf> {
     folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
-/// A symbolic link stays a link: the file it points to is written.
-fn resolved(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+/// A symbolic link stays a link: the file it points to is written. In a project it may not lead out of the project: whoever
+/// made the project made the link, and the file that it names belongs to somebody else.
+fn resolved(path: &Path) -> Result<PathBuf, InstallError> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = real_path(&path);
+    let Some(project) = project_of(&path) else { return Ok(real) };
+    if real.starts_with(real_path(&project)) {
+        return Ok(real);
+    }
+    let shown = |path: &Path| path.display().to_string();
+    Err(InstallError::LeadsOut { path: shown(&path), real: shown(&real), folder: shown(&project) })
+}
+
+/// Where a path leads, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    match (fs::canonicalize(path), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (Err(_), Some(folder), Some(name)) => real_path(folder).join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
+}
+
+/// The project that a path lies in by its name: the nearest repository, else the working directory.
+fn project_of(path: &Path) -> Option<PathBuf> {
+    let repository = path.ancestors().skip(1).find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok());
+    let working_dir = || std::env::current_dir().ok().filter(|folder| path.starts_with(folder));
+    repository.map(Path::to_owned).or_else(working_dir)
 }
 
 fn read(path: &Path) -> Result<Option<String>, InstallError> {

@@ -20,7 +20,7 @@ mod listing;
 mod message;
 mod own_tool;
 pub mod places;
-mod private;
+pub mod private;
 pub mod proxy;
 mod repository;
 pub mod service;

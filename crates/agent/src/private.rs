@@ -1,4 +1,4 @@
-//! Files and directories that only their owner may read.
+//! Files and directories that only their owner may read, and files that are replaced as a whole.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -32,27 +32,21 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Replaces a file's content atomically: a reader sees either the old or the new bytes, and a kill loses neither.
-/// Without a mode, the file keeps the one it had.
-pub(crate) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("a file has a name"))?.to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        match (mode, fs::metadata(path)) {
-            (None, Ok(before)) => file.set_permissions(before.permissions())?,
-            _ => close(&beside, mode.unwrap_or(0o600))?,
-        }
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+/// Without a mode, the file keeps the one it had, and a new one is the owner's alone.
+///
+/// The folder may belong to a stranger's repository: the file beside it has a name that nobody can guess, and is never opened
+/// through a link. A link at `path` itself is replaced by the file.
+pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside = tempfile::Builder::new().prefix(".mnemon-").tempfile_in(folder)?;
+    beside.write_all(bytes)?;
+    match (mode, fs::symlink_metadata(path)) {
+        (None, Ok(before)) if before.is_file() => beside.as_file().set_permissions(before.permissions())?,
+        _ => close(beside.path(), mode.unwrap_or(0o600))?,
     }
-    written
+    beside.as_file().sync_all()?;
+    beside.persist(path)?;
+    Ok(())
 }
 
 #[cfg(unix)]
@@ -115,5 +109,19 @@ mod tests {
         replace(&file, b"new", None).unwrap();
         assert_eq!((mode(&file), fs::read(&file).unwrap().as_slice()), (0o640, &b"new"[..]));
         assert!(is_open_to_others(&file));
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_never_written_through() {
+        let ground = tempfile::tempdir().unwrap();
+        let (precious, link) = (ground.path().join("precious"), ground.path().join("link"));
+        fs::write(&precious, "mine").unwrap();
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        // What an earlier version would have opened.
+        let beside = ground.path().join(format!(".link.{}.tmp", std::process::id()));
+        std::os::unix::fs::symlink(&precious, beside).unwrap();
+        replace(&link, b"ours", None).unwrap();
+        assert_eq!((fs::read(&precious).unwrap(), fs::read(&link).unwrap()), (b"mine".to_vec(), b"ours".to_vec()));
+        assert!(!fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 }

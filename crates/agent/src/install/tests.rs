@@ -204,6 +204,26 @@ fn links_and_modes_stay() {
     assert_eq!(fs::read_to_string(&real).unwrap(), "{}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_of_a_project_is_refused() {
+    let ground = Ground::new();
+    let (project, precious) = (ground.folder.path().join("project"), ground.folder.path().join("precious"));
+    fs::create_dir_all(project.join(".git")).unwrap();
+    fs::create_dir_all(project.join("inside")).unwrap();
+    fs::write(&precious, "mine").unwrap();
+    std::os::unix::fs::symlink(&precious, project.join("CLAUDE.md")).unwrap();
+    std::os::unix::fs::symlink("..", project.join(".github")).unwrap();
+    std::os::unix::fs::symlink("inside", project.join("linked")).unwrap();
+    for name in ["CLAUDE.md", ".github/copilot-instructions.md", ".github/deeper/x.md"] {
+        let error = plan_instructions(&project.join(name)).unwrap_err().to_string();
+        assert!(error.contains("by a link, out of") && error.contains("Nothing was changed"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+    let plan = plan_instructions(&project.join("linked/AGENTS.md")).unwrap();
+    assert!(plan.path.ends_with("inside/AGENTS.md"), "{:?}", plan.path);
+}
+
 #[test]
 fn the_difference_shows_what_is_put_in() {
     let (before, after) = ("a\nb\nc\n", "a\nb\nnew\nc\n");
