@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::places::{Environment, Places};
 use crate::private;
-use crate::repository::remote_name;
+use crate::repository::name_around;
 
 /// The default address.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7676";
@@ -73,8 +73,7 @@ impl fmt::Display for Source {
 pub struct Flags {
     pub url: Option<String>,
     pub key: Option<String>,
-    /// The name of a workspace, or `auto`.
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     /// The name of a saved connection. Given as a flag, it counts before the environment's URL and key.
     pub profile: Option<String>,
 }
@@ -83,20 +82,34 @@ pub struct Flags {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkspaceChoice {
     Named(String),
-    /// The one called like the repository that the assistant works in.
+    /// The one called like the repository around the folder that somebody works in.
     Auto,
 }
 
-impl WorkspaceChoice {
-    fn parse(word: &str) -> Self {
-        if word == "auto" { Self::Auto } else { Self::Named(word.to_owned()) }
-    }
+/// Stands for the workspace of the repository. No workspace is called so.
+pub(crate) const AUTO: &str = "auto";
 
-    /// The workspace for work in a folder; none if the folder lies in no repository with a remote.
+impl From<&str> for WorkspaceChoice {
+    fn from(word: &str) -> Self {
+        if word.trim() == AUTO { Self::Auto } else { Self::Named(word.trim().to_owned()) }
+    }
+}
+
+impl fmt::Display for WorkspaceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Named(name) => name,
+            Self::Auto => AUTO,
+        })
+    }
+}
+
+impl WorkspaceChoice {
+    /// The workspace for work in a folder; none if none is named, and by repository outside of any.
     pub fn in_folder(&self, folder: &Path) -> Option<String> {
         match self {
-            Self::Named(name) => Some(name.clone()),
-            Self::Auto => remote_name(folder),
+            Self::Named(name) => Some(name.clone()).filter(|name| !name.is_empty()),
+            Self::Auto => name_around(folder),
         }
     }
 }
@@ -225,8 +238,7 @@ impl Settings {
         }
         let url = url.unwrap_or_else(|| DEFAULT_URL.to_owned());
         let url = parse_url(&url).ok_or_else(|| NoSettings::Address { url, origin: url_source.to_string() })?;
-        let workspace = flags.workspace.as_deref().map(str::trim).filter(|word| !word.is_empty());
-        let workspace = workspace.map(WorkspaceChoice::parse);
+        let workspace = flags.workspace.clone().filter(|choice| !choice.to_string().is_empty());
         Ok(Self { url, url_source, key: key.map(ApiKey), key_source, workspace, warnings })
     }
 

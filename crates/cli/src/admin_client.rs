@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use mnemon_protocol::admin::MeJson;
 use reqwest::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
@@ -36,6 +37,10 @@ impl AdminClient {
     /// With a known address and credential.
     pub fn at(url: &str, credential: &str) -> anyhow::Result<Self> {
         Ok(Self { url: url.to_owned(), credential: credential.to_owned(), http: HttpClient::new(TIMEOUT)? })
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     pub fn get(&self, path: &str) -> anyhow::Result<Value> {
@@ -92,6 +97,11 @@ impl AdminClient {
             return Ok(answer);
         }
         bail!("{}", answer["message"].as_str().unwrap_or("the service refused the request without a reason"))
+    }
+
+    /// Whose key this is.
+    pub fn me(&self) -> anyhow::Result<MeJson> {
+        serde_json::from_value(self.get("/me")?).context("can't read the service's answer")
     }
 
     /// The account given by id or name, or the key's own, as a path segment.

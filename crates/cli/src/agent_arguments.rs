@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use mnemon_agent::settings::WorkspaceChoice;
 
 use crate::confirm::Confirmation;
 
@@ -15,10 +16,12 @@ pub struct Agent {
     /// API key.
     #[arg(long, global = true, value_name = "KEY")]
     pub key: Option<String>,
-    /// Workspace for calls that name none; `auto` takes the name of the git remote's repository [default: the key's workspace].
+    /// Workspace for calls that name none; `auto` is the one named after the git repository that the assistant works in
+    /// [default: the key's workspace].
     #[arg(long, global = true, value_name = "WORKSPACE")]
-    pub workspace: Option<String>,
-    /// While the assistant works in a git repository, check the files that facts came from when they change.
+    pub workspace: Option<WorkspaceChoice>,
+    /// While the assistant works in a git repository, check the files that facts came from when its default branch
+    /// changes.
     #[arg(long, global = true)]
     pub check_sources: bool,
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use mnemon_agent::settings::WorkspaceChoice;
 
 use crate::confirm::Confirmation;
 
@@ -220,9 +221,10 @@ pub struct Logout {
 pub struct Remember {
     /// Text to save [default: read from standard input].
     pub content: Option<String>,
-    /// Workspace to save into [default: your key's workspace, or `default`].
+    /// Workspace to save into; `auto` is the one named after this git repository [default: your key's workspace, or
+    /// `default`].
     #[arg(long)]
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     /// Who may see it: draft, department or shared [default: shared].
     #[arg(long)]
     pub scope: Option<String>,
@@ -268,9 +270,10 @@ pub struct Search {
     /// Maximum number of results (1–50) [default: 10].
     #[arg(long)]
     pub limit: Option<String>,
-    /// Workspace to search [default: your key's workspace, or `default`].
+    /// Workspace to search; `auto` is the one named after this git repository [default: your key's workspace, or
+    /// `default`].
     #[arg(long)]
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     /// Only records with this scope: draft, department or shared.
     #[arg(long)]
     pub scope: Option<String>,
@@ -304,9 +307,9 @@ pub struct Context {
     /// Only records that answer this, best first.
     #[arg(long, value_name = "TEXT")]
     pub query: Option<String>,
-    /// Workspace [default: your key's workspace, or `default`].
+    /// Workspace; `auto` is the one named after this git repository [default: your key's workspace, or `default`].
     #[arg(long)]
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     /// Maximum number of tokens (200–20000) [default: 2000].
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
@@ -325,26 +328,39 @@ pub struct Forget {
     /// Forget every record from this source instead.
     #[arg(long, conflicts_with = "memory_id")]
     pub source_id: Option<String>,
-    /// With --source-id: only records in this workspace.
+    /// With --source-id: only records in this workspace; `auto` is the one named after this git repository [default:
+    /// your key's workspace, or all].
     #[arg(long)]
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     #[command(flatten)]
     pub confirmation: Confirmation,
     #[command(flatten)]
     pub connection: Connection,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Validate {
-    /// Files and folders to look at [default: the working directory]. Files that .gitignore or .mnemonignore name are left alone.
+    /// Files and folders to look at [default: the whole repository; outside of one, the working directory]. Files that
+    /// git does not track or that .mnemonignore names are left alone.
     pub paths: Vec<PathBuf>,
+    /// Workspace whose sources are checked; `auto` is the one named after this git repository [default: your key's
+    /// workspace, or `default`].
+    #[arg(long)]
+    pub workspace: Option<WorkspaceChoice>,
+    /// Branch whose newest commit counts [default: origin/HEAD, else main or master].
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// Tell the service about the files as they are here, on any branch, committed or not. This changes the status for
+    /// everybody.
+    #[arg(long, conflicts_with = "branch")]
+    pub any_branch: bool,
     /// Only files that differ from this git revision.
     #[arg(long, value_name = "REV")]
     pub changed_since: Option<String>,
     /// Exit with code 3 if a source is in one of these states: stale, gone, unknown.
     #[arg(long, value_name = "STATES", value_delimiter = ',')]
     pub fail_on: Vec<String>,
-    /// Keep looking, and check each file again when it changes.
+    /// Keep looking: tell the service about new commits of the branch, and show here which files differ from it.
     #[arg(long, conflicts_with_all = ["changed_since", "fail_on", "urls"])]
     pub watch: bool,
     /// Also fetch sources that are web pages (https), and compare their bodies or entity tags.
@@ -353,7 +369,8 @@ pub struct Validate {
     /// With --urls: host that may have a private address and plain http; repeatable.
     #[arg(long = "allow-host", value_name = "HOST", requires = "urls")]
     pub allowed_hosts: Vec<String>,
-    /// Run after each commit, merge and checkout of this repository, in the background. Other hooks stay.
+    /// Run after each commit, merge and checkout of this repository, in the background, with the same --workspace,
+    /// --branch and --any-branch. Other hooks stay.
     #[arg(long, conflicts_with_all = ["paths", "changed_since", "fail_on", "watch", "urls"])]
     pub install_git_hook: bool,
     /// Remove what --install-git-hook added.

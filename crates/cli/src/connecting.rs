@@ -2,7 +2,9 @@
 
 use anyhow::bail;
 use mnemon_agent::places::{Environment, Places};
-use mnemon_agent::settings::{Flags, KEY_VARIABLE, PROFILE_VARIABLE, Settings, URL_VARIABLE, is_sendable};
+use mnemon_agent::settings::{
+    Flags, KEY_VARIABLE, PROFILE_VARIABLE, Settings, URL_VARIABLE, WorkspaceChoice, is_sendable,
+};
 
 use crate::arguments::{AdminConnection, Connection};
 
@@ -28,6 +30,11 @@ pub fn places() -> anyhow::Result<Places> {
     let mut environment = environment();
     environment.entry("HOME".to_owned()).or_insert_with(|| "/nonexistent".into());
     Ok(Places::find(&environment)?)
+}
+
+/// The workspace that was asked for; none if none was, and if `auto` was outside of any repository.
+pub fn workspace(choice: Option<&WorkspaceChoice>) -> Option<String> {
+    choice?.in_folder(&std::env::current_dir().ok()?)
 }
 
 /// Finds the service of a command.

@@ -1,6 +1,7 @@
 //! Command line of the admin commands about what a project holds: workspaces, records, sessions, and what is noted about them.
 
 use clap::{Args, Subcommand};
+use mnemon_agent::settings::WorkspaceChoice;
 
 use crate::admin_arguments::AdminConnection;
 use crate::confirm::Confirmation;
@@ -53,9 +54,9 @@ pub enum RecordCommand {
         /// Project, by id or name [default: your key's project].
         #[arg(long)]
         project: Option<String>,
-        /// Only records in this workspace.
+        /// Only records in this workspace; `auto` is the one named after this git repository.
         #[arg(long)]
-        workspace: Option<String>,
+        workspace: Option<WorkspaceChoice>,
         /// Only records from this source.
         #[arg(long)]
         source_id: Option<String>,

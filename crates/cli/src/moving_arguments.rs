@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use mnemon_agent::settings::WorkspaceChoice;
 
 use crate::arguments::Connection;
 
@@ -14,9 +15,9 @@ pub struct Export {
     /// Format: jsonl (one JSON object a line) or markdown (one file per record, with front matter).
     #[arg(long, value_enum, default_value = "jsonl")]
     pub format: ExportFormat,
-    /// Only this workspace [default: all].
+    /// Only this workspace; `auto` is the one named after this git repository [default: all].
     #[arg(long)]
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     /// Project [default: your key's project].
     #[arg(long)]
     pub project: Option<String>,
@@ -41,9 +42,10 @@ pub struct Import {
     /// Check everything and save nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Workspace to save into [default: the one that each record names, else your key's].
+    /// Workspace to save into; `auto` is the one named after this git repository [default: the one that each record
+    /// names, else your key's].
     #[arg(long)]
-    pub workspace: Option<String>,
+    pub workspace: Option<WorkspaceChoice>,
     /// Who may see the records: draft, department or shared [default: as each record says, else shared].
     #[arg(long)]
     pub scope: Option<String>,

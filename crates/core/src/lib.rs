@@ -41,10 +41,10 @@ pub use limits::{
 };
 pub use near::nearest;
 pub use plan::{PlanLimits, PlanName, PlanTable};
-pub use record::{CONTENT_HASH_BYTES, ContentHash, Fact, NewRecord, Record};
+pub use record::{ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;
 pub use status::{Reason, SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
 pub use tokens::estimate_tokens;
 pub use visibility::{Audience, DepartmentTree, Scope, Viewer};
-pub use workspace::{InvalidWorkspaceName, WorkspaceName};
+pub use workspace::{AUTO_WORKSPACE, InvalidWorkspaceName, WorkspaceName};

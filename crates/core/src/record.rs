@@ -1,22 +1,24 @@
 //! The record: one fact, decision or note, with where it came from and who may see it.
 
 use sha2::{Digest, Sha256};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     Audience, DepartmentId, FactKey, MemberId, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
 };
 
 /// How many bytes of a text's SHA-256 its fingerprint takes.
-pub const CONTENT_HASH_BYTES: usize = 16;
+const CONTENT_HASH_BYTES: usize = 16;
 
-/// A fingerprint of a record's content, used to find an equal text.
+/// A fingerprint of what a record says. Texts with the same one are the same fact: they differ at most in Unicode form, white
+/// space, quotes and final punctuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentHash([u8; CONTENT_HASH_BYTES]);
 
 impl ContentHash {
-    /// Half of the SHA-256 of the text: 128 bits are enough to find it, and the text itself is compared afterwards.
+    /// Half of the SHA-256 of the folded text: nobody finds two texts with the same 128 bits by chance.
     pub fn of(content: &str) -> Self {
-        let digest: [u8; 32] = Sha256::digest(content.as_bytes()).into();
+        let digest: [u8; 32] = Sha256::digest(folded(content).as_bytes()).into();
         let mut half = [0; CONTENT_HASH_BYTES];
         half.copy_from_slice(&digest[..CONTENT_HASH_BYTES]);
         Self(half)
@@ -31,6 +33,57 @@ impl ContentHash {
     pub const fn as_bytes(&self) -> &[u8; CONTENT_HASH_BYTES] {
         &self.0
     }
+}
+
+/// The text without what makes no difference to what it says.
+fn folded(content: &str) -> String {
+    let mut folded = String::with_capacity(content.len());
+    for word in content.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        let plain = |c| if is_quote(c) { '"' } else { c };
+        // Composing takes a multiple of the rest, and most words have nothing to compose.
+        if word.is_ascii() { folded.extend(word.chars().map(plain)) } else { folded.extend(word.nfc().map(plain)) }
+    }
+    let said = folded.trim_end_matches(|c: char| c == ' ' || is_final(c)).len();
+    // A text of nothing but such marks says what it says.
+    if said > 0 {
+        folded.truncate(said);
+    }
+    folded
+}
+
+/// Quotes and apostrophes of any script. A grave accent marks code, and is none.
+const fn is_quote(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | '\u{2018}'..='\u{201f}' | '«' | '»' | '‹' | '›' | '「' | '」' | '『' | '』' | '＂' | '＇' | '´'
+    )
+}
+
+/// What may end a sentence.
+const fn is_final(c: char) -> bool {
+    matches!(
+        c,
+        '.' | '!'
+            | '?'
+            | '…'
+            | ','
+            | ';'
+            | ':'
+            | '。'
+            | '．'
+            | '！'
+            | '？'
+            | '、'
+            | '，'
+            | '；'
+            | '：'
+            | '।'
+            | '؟'
+            | '۔'
+    )
 }
 
 /// What a caller tells: the text, where it comes from, and how long it holds. A call, a record on its way into storage and a
@@ -120,4 +173,37 @@ pub struct Record {
     pub created_at: Timestamp,
     /// When a duplicate save last refreshed it.
     pub updated_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_is_the_same_whatever_its_spaces_quotes_form_and_full_stop_are() {
+        for (one, other) in [
+            ("The port is 8080.", "The port is 8080"),
+            ("The port is 8080.", "  The  port\nis\u{a0}8080 !"),
+            ("We call it \"main\"", "We call it “main”."),
+            ("We call it \"main\"", "We call it «main»"),
+            ("It's Ana's turn", "It’s Ana’s turn…"),
+            ("Zoe\u{308} signs", "Zoë signs"),
+            ("ポートは8080です。", "ポートは8080です"),
+            ("...", " ... "),
+        ] {
+            assert_eq!(ContentHash::of(one), ContentHash::of(other), "{one:?} {other:?}");
+        }
+        for (one, other) in [
+            ("The port is 8080.", "The port is 8081."),
+            ("The port is 8080.", "The Port is 8080."),
+            ("version 1.2", "version 12"),
+            ("a well-known port", "a well known port"),
+            ("10²", "102"),
+            ("use `main`", "use \"main\""),
+            ("...", "!"),
+            ("", "."),
+        ] {
+            assert_ne!(ContentHash::of(one), ContentHash::of(other), "{one:?} {other:?}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use crate::{Audience, Seq, Timestamp, Viewer, admits_hash, confirms_hash};
 /// The freshness of a record, as results show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Its time has passed, or its source has changed since.
+    /// Its time has passed, or its source has changed since or is gone.
     Stale,
     /// Another record has different content under the same key.
     Conflict,
@@ -51,7 +51,7 @@ impl Status {
         source_hash: Option<&str>,
         source: &SourceState,
     ) -> bool {
-        is_over(now, valid_until) || has_changed(source_hash, source)
+        is_over(now, valid_until) || source.is_gone || has_changed(source_hash, source)
     }
 }
 
@@ -60,6 +60,8 @@ impl Status {
 pub enum Reason {
     /// The end that was given with it has passed.
     ValidUntilPassed,
+    /// Its source does not exist any more.
+    SourceGone,
     /// Its source was seen with another hash since.
     SourceChanged,
     /// Another record has different content under the same key.
@@ -83,6 +85,8 @@ impl Reason {
     ) -> Self {
         if is_over(now, valid_until) {
             Self::ValidUntilPassed
+        } else if source.is_gone {
+            Self::SourceGone
         } else if has_changed(source_hash, source) {
             Self::SourceChanged
         } else if is_disputed() {
@@ -98,7 +102,7 @@ impl Reason {
 
     pub const fn status(self) -> Status {
         match self {
-            Self::ValidUntilPassed | Self::SourceChanged => Status::Stale,
+            Self::ValidUntilPassed | Self::SourceGone | Self::SourceChanged => Status::Stale,
             Self::Disputed => Status::Conflict,
             Self::Confirmed => Status::Verified,
             Self::NeverChecked | Self::NoSource => Status::Unverified,
@@ -109,6 +113,7 @@ impl Reason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ValidUntilPassed => "valid_until_passed",
+            Self::SourceGone => "source_gone",
             Self::SourceChanged => "source_changed",
             Self::Disputed => "disputed",
             Self::Confirmed => "confirmed",
@@ -136,12 +141,17 @@ fn is_confirmed(source_hash: Option<&str>, source: &SourceState) -> bool {
     }
 }
 
-/// What is known about a source, and by whom: a hash that arrived with a draft is known only to its author, so a hidden save
-/// never makes a visible record stale.
+/// What is known about a source of one workspace, and by whom: a hash that arrived with a draft is known only to its author,
+/// so a hidden save never makes a visible record stale.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceState {
-    /// The newest hash seen, by a save or a validation; or several of the same content, see [`crate::join_hashes`].
+    /// The newest hash seen, by a save or a validation; or several of the same content, see [`crate::join_hashes`]. None
+    /// if the source is gone.
     pub known_hash: Option<String>,
+    /// A validation found that the source does not exist any more.
+    pub is_gone: bool,
+    /// Where it moved to, if that was told.
+    pub moved_to: Option<String>,
     /// The log position of that observation; later ones win.
     pub known_seq: Seq,
     /// The hash last confirmed by a validation.
@@ -157,8 +167,10 @@ pub fn newest_visible_source<'a>(
 ) -> SourceState {
     let mut newest = SourceState::default();
     for (_, part) in parts.into_iter().filter(|(audience, _)| viewer.sees(audience)) {
-        if part.known_hash.is_some() && part.known_seq >= newest.known_seq {
+        if part.known_seq >= newest.known_seq {
             newest.known_hash.clone_from(&part.known_hash);
+            newest.is_gone = part.is_gone;
+            newest.moved_to.clone_from(&part.moved_to);
             newest.known_seq = part.known_seq;
         }
         if part.confirmed_hash.is_some() && part.confirmed_seq >= newest.confirmed_seq {
@@ -212,6 +224,18 @@ mod tests {
         check(None, Some("b"), several, several, false, Status::Verified, Reason::Confirmed);
         check(None, Some("c"), several, several, false, Status::Unverified, Reason::NeverChecked);
         check(None, Some("d"), several, several, false, Status::Stale, Reason::SourceChanged);
+    }
+
+    #[test]
+    fn what_was_taken_from_a_source_that_is_gone_is_stale_with_a_hash_and_without_one() {
+        let gone = SourceState { is_gone: true, ..source(None, Some("a")) };
+        for hash in [Some("a"), None] {
+            let why = Reason::derive(at(100), None, hash, &gone, || true);
+            assert_eq!((why, why.status()), (Reason::SourceGone, Status::Stale));
+            assert!(Status::is_stale(at(100), None, hash, &gone));
+        }
+        let ended = Reason::derive(at(100), Some(at(99)), None, &gone, || false);
+        assert_eq!(ended, Reason::ValidUntilPassed, "the first matching rule decides");
     }
 
     #[test]

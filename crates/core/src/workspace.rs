@@ -8,14 +8,23 @@ const DEFAULT_WORKSPACE: &str = "default";
 /// The longest name, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// A checked workspace name: trimmed, 1 to 64 characters, none of them a control character.
+/// Stands for the workspace of a repository on the command line, so that no workspace may have it as its name.
+pub const AUTO_WORKSPACE: &str = "auto";
+
+/// A checked workspace name: trimmed, 1 to 64 characters, none of them a control character, and not `auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspaceName(String);
 
 /// Why a text is not a workspace name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("workspace must be 1 to {NAME_CHARS_MAX} characters long, without control characters")]
-pub struct InvalidWorkspaceName;
+pub enum InvalidWorkspaceName {
+    #[error("workspace must be 1 to {NAME_CHARS_MAX} characters long, without control characters")]
+    Form,
+    #[error(
+        "no workspace can be called '{AUTO_WORKSPACE}': the command line and the agent use that word for the repository's workspace"
+    )]
+    Auto,
+}
 
 impl WorkspaceName {
     /// Trims and checks a name.
@@ -23,7 +32,11 @@ impl WorkspaceName {
         let name = name.trim();
         let is_valid =
             !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && !name.chars().any(char::is_control);
-        if is_valid { Ok(Self(name.to_owned())) } else { Err(InvalidWorkspaceName) }
+        match is_valid {
+            false => Err(InvalidWorkspaceName::Form),
+            true if name == AUTO_WORKSPACE => Err(InvalidWorkspaceName::Auto),
+            true => Ok(Self(name.to_owned())),
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -61,5 +74,8 @@ mod tests {
         check("a\u{0}b", None);
         check(&"ж".repeat(64), Some(&"ж".repeat(64)));
         check(&"ж".repeat(65), None);
+        check(" auto ", None);
+        check("autos", Some("autos"));
+        assert_eq!(WorkspaceName::parse("auto"), Err(InvalidWorkspaceName::Auto));
     }
 }

@@ -59,7 +59,7 @@ pub use record::RecordDetail;
 pub use records::{RecordPage, RecordQuery, ShownRecord};
 pub use sessions::SessionPage;
 pub use source_states::{SourceQuery, SourceShow, SourceStates};
-pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, ShownSource, SourcePage};
+pub use sources::{CheckedSource, SOURCES_MAX, SeenSource, SeenState, ShownSource, SourcePage};
 pub use standing::{ProjectStanding, Standing, StatusCounts};
 pub use usage::{DayUsage, KeyUsage, UsageReport};
 pub use waiting::Waiting;

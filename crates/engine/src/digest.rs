@@ -1,7 +1,9 @@
 //! Arranges records into a short Markdown text that fits a number of tokens. What holds and is recent comes first; what is
 //! disputed or stale is named as such, or at least counted.
 
-use mnemon_core::{Record, RecordId, Status, Timestamp, WorkspaceName, estimate_tokens};
+use mnemon_core::{Reason, Record, RecordId, Status, Timestamp, WorkspaceName, estimate_tokens};
+
+use crate::freshness::Judged;
 
 /// More of a record's text is cut off; its id says how to get the rest.
 const TEXT_CHARS_MAX: usize = 300;
@@ -15,7 +17,22 @@ const CLOSING_TOKENS: usize = 60;
 /// A record with its status for the reader.
 pub(crate) struct Entry {
     pub(crate) record: Record,
-    pub(crate) status: Status,
+    pub(crate) judged: Judged,
+}
+
+impl Entry {
+    const fn status(&self) -> Status {
+        self.judged.status()
+    }
+
+    /// Why it is stale, to be put behind its source. What has changed or ended says so by its heading.
+    fn why_gone(&self) -> String {
+        match (self.judged.reason, &self.judged.moved_to) {
+            (Reason::SourceGone, Some(to)) => format!(" is gone, now {}", plain(to)),
+            (Reason::SourceGone, None) => " is gone".to_owned(),
+            _ => String::new(),
+        }
+    }
 }
 
 /// A digest.
@@ -48,7 +65,7 @@ const GROUPS: [(Status, &str); 4] = [
     (Status::Verified, "### Verified: the source is unchanged"),
     (Status::Unverified, "### Not verified"),
     (Status::Conflict, "### Disputed: records under the same key disagree"),
-    (Status::Stale, "### Stale: the source has changed or the time is over"),
+    (Status::Stale, "### Stale: the source has changed or is gone, or the time is over"),
 ];
 
 /// A digest of a workspace: of the records given, newest first.
@@ -58,7 +75,7 @@ pub(crate) fn of_workspace(workspace: &WorkspaceName, entries: Vec<Entry>, has_o
     let mut room = Room::new(&entries, true, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
     let in_group = |status: Status| {
         let with_place = entries.iter().enumerate();
-        with_place.filter(move |(_, entry)| entry.status == status).map(|(at, _)| at)
+        with_place.filter(move |(_, entry)| entry.status() == status).map(|(at, _)| at)
     };
     let holding: Vec<usize> = in_group(Status::Verified).chain(in_group(Status::Unverified)).collect();
     let doubtful: Vec<usize> = in_group(Status::Conflict).chain(in_group(Status::Stale)).collect();
@@ -129,7 +146,7 @@ impl<'a> Room<'a> {
     /// Chooses, in this order, what fits under a limit. A long one does not keep out the short ones after it.
     fn take(&mut self, candidates: &[usize], tokens_max: usize) {
         for &at in candidates {
-            let status = self.entries[at].status;
+            let status = self.entries[at].status();
             let is_first = self.has_headings && !self.begun.contains(&status);
             let cost = self.costs[at] + if is_first { heading_tokens(status) } else { 0 };
             if !self.is_chosen[at] && self.tokens + cost <= tokens_max {
@@ -145,7 +162,7 @@ impl<'a> Room<'a> {
     fn left_out(&self) -> LeftOut {
         let count = |status: Status| {
             let rest = self.entries.iter().zip(&self.is_chosen).filter(|(_, is_chosen)| !**is_chosen);
-            rest.filter(|(entry, _)| entry.status == status).count()
+            rest.filter(|(entry, _)| entry.status() == status).count()
         };
         LeftOut {
             verified: count(Status::Verified),
@@ -163,7 +180,7 @@ fn heading_tokens(status: Status) -> usize {
 
 /// A record on one line: its text, where it comes from, and when it was saved.
 fn line(entry: &Entry, has_status: bool) -> String {
-    let Entry { record, status } = entry;
+    let (record, status) = (&entry.record, entry.status());
     let mark = if has_status { format!("[{}] ", status.as_str()) } else { String::new() };
     let key = match (status, record.fact_key.chosen()) {
         (Status::Conflict, Some(key)) => format!("`{}`: ", plain(key)),
@@ -178,8 +195,8 @@ fn line(entry: &Entry, has_status: bool) -> String {
     let source = fact.source_id.as_ref().or(fact.source.as_ref()).or(record.author_name.as_ref());
     let source = source.map(|source| plain(source)).unwrap_or_default();
     let source = cut(&source, SOURCE_CHARS_MAX).map_or(source.clone(), |start| format!("{start}…"));
-    let comma = if source.is_empty() { "" } else { ", " };
-    format!("- {mark}{key}{text}{rest} ({source}{comma}{})\n", day(record.updated_at))
+    let (gone, comma) = (entry.why_gone(), if source.is_empty() { "" } else { ", " });
+    format!("- {mark}{key}{text}{rest} ({source}{gone}{comma}{})\n", day(record.updated_at))
 }
 
 fn day(at: Timestamp) -> String {

@@ -1,21 +1,29 @@
 //! Derives the status of records for one reader: what the reader knows about their sources, and which records conflict.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mnemon_core::{
-    ContentHash, ProjectId, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo, confirms_hash,
-    newest_visible_source, shown_hash,
+    ContentHash, ProjectId, Reason, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo,
+    confirms_hash, newest_visible_source,
 };
-use mnemon_store::{Brief, SourcePart, StoreError};
+use mnemon_store::{Brief, Observation, Seen, SourcePart, StoreError};
 
 use crate::{CallContext, Engine};
 
-/// A record's status, and the records that conflict with it.
+/// Why a record has its status, and the records that conflict with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
-    pub status: Status,
+pub(crate) struct Judged {
+    pub(crate) reason: Reason,
+    /// Where its source moved to, if it is gone and that was told.
+    pub(crate) moved_to: Option<String>,
     /// Visible records that are not stale and have different content under the same key. Empty for a stale record.
-    pub rivals: Vec<RecordId>,
+    pub(crate) rivals: Vec<RecordId>,
+}
+
+impl Judged {
+    pub(crate) const fn status(&self) -> Status {
+        self.reason.status()
+    }
 }
 
 /// What a judgement needs to know about a record.
@@ -57,34 +65,41 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// A source whose hash the caller has just seen, whether or not it may be recorded.
-pub(crate) struct Observed<'a> {
-    pub(crate) source_id: &'a str,
-    /// One, or several of the same content.
-    pub(crate) hash: &'a str,
-}
-
-/// What the reader knows about sources.
-struct Knowledge(HashMap<String, SourceState>);
+/// What the reader knows about the sources of workspaces.
+struct Knowledge(HashMap<(WorkspaceNo, String), SourceState>);
 
 impl Knowledge {
     fn from_parts(viewer: &Viewer, parts: &[SourcePart]) -> Self {
-        let mut by_source: HashMap<&str, Vec<&SourcePart>> = HashMap::new();
+        let mut by_source: HashMap<(WorkspaceNo, &str), Vec<&SourcePart>> = HashMap::new();
         for part in parts {
-            by_source.entry(&part.source_id).or_default().push(part);
+            by_source.entry((part.workspace_no, &part.source_id)).or_default().push(part);
         }
         let newest = |parts: Vec<&SourcePart>| {
             newest_visible_source(viewer, parts.iter().map(|part| (&part.audience, &part.state)))
         };
-        Self(by_source.into_iter().map(|(id, parts)| (id.to_owned(), newest(parts))).collect())
+        Self(by_source.into_iter().map(|((no, id), parts)| ((no, id.to_owned()), newest(parts))).collect())
     }
 
-    fn of(&self, source_id: Option<&str>) -> SourceState {
-        source_id.and_then(|id| self.0.get(id)).cloned().unwrap_or_default()
+    /// Takes over what the caller has just seen, whether or not it may be recorded.
+    fn observe(&mut self, workspace: WorkspaceNo, Observation { source_id, seen }: &Observation) {
+        let state = self.0.entry((workspace, source_id.clone())).or_default();
+        state.is_gone = matches!(seen, Seen::Gone { .. });
+        // One of several known hashes of a content says nothing new about the others; storage sees it the same way.
+        let known = state.known_hash.take();
+        if let Seen::Hash(hash) = seen {
+            let known = known.filter(|known| confirms_hash(known, hash));
+            state.known_hash = Some(known.unwrap_or_else(|| hash.clone()));
+            state.confirmed_hash.clone_from(&state.known_hash);
+        }
+    }
+
+    fn of(&self, claim: &Claim<'_>) -> SourceState {
+        let key = claim.source_id.map(|id| (claim.workspace_no, id.to_owned()));
+        key.and_then(|key| self.0.get(&key)).cloned().unwrap_or_default()
     }
 
     fn is_stale(&self, claim: &Claim<'_>, now: Timestamp) -> bool {
-        Status::is_stale(now, claim.valid_until, claim.source_hash, &self.of(claim.source_id))
+        Status::is_stale(now, claim.valid_until, claim.source_hash, &self.of(claim))
     }
 }
 
@@ -118,19 +133,19 @@ impl Engine {
         &self,
         ctx: &CallContext,
         claims: &[Claim<'_>],
-        observed: Option<Observed<'_>>,
+        observed: &[&Observation],
     ) -> Result<Vec<Judged>, StoreError> {
-        self.judge_for(ctx.project(), ctx.viewer(), ctx.now, claims, observed.as_slice()).await
+        self.judge_for(ctx.project(), ctx.viewer(), ctx.now, claims, observed).await
     }
 
-    /// Judges records for a reader, in the given order.
+    /// Judges records for a reader, in the given order. What was just observed counts for the workspaces of the claims.
     pub(crate) async fn judge_for(
         &self,
         project: ProjectId,
         viewer: &Viewer,
         now: Timestamp,
         claims: &[Claim<'_>],
-        observed: &[Observed<'_>],
+        observed: &[&Observation],
     ) -> Result<Vec<Judged>, StoreError> {
         let briefs = self.visible_rivals(project, viewer, claims).await?;
         let rivals = Rivals::of(briefs.iter());
@@ -164,23 +179,20 @@ impl Engine {
         project: ProjectId,
         viewer: &Viewer,
         claims: impl Iterator<Item = &'a Claim<'a>>,
-        observed: &[Observed<'_>],
+        observed: &[&Observation],
     ) -> Result<Knowledge, StoreError> {
-        // A record without a hash can't be outdated by its source, so that source need not be loaded.
-        let mut ids: Vec<&str> =
-            claims.filter(|claim| claim.source_hash.is_some()).filter_map(|c| c.source_id).collect();
+        let sources: HashSet<(WorkspaceNo, &str)> =
+            claims.filter_map(|claim| Some((claim.workspace_no, claim.source_id?))).collect();
+        let mut ids: Vec<&str> = sources.iter().map(|(_, id)| *id).collect();
         ids.sort_unstable();
         ids.dedup();
         let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(project, &ids).await? };
-        let Knowledge(mut known) = Knowledge::from_parts(viewer, &parts);
-        for Observed { source_id, hash } in observed {
-            let state = known.entry((*source_id).to_owned()).or_default();
-            // One of several known hashes of a content says nothing new about the others; storage sees it the same way.
-            let known = state.known_hash.take().filter(|known| confirms_hash(known, hash));
-            state.known_hash = Some(known.unwrap_or_else(|| (*hash).to_owned()));
-            state.confirmed_hash.clone_from(&state.known_hash);
+        let mut knowledge = Knowledge::from_parts(viewer, &parts);
+        for observation in observed {
+            let of_source = sources.iter().filter(|(_, id)| *id == observation.source_id);
+            of_source.for_each(|(workspace, _)| knowledge.observe(*workspace, observation));
         }
-        Ok(Knowledge(known))
+        Ok(knowledge)
     }
 
     /// The living records that the reader sees under the same key with different content, stale ones left out.
@@ -201,53 +213,43 @@ impl Engine {
         briefs.retain(|_| is_rival.next().unwrap_or(false));
         Ok(briefs)
     }
-
-    /// What the reader knows about a source.
-    pub(crate) async fn known_source(
-        &self,
-        project: ProjectId,
-        viewer: &Viewer,
-        source_id: &str,
-    ) -> Result<SourceState, StoreError> {
-        let parts = self.store.list_sources(project, &[source_id]).await?;
-        Ok(newest_known(viewer, &parts, source_id))
-    }
-
-    /// The newest hash that the caller knows for a source.
-    pub(crate) async fn newest_hash(&self, ctx: &CallContext, source_id: &str) -> Result<Option<String>, StoreError> {
-        let known = self.known_source(ctx.project(), ctx.viewer(), source_id).await?.known_hash;
-        Ok(known.map(|known| shown_hash(&known).to_owned()))
-    }
 }
 
-/// When the reader's newest hash of a source was seen, and when the source was last confirmed.
-pub(crate) fn moments_of(
-    viewer: &Viewer,
-    parts: &[SourcePart],
-    source_id: &str,
-) -> (Option<Timestamp>, Option<Timestamp>) {
-    let own = || parts.iter().filter(|part| part.source_id == source_id && viewer.sees(&part.audience));
-    let known = own().filter(|part| part.state.known_hash.is_some()).max_by_key(|part| part.state.known_seq);
-    let confirmed =
-        own().filter(|part| part.state.confirmed_hash.is_some()).max_by_key(|part| part.state.confirmed_seq);
-    (known.and_then(|part| part.known_at), confirmed.and_then(|part| part.confirmed_at))
+/// What a reader knows about one source of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KnownSource {
+    pub state: SourceState,
+    /// When its newest hash was seen, or that it is gone.
+    pub known_at: Option<Timestamp>,
+    /// When it was last confirmed.
+    pub confirmed_at: Option<Timestamp>,
 }
 
-pub(crate) fn newest_known(viewer: &Viewer, parts: &[SourcePart], source_id: &str) -> SourceState {
-    let parts = parts.iter().filter(|part| part.source_id == source_id);
-    newest_visible_source(viewer, parts.map(|part| (&part.audience, &part.state)))
+impl KnownSource {
+    /// Joins the parts of this source that the viewer may know.
+    pub(crate) fn of(viewer: &Viewer, parts: &[SourcePart], workspace: WorkspaceNo, source_id: &str) -> Self {
+        let is_meant = |part: &&SourcePart| part.workspace_no == workspace && part.source_id == source_id;
+        let own = || parts.iter().filter(is_meant).filter(|part| viewer.sees(&part.audience));
+        let confirmed =
+            own().filter(|part| part.state.confirmed_hash.is_some()).max_by_key(|part| part.state.confirmed_seq);
+        Self {
+            state: newest_visible_source(viewer, own().map(|part| (&part.audience, &part.state))),
+            known_at: own().max_by_key(|part| part.state.known_seq).and_then(|part| part.known_at),
+            confirmed_at: confirmed.and_then(|part| part.confirmed_at),
+        }
+    }
 }
 
 fn judge_one(claim: &Claim<'_>, rivals: &Rivals<'_>, knowledge: &Knowledge, now: Timestamp) -> Judged {
     let mut disputing = Vec::new();
-    let source = knowledge.of(claim.source_id);
-    let status = Status::derive(now, claim.valid_until, claim.source_hash, &source, || {
+    let source = knowledge.of(claim);
+    let reason = Reason::derive(now, claim.valid_until, claim.source_hash, &source, || {
         let under_key = rivals.under_key_of(claim).iter();
         let against = under_key.filter(|(_, rival)| disputes(rival, claim) && !knowledge.is_stale(rival, now));
         disputing.extend(against.map(|(id, _)| *id));
         !disputing.is_empty()
     });
-    Judged { status, rivals: disputing }
+    Judged { reason, moved_to: source.moved_to, rivals: disputing }
 }
 
 fn disputes(rival: &Claim<'_>, claim: &Claim<'_>) -> bool {

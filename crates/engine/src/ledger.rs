@@ -138,6 +138,7 @@ pub(crate) struct Ledger {
     audiences: Vec<Audience>,
     audience_numbers: HashMap<Audience, u32>,
     workspace_numbers: HashMap<WorkspaceNo, u32>,
+    /// By [`source_key`].
     sources: Texts,
     hashes: Texts,
     /// What is known of each source.
@@ -147,6 +148,17 @@ pub(crate) struct Ledger {
     /// What was counted for the latest readers.
     counted: Counted,
     hasher: (RandomState, RandomState),
+}
+
+/// The text under which a source of a workspace is numbered.
+fn source_key(workspace: WorkspaceNo, source_id: &str) -> String {
+    format!("{}/{source_id}", workspace.0)
+}
+
+/// The workspace and the id that [`source_key`] joined.
+fn split_source(key: &str) -> (WorkspaceNo, &str) {
+    let (no, id) = key.split_once('/').unwrap_or_default();
+    (WorkspaceNo(no.parse().unwrap_or_default()), id)
 }
 
 impl Ledger {
@@ -202,7 +214,7 @@ impl Ledger {
         }
         let mut seen = HashSet::new();
         for part in survey.parts {
-            let source = self.sources.number(&part.source_id);
+            let source = self.sources.number(&source_key(part.workspace_no, &part.source_id));
             let parts = self.parts.entry(source).or_default();
             if seen.insert(source) {
                 parts.clear();
@@ -236,7 +248,7 @@ impl Ledger {
             content_hash: brief.content_hash,
             key,
             audience,
-            source: brief.source_id.as_deref().map(|id| self.sources.number(id)),
+            source: brief.source_id.as_deref().map(|id| self.sources.number(&source_key(brief.workspace_no, id))),
             source_hash: brief.source_hash.as_deref().map(|hash| self.hashes.number(hash)),
         }
     }
@@ -257,11 +269,11 @@ impl Ledger {
     }
 
     pub(crate) fn source_of(&self, entry: &Entry) -> Option<&str> {
-        entry.source.map(|source| self.sources.text(source))
+        entry.source.map(|source| split_source(self.sources.text(source)).1)
     }
 
-    pub(crate) fn parts_of(&self, source_id: &str) -> &[SourcePart] {
-        let found = self.sources.find(source_id).and_then(|source| self.parts.get(&source));
+    pub(crate) fn parts_of(&self, workspace: WorkspaceNo, source_id: &str) -> &[SourcePart] {
+        let found = self.sources.find(&source_key(workspace, source_id)).and_then(|source| self.parts.get(&source));
         found.map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -316,22 +328,33 @@ impl Ledger {
     }
 
     /// Every source of which the reader sees a record, with how these stand.
-    pub(crate) fn sources_of<'a>(&'a self, told: &'a Overview) -> impl Iterator<Item = (&'a str, StatusCounts)> {
+    pub(crate) fn sources_of<'a>(
+        &'a self,
+        told: &'a Overview,
+    ) -> impl Iterator<Item = (WorkspaceNo, &'a str, StatusCounts)> {
         let all = self.sources.texts.iter().zip(&told.sources);
-        all.filter(|(_, counts)| counts.total() > 0).map(|(id, counts)| (&**id, *counts))
+        all.filter(|(_, counts)| counts.total() > 0).map(|(key, counts)| {
+            let (workspace, id) = split_source(key);
+            (workspace, id, *counts)
+        })
     }
 
     /// The different hashes that the records of these sources were saved with, newest first, as far as the reader sees them.
-    pub(crate) fn hashes_of(&self, viewer: &Viewer, sources: &[&str], most: usize) -> HashMap<String, Vec<String>> {
-        let wanted: HashMap<Number, &str> =
-            sources.iter().filter_map(|id| Some((self.sources.find(id)?, *id))).collect();
-        let mut found: HashMap<String, Vec<String>> = HashMap::new();
+    pub(crate) fn hashes_of<'a>(
+        &self,
+        viewer: &Viewer,
+        sources: &[(WorkspaceNo, &'a str)],
+        most: usize,
+    ) -> HashMap<(WorkspaceNo, &'a str), Vec<String>> {
+        let number = |(no, id): (WorkspaceNo, &'a str)| Some((self.sources.find(&source_key(no, id))?, (no, id)));
+        let wanted: HashMap<Number, (WorkspaceNo, &'a str)> = sources.iter().copied().filter_map(number).collect();
+        let mut found: HashMap<(WorkspaceNo, &'a str), Vec<String>> = HashMap::new();
         let sees: Vec<bool> = self.audiences.iter().map(|audience| viewer.sees(audience)).collect();
         let active: HashSet<WorkspaceNo> = self.workspaces.iter().map(|row| row.no).collect();
         for entry in self.entries.iter().rev().filter(|entry| sees[entry.audience as usize]) {
             let (Some(source), Some(hash)) = (entry.source, entry.source_hash) else { continue };
             let Some(id) = wanted.get(&source).filter(|_| active.contains(&entry.workspace_no)) else { continue };
-            let (own, hash) = (found.entry((*id).to_owned()).or_default(), self.hashes.text(hash));
+            let (own, hash) = (found.entry(*id).or_default(), self.hashes.text(hash));
             if own.len() < most && !own.iter().any(|known| known == hash) {
                 own.push(hash.to_owned());
             }
@@ -417,8 +440,14 @@ impl<'a> View<'a> {
     }
 
     fn derive(&self, entry: &Entry, is_disputed: impl FnOnce() -> bool) -> Status {
-        static UNKNOWN: SourceState =
-            SourceState { known_hash: None, known_seq: Seq(0), confirmed_hash: None, confirmed_seq: Seq(0) };
+        static UNKNOWN: SourceState = SourceState {
+            known_hash: None,
+            is_gone: false,
+            moved_to: None,
+            known_seq: Seq(0),
+            confirmed_hash: None,
+            confirmed_seq: Seq(0),
+        };
         let source = entry.source.and_then(|source| self.known[source.get() as usize - 1].as_deref());
         let source = source.unwrap_or(&UNKNOWN);
         let own = entry.source_hash.map(|hash| self.ledger.hashes.text(hash));

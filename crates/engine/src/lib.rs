@@ -56,7 +56,7 @@ pub use error::CallError;
 pub use figures::Figures;
 pub use first_start::FirstStart;
 pub use forget::{Forget, Forgotten};
-pub use freshness::Judged;
+pub use freshness::KnownSource;
 pub use gateway_call::{GatewayCall, IntegrationTool};
 pub use guarding::GuardMode;
 pub use known_caller::KnownCaller;

@@ -14,10 +14,10 @@ use mnemon_traces::span;
 use tracing::Instrument;
 
 use crate::cleaning::Cleaner;
-use crate::freshness::Claim;
+use crate::freshness::{Claim, Judged};
 use crate::indexes::{Saved, to_stored};
 use crate::usage::Counted;
-use crate::{Admission, CallContext, CallError, Engine, Judged, KnownCaller, Tool, ToolCall};
+use crate::{Admission, CallContext, CallError, Engine, KnownCaller, Tool, ToolCall};
 use idempotency::{KeptAnswer, arguments_hash, check_key};
 
 /// How long an idempotency key is kept.
@@ -42,13 +42,16 @@ pub struct Remember {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     pub record: Record,
-    /// Its status, and which records conflict with it.
-    pub judged: Judged,
+    pub status: Status,
+    /// The records that conflict with it.
+    pub conflicts_with: Vec<RecordId>,
     /// Whether an equal record already existed.
     pub is_duplicate: bool,
     pub redacted: usize,
     /// The records that it took the place of, oldest first.
     pub superseded: Vec<RecordId>,
+    /// Records that say nearly the same, best first; none for a duplicate.
+    pub similar: Vec<RecordId>,
 }
 
 /// What became of a save by a caller that was recognised and not looked up.
@@ -170,16 +173,18 @@ impl Engine {
             Inserted::LimitReached => return Err(CallError::MemoryLimit),
         };
         // From here on the record is durable: an error would make the caller save it again.
-        let judged = match self.judge_record(ctx, &record).await {
-            Ok(judged) => judged,
-            Err(error) => {
+        let judged = self.judge_record(ctx, &record).await;
+        let is_judged = judged.is_ok();
+        let (status, conflicts_with) = judged.map_or_else(
+            |error| {
                 tracing::warn!(%error, "could not compare a saved record with others; its answer names no conflicts");
-                let judged = judged_alone(ctx, &record);
-                return Ok(Remembered { record, judged, is_duplicate, redacted, superseded });
-            }
-        };
-        let answer = Remembered { record, judged, is_duplicate, redacted, superseded };
-        if let Some(key) = idempotency_key {
+                (status_alone(ctx, &record), Vec::new())
+            },
+            |judged| (judged.status(), judged.rivals),
+        );
+        let similar = Vec::new();
+        let answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, similar };
+        if let Some(key) = idempotency_key.filter(|_| is_judged) {
             let kept = KeptAnswer::of(&answer).to_json();
             let saved = self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await;
             if let Err(error) = saved {
@@ -201,15 +206,18 @@ impl Engine {
         let record = replay.record.ok_or_else(|| CallError::NotFound(asked_for.to_string()))?;
         let judged = self.judge_record(ctx, &record).await?;
         let (is_duplicate, superseded) = (replay.was_duplicate, replay.superseded);
-        let mut answer = Remembered { record, judged, is_duplicate, redacted, superseded };
-        if let Some(kept) = replay.answer {
-            KeptAnswer::restore(&kept, &mut answer);
+        let (status, conflicts_with) = (judged.status(), judged.rivals);
+        let similar = Vec::new();
+        let mut answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, similar };
+        let kept = replay.answer.and_then(|kept| KeptAnswer::restore(&kept, &mut answer));
+        for (id, score) in kept.unwrap_or_default() {
+            let _ = (id, score);
         }
         Ok(answer)
     }
 
     async fn judge_record(&self, ctx: &CallContext, record: &Record) -> Result<Judged, StoreError> {
-        let mut judged = self.judge(ctx, &[Claim::of_record(record)], None).await?;
+        let mut judged = self.judge(ctx, &[Claim::of_record(record)], &[]).await?;
         Ok(judged.pop().expect("one claim gives one judgement"))
     }
 
@@ -260,10 +268,9 @@ pub(crate) struct Written {
 }
 
 /// What can be said of a record without reading anything else.
-fn judged_alone(ctx: &CallContext, record: &Record) -> Judged {
+fn status_alone(ctx: &CallContext, record: &Record) -> Status {
     let is_stale = Status::is_stale(ctx.now, record.fact.valid_until, None, &SourceState::default());
-    let status = if is_stale { Status::Stale } else { Status::Unverified };
-    Judged { status, rivals: Vec::new() }
+    if is_stale { Status::Stale } else { Status::Unverified }
 }
 
 /// The records that the call names to supersede. A malformed id gets the answer of an unknown one.

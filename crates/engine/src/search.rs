@@ -116,9 +116,9 @@ impl Engine {
         let seen = hits.iter().zip(bodies).filter_map(|(hit, body)| Some((hit, body?)));
         let seen: Vec<(&Hit, Arc<Body>)> = seen.filter(|(_, body)| ctx.viewer().sees(&body.record.audience)).collect();
         let claims: Vec<Claim<'_>> = seen.iter().map(|(_, body)| Claim::of_record(&body.record)).collect();
-        let judged = self.judge(ctx, &claims, None).await?;
+        let judged = self.judge(ctx, &claims, &[]).await?;
         let found = seen.into_iter().zip(judged);
-        Ok(found.map(|((hit, body), judged)| Found { body, status: judged.status, score: hit.score }).collect())
+        Ok(found.map(|((hit, body), judged)| Found { body, status: judged.status(), score: hit.score }).collect())
     }
 
     /// The ranked records, each at its position: those that an answer showed before from memory, the others from the store.

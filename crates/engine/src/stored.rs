@@ -3,5 +3,5 @@
 
 pub use mnemon_store::{
     Actor, ActorKind, AuditFilter, COMMIT_SIZE_BOUNDS, CommitSizes, ConnectionRow, DatabaseConnections, Day, KeyRow,
-    NodeRow, OauthClient, OpenSession, Session, StoreError, StoreFigures, UpstreamAddress,
+    NodeRow, OauthClient, OpenSession, Seen, Session, StoreError, StoreFigures, UpstreamAddress,
 };

@@ -1,18 +1,19 @@
 //! Checks the freshness of all records from one source.
 
-use mnemon_core::{Access, RecordId, Status, WorkspaceName};
+use mnemon_core::{Access, RecordId, Status, WorkspaceName, newest_visible_source, shown_hash};
 use mnemon_guard::Field;
-use mnemon_store::Brief;
+use mnemon_store::{Brief, Observation, Seen, StoreError};
 
 use crate::cleaning::{cleaned, cleaned_workspace};
-use crate::freshness::{Claim, Observed};
+use crate::freshness::{Claim, Judged};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validate {
     pub source_id: String,
-    /// The hash that the caller has just seen.
-    pub current_source_hash: Option<String>,
+    /// What the caller has just seen, if anything.
+    pub seen: Option<Seen>,
+    /// Where; in every workspace if none is named.
     pub workspace: Option<WorkspaceName>,
 }
 
@@ -20,7 +21,7 @@ pub struct Validate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validated {
     pub source_id: String,
-    /// The hash they were compared with.
+    /// The hash they were compared with; none if the source is gone or nobody has seen it.
     pub current_source_hash: Option<String>,
     /// How many the caller sees.
     pub checked: usize,
@@ -36,8 +37,8 @@ impl ToolCall for Validate {
 }
 
 impl Engine {
-    /// Compares the records of a source with its hash. A hash that the caller gives is recorded, in one row, unless memory is
-    /// read-only for the caller; the answer is the same either way.
+    /// Compares the records of a source with its state. What the caller has seen is recorded, unless memory is read-only for
+    /// the caller; the answer is the same either way.
     pub async fn validate(
         &self,
         ctx: &CallContext,
@@ -45,30 +46,59 @@ impl Engine {
         validate: Validate,
     ) -> Result<Validated, CallError> {
         let source_id = cleaned(validate.source_id);
-        let given = validate.current_source_hash.map(cleaned);
         let workspace = validate.workspace.map(cleaned_workspace).transpose()?;
-        if let Some(hash) = &given {
-            // Whoever asks about the source next reads both.
-            let texts =
-                [(Field::Source, source_id.as_str()), (Field::Hash, hash.as_str()), (Field::Name, hash.as_str())];
-            self.check_texts(ctx, texts.into_iter()).await?;
+        let observed = validate.seen.map(|seen| Observation { source_id: source_id.clone(), seen: cleaned_seen(seen) });
+        if let Some(observation) = &observed {
+            // Whoever asks about the source next reads all of it.
+            self.check_texts(ctx, texts(observation)).await?;
         }
-        if let Some(hash) = given.as_ref().filter(|_| may_note(ctx)) {
-            self.store.observe_source(ctx.project(), &source_id, hash, ctx.now).await?;
+        if let Some(observation) = observed.clone().filter(|_| may_note(ctx)) {
+            self.store.observe_source(ctx.project(), workspace.as_ref(), observation, ctx.now).await?;
             self.surveyed.recheck(ctx.project());
         }
         let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
         records.retain(|record| ctx.viewer().sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_brief).collect();
-        let observed = given.as_deref().map(|hash| Observed { source_id: &source_id, hash });
-        let judged = self.judge(ctx, &claims, observed).await?;
-        let statuses: Vec<Status> = judged.into_iter().map(|judged| judged.status).collect();
-        let current_source_hash = match given {
-            Some(hash) => Some(hash),
-            None => self.newest_hash(ctx, &source_id).await?,
+        let judged = self.judge(ctx, &claims, observed.as_ref().as_slice()).await?;
+        let statuses: Vec<Status> = judged.iter().map(Judged::status).collect();
+        let current_source_hash = match observed.map(|observation| observation.seen) {
+            Some(Seen::Hash(hash)) => Some(hash),
+            Some(Seen::Gone { .. }) => None,
+            None => self.newest_hash(ctx, workspace.as_ref(), &source_id).await?,
         };
         Ok(summary(source_id, current_source_hash, &records, &statuses))
     }
+
+    /// The newest hash that the caller knows for a source; of several workspaces the latest seen.
+    async fn newest_hash(
+        &self,
+        ctx: &CallContext,
+        workspace: Option<&WorkspaceName>,
+        source_id: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let mut parts = self.store.list_sources(ctx.project(), &[source_id]).await?;
+        if let Some(name) = workspace {
+            let no = self.store.find_workspace(ctx.project(), name).await?.map(|workspace| workspace.no);
+            parts.retain(|part| Some(part.workspace_no) == no);
+        }
+        let newest = newest_visible_source(ctx.viewer(), parts.iter().map(|part| (&part.audience, &part.state)));
+        Ok(newest.known_hash.map(|known| shown_hash(&known).to_owned()))
+    }
+}
+
+fn cleaned_seen(seen: Seen) -> Seen {
+    match seen {
+        Seen::Hash(hash) => Seen::Hash(cleaned(hash)),
+        Seen::Gone { moved_to } => Seen::Gone { moved_to: moved_to.map(cleaned) },
+    }
+}
+
+fn texts(Observation { source_id, seen }: &Observation) -> impl Iterator<Item = (Field, &str)> {
+    let told = match seen {
+        Seen::Hash(hash) => vec![(Field::Hash, hash.as_str()), (Field::Name, hash.as_str())],
+        Seen::Gone { moved_to } => moved_to.iter().map(|path| (Field::Source, path.as_str())).collect(),
+    };
+    std::iter::once((Field::Source, source_id.as_str())).chain(told)
 }
 
 fn may_note(ctx: &CallContext) -> bool {

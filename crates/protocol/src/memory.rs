@@ -87,6 +87,19 @@ pub struct RememberJson<'a> {
     /// The records that this one took the place of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<String>,
+    /// Records that say nearly the same, best first, at most three.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<SimilarJson>,
+}
+
+/// A record that says nearly the same as a saved one.
+#[derive(Debug, Serialize)]
+pub struct SimilarJson {
+    pub id: String,
+    /// How likely it is the same fact, with two decimals.
+    pub score: f64,
+    /// The first 120 characters of its text.
+    pub content: String,
 }
 
 /// What is read of the result of `search`; it is written by `twice.rs`.

@@ -82,18 +82,25 @@ pub struct RecordLine {
     pub caution: Option<String>,
 }
 
-/// What was known about a source: the statuses of its records follow from it.
+/// What was known about a source of a workspace: the statuses of its records follow from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceLine {
     pub source_id: String,
+    /// Without it, the workspace of the importing key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Who knows it: `draft` (the exporter), `department` or `shared`.
     pub scope: String,
     /// With the scope `department`: its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub department: Option<String>,
-    /// The newest hash. Several hashes of one content are separated by spaces.
-    pub known_hash: String,
+    /// The newest hash; several hashes of one content are separated by spaces. Absent if the source is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_hash: Option<String>,
+    /// Where a source that is gone has moved to, if that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
     /// The last one that a check confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_hash: Option<String>,

@@ -47,15 +47,19 @@ pub(crate) struct Truth {
     known: Vec<SmallVec<[Sighting; 1]>>,
     /// The sources of which some audience knows something of its own.
     private: Vec<u32>,
-    /// Which slots have another hash than everybody knows of their source.
+    /// Which slots have another hash than everybody knows of their source, or a source that everybody knows to be gone.
     outdated: Bits,
 }
+
+/// In the place of a hash: the source is gone, and nothing from it holds.
+const GONE: u32 = NONE - 1;
 
 /// The newest hash of a source that an audience has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sighting {
     /// `None` for everybody.
     audience: Option<AudienceNo>,
+    /// Or [`GONE`].
     hash: u32,
     /// Its place in the log; the latest counts.
     seq: u64,
@@ -107,10 +111,11 @@ impl Truth {
         }
     }
 
-    /// Notes that an audience has seen a hash of a source, at a place of the log. Older news changes nothing.
-    pub(crate) fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: &str, seq: u64) {
+    /// Notes that an audience has seen a hash of a source, or that it is gone (`None`), at a place of the log. Older news
+    /// changes nothing.
+    pub(crate) fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: Option<&str>, seq: u64) {
         let source = self.source_number(source_id);
-        let hash = self.hashes.intern(hash).0;
+        let hash = hash.map_or(GONE, |hash| self.hashes.intern(hash).0);
         let own = self.known[source as usize].iter().find(|known| known.audience == audience).map(|known| known.hash);
         // One of several known hashes of a content tells nothing new about the others.
         let hash = own.filter(|own| self.admits(*own, hash)).unwrap_or(hash);
@@ -149,7 +154,10 @@ impl Truth {
         for (source, known) in (0..).zip(&other.known) {
             let id = other.sources.text(source);
             if self.knows_source(id) {
-                known.iter().for_each(|known| self.sight(id, known.audience, other.hashes.text(known.hash), known.seq));
+                for known in known {
+                    let hash = (known.hash != GONE).then(|| other.hashes.text(known.hash));
+                    self.sight(id, known.audience, hash, known.seq);
+                }
             }
         }
     }
@@ -188,7 +196,7 @@ impl Truth {
             known.filter(|&(source, one)| sources.as_ref().is_none_or(|sources| stays(sources, source, one))).collect();
         for &(source, one) in &sightings {
             sources.as_mut().into_iter().for_each(|sources| sources.set(source, true));
-            hashes.as_mut().into_iter().for_each(|hashes| hashes.set(one.hash, true));
+            hashes.as_mut().into_iter().filter(|_| one.hash != GONE).for_each(|hashes| hashes.set(one.hash, true));
         }
         self.sources.save(out, sources.as_ref());
         self.hashes.save(out, hashes.as_ref());
@@ -239,7 +247,8 @@ impl Truth {
         let (hashes, seqs) = (input.numbers::<u32>()?, input.numbers::<u64>()?);
         for (((source, audience), hash), seq) in sources.into_iter().zip(audiences).zip(hashes).zip(seqs) {
             let audience = (audience != NONE).then_some(AudienceNo(audience));
-            let known = self.known.get_mut(source as usize).filter(|_| (hash as usize) < self.hashes.len());
+            let known = self.known.get_mut(source as usize);
+            let known = known.filter(|_| hash == GONE || (hash as usize) < self.hashes.len());
             known.ok_or(SnapshotError::NotASnapshot)?.push(Sighting { audience, hash, seq });
             // They come in order of sources.
             if audience.is_some() && self.private.last() != Some(&source) {
@@ -271,14 +280,15 @@ impl Truth {
     /// Whether a record was taken from another state of its source than the known one.
     fn is_outdated(&self, slot: u32, known: u32) -> bool {
         let own = self.hash_of.get(slot);
-        own != NONE && known != NONE && !self.admits(known, own) && self.source_of.get(slot) != NONE
+        let differs = known == GONE || (own != NONE && known != NONE && !self.admits(known, own));
+        differs && self.source_of.get(slot) != NONE
     }
 
     /// Whether a hash is the known one, or one of several: the caller joins hashes of one content by spaces, and marks those
     /// that nobody could compare by a question mark.
     fn admits(&self, known: u32, own: u32) -> bool {
-        if known == own {
-            return true;
+        if known == own || known == GONE || own == GONE {
+            return known == own;
         }
         let (known, own) = (self.hashes.text(known), self.hashes.text(own));
         known.contains(' ') && known.split(' ').any(|part| part.strip_prefix('?').unwrap_or(part) == own)

@@ -181,10 +181,10 @@ fn what_holds_comes_before_what_does_not() {
         ..NewDoc::new(seq, text)
     };
     index.add(day(10, "the day of the release is tuesday", "h1"));
-    index.sight("docs/release.md", None, "h1", 10);
+    index.sight("docs/release.md", None, Some("h1"), 10);
     assert_eq!(seqs(&index, &SearchRequest::new("which day is the release", 1)), [10]);
     index.add(day(11, "the release moved to thursday", "h2"));
-    index.sight("docs/release.md", None, "h2", 11);
+    index.sight("docs/release.md", None, Some("h2"), 11);
     assert_eq!(seqs(&index, &SearchRequest::new("which day is the release", 10)), [11, 10]);
     assert_eq!(seqs(&index, &SearchRequest::new("which day is the release", 1)), [11]);
     // Where nothing else answers, the stale one does.
@@ -200,8 +200,8 @@ fn what_holds_comes_before_what_does_not() {
 fn a_hash_that_only_some_have_seen_turns_nothing_stale_for_others() {
     let mut index = WorkspaceIndex::new(Model::shipped());
     index.add(NewDoc { source_id: Some("a.md"), source_hash: Some("h1"), ..NewDoc::new(1, "the boiler code") });
-    index.sight("a.md", None, "h1", 1);
-    index.sight("a.md", Some(AudienceNo(7)), "h2", 2);
+    index.sight("a.md", None, Some("h1"), 1);
+    index.sight("a.md", Some(AudienceNo(7)), Some("h2"), 2);
     let is_stale = |index: &WorkspaceIndex, person: u32| {
         let knows = |audience: AudienceNo| audience.0 == person;
         index.explain(&SearchRequest { knows: &knows, ..SearchRequest::new("boiler", 1) }).hits[0].is_stale
@@ -209,9 +209,9 @@ fn a_hash_that_only_some_have_seen_turns_nothing_stale_for_others() {
     assert!(is_stale(&index, 7));
     assert!(!is_stale(&index, 8));
     // Older news arrives late and changes nothing; newer news does.
-    index.sight("a.md", None, "h0", 0);
+    index.sight("a.md", None, Some("h0"), 0);
     assert!(!is_stale(&index, 8));
-    index.sight("a.md", None, "h1", 3);
+    index.sight("a.md", None, Some("h1"), 3);
     assert!(!is_stale(&index, 7));
 }
 

@@ -90,8 +90,8 @@ fn put(index: &mut WorkspaceIndex, seq: u64, doc: &Doc) {
         ..NewDoc::new(seq, &doc.text)
     });
     // The end of a source's news is the same whatever came before.
-    index.sight(SOURCE, None, "h1", 1_000);
-    index.sight(SOURCE, Some(AudienceNo(1)), "h2", 1_001);
+    index.sight(SOURCE, None, Some("h1"), 1_000);
+    index.sight(SOURCE, Some(AudienceNo(1)), Some("h2"), 1_001);
 }
 
 /// What is left after the steps.

@@ -35,8 +35,8 @@ fn index() -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());
     (1..=RECORDS).for_each(|seq| put(&mut index, seq));
     (1..200).for_each(|seq| assert!(index.remove(7 * seq)));
-    index.sight("file-7", None, "hash-2", RECORDS + 1);
-    index.sight("file-8", Some(AudienceNo(1)), "hash-1", RECORDS + 2);
+    index.sight("file-7", None, Some("hash-2"), RECORDS + 1);
+    index.sight("file-8", Some(AudienceNo(1)), Some("hash-1"), RECORDS + 2);
     index
 }
 
@@ -81,7 +81,7 @@ fn a_mapped_index_changes_as_any_other_and_its_file_does_not() {
         (1..100).for_each(|seq| put(index, 7 * seq));
         (2_000..2_500).for_each(|seq| put(index, seq));
         (3_000..3_800).for_each(|seq| assert!(index.remove(seq)));
-        index.sight("file-9", None, "hash-0", RECORDS + 4_000);
+        index.sight("file-9", None, Some("hash-0"), RECORDS + 4_000);
     }
     assert_eq!(mapped.len(), original.len());
     assert_eq!(answers(&mapped), answers(&original));
@@ -136,7 +136,7 @@ fn whoever_has_gone_leaves_no_word_in_a_snapshot() {
         counted: false,
         ..NewDoc::new(gone, "the Quagga was seen checking boilers, and Quaggas often are")
     });
-    index.sight("source-Quagga", Some(AudienceNo(1)), "later-Quagga", gone);
+    index.sight("source-Quagga", Some(AudienceNo(1)), Some("later-Quagga"), gone);
     let has_quagga = |index: &WorkspaceIndex| {
         let bytes = index.to_snapshot(b"").to_bytes().to_ascii_lowercase();
         bytes.windows(6).any(|window| window == b"quagga")

@@ -11,7 +11,7 @@ use mnemon_agent::places::{Environment, Places};
 use mnemon_agent::settings::{Flags, Settings};
 use mnemon_agent::{background, hook, proxy};
 
-use crate::arguments::{Agent, AgentCommand, Connection};
+use crate::arguments::{Agent, AgentCommand, Connection, Validate};
 use crate::commands::validate;
 use crate::printer::Printer;
 
@@ -82,11 +82,12 @@ fn start_checking(settings: &Settings) {
         key: settings.key.as_ref().map(|key| key.expose().to_owned()),
         profile: None,
     };
+    let validate = Validate { connection, workspace: settings.workspace.clone(), watch: true, ..Validate::default() };
     let is_repository =
         std::env::current_dir().is_ok_and(|folder| validate::git::Repository::around(&folder).is_some());
     if is_repository {
         // It ends with the process.
-        std::thread::spawn(move || validate::watch::run_quietly(&connection));
+        std::thread::spawn(move || validate::watch::run_quietly(&validate));
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::admin_client::AdminClient;
 use crate::arguments::Context;
+use crate::connecting;
 use crate::printer::Printer;
 
 pub fn run(context: &Context, printer: &Printer) -> anyhow::Result<ExitCode> {
@@ -14,7 +15,7 @@ pub fn run(context: &Context, printer: &Printer) -> anyhow::Result<ExitCode> {
     let project = client.project(None)?;
     let asked = AskContext {
         query: context.query.clone(),
-        workspace: context.workspace.clone(),
+        workspace: connecting::workspace(context.workspace.as_ref()),
         budget: context.budget,
         min_score: context.min_score,
     };

@@ -13,6 +13,7 @@ use mnemon_protocol::moving::{EndLine, ExportLine};
 use serde_json::json;
 
 use crate::admin_client::{AdminClient, encode};
+use crate::connecting;
 use crate::moving_arguments::{Export, ExportFormat};
 use crate::printer::Printer;
 use markdown::Folder;
@@ -24,7 +25,8 @@ const SHOWN_EVERY: u64 = 200;
 pub fn run(export: &Export, printer: &Printer) -> anyhow::Result<ExitCode> {
     let client = AdminClient::with_key(&export.connection)?;
     let project = client.project(export.project.as_ref())?;
-    let workspace = export.workspace.as_ref().map(|name| format!("?workspace={}", encode(name))).unwrap_or_default();
+    let workspace = connecting::workspace(export.workspace.as_ref());
+    let workspace = workspace.map(|name| format!("?workspace={}", encode(&name))).unwrap_or_default();
     let path = format!("/projects/{project}/export{workspace}");
     let (end, place) = match (&export.to, export.format) {
         (Some(to), ExportFormat::Markdown) => (into(&client, &path, Folder::new(to)?)?, Some(to)),

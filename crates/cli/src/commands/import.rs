@@ -19,6 +19,7 @@ use anyhow::bail;
 use mnemon_protocol::moving::{ExportLine, RecordLine};
 
 use crate::admin_client::AdminClient;
+use crate::connecting;
 use crate::moving_arguments::{Import, ImportFormat};
 use crate::printer::Printer;
 use report::Report;
@@ -35,7 +36,9 @@ pub fn run(import: &Import, printer: &Printer) -> anyhow::Result<ExitCode> {
     for path in &import.from {
         found.push((path, formats::of(path, import.format)?));
     }
-    let mut desk = Desk { sender: Sender::new(&client, &project, import.dry_run), import, report: Report::default() };
+    let sender = Sender::new(&client, &project, import.dry_run);
+    let workspace = connecting::workspace(import.workspace.as_ref());
+    let mut desk = Desk { sender, import, workspace, report: Report::default() };
     for (path, format) in found {
         desk.report.formats.insert(format);
         read(path, format, &mut desk)?;
@@ -62,13 +65,14 @@ fn read(path: &Path, format: ImportFormat, desk: &mut Desk<'_>) -> anyhow::Resul
 struct Desk<'a> {
     sender: Sender<'a>,
     import: &'a Import,
+    workspace: Option<String>,
     report: Report,
 }
 
 impl Desk<'_> {
     /// A record, and where it stands.
     fn record(&mut self, at: String, mut record: RecordLine) -> anyhow::Result<()> {
-        if let Some(workspace) = &self.import.workspace {
+        if let Some(workspace) = &self.workspace {
             record.workspace = Some(workspace.clone());
         }
         if let Some(scope) = &self.import.scope {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use crate::arguments::Remember;
+use crate::connecting;
 use crate::mcp_client::{McpClient, given};
 use crate::printer::Printer;
 
@@ -15,9 +16,10 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
         Some(content) => content.clone(),
         None => read_input()?,
     };
+    let workspace = connecting::workspace(remember.workspace.as_ref());
     let mut arguments = given([
         ("content", Some(&content)),
-        ("workspace", remember.workspace.as_ref()),
+        ("workspace", workspace.as_ref()),
         ("scope", remember.scope.as_ref()),
         ("fact_key", remember.fact_key.as_ref()),
         ("source", remember.source.as_ref()),

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::admin_client::AdminClient;
 use crate::arguments::Search;
+use crate::connecting;
 use crate::mcp_client::{McpClient, given};
 use crate::printer::{Paint, Printer};
 use crate::visible;
@@ -16,10 +17,11 @@ use crate::visible;
 pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     let client = McpClient::new(&search.connection)?;
     let query = search.query.join(" ");
+    let workspace = connecting::workspace(search.workspace.as_ref());
     let mut arguments = given([
         ("query", Some(&query)),
         ("limit", search.limit.as_ref()),
-        ("workspace", search.workspace.as_ref()),
+        ("workspace", workspace.as_ref()),
         ("scope", search.scope.as_ref()),
         ("fact_key", search.fact_key.as_ref()),
         ("source_id", search.source_id.as_ref()),
@@ -87,7 +89,7 @@ fn explain(search: &Search, project: &str, printer: &Printer) -> anyhow::Result<
     let client = AdminClient::with_key(&search.connection)?;
     let body = ExplainSearch {
         query: search.query.join(" "),
-        workspace: search.workspace.clone(),
+        workspace: connecting::workspace(search.workspace.as_ref()),
         limit: search.limit.as_ref().and_then(|limit| limit.parse().ok()),
         scope: search.scope.clone(),
         exclude_stale: search.exclude_stale.then_some(true),

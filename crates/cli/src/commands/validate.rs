@@ -1,42 +1,49 @@
-//! `mnemon validate`: hashes the files that facts came from and tells the service what it saw. Hashes are sent, never content.
+//! `mnemon validate`: compares the files that facts came from with what the facts were saved with, and tells the
+//! service. Hashes are sent, never content. In a repository the newest commit of its default branch counts, because
+//! that is what everybody has. How the files here differ from it is shown, and not told.
 
-pub mod files;
+mod checking;
+mod files;
 pub mod git;
 mod git_hook;
+mod ground;
+mod here;
+mod ignoring;
 pub mod kinds;
 mod progress;
 mod report;
+mod told;
 mod urls;
 pub mod watch;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use mnemon_core::WorkspaceName;
 use mnemon_protocol::admin::{CheckedSourcesJson, SeenSourceJson, SourceJson, SourcesJson, ValidateSources};
 
 use crate::admin_client::{AdminClient, encode};
-use crate::arguments::{Connection, Validate};
+use crate::arguments::Validate;
+use crate::connecting;
 use crate::printer::Printer;
-use files::{Found, Tree};
-use git::Fate;
-use kinds::Look;
-use progress::Progress;
+use ground::{Ground, Memory};
 use report::{Report, Row, State};
-use urls::{Page, Web, is_page};
+use told::Told;
+use urls::Web;
 
 /// How many sources are asked for, and told, at a time.
 const LIST_MAX: usize = 1_000;
 const TELL_MAX: usize = 500;
-/// How many other hashes of a content the service takes.
-const EQUAL_MAX: usize = 8;
 /// What the exit code says if something was found that `--fail-on` names.
 const FOUND: u8 = 3;
 
 pub fn run(validate: &Validate, printer: &Printer) -> anyhow::Result<ExitCode> {
     let working_dir = std::env::current_dir().context("can't find the working directory")?;
     if validate.install_git_hook {
-        git_hook::install(&working_dir, printer)?;
+        git_hook::install(&working_dir, validate, printer)?;
         return Ok(ExitCode::SUCCESS);
     }
     if validate.uninstall_git_hook {
@@ -44,76 +51,82 @@ pub fn run(validate: &Validate, printer: &Printer) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let fail_on = validate.fail_on.iter().map(|word| State::parse(word)).collect::<anyhow::Result<Vec<_>>>()?;
-    let web = if validate.urls { Some(Web::new(&validate.allowed_hosts)?) } else { None };
     if validate.from_git_hook {
         let Some(_turn) = git_hook::Turn::wait(&working_dir)? else { return Ok(ExitCode::SUCCESS) };
-        let desk = Desk::open(&validate.connection, web, Printer::silent())?;
-        desk.look_around(validate)?;
+        Desk::open(validate, Printer::silent())?.look_around()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let desk = Desk::open(&validate.connection, web, *printer)?;
+    let desk = Desk::open(validate, *printer)?;
     if validate.watch {
-        watch::run(&desk, &validate.paths, printer)?;
+        watch::run(&desk)?;
     }
-    let report = desk.look_around(validate)?;
-    let is_found = fail_on.iter().any(|state| report.has(*state));
+    let report = desk.look_around()?;
     report.print(printer);
+    let is_found = fail_on.iter().any(|state| report.has(*state));
     Ok(if is_found { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }
 
 /// What a check works with.
-pub struct Desk {
+pub struct Desk<'a> {
+    validate: &'a Validate,
     client: AdminClient,
     project: String,
+    workspace: String,
     working_dir: PathBuf,
     web: Option<Web>,
     printer: Printer,
+    /// Whether the service keeps what it is told. To others it only answers.
+    is_kept: bool,
+    told: Told,
+    memory: RefCell<Memory>,
 }
 
-impl Desk {
-    fn open(connection: &Connection, web: Option<Web>, printer: Printer) -> anyhow::Result<Self> {
-        let client = AdminClient::with_key(connection)?;
-        let project = client.project(None)?;
+impl<'a> Desk<'a> {
+    fn open(validate: &'a Validate, printer: Printer) -> anyhow::Result<Self> {
         let working_dir = std::env::current_dir().context("can't find the working directory")?;
-        Ok(Self { client, project, working_dir, web, printer })
+        let web = if validate.urls { Some(Web::new(&validate.allowed_hosts)?) } else { None };
+        let client = AdminClient::with_key(&validate.connection)?;
+        let me = client.me()?;
+        let project = me.project.context("the key belongs to no project")?.id;
+        let named = connecting::workspace(validate.workspace.as_ref()).or(me.workspace);
+        let workspace = named.unwrap_or_else(|| WorkspaceName::default().to_string());
+        let is_active = me.subscription.as_ref().is_none_or(|subscription| subscription.state == "active");
+        Ok(Self {
+            told: Told::new(client.url(), &project, &workspace),
+            is_kept: is_active && me.access.as_deref() == Some("write"),
+            memory: RefCell::default(),
+            validate,
+            client,
+            project,
+            workspace,
+            working_dir,
+            web,
+            printer,
+        })
     }
 
-    /// For a check beside something else.
-    pub fn beside(connection: &Connection) -> anyhow::Result<Self> {
-        Self::open(connection, None, Printer::silent())
-    }
-
-    fn look_around(&self, validate: &Validate) -> anyhow::Result<Report> {
-        let tree = Tree::walk(&self.working_dir, &validate.paths, validate.changed_since.as_deref())?;
-        self.check(&tree, self.list()?.iter())
-    }
-
-    /// Looks at sources, and tells the service.
-    fn check<'a>(&self, tree: &Tree, sources: impl ExactSizeIterator<Item = &'a SourceJson>) -> anyhow::Result<Report> {
-        let mut report = Report::default();
-        let mut seen = Vec::new();
-        let mut progress = Progress::begin(sources.len(), self.printer);
-        for source in sources {
-            match self.look(tree, source) {
-                Next::Tell(row, told) => seen.push((row, told)),
-                Next::Say(row) => report.rows.push(row),
-                Next::LeaveAlone => report.left_alone += 1,
-                Next::Skip => report.elsewhere += 1,
-            }
-            progress.step();
+    fn look_around(&self) -> anyhow::Result<Report> {
+        let sources = self.list(Some(&self.workspace))?;
+        let mut report = self.check(&self.ground(&sources)?, &sources)?;
+        if sources.is_empty() {
+            report.remarks.extend(self.other_workspaces()?);
         }
-        drop(progress);
-        self.tell(seen, &mut report)?;
         Ok(report)
     }
 
-    /// All sources that the key sees.
-    fn list(&self) -> anyhow::Result<Vec<SourceJson>> {
+    fn ground(&self, sources: &[SourceJson]) -> anyhow::Result<Ground> {
+        Ground::open(&self.working_dir, self.validate, sources, &mut self.memory.borrow_mut())
+    }
+
+    /// All sources of a workspace that the key sees, or of all workspaces.
+    fn list(&self, workspace: Option<&str>) -> anyhow::Result<Vec<SourceJson>> {
         let (mut sources, mut after) = (Vec::new(), None::<String>);
+        let workspace = workspace.map(|name| format!("&workspace={}", encode(name))).unwrap_or_default();
         loop {
             let rest = after.map(|after| format!("&after={}", encode(&after))).unwrap_or_default();
-            let answer = self.client.get(&format!("/projects/{}/sources?limit={LIST_MAX}{rest}", self.project))?;
-            let page: SourcesJson = serde_json::from_value(answer).context("can't read the list of sources")?;
+            let path = format!("/projects/{}/sources?limit={LIST_MAX}{workspace}{rest}", self.project);
+            let page: SourcesJson =
+                serde_json::from_value(self.client.get(&path)?).context("can't read the list of sources")?;
             sources.extend(page.sources);
             after = page.next;
             if after.is_none() {
@@ -122,42 +135,13 @@ impl Desk {
         }
     }
 
-    /// Looks at one source.
-    fn look(&self, tree: &Tree, source: &SourceJson) -> Next {
-        let id = &source.source_id;
-        let row = |state, note| Row { state, source_id: id.clone(), facts: source.records, note, ids: vec![] };
-        let gone = |note: String| Next::Say(row(State::Gone, note));
-        let unknown = |note: String| Next::Say(row(State::Unknown, note));
-        let path = match (tree.find(id), &self.web) {
-            (Found::NoFile, Some(_)) if is_page(id) => None,
-            (Found::NoFile, _) => return Next::Skip,
-            (Found::LeftAlone, _) => return Next::LeaveAlone,
-            (Found::Gone(Fate::Deleted), _) => return gone("deleted".to_owned()),
-            (Found::Gone(Fate::Renamed(to)), _) => return gone(format!("renamed to {to}")),
-            (Found::File(path), _) => Some(path),
-        };
-        let Some(newest) = source.source_hashes.first() else { return unknown("saved without a hash".to_owned()) };
-        let looked = match (path, &self.web) {
-            (Some(path), _) => kinds::look(&path, &source.source_hashes, tree.is_sha256_repository),
-            (None, Some(web)) => match web.look(id, &source.source_hashes) {
-                Ok(Page::Gone(note)) => return gone(note),
-                Ok(Page::Seen(look)) => Ok(look),
-                Err(error) => Err(error),
-            },
-            (None, None) => return Next::Skip,
-        };
-        let (mut hashes, unknown_hashes) = match looked {
-            Err(error) => return unknown(format!("{error:#}")),
-            Ok(Look::UnknownKind) => return unknown(format!("a hash of an unknown kind: {newest}")),
-            Ok(Look::Seen { hashes, unknown }) => (hashes.into_iter(), unknown),
-        };
-        let told = SeenSourceJson {
-            source_id: id.clone(),
-            current_source_hash: hashes.next().unwrap_or_default(),
-            equal_hashes: hashes.take(EQUAL_MAX).collect(),
-            unknown_hashes,
-        };
-        Next::Tell(row(State::Verified, String::new()), told)
+    /// Where sources are, if this workspace has none.
+    fn other_workspaces(&self) -> anyhow::Result<Option<String>> {
+        let names: BTreeSet<String> = self.list(None)?.into_iter().map(|source| source.workspace).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text =
+            || format!("This workspace has no sources. Others have: {}. Name one with --workspace.", names.join(", "));
+        Ok((!names.is_empty()).then(text))
     }
 
     /// Tells the service in batches, and notes what it answers.
@@ -169,9 +153,9 @@ impl Desk {
                 return Ok(());
             }
             let path = format!("/projects/{}/sources/validate", self.project);
-            let answer = self.client.post(&path, ValidateSources { sources })?;
+            let body = ValidateSources { workspace: Some(self.workspace.clone()), sources };
             let answer: CheckedSourcesJson =
-                serde_json::from_value(answer).context("can't read the service's answer")?;
+                serde_json::from_value(self.client.post(&path, body)?).context("can't read the service's answer")?;
             if answer.sources.len() != rows.len() {
                 bail!("the service answered about {} of {} sources", answer.sources.len(), rows.len());
             }
@@ -180,15 +164,4 @@ impl Desk {
             }
         }
     }
-}
-
-/// What is to be done about a source.
-enum Next {
-    /// Tell the service.
-    Tell(Row, SeenSourceJson),
-    /// Only say it.
-    Say(Row),
-    LeaveAlone,
-    /// It is no file here.
-    Skip,
 }

@@ -1,6 +1,10 @@
 //! `mnemon validate` and `mnemon hash`: a real repository, a real service, and every byte between them.
 
+mod branches;
+mod going;
 mod running;
+mod safety;
+mod workspaces;
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +32,7 @@ impl Story {
 
     async fn begin_in_repository(format: &str) -> Self {
         let story = Self::begin().await;
-        git(story.place.path(), &["init", "--quiet", &format!("--object-format={format}")]);
+        git(story.place.path(), &["init", "--quiet", "--initial-branch=main", &format!("--object-format={format}")]);
         story
     }
 
@@ -38,9 +42,17 @@ impl Story {
         std::fs::write(path, text).expect("a file");
     }
 
+    fn git(&self, arguments: &[&str]) {
+        git(self.place.path(), arguments);
+    }
+
     fn commit(&self) {
-        git(self.place.path(), &["add", "--all"]);
-        git(self.place.path(), &["commit", "--quiet", "--allow-empty", "--message", "x"]);
+        commit(self.place.path());
+    }
+
+    fn write_and_commit(&self, name: &str, text: &str) {
+        self.write(name, text);
+        self.commit();
     }
 
     /// The hash of a file as `mnemon hash` tells it.
@@ -61,14 +73,34 @@ impl Story {
     }
 
     fn validate(&self, arguments: &[&str]) -> Done {
-        let common = ["validate", "--url", &self.recorder.url, "--key", &self.caller.key];
-        self.place.run(&[&common, arguments].concat())
+        self.validate_in("", arguments)
+    }
+
+    fn validate_in(&self, folder: &str, arguments: &[&str]) -> Done {
+        self.run_in(folder, &[&["validate"], arguments].concat())
+    }
+
+    /// Runs a command in a folder of the place, with the service and the key.
+    fn run_in(&self, folder: &str, arguments: &[&str]) -> Done {
+        let mut command = self.place.command(&[arguments, &["--url", &self.recorder.url]].concat());
+        command.args(["--key", &self.caller.key]).current_dir(self.place.path().join(folder));
+        Done::of(command.output().expect("the binary runs"))
     }
 
     fn validated(&self, arguments: &[&str]) -> Value {
-        let done = self.validate(&[arguments, &["--json"]].concat());
+        self.validated_in("", arguments)
+    }
+
+    fn validated_in(&self, folder: &str, arguments: &[&str]) -> Value {
+        let done = self.validate_in(folder, &[arguments, &["--json"]].concat());
         assert_eq!(done.code, 0, "{done:?}");
         done.json()
+    }
+
+    /// What a hook runs, without its waiting.
+    fn hook_runs_in(&self, folder: &str) {
+        let done = self.validate_in(folder, &["--from-git-hook"]);
+        assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
     }
 
     async fn status(&self, source: &str) -> Value {
@@ -76,6 +108,11 @@ impl Story {
         let told = told.structured();
         json!([told["verified_count"], told["unverified_count"], told["stale_count"]])
     }
+}
+
+fn commit(folder: &Path) {
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "--allow-empty", "--message", "x"]);
 }
 
 fn git(folder: &Path, arguments: &[&str]) {
@@ -112,7 +149,8 @@ async fn after_a_commit_exactly_the_changed_sources_are_stale_and_no_content_was
     story.commit();
     let done = story.validate(&["--fail-on", "stale,gone"]);
     assert_eq!(done.code, 3, "{done:?}");
-    assert!(done.out.contains("Sources: 55 verified, 5 stale, 0 gone, 0 unknown.\n"), "{}", done.out);
+    let summary = "Sources of workspace default, compared with main: 55 verified, 5 stale, 0 gone, 0 unknown.\n";
+    assert!(done.out.contains(summary), "{}", done.out);
     let again = story.validated(&[]);
     let mut expected: Vec<&str> = files[..5].iter().map(String::as_str).collect();
     expected.sort_unstable();
@@ -134,6 +172,7 @@ async fn every_kind_of_hash_is_compared_in_its_own_kind() {
         for file in ["a.md", "b.md", "c.md", "d.md", "e.md"] {
             story.write(file, &format!("text of {file}\n"));
         }
+        story.commit();
         let prefixed = story.hash(&["b.md"]);
         story.save("one", "a.md", &story.hash(&["a.md"])).await;
         story.save("two", "b.md", prefixed.trim_start_matches("sha256:")).await;
@@ -152,11 +191,13 @@ async fn every_kind_of_hash_is_compared_in_its_own_kind() {
             for file in ["a.md", "b.md", "c.md", "d.md", "e.md"] {
                 story.write(file, "something else\n");
             }
+            story.commit();
             let changed = story.validated(&[]);
             assert_eq!(names(&changed["stale"]), ["a.md", "b.md", "c.md"], "{format} {round}");
             for file in ["a.md", "b.md", "c.md", "d.md", "e.md"] {
                 story.write(file, &format!("text of {file}\n"));
             }
+            story.commit();
         }
     }
 }
@@ -165,7 +206,7 @@ async fn every_kind_of_hash_is_compared_in_its_own_kind() {
 async fn facts_of_one_file_may_have_hashes_of_every_kind() {
     for format in ["sha1", "sha256"] {
         let story = Story::begin_in_repository(format).await;
-        story.write("a.md", "first\n");
+        story.write_and_commit("a.md", "first\n");
         let prefixed = story.hash(&["a.md"]);
         let git = story.hash(&["--git", "a.md"]);
         let kinds = [&prefixed, prefixed.trim_start_matches("sha256:"), &git, "W/\"33a64df5\""];
@@ -182,7 +223,7 @@ async fn facts_of_one_file_may_have_hashes_of_every_kind() {
             // One more, in a kind that is known: nothing else becomes stale by it.
             story.save(&format!("later fact {round}"), "a.md", &git).await;
         }
-        story.write("a.md", "second\n");
+        story.write_and_commit("a.md", "second\n");
         let told = story.validated(&[]);
         assert_eq!(told["stale"][0]["stale_ids"].as_array().map(Vec::len), Some(5), "{told}");
         assert_eq!(story.status("a.md").await, json!([0, 1, 5]));
@@ -190,38 +231,6 @@ async fn facts_of_one_file_may_have_hashes_of_every_kind() {
         story.save("another new fact", "a.md", &story.hash(&["--git", "a.md"])).await;
         assert_eq!(story.status("a.md").await, json!([2, 1, 5]), "{format}: both kinds were told");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn renamed_files_are_told_from_deleted_ones() {
-    let story = Story::begin_in_repository("sha1").await;
-    for file in ["kept.md", "moved.md", "deleted.md", "staged.md"] {
-        story.write(file, &format!("a text of several words, all about {file}\n"));
-        story.save_of(file).await;
-    }
-    story.save("from a ticket", "ticket 4711", "abc").await;
-    story.save("from the web", "https://example.com/kept.md", "abc").await;
-    story.commit();
-    git(story.place.path(), &["mv", "moved.md", "new name.md"]);
-    git(story.place.path(), &["rm", "--quiet", "deleted.md"]);
-    story.commit();
-    git(story.place.path(), &["mv", "staged.md", "not committed.md"]);
-    let told = story.validated(&[]);
-    let gone: Vec<(&str, &str)> = told["gone"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|row| Some((row["source_id"].as_str()?, row["note"].as_str()?)))
-        .collect();
-    let expected = [
-        ("deleted.md", "deleted"),
-        ("moved.md", "renamed to new name.md"),
-        ("staged.md", "renamed to not committed.md"),
-    ];
-    assert_eq!(gone, expected);
-    assert_eq!((names(&told["verified"]), &told["not_files"]), (vec!["kept.md"], &json!(2)));
-    assert_eq!(story.validate(&["--fail-on", "stale"]).code, 0);
-    assert_eq!(story.validate(&["--fail-on", "gone"]).code, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,7 +246,10 @@ async fn ignored_files_and_files_that_did_not_change_are_left_alone() {
     for file in ["a.md", "built/out.md", "secret.env", "sub/c.md"] {
         story.write(file, "second\n");
     }
-    let told = story.validated(&["--changed-since", "HEAD"]);
+    let edited = story.validated(&["--any-branch", "--changed-since", "HEAD"]);
+    assert_eq!((names(&edited["stale"]), &edited["verified"]), (vec!["a.md", "sub/c.md"], &json!([])));
+    story.commit();
+    let told = story.validated(&["--changed-since", "HEAD~1"]);
     assert_eq!((names(&told["stale"]), &told["verified"]), (vec!["a.md", "sub/c.md"], &json!([])));
     assert_eq!(told["left_alone"], 3, "{told}");
     assert_eq!(names(&story.validated(&["sub"])["stale"]), ["sub/c.md"]);
@@ -259,6 +271,8 @@ async fn it_works_without_a_repository_and_says_what_is_missing() {
     assert!(done.code == 1 && done.err.contains("--changed-since needs a git repository"), "{done:?}");
     let done = story.validate(&["--fail-on", "stael"]);
     assert!(done.err.contains("--fail-on takes stale, gone and unknown, not 'stael'"), "{done:?}");
+    let done = story.validate(&["--branch", "main"]);
+    assert!(done.code == 1 && done.err.contains("--branch needs a git repository"), "{done:?}");
     let done = story.place.run(&["validate", "--url", &story.recorder.url]);
     assert!(done.code == 1 && done.err.contains("no API key"), "{done:?}");
     let done = story.validate(&["absent"]);

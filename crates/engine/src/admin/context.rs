@@ -85,8 +85,7 @@ impl Engine {
         records.retain(|record| viewer.sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
         let judged = self.judge_for(project, &viewer, ctx.now, &claims, &[]).await?;
-        let statuses: Vec<_> = judged.into_iter().map(|judged| judged.status).collect();
-        Ok(records.into_iter().zip(statuses).map(|(record, status)| Entry { record, status }).collect())
+        Ok(records.into_iter().zip(judged).map(|(record, judged)| Entry { record, judged }).collect())
     }
 }
 

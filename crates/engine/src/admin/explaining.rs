@@ -8,7 +8,7 @@ use mnemon_recall::{Explanation, Filter, matched_spans};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::Claim;
+use crate::freshness::{Claim, Judged};
 use crate::indexes::Asked;
 
 /// A search to be explained.
@@ -69,7 +69,7 @@ impl Engine {
         records.retain(|record| viewer.sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
         let judged = self.judge_for(project.id, &viewer, ctx.now, &claims, &[]).await?;
-        let statuses: Vec<Status> = judged.into_iter().map(|judged| judged.status).collect();
+        let statuses: Vec<Status> = judged.iter().map(Judged::status).collect();
         let explained =
             records.into_iter().zip(statuses).map(|(record, status)| explain_record(&reasons, record, status));
         let records = explained.collect();

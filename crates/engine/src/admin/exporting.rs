@@ -1,12 +1,14 @@
 //! Reads everything that the caller sees of a project, piece by piece: the records oldest first, then what is known about
 //! their sources. One upper bound of the log holds for all pieces. It works in every state of the subscription.
 
+use std::collections::HashSet;
+
 use mnemon_core::{Audience, Department, ProjectId, Record, Scope, Seq, Status, WorkspaceName, WorkspaceNo};
-use mnemon_store::Stretch;
+use mnemon_store::{Seen, Stretch};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::Claim;
+use crate::freshness::{Claim, Judged};
 
 /// How many records a piece has: few enough to be small in memory.
 const RECORDS_MAX: usize = 200;
@@ -44,10 +46,11 @@ pub enum ExportPiece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedSource {
     pub source_id: String,
+    pub workspace: WorkspaceName,
     pub scope: Scope,
     /// The name of the department that knows it.
     pub department: Option<String>,
-    pub known_hash: String,
+    pub known: Seen,
     pub confirmed_hash: Option<String>,
 }
 
@@ -103,7 +106,7 @@ impl Engine {
         records.retain(|record| viewer.sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
         let judged = self.judge_for(export.project, &viewer, now, &claims, &[]).await?;
-        let statuses: Vec<Status> = judged.into_iter().map(|judged| judged.status).collect();
+        let statuses: Vec<Status> = judged.iter().map(Judged::status).collect();
         Ok(ExportPiece::Records(records.into_iter().zip(statuses).collect()))
     }
 
@@ -117,20 +120,28 @@ impl Engine {
         briefs.retain(|brief| {
             viewer.sees(&brief.audience) && brief.seq <= export.stretch.upto && is_in(brief.workspace_no)
         });
-        let mut ids: Vec<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
-        ids.dedup();
+        let sources: HashSet<(WorkspaceNo, &str)> =
+            briefs.iter().filter_map(|brief| Some((brief.workspace_no, brief.source_id.as_deref()?))).collect();
+        let ids: Vec<&str> = sources.iter().map(|(_, id)| *id).collect();
         if ids.is_empty() {
             return Ok(ExportPiece::Sources(Vec::new()));
         }
+        let names = self.workspace_names(export.project).await?;
         let mut parts = self.store.list_sources(export.project, &ids).await?;
-        parts.retain(|part| viewer.sees(&part.audience));
+        parts.retain(|part| {
+            viewer.sees(&part.audience) && sources.contains(&(part.workspace_no, part.source_id.as_str()))
+        });
         // Of what several audiences know the latest counts, so they are taken over in that order.
-        parts.sort_by(|a, b| (&a.source_id, a.state.known_seq).cmp(&(&b.source_id, b.state.known_seq)));
+        parts.sort_by_cached_key(|part| (part.source_id.clone(), part.workspace_no, part.state.known_seq));
         let exported = parts.into_iter().filter_map(|part| {
             Some(ExportedSource {
+                workspace: names.get(&part.workspace_no)?.clone(),
                 scope: part.audience.scope(),
                 department: export.department_name(part.audience),
-                known_hash: part.state.known_hash?,
+                known: match part.state.known_hash {
+                    Some(hash) => Seen::Hash(hash),
+                    None => Seen::Gone { moved_to: part.state.moved_to },
+                },
                 confirmed_hash: part.state.confirmed_hash,
                 source_id: part.source_id,
             })

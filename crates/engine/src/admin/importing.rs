@@ -12,10 +12,10 @@ use mnemon_core::{
     Timestamp, WorkspaceName,
 };
 use mnemon_guard::Verdict;
-use mnemon_store::{AdoptedSource, CallsElsewhere, Insert, Inserted, Listed};
+use mnemon_store::{AdoptedSource, CallsElsewhere, Insert, Inserted, Listed, Observation, Seen};
 use sha2::{Digest, Sha256};
 
-use super::sources::HASHES_MAX;
+use super::sources::{HASHES_MAX, check_path};
 use super::{AdminContext, AdminError, Authority};
 use crate::remember::{Written, idempotency, texts, without_secrets};
 use crate::usage::Counted;
@@ -63,9 +63,10 @@ pub struct ImportedRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedSource {
     pub source_id: String,
+    pub workspace: Option<WorkspaceName>,
     pub scope: Scope,
     pub department: Option<String>,
-    pub known_hash: String,
+    pub known: Seen,
     pub confirmed_hash: Option<String>,
 }
 
@@ -340,8 +341,17 @@ impl Engine {
 
     /// Takes over what was known about a source of which the caller sees a record.
     async fn adopt(&self, import: &mut Import, source: ImportedSource) -> Result<ImportOutcome, AdminError> {
-        let ImportedSource { source_id, scope, department, known_hash, confirmed_hash } = source;
-        for hashes in [Some(&known_hash), confirmed_hash.as_ref()].into_iter().flatten() {
+        let ImportedSource { source_id, workspace, scope, department, known, confirmed_hash } = source;
+        let known_hash = match &known {
+            Seen::Hash(hash) => Some(hash),
+            Seen::Gone { moved_to } => {
+                if let Err(error) = check_path(moved_to.as_deref()) {
+                    return Ok(refused("invalid", error.to_string()));
+                }
+                None
+            }
+        };
+        for hashes in [known_hash, confirmed_hash.as_ref()].into_iter().flatten() {
             let pieces: Vec<&str> = hashes.split(' ').map(|hash| hash.trim_start_matches('?')).collect();
             if pieces.len() > 2 * HASHES_MAX + 1 {
                 return Ok(refused("invalid", format!("known_hash of '{source_id}' lists too many hashes")));
@@ -360,12 +370,14 @@ impl Engine {
         let Some(audience) = Audience::of(scope, ctx.credential.member, department) else {
             return Ok(ImportOutcome::Source(false));
         };
-        let briefs = self.store.list_by_source(ctx.project(), &source_id, None).await?;
+        let workspace = workspace.or_else(|| ctx.credential.workspace.clone()).unwrap_or_default();
+        let briefs = self.store.list_by_source(ctx.project(), &source_id, Some(&workspace)).await?;
         let is_seen = briefs.iter().any(|brief| ctx.viewer().sees(&brief.audience));
         if !is_seen || import.is_dry_run {
             return Ok(ImportOutcome::Source(import.is_dry_run));
         }
-        let adopted = AdoptedSource { source_id, audience, known_hash, confirmed_hash };
+        let Observation { source_id, seen: known } = self.without_orders(Observation { source_id, seen: known });
+        let adopted = AdoptedSource { workspace, source_id, audience, known, confirmed_hash };
         let is_new = self.store.adopt_source(ctx.project(), adopted, ctx.now).await?;
         if is_new {
             self.surveyed.recheck(ctx.project());

@@ -1,12 +1,12 @@
 //! One record: why it has its status, what contradicts it, and which of those to keep.
 
-use mnemon_core::{Project, Reason, Record, RecordId, Seq, SourceState, Timestamp};
+use mnemon_core::{Project, Reason, Record, RecordId, Seq};
 use mnemon_store::Listed;
 
 use super::records::ShownRecord;
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::freshness::{Claim, moments_of, newest_known};
+use crate::freshness::{Claim, KnownSource};
 
 /// A record with everything that helps a person to judge it.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,10 +14,7 @@ pub struct RecordDetail {
     pub shown: ShownRecord,
     pub reason: Reason,
     /// What the caller knows about its source; empty without one.
-    pub source: SourceState,
-    /// When its newest known hash was seen, and when it was last confirmed.
-    pub known_at: Option<Timestamp>,
-    pub confirmed_at: Option<Timestamp>,
+    pub source: KnownSource,
     /// The records that contradict it, oldest first.
     pub rivals: Vec<ShownRecord>,
     pub project: Project,
@@ -37,20 +34,16 @@ impl Engine {
         }
         // A rival may change hands between two reads.
         rivals.retain(|rival| viewer.sees(&rival.record.audience));
-        let (source, (known_at, confirmed_at)) = match &listed.record.fact.source_id {
+        let source = match &listed.record.fact.source_id {
             Some(source_id) => {
                 let parts = self.store.list_sources(project.id, &[source_id]).await?;
-                (newest_known(&viewer, &parts, source_id), moments_of(&viewer, &parts, source_id))
+                KnownSource::of(&viewer, &parts, listed.record.workspace_no, source_id)
             }
-            None => Default::default(),
+            None => KnownSource::default(),
         };
         let rivals = self.judge_listed(ctx, project.id, rivals).await?;
-        let record = &listed.record;
-        let is_disputed = || !judged.rivals.is_empty();
-        let reason =
-            Reason::derive(ctx.now, record.fact.valid_until, record.fact.source_hash.as_deref(), &source, is_disputed);
-        let shown = ShownRecord { listed, status: reason.status() };
-        Ok(RecordDetail { shown, reason, source, known_at, confirmed_at, rivals, project })
+        let shown = ShownRecord { listed, status: judged.status() };
+        Ok(RecordDetail { shown, reason: judged.reason, source, rivals, project })
     }
 
     /// Decides a dispute: forgets the visible records that contradict this one, all or none. Returns their ids.

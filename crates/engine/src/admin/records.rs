@@ -284,7 +284,7 @@ impl Engine {
         Ok(listed
             .into_iter()
             .zip(judged)
-            .map(|(listed, judged)| ShownRecord { listed, status: judged.status })
+            .map(|(listed, judged)| ShownRecord { listed, status: judged.status() })
             .collect())
     }
 }

@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mnemon_core::{
-    Access, ProjectId, RecordId, Status, Timestamp, check_hash_text, check_source_text, join_hashes, shown_hash,
+    Access, ProjectId, RecordId, Status, WorkspaceName, WorkspaceNo, check_hash_text, check_source_text, join_hashes,
+    shown_hash,
 };
 use mnemon_guard::{Field, Verdict, redact};
-use mnemon_store::{Brief, SourcePart};
+use mnemon_store::{Brief, Observation, Seen, SourcePart};
 use tokio::task::JoinSet;
 
 use super::standing::StatusCounts;
 use super::{AdminContext, AdminError, Authority};
 use crate::Engine;
-use crate::freshness::{Claim, Observed, moments_of, newest_known};
+use crate::cleaning::cleaned;
+use crate::freshness::{Claim, Judged, KnownSource};
 
 /// How many sources one request may check.
 pub const SOURCES_MAX: usize = 500;
@@ -22,23 +24,27 @@ pub(super) const HASHES_MAX: usize = 8;
 /// How many sightings are written at the same time: storage groups what waits together.
 const WRITES_AT_ONCE: usize = 64;
 
-/// A source in a list.
+/// A source of a workspace in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownSource {
     pub source_id: String,
+    pub workspace: WorkspaceName,
     /// Live records that the caller can see.
     pub counts: StatusCounts,
     /// The different hashes that these records were saved with, newest first, at most eight.
     pub source_hashes: Vec<String>,
-    /// The newest hash that the caller knows.
-    pub current_source_hash: Option<String>,
-    /// When that hash was seen.
-    pub known_at: Option<Timestamp>,
-    /// When the source was last checked and found with a hash.
-    pub confirmed_at: Option<Timestamp>,
+    /// What the caller knows about it.
+    pub known: KnownSource,
 }
 
-/// A page of sources, by id.
+impl ShownSource {
+    /// The newest hash that the caller knows.
+    pub fn current_source_hash(&self) -> Option<&str> {
+        self.known.state.known_hash.as_deref().map(shown_hash)
+    }
+}
+
+/// A page of sources, by id. The workspaces of one id are all on the same page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePage {
     pub sources: Vec<ShownSource>,
@@ -50,25 +56,36 @@ pub struct SourcePage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenSource {
     pub source_id: String,
-    pub current_source_hash: String,
-    /// The same content in other kinds of hashes.
-    pub equal_hashes: Vec<String>,
-    /// Hashes that could not be compared.
-    pub unknown_hashes: Vec<String>,
+    pub state: SeenState,
+}
+
+/// Whether it was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeenState {
+    There {
+        current_source_hash: String,
+        /// The same content in other kinds of hashes.
+        equal_hashes: Vec<String>,
+        /// Hashes that could not be compared.
+        unknown_hashes: Vec<String>,
+    },
+    Gone {
+        moved_to: Option<String>,
+    },
 }
 
 impl SeenSource {
-    fn hashes(&self) -> impl Iterator<Item = &str> {
-        let all = std::iter::once(&self.current_source_hash).chain(&self.equal_hashes).chain(&self.unknown_hashes);
-        all.map(String::as_str)
-    }
-
-    /// All of them, as storage keeps them.
-    fn joined(&self) -> String {
-        let own =
-            std::iter::once(self.current_source_hash.as_str()).chain(self.equal_hashes.iter().map(String::as_str));
-        let unknown: Vec<&str> = self.unknown_hashes.iter().map(String::as_str).collect();
-        join_hashes(&own.collect::<Vec<_>>(), &unknown)
+    /// As storage keeps it: all hashes of one content in one text.
+    fn observation(&self) -> Observation {
+        let seen = match &self.state {
+            SeenState::Gone { moved_to } => Seen::Gone { moved_to: moved_to.clone() },
+            SeenState::There { current_source_hash, equal_hashes, unknown_hashes } => {
+                let own = std::iter::once(current_source_hash).chain(equal_hashes).map(String::as_str);
+                let unknown: Vec<&str> = unknown_hashes.iter().map(String::as_str).collect();
+                Seen::Hash(join_hashes(&own.collect::<Vec<_>>(), &unknown))
+            }
+        };
+        Observation { source_id: self.source_id.clone(), seen }
     }
 }
 
@@ -85,108 +102,119 @@ pub struct CheckedSource {
 }
 
 impl Engine {
-    /// Lists the sources of which the caller can see a live record.
+    /// Lists the sources of which the caller can see a live record, of one workspace or of all.
     pub async fn list_sources(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
+        workspace: Option<&WorkspaceName>,
         after: Option<&str>,
         limit: usize,
     ) -> Result<SourcePage, AdminError> {
         let project = self.readable_project(ctx, project).await?.id;
+        let mut names = self.workspace_names(project).await?;
+        names.retain(|_, name| workspace.is_none_or(|wanted| wanted == name));
         let viewer = ctx.viewer();
-        let (mut sources, mut after): (Vec<ShownSource>, _) = (Vec::new(), after.map(str::to_owned));
-        loop {
-            let wanted = limit + 1 - sources.len();
+        let (mut found, mut after): (Vec<Vec<Brief>>, _) = (Vec::new(), after.map(str::to_owned));
+        while found.len() <= limit {
+            let wanted = limit + 1 - found.len();
             let mut briefs = self.store.list_after_source(project, after.as_deref(), wanted).await?;
             let Some(last) = briefs.last().and_then(|brief| brief.source_id.clone()) else { break };
             after = Some(last);
-            briefs.retain(|brief| viewer.sees(&brief.audience));
-            sources.extend(self.show_sources(ctx, project, &briefs).await?);
-            if sources.len() > limit {
-                break;
-            }
+            briefs.retain(|brief| viewer.sees(&brief.audience) && names.contains_key(&brief.workspace_no));
+            found.extend(briefs.chunk_by(|a, b| a.source_id == b.source_id).map(<[Brief]>::to_vec));
         }
-        let has_more = sources.len() > limit;
-        sources.truncate(limit);
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        let sources = self.show_sources(ctx, project, &names, found.concat()).await?;
         let next = sources.last().filter(|_| has_more).map(|source| source.source_id.clone());
         Ok(SourcePage { sources, next })
     }
 
-    /// Records how sources look now, and says what that means for their records. A source of which the caller sees no record
-    /// is answered as one without records, and nothing is recorded of it. Nothing is recorded either where memory is read-only
-    /// for the caller; the answer is the same.
+    pub(super) async fn workspace_names(
+        &self,
+        project: ProjectId,
+    ) -> Result<HashMap<WorkspaceNo, WorkspaceName>, AdminError> {
+        let rows = self.store.list_workspaces(project).await?;
+        Ok(rows.into_iter().map(|row| (row.no, row.name)).collect())
+    }
+
+    /// Records how sources of a workspace (or of all) look now, and says what that means for their records. A source of which
+    /// the caller sees no record is answered as one without records, and nothing is recorded of it. Nothing is recorded
+    /// either where memory is read-only for the caller; the answer is the same.
     pub async fn check_sources(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
+        workspace: Option<&WorkspaceName>,
         seen: &[SeenSource],
     ) -> Result<Vec<CheckedSource>, AdminError> {
         let project = self.readable_project(ctx, project).await?.id;
         self.check_seen(seen)?;
         let mut briefs = Vec::new();
         for source in seen {
-            briefs.extend(self.store.list_by_source(project, &source.source_id, None).await?);
+            briefs.extend(self.store.list_by_source(project, &source.source_id, workspace).await?);
         }
         let viewer = ctx.viewer();
         briefs.retain(|brief| viewer.sees(&brief.audience));
         let visible: HashSet<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
-        let known: Vec<&SeenSource> =
-            seen.iter().filter(|source| visible.contains(source.source_id.as_str())).collect();
+        let known = seen.iter().filter(|source| visible.contains(source.source_id.as_str()));
+        let observed: Vec<Observation> = known.map(|source| self.without_orders(source.observation())).collect();
         if may_record(ctx) {
-            self.record_sightings(ctx, project, &known).await?;
+            self.record_sightings(ctx, project, workspace, &observed).await?;
         }
-        let joined: Vec<String> = known.iter().map(|source| source.joined()).collect();
-        let observed = known.iter().zip(&joined);
-        let observed: Vec<Observed<'_>> =
-            observed.map(|(source, hash)| Observed { source_id: &source.source_id, hash }).collect();
+        let observed: Vec<&Observation> = observed.iter().collect();
         let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
         let judged = self.judge_for(project, &viewer, ctx.now, &claims, &observed).await?;
         let mut by_source: HashMap<&str, Vec<(&Brief, Status)>> = HashMap::new();
         for (brief, judged) in briefs.iter().zip(&judged) {
             let source_id = brief.source_id.as_deref().unwrap_or_default();
-            by_source.entry(source_id).or_default().push((brief, judged.status));
+            by_source.entry(source_id).or_default().push((brief, judged.status()));
         }
         let own = |source: &SeenSource| by_source.get(source.source_id.as_str()).map_or(&[][..], Vec::as_slice);
         Ok(seen.iter().map(|source| checked(source, own(source))).collect())
     }
 
+    /// Briefs of one source stand together.
     async fn show_sources(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
-        briefs: &[Brief],
+        names: &HashMap<WorkspaceNo, WorkspaceName>,
+        mut briefs: Vec<Brief>,
     ) -> Result<Vec<ShownSource>, AdminError> {
+        let place = |brief: &Brief| (brief.source_id.clone(), names.get(&brief.workspace_no).cloned(), brief.seq);
+        briefs.sort_by_cached_key(place);
         let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
         let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, &[]).await?;
-        let judged: Vec<(&Brief, Status)> = briefs.iter().zip(judged.iter().map(|judged| judged.status)).collect();
-        let by_source = || judged.chunk_by(|(a, _), (b, _)| a.source_id == b.source_id);
-        let ids: Vec<&str> = by_source().filter_map(|group| group[0].0.source_id.as_deref()).collect();
+        let judged: Vec<(&Brief, Status)> = briefs.iter().zip(judged.iter().map(Judged::status)).collect();
+        let source_of = |brief: &Brief| (brief.workspace_no, brief.source_id.clone());
+        let by_source = || judged.chunk_by(|(a, _), (b, _)| source_of(a) == source_of(b));
+        let mut ids: Vec<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
+        ids.dedup();
         let parts = self.store.list_sources(project, &ids).await?;
-        Ok(by_source().filter_map(|group| self.show_source(ctx, group, &parts)).collect())
+        Ok(by_source().filter_map(|group| self.show_source(ctx, group, names, &parts)).collect())
     }
 
-    fn show_source(&self, ctx: &AdminContext, group: &[(&Brief, Status)], parts: &[SourcePart]) -> Option<ShownSource> {
-        let source_id = group.first()?.0.source_id.clone()?;
+    fn show_source(
+        &self,
+        ctx: &AdminContext,
+        group: &[(&Brief, Status)],
+        names: &HashMap<WorkspaceNo, WorkspaceName>,
+        parts: &[SourcePart],
+    ) -> Option<ShownSource> {
+        let first = group.first()?.0;
+        let (source_id, workspace) = (first.source_id.clone()?, names.get(&first.workspace_no)?.clone());
         let mut source_hashes: Vec<String> = Vec::new();
         for hash in group.iter().rev().filter_map(|(brief, _)| brief.source_hash.as_ref()) {
             if source_hashes.len() < HASHES_MAX && !source_hashes.contains(hash) {
                 source_hashes.push(hash.clone());
             }
         }
-        let (known_at, confirmed_at) = moments_of(&ctx.viewer(), parts, &source_id);
         let mut counts = StatusCounts::default();
         group.iter().for_each(|(_, status)| counts.count(*status));
-        Some(ShownSource {
-            counts,
-            known_at,
-            confirmed_at,
-            source_hashes,
-            current_source_hash: newest_known(&ctx.viewer(), parts, &source_id)
-                .known_hash
-                .map(|known| shown_hash(&known).to_owned()),
-            source_id,
-        })
+        let known = KnownSource::of(&ctx.viewer(), parts, first.workspace_no, &source_id);
+        Some(ShownSource { source_id, workspace, counts, source_hashes, known })
     }
 
     fn check_seen(&self, seen: &[SeenSource]) -> Result<(), AdminError> {
@@ -201,16 +229,32 @@ impl Engine {
                 return invalid(format!("source '{source_id}' is listed twice"));
             }
             check_source_text("source_id", source_id).map_err(|error| AdminError::Invalid(error.to_string()))?;
-            for (name, hashes) in [("equal_hashes", &source.equal_hashes), ("unknown_hashes", &source.unknown_hashes)] {
-                if hashes.len() > HASHES_MAX {
-                    return invalid(format!("{name} of '{source_id}' must list at most {HASHES_MAX} hashes"));
+            match &source.state {
+                SeenState::There { current_source_hash, equal_hashes, unknown_hashes } => {
+                    for (name, hashes) in [("equal_hashes", equal_hashes), ("unknown_hashes", unknown_hashes)] {
+                        if hashes.len() > HASHES_MAX {
+                            return invalid(format!("{name} of '{source_id}' must list at most {HASHES_MAX} hashes"));
+                        }
+                    }
+                    for hash in std::iter::once(current_source_hash).chain(equal_hashes).chain(unknown_hashes) {
+                        self.check_hash(source_id, hash)?;
+                    }
                 }
-            }
-            for hash in source.hashes() {
-                self.check_hash(source_id, hash)?;
+                SeenState::Gone { moved_to } => check_path(moved_to.as_deref())?,
             }
         }
         Ok(())
+    }
+
+    /// Whoever asks about the source next reads where it moved to. A path that the guard refuses is left out: that the source
+    /// is gone counts all the same.
+    pub(super) fn without_orders(&self, observation: Observation) -> Observation {
+        let Observation { source_id, seen: Seen::Gone { moved_to: Some(path) } } = observation else {
+            return observation;
+        };
+        let path = cleaned(path);
+        let moved_to = (self.guard.judge(Field::Source, &path) != Verdict::Refuse).then_some(path);
+        Observation { source_id, seen: Seen::Gone { moved_to } }
     }
 
     /// Whoever asks about the source next reads the hash. Its id came with a save, and was judged then.
@@ -228,16 +272,16 @@ impl Engine {
         &self,
         ctx: &AdminContext,
         project: ProjectId,
-        seen: &[&SeenSource],
+        workspace: Option<&WorkspaceName>,
+        observed: &[Observation],
     ) -> Result<(), AdminError> {
         let now = ctx.now;
-        for group in seen.chunks(WRITES_AT_ONCE) {
+        for group in observed.chunks(WRITES_AT_ONCE) {
             let mut writes = JoinSet::new();
-            for source in group {
-                let (store, source) = (Arc::clone(&self.store), (*source).clone());
-                writes.spawn(
-                    async move { store.observe_source(project, &source.source_id, &source.joined(), now).await },
-                );
+            for observation in group {
+                let (store, workspace, observation) =
+                    (Arc::clone(&self.store), workspace.cloned(), observation.clone());
+                writes.spawn(async move { store.observe_source(project, workspace.as_ref(), observation, now).await });
             }
             while let Some(written) = writes.join_next().await {
                 written.expect("a write neither panics nor is cancelled")?;
@@ -246,6 +290,12 @@ impl Engine {
         self.surveyed.recheck(project);
         Ok(())
     }
+}
+
+/// Whether it may be told where a source moved to.
+pub(super) fn check_path(moved_to: Option<&str>) -> Result<(), AdminError> {
+    let checked = moved_to.map_or(Ok(()), |path| check_source_text("moved_to", path));
+    checked.map_err(|error| AdminError::Invalid(error.to_string()))
 }
 
 fn may_record(ctx: &AdminContext) -> bool {

@@ -20,7 +20,7 @@ impl Engine {
         let own = self.readable_project(ctx, project).await?;
         let ledger = self.survey(own.id, ctx.now).await?;
         let told = ledger.overview(&ctx.viewer(), ctx.now);
-        let sources = ledger.sources_of(&told).filter(|(_, counts)| counts.stale > 0).count() as u64;
+        let sources = ledger.sources_of(&told).filter(|(_, _, counts)| counts.stale > 0).count() as u64;
         if ctx.not_admin().is_some() {
             return Ok(Waiting { sources, tools: 0 });
         }

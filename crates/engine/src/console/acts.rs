@@ -1,6 +1,7 @@
 //! What people do to records in the console: what their key may do by a tool, and admins what they may do beyond it.
 
-use mnemon_core::{Audience, Fact, FactKey, Reason, RecordId};
+use mnemon_core::{Audience, Fact, FactKey, Reason, RecordId, WorkspaceName};
+use mnemon_store::Seen;
 
 use super::{ConsoleError, Visitor};
 use crate::admin::AdminError;
@@ -18,25 +19,31 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets every record of a source that the person sees. Returns how many.
-    pub async fn forget_source_in_console(&self, visitor: &Visitor, source_id: &str) -> Result<usize, ConsoleError> {
+    /// Forgets every record of a workspace's source that the person sees. Returns how many.
+    pub async fn forget_source_in_console(
+        &self,
+        visitor: &Visitor,
+        workspace: WorkspaceName,
+        source_id: &str,
+    ) -> Result<usize, ConsoleError> {
         let call = visitor.caller()?;
         let admission = self.admit::<Forget>(call)?;
-        let forget = Forget::Source { source_id: source_id.to_owned(), workspace: None };
+        let forget = Forget::Source { source_id: source_id.to_owned(), workspace: Some(workspace) };
         Ok(self.forget(call, admission, forget).await?.ids.len())
     }
 
-    /// Holds the records of a source against a hash; without one, against the newest that is known.
+    /// Holds the records of a workspace's source against a hash; without one, against the newest that is known.
     pub async fn check_source_in_console(
         &self,
         visitor: &Visitor,
+        workspace: WorkspaceName,
         source_id: &str,
         hash: Option<&str>,
     ) -> Result<Validated, ConsoleError> {
         let call = visitor.caller()?;
         let admission = self.admit::<Validate>(call)?;
-        let validate =
-            Validate { source_id: source_id.to_owned(), current_source_hash: hash.map(str::to_owned), workspace: None };
+        let seen = hash.map(|hash| Seen::Hash(hash.to_owned()));
+        let validate = Validate { source_id: source_id.to_owned(), seen, workspace: Some(workspace) };
         Ok(self.validate(call, admission, validate).await?)
     }
 
@@ -60,7 +67,7 @@ impl Engine {
         }
         let fact_key = record.fact_key.chosen().map(FactKey::given).transpose();
         let again = Remember {
-            fact: Fact { source_hash: detail.source.known_hash, ..record.fact.clone() },
+            fact: Fact { source_hash: detail.source.state.known_hash.clone(), ..record.fact.clone() },
             workspace: record.workspace.clone(),
             scope,
             fact_key: fact_key.map_err(crate::CallError::from)?,

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use mnemon_core::{ProjectId, Reason, Record, SourceState, Timestamp};
+use mnemon_core::{ProjectId, Reason, Record};
 
 use super::{ConsoleError, Visitor};
 use crate::Engine;
 use crate::admin::{ExplainQuery, Explained as Found};
-use crate::freshness::{Claim, moments_of, newest_known};
+use crate::freshness::{Claim, KnownSource};
 
 /// Why a record has its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,10 +16,7 @@ pub struct Because {
     /// How many records that the person sees say otherwise.
     pub rivals: usize,
     /// What the person knows about its source.
-    pub source: SourceState,
-    /// When the newest known hash of its source was seen, and when that was last confirmed.
-    pub known_at: Option<Timestamp>,
-    pub confirmed_at: Option<Timestamp>,
+    pub source: KnownSource,
 }
 
 /// An answer to a search, with its reasons.
@@ -49,14 +46,9 @@ impl Engine {
         ids.dedup();
         let parts = if ids.is_empty() { Vec::new() } else { self.store.list_sources(project, &ids).await? };
         let reasons = records.iter().zip(judged).map(|(record, judged)| {
-            let fact = &record.fact;
-            let known = |id: &str| newest_known(&viewer, &parts, id);
-            let source = fact.source_id.as_deref().map(known).unwrap_or_default();
-            let moments = |id: &str| moments_of(&viewer, &parts, id);
-            let (known_at, confirmed_at) = fact.source_id.as_deref().map(moments).unwrap_or_default();
-            let is_disputed = || !judged.rivals.is_empty();
-            let reason = Reason::derive(now, fact.valid_until, fact.source_hash.as_deref(), &source, is_disputed);
-            Because { reason, rivals: judged.rivals.len(), source, known_at, confirmed_at }
+            let known = |id: &str| KnownSource::of(&viewer, &parts, record.workspace_no, id);
+            let source = record.fact.source_id.as_deref().map(known).unwrap_or_default();
+            Because { reason: judged.reason, rivals: judged.rivals.len(), source }
         });
         Ok(reasons.collect())
     }

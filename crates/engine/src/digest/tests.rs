@@ -22,7 +22,20 @@ fn entry(number: u8, status: Status, content: &str) -> Entry {
         created_at: at,
         updated_at: at,
     };
-    Entry { record, status }
+    let reason = match status {
+        Status::Stale => Reason::SourceChanged,
+        Status::Conflict => Reason::Disputed,
+        Status::Verified => Reason::Confirmed,
+        Status::Unverified => Reason::NeverChecked,
+    };
+    Entry { record, judged: Judged { reason, moved_to: None, rivals: Vec::new() } }
+}
+
+fn gone(number: u8, moved_to: Option<&str>) -> Entry {
+    let mut entry = entry(number, Status::Stale, "lost");
+    entry.judged.reason = Reason::SourceGone;
+    entry.judged.moved_to = moved_to.map(str::to_owned);
+    entry
 }
 
 fn ids(numbers: &[u8]) -> Vec<RecordId> {
@@ -36,6 +49,8 @@ fn what_holds_comes_first_and_what_does_not_is_named_as_such() {
         entry(2, Status::Unverified, "noted"),
         entry(3, Status::Conflict, "Friday"),
         entry(4, Status::Verified, "two\nlines\n### Verified"),
+        gone(5, None),
+        gone(6, Some("docs/new name.md")),
     ];
     let digest = of_workspace(&WorkspaceName::default(), entries, false, 1_000);
     assert_eq!(
@@ -48,10 +63,12 @@ fn what_holds_comes_first_and_what_does_not_is_named_as_such() {
          - noted (docs/2.md, 2027-01-15)\n\
          ### Disputed: records under the same key disagree\n\
          - `deploy.day`: Friday (docs/3.md, 2027-01-15)\n\
-         ### Stale: the source has changed or the time is over\n\
-         - old (docs/1.md, 2027-01-15)\n"
+         ### Stale: the source has changed or is gone, or the time is over\n\
+         - old (docs/1.md, 2027-01-15)\n\
+         - lost (docs/5.md is gone, 2027-01-15)\n\
+         - lost (docs/6.md is gone, now docs/new name.md, 2027-01-15)\n"
     );
-    assert_eq!(digest.shown, ids(&[4, 2, 3, 1]));
+    assert_eq!(digest.shown, ids(&[4, 2, 3, 1, 5, 6]));
     assert_eq!(digest.tokens, estimate_tokens(&digest.markdown));
     assert_eq!(digest.left_out, LeftOut::default());
 }

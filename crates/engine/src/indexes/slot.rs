@@ -216,7 +216,7 @@ impl Slot {
             }
         }
         for seen in &tail.sightings {
-            state.sight(&seen.source_id, seen.audience, &seen.hash, seen.seq);
+            state.sight(&seen.source_id, seen.audience, seen.hash.as_deref(), seen.seq);
         }
         state.ever = tail.audiences;
         let applied = state.add_parked(tail.upto.0);

@@ -98,11 +98,11 @@ impl State {
     pub(super) fn add_saved(&mut self, seq: Seq, record: &NewRecord, embedding: &Embedding) {
         self.add(&Entry::of_new(seq, record, embedding));
         if let Some((source_id, hash)) = record.sighting() {
-            self.sight(source_id, record.audience, hash, seq);
+            self.sight(source_id, record.audience, Some(hash), seq);
         }
     }
 
-    pub(super) fn sight(&mut self, source_id: &str, audience: Audience, hash: &str, seq: Seq) {
+    pub(super) fn sight(&mut self, source_id: &str, audience: Audience, hash: Option<&str>, seq: Seq) {
         let audience = (audience != Audience::Shared).then(|| self.audiences.number(audience));
         self.index.sight(source_id, audience, hash, seq.0);
     }

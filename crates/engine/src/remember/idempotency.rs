@@ -4,7 +4,7 @@ use mnemon_core::{Fact, IDEMPOTENCY_KEY_CHARS_MAX, RecordId, Status, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{CallError, Judged, Remember, Remembered};
+use crate::{CallError, Remember, Remembered};
 
 /// Checks a key that the caller sent.
 pub(super) fn check_key(key: &str) -> Result<(), CallError> {
@@ -34,11 +34,8 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
     }
     part(confidence.map(|value| value.to_string()).as_deref());
     part(valid_until.map(|moment| moment.to_string()).as_deref());
-    // Only where they were given: without them the fingerprint is the one that earlier versions made.
-    if call.replace || !call.supersedes.is_empty() {
-        part(Some(if call.replace { "replace" } else { "supersede" }));
-        call.supersedes.iter().for_each(|id| part(Some(id)));
-    }
+    part(call.replace.then_some("replace"));
+    call.supersedes.iter().for_each(|id| part(Some(id)));
     hasher.finalize().into()
 }
 
@@ -47,8 +44,9 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
 pub(super) struct KeptAnswer {
     status: String,
     conflicts_with: Vec<String>,
-    #[serde(default)]
     superseded: Vec<String>,
+    /// Ids and scores.
+    similar: Vec<(String, f64)>,
     redacted: usize,
     source_hash: Option<String>,
     source_revision: Option<String>,
@@ -64,9 +62,10 @@ impl KeptAnswer {
             &answer.record.fact;
         let ids = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect();
         Self {
-            status: answer.judged.status.as_str().to_owned(),
-            conflicts_with: ids(&answer.judged.rivals),
+            status: answer.status.as_str().to_owned(),
+            conflicts_with: ids(&answer.conflicts_with),
             superseded: ids(&answer.superseded),
+            similar: Vec::new(),
             redacted: answer.redacted,
             source_hash: source_hash.clone(),
             source_revision: source_revision.clone(),
@@ -80,11 +79,12 @@ impl KeptAnswer {
         serde_json::to_string(self).expect("plain members always serialize")
     }
 
-    /// Restores the kept facts onto the record. `None` if they can't be read.
-    pub(super) fn restore(json: &str, answer: &mut Remembered) -> Option<()> {
+    /// Restores the kept facts onto the record, and returns which records were similar. `None` if they can't be read.
+    pub(super) fn restore(json: &str, answer: &mut Remembered) -> Option<Vec<(RecordId, f64)>> {
         let kept: Self = serde_json::from_str(json).ok()?;
         let ids = |ids: &[String]| ids.iter().map(|id| id.parse().ok()).collect::<Option<Vec<RecordId>>>();
-        answer.judged = Judged { status: Status::parse(&kept.status)?, rivals: ids(&kept.conflicts_with)? };
+        answer.status = Status::parse(&kept.status)?;
+        answer.conflicts_with = ids(&kept.conflicts_with)?;
         answer.superseded = ids(&kept.superseded)?;
         answer.redacted = kept.redacted;
         let fact = &mut answer.record.fact;
@@ -93,6 +93,6 @@ impl KeptAnswer {
         fact.confidence = kept.confidence;
         fact.valid_until = kept.valid_until_micros.and_then(|at| Timestamp::from_microsecond(at).ok());
         answer.record.updated_at = Timestamp::from_microsecond(kept.updated_at_micros).ok()?;
-        Some(())
+        kept.similar.into_iter().map(|(id, score)| Some((id.parse().ok()?, score))).collect()
     }
 }

@@ -81,14 +81,17 @@ pub struct RecordDetailJson<'a> {
 /// Why a record has its status.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonJson {
-    /// `valid_until_passed`, `source_changed`, `disputed`, `confirmed`, `never_checked` or `no_source`.
+    /// `valid_until_passed`, `source_gone`, `source_changed`, `disputed`, `confirmed`, `never_checked` or `no_source`.
     pub code: String,
     /// The same for people.
     pub text: String,
     /// The newest hash that the caller knows of its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_hash: Option<String>,
-    /// When it was seen.
+    /// Where its source moved to, if it is gone and that was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
+    /// When that was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_at: Option<String>,
     /// The hash last confirmed by a validation.

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A source of which the caller can see a live record.
+/// A source of a workspace, of which the caller can see a live record.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SourceJson {
     pub source_id: String,
+    pub workspace: String,
     /// Live records that the caller can see.
     pub records: u64,
     pub verified: u64,
@@ -17,7 +18,13 @@ pub struct SourceJson {
     pub source_hashes: Vec<String>,
     /// The newest known hash.
     pub current_source_hash: Option<String>,
-    /// When that hash was seen.
+    /// Whether the source is known to be gone.
+    #[serde(default)]
+    pub source_gone: bool,
+    /// Where it moved to, if that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
+    /// When that was seen.
     pub known_at: Option<String>,
     /// When the source was last checked.
     pub confirmed_at: Option<String>,
@@ -35,15 +42,27 @@ pub struct SourcesJson {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateSources {
+    /// The workspace whose sources these are; without it, they are those of every workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// At most 500.
     pub sources: Vec<SeenSourceJson>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+/// A source as it was just seen: with a hash, or gone.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeenSourceJson {
     pub source_id: String,
-    pub current_source_hash: String,
+    /// Required unless `source_gone` is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_source_hash: Option<String>,
+    /// The source does not exist any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub source_gone: bool,
+    /// With `source_gone`: where it moved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
     /// The same content in other kinds of hashes; at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equal_hashes: Vec<String>,

@@ -31,12 +31,12 @@ struct Doc {
     fact_key: Option<&'static str>,
 }
 
-/// Somebody has seen a hash of a source.
+/// Somebody has seen a hash of a source, or that it is gone.
 #[derive(Debug, Clone)]
 struct Sighting {
     source_id: &'static str,
     audience: Option<u32>,
-    hash: &'static str,
+    hash: Option<&'static str>,
     seq: u64,
 }
 

@@ -10,6 +10,7 @@ use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use mnemon_core::{Record, Status, WorkspaceName};
 use mnemon_engine::Engine;
 use mnemon_engine::admin::{AdminError, Export, ExportPiece, ExportedSource};
+use mnemon_engine::stored::Seen;
 use mnemon_protocol::moving::{EndLine, ExportLine, HeaderLine, RecordLine, SourceLine};
 use serde::Deserialize;
 
@@ -118,12 +119,18 @@ fn record_line(record: Record, status: Status) -> ExportLine {
 }
 
 fn source_line(source: ExportedSource) -> ExportLine {
-    let ExportedSource { source_id, scope, department, known_hash, confirmed_hash } = source;
+    let ExportedSource { source_id, workspace, scope, department, known, confirmed_hash } = source;
+    let (known_hash, moved_to) = match known {
+        Seen::Hash(hash) => (Some(hash), None),
+        Seen::Gone { moved_to } => (None, moved_to),
+    };
     ExportLine::Source(SourceLine {
         source_id,
+        workspace: Some(workspace.to_string()),
         scope: scope.as_str().to_owned(),
         department,
         known_hash,
+        moved_to,
         confirmed_hash,
     })
 }

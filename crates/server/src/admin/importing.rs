@@ -8,6 +8,7 @@ use mnemon_core::{
     to_hex,
 };
 use mnemon_engine::admin::{AdminError, ImportItem, ImportOutcome, ImportedRecord, ImportedSource, Refusal};
+use mnemon_engine::stored::Seen;
 use mnemon_protocol::moving::{
     ExportLine, FORMAT, HeaderLine, ImportProblem, ImportReport, ImportStop, LINE_BYTES_MAX, PROBLEMS_MAX, RecordLine,
     SourceLine, VERSION,
@@ -189,9 +190,15 @@ fn record_of(line: &[u8], record: RecordLine) -> Result<Box<ImportedRecord>, Str
 }
 
 fn source_of(line: SourceLine) -> Result<ImportedSource, String> {
-    let SourceLine { source_id, scope, department, known_hash, confirmed_hash } = line;
+    let SourceLine { source_id, workspace, scope, department, known_hash, moved_to, confirmed_hash } = line;
     check_source_text("source_id", &source_id).map_err(|error| error.to_string())?;
-    Ok(ImportedSource { source_id, scope: parse_scope(&scope)?, department, known_hash, confirmed_hash })
+    let workspace = workspace.as_deref().map(WorkspaceName::parse).transpose().map_err(|error| error.to_string())?;
+    let known = match (known_hash, moved_to) {
+        (Some(_), Some(_)) => return Err("give known_hash or moved_to, not both".to_owned()),
+        (Some(hash), None) => Seen::Hash(hash),
+        (None, moved_to) => Seen::Gone { moved_to },
+    };
+    Ok(ImportedSource { source_id, workspace, scope: parse_scope(&scope)?, department, known, confirmed_hash })
 }
 
 /// Only ids that a service of this kind makes: they tell when a record was saved.

@@ -322,21 +322,21 @@ pub(crate) fn sources(page: SourcePage) -> SourcesJson {
 }
 
 fn source(shown: ShownSource) -> SourceJson {
-    let ShownSource { source_id, counts, source_hashes, current_source_hash, known_at, confirmed_at } = shown;
-    let StatusCounts { verified, unverified, stale, conflict } = counts;
-    let records = counts.total();
-    let (known_at, confirmed_at) = (time(known_at), time(confirmed_at));
+    let StatusCounts { verified, unverified, stale, conflict } = shown.counts;
     SourceJson {
-        source_id,
-        records,
+        workspace: shown.workspace.to_string(),
+        records: shown.counts.total(),
         verified,
         unverified,
         stale,
         conflict,
-        source_hashes,
-        current_source_hash,
-        known_at,
-        confirmed_at,
+        current_source_hash: shown.current_source_hash().map(str::to_owned),
+        source_gone: shown.known.state.is_gone,
+        moved_to: shown.known.state.moved_to,
+        known_at: time(shown.known.known_at),
+        confirmed_at: time(shown.known.confirmed_at),
+        source_hashes: shown.source_hashes,
+        source_id: shown.source_id,
     }
 }
 

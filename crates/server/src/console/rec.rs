@@ -156,7 +156,14 @@ fn reason(record: &Record, because: &Because, ago: impl Fn(Timestamp) -> Html) -
             let end = record.fact.valid_until.map(|end| p::moment(end, &p::day(end))).unwrap_or_default();
             Html(format!("its time passed on {end}"))
         }
-        Reason::SourceChanged => because.known_at.map_or_else(
+        Reason::SourceGone => {
+            let at = because.source.known_at.map(|at| format!(", seen {}", ago(at))).unwrap_or_default();
+            match &because.source.state.moved_to {
+                Some(to) => Html(format!(r#"its source moved to <span class="mono break">{}</span>{at}"#, p::said(to))),
+                None => Html(format!("its source is gone{at}")),
+            }
+        }
+        Reason::SourceChanged => because.source.known_at.map_or_else(
             || plain("its source changed after this was saved"),
             |at| Html(format!("source changed {}, after this was saved", ago(at))),
         ),
@@ -168,7 +175,7 @@ fn reason(record: &Record, because: &Because, ago: impl Fn(Timestamp) -> Html) -
             };
             Html(format!(r#"{others} otherwise under <span class="mono break">{key}</span>"#))
         }
-        Reason::Confirmed => because.confirmed_at.map_or_else(
+        Reason::Confirmed => because.source.confirmed_at.map_or_else(
             || plain("its source was seen unchanged"),
             |at| Html(format!("source seen unchanged {}", ago(at))),
         ),

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
-use mnemon_core::{Reason, Record, RecordId, Timestamp};
+use mnemon_core::{Reason, Record, RecordId, Timestamp, shown_hash};
 use mnemon_engine::admin::{AdminError, RecordDetail, ShownRecord};
 use mnemon_engine::console::{Because, ConsoleError};
 
@@ -32,6 +32,8 @@ struct Page<'a> {
     rivals: Vec<Rival>,
     forgotten: Option<Forgotten>,
     may_change: bool,
+    /// Whether it can be saved again with the newest hash of its source.
+    may_hold: bool,
     may_restore: bool,
     /// Until when a record that is forgotten now can be restored.
     restorable_until: String,
@@ -49,10 +51,11 @@ struct Event {
 struct Stale {
     source: String,
     source_link: String,
-    own: String,
-    known: String,
+    /// What it was saved with and what is known now; nothing if the source is gone.
+    hashes: Option<(String, String)>,
+    moved_to: Option<String>,
     saved: Html,
-    /// When the newest hash was seen, if that was kept.
+    /// When the newest hash was seen, or that the source is gone.
     known_at: Option<Html>,
     others_link: String,
 }
@@ -86,13 +89,7 @@ fn parse(id: &str) -> Result<RecordId, ConsoleError> {
 async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError> {
     let detail = visit.engine().show_record(&visit.visitor.admin, parse(id)?).await?;
     let (record, now) = (&detail.shown.listed.record, visit.now);
-    let because = Because {
-        reason: detail.reason,
-        rivals: detail.rivals.len(),
-        source: detail.source.clone(),
-        known_at: detail.known_at,
-        confirmed_at: detail.confirmed_at,
-    };
+    let because = Because { reason: detail.reason, rivals: detail.rivals.len(), source: detail.source.clone() };
     let forgotten = detail.shown.listed.forgotten_at.map(|at| forgotten(&detail, at, now));
     let mut rec = match detail.shown.listed.forgotten_at {
         Some(at) => Rec::forgotten(record, &because, at, now),
@@ -112,6 +109,7 @@ async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError>
         rivals: if is_forgotten { Vec::new() } else { rivals(&detail, now) },
         forgotten,
         may_change: visit.may_change_memory(),
+        may_hold: visit.may_change_memory() && !is_forgotten && detail.reason == Reason::SourceChanged,
         may_restore: visit.visitor.admin.may_restore() && visit.may_write(),
         restorable_until: until(now),
         rec,
@@ -195,11 +193,16 @@ fn source_events(detail: &RecordDetail, now: Timestamp) -> Vec<Event> {
     let record = &detail.shown.listed.record;
     let Some(source) = record.fact.source_id.as_deref().map(p::said) else { return Vec::new() };
     let mut events = Vec::new();
-    if let Some(at) = detail.known_at.filter(|_| detail.reason == Reason::SourceChanged) {
-        let text = format!("Stale: {source} became known with another hash");
-        events.push(event("stale", "is-stale", at, now, text));
+    if let Some(at) = detail.source.known_at {
+        let text = match (detail.reason, &detail.source.state.moved_to) {
+            (Reason::SourceChanged, _) => Some(format!("Stale: {source} became known with another hash")),
+            (Reason::SourceGone, Some(to)) => Some(format!("Stale: {source} moved to {}", p::said(to))),
+            (Reason::SourceGone, None) => Some(format!("Stale: {source} is gone")),
+            _ => None,
+        };
+        events.extend(text.map(|text| event("stale", "is-stale", at, now, text)));
     }
-    if let Some(at) = detail.confirmed_at.filter(|_| detail.reason == Reason::Confirmed) {
+    if let Some(at) = detail.source.confirmed_at.filter(|_| detail.reason == Reason::Confirmed) {
         events.push(event("verified", "is-verified", at, now, format!("Verified: {source} was seen unchanged")));
     }
     events
@@ -224,18 +227,19 @@ fn event(icon: &'static str, class: &'static str, when: Timestamp, now: Timestam
 
 fn stale(detail: &RecordDetail, now: Timestamp) -> Option<Stale> {
     let record = &detail.shown.listed.record;
-    if detail.reason != Reason::SourceChanged {
+    if !matches!(detail.reason, Reason::SourceChanged | Reason::SourceGone) {
         return None;
     }
     let source = record.fact.source_id.clone()?;
-    let of_source = Query::default().with("source", &source);
+    let known = detail.source.state.known_hash.as_deref().map(|known| shown_hash(known).to_owned());
+    let of_source = Query::default().with("source", &source).with("workspace", record.workspace.as_str());
     Some(Stale {
         source_link: of_source.link("/console/memory"),
         others_link: of_source.with("status", "stale").link("/console/memory"),
-        own: record.fact.source_hash.clone()?,
-        known: detail.source.known_hash.clone()?,
+        hashes: record.fact.source_hash.clone().zip(known),
+        moved_to: detail.source.state.moved_to.clone(),
         saved: p::ago(record.created_at, now),
-        known_at: detail.known_at.map(|at| p::ago(at, now)),
+        known_at: detail.source.known_at.map(|at| p::ago(at, now)),
         source,
     })
 }
@@ -254,7 +258,7 @@ fn rivals(detail: &RecordDetail, now: Timestamp) -> Vec<Rival> {
             Some(source) => (true, Html(format!("has a source: {}", p::said(source)))),
             None => (false, Html("no source to check".to_owned())),
         });
-        let is_confirmed = |hash: &String| detail.source.confirmed_hash.as_ref() == Some(hash);
+        let is_confirmed = |hash: &String| detail.source.state.confirmed_hash.as_ref() == Some(hash);
         if fact.source_id == detail.shown.listed.record.fact.source_id
             && fact.source_hash.as_ref().is_some_and(is_confirmed)
         {

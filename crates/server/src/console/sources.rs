@@ -37,6 +37,7 @@ struct Page<'a> {
 
 struct Row {
     id: String,
+    workspace: String,
     link: String,
     one_link: String,
     state: Html,
@@ -87,28 +88,34 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         may_change,
         forget,
         first_link: asked.find("after").map(|_| asked.without(&["after"]).link(PATH)),
-        next_link: found.next.map(|next| asked.with("after", &next).link(PATH)),
+        next_link: found.next.map(|(name, id)| asked.with("after", &format!("{name}\n{id}")).link(PATH)),
         one,
         shell,
     })
 }
 
 fn wanted(asked: &Query, one: Option<&str>) -> Result<SourceQuery, ConsoleError> {
+    let workspace = asked.find("workspace").map(named).transpose()?;
     if let Some(one) = one {
-        return Ok(SourceQuery { text: Some(one.to_owned()), limit: PAGE_ROWS, ..SourceQuery::default() });
+        return Ok(SourceQuery { text: Some(one.to_owned()), workspace, limit: PAGE_ROWS, ..SourceQuery::default() });
     }
-    let workspace = asked.find("workspace").map(WorkspaceName::parse).transpose();
+    // No name and no id contains a line break.
+    let after = asked.find("after").and_then(|after| after.split_once('\n'));
     Ok(SourceQuery {
         text: asked.find("q").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned),
-        workspace: workspace.map_err(|error| AdminError::Invalid(error.to_string()))?,
+        workspace,
         show: match asked.find("show") {
             Some("changed") => SourceShow::Changed,
             Some("unchecked") => SourceShow::NeverChecked,
             _ => SourceShow::All,
         },
-        after: asked.find("after").map(str::to_owned),
+        after: after.map(|(name, id)| Ok::<_, ConsoleError>((named(name)?, id.to_owned()))).transpose()?,
         limit: PAGE_ROWS,
     })
+}
+
+fn named(workspace: &str) -> Result<WorkspaceName, ConsoleError> {
+    WorkspaceName::parse(workspace).map_err(|error| AdminError::Invalid(error.to_string()).into())
 }
 
 fn choices(asked: &Query, standing: &ProjectStanding) -> Vec<Choice> {
@@ -147,7 +154,9 @@ fn are(records: u64) -> String {
 
 fn row(visit: &Visit, source: &ShownSource) -> Row {
     let counts = &source.counts;
-    let state = if counts.stale > 0 {
+    let state = if source.known.state.is_gone {
+        p::chip_as(Status::Stale, "gone")
+    } else if counts.stale > 0 {
         p::chip_as(Status::Stale, "changed")
     } else if counts.verified > 0 && counts.unverified == 0 {
         p::chip_as(Status::Verified, "unchanged")
@@ -164,18 +173,19 @@ fn row(visit: &Visit, source: &ShownSource) -> Row {
         "{} verified, {} unverified, {} stale, {} in conflict",
         counts.verified, counts.unverified, counts.stale, counts.conflict
     );
-    let query = |name| Query::default().with(name, &source.source_id);
+    let query = |name| Query::default().with(name, &source.source_id).with("workspace", source.workspace.as_str());
     Row {
         id: source.source_id.clone(),
+        workspace: source.workspace.to_string(),
         link: query("source").link("/console/memory"),
         one_link: query("one").link(PATH),
         state,
         bar: p::stackbar(&parts, &label, "bar-slim"),
         records: p::number(counts.total()),
         stale: counts.stale,
-        hash: source.current_source_hash.clone(),
-        known_at: source.known_at.map(|at| p::ago(at, visit.now)),
-        checked_at: source.confirmed_at.map(|at| p::ago(at, visit.now)),
+        hash: source.current_source_hash().map(str::to_owned),
+        known_at: source.known.known_at.map(|at| p::ago(at, visit.now)),
+        checked_at: source.known.confirmed_at.map(|at| p::ago(at, visit.now)),
     }
 }
 
@@ -183,7 +193,8 @@ fn forget_window(source: &ShownSource, seal: &str, visit: &Visit) -> Html {
     let records = p::counted(source.counts.total(), "record");
     let who = if visit.visitor.admin.may_restore() { "You can" } else { "An admin can" };
     let text = format!(
-        "<p>{records} leave every search at once, in all workspaces. {who} restore each of them for 30 days.</p>"
+        "<p>{records} of the workspace <b>{}</b> leave every search at once. {who} restore each of them for 30 days.</p>",
+        p::esc(source.workspace.as_str())
     );
     p::ask(&Ask {
         id: "forget-source",
@@ -191,7 +202,7 @@ fn forget_window(source: &ShownSource, seal: &str, visit: &Visit) -> Html {
         text: Html(text),
         yes: &format!("Forget {records}"),
         action: "/console/sources/forget",
-        fields: &[("source", &source.source_id)],
+        fields: &[("source", &source.source_id), ("workspace", source.workspace.as_str())],
         inside: Html::default(),
         seal,
     })
@@ -202,7 +213,10 @@ pub(super) async fn check(act: Act) -> Response {
     let visit = &act.visit;
     let source = act.fields.find("source").unwrap_or_default();
     let hash = act.fields.find("hash").map(str::trim).filter(|hash| !hash.is_empty());
-    let outcome = visit.engine().check_source_in_console(&visit.visitor, source, hash).await;
+    let outcome = match named(act.fields.find("workspace").unwrap_or_default()) {
+        Ok(workspace) => visit.engine().check_source_in_console(&visit.visitor, workspace, source, hash).await,
+        Err(error) => Err(error),
+    };
     let told = outcome.map(|checked| {
         let stale = checked.stale.len();
         Told::new(format!(
@@ -220,7 +234,10 @@ pub(super) async fn check(act: Act) -> Response {
 pub(super) async fn forget(act: Act) -> Response {
     let visit = &act.visit;
     let source = act.fields.find("source").unwrap_or_default();
-    let outcome = visit.engine().forget_source_in_console(&visit.visitor, source).await;
+    let outcome = match named(act.fields.find("workspace").unwrap_or_default()) {
+        Ok(workspace) => visit.engine().forget_source_in_console(&visit.visitor, workspace, source).await,
+        Err(error) => Err(error),
+    };
     let told = outcome.map(|count| Told::new(format!("{} forgotten.", p::counted(count as u64, "record"))));
     visit.done(told, PATH)
 }

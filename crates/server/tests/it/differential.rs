@@ -183,12 +183,24 @@ impl Pair {
             }
             77..=78 => {
                 let source_id = self.source();
-                self.tool("forget", json!({"source_id": source_id}))
+                let mut arguments = json!({"source_id": source_id});
+                if self.chance.percent(30) {
+                    arguments["workspace"] = json!(self.chance.pick(&WORKSPACES));
+                }
+                self.tool("forget", arguments)
             }
             79..=83 => {
                 let mut arguments = json!({"source_id": self.source()});
                 if self.chance.percent(60) {
                     arguments["current_source_hash"] = json!(self.hash());
+                } else if self.chance.percent(40) {
+                    arguments["source_gone"] = json!(true);
+                    if self.chance.percent(50) {
+                        arguments["moved_to"] = json!(self.source());
+                    }
+                }
+                if self.chance.percent(50) {
+                    arguments["workspace"] = json!(self.chance.pick(&WORKSPACES));
                 }
                 self.tool("validate_memory", arguments)
             }

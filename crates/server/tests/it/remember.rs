@@ -175,7 +175,7 @@ async fn another_text_workspace_scope_or_source_is_another_record() {
     let (_server, caller) = server_and_caller().await;
     save(&caller, json!({"content": "the same"})).await;
     for other in [
-        json!({"content": "the same."}),
+        json!({"content": "the same one"}),
         json!({"content": "The same"}),
         json!({"content": "the same", "workspace": "w"}),
         json!({"content": "the same", "scope": "draft"}),
@@ -184,6 +184,21 @@ async fn another_text_workspace_scope_or_source_is_another_record() {
     ] {
         assert_eq!(save(&caller, other.clone()).await.get("duplicate"), None, "{other}");
     }
+}
+
+#[tokio::test]
+async fn the_same_fact_in_other_spaces_quotes_and_punctuation_is_a_duplicate() {
+    let (_server, caller) = server_and_caller().await;
+    let first = save(&caller, json!({"content": "We call the branch \"main\"."})).await;
+    for again in ["We call the branch \"main\"", "We call the branch “main”!", " We  call the\nbranch 'main' . "] {
+        let again = save(&caller, json!({"content": again})).await;
+        assert_eq!((&again["id"], &again["duplicate"]), (&first["id"], &json!(true)));
+        assert_eq!(again["content"], first["content"], "what was saved first stays as it is");
+    }
+    let keyed = |content: &str| json!({"content": content, "fact_key": "branch"});
+    save(&caller, keyed("The branch is main.")).await;
+    let other = save(&caller, json!({"content": "The branch is main", "fact_key": "branch", "source": "wiki"})).await;
+    assert_eq!((&other["status"], other.get("conflicts_with")), (&json!("unverified"), None), "they agree");
 }
 
 #[tokio::test]

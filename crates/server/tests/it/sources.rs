@@ -55,7 +55,7 @@ async fn sources_are_listed_by_what_the_caller_may_see() {
     let before = house.list(&house.ana, "").await;
     let expected = json!({
         "source_id": "a.md", "records": 2, "verified": 0, "unverified": 2, "stale": 0, "conflict": 0,
-        "source_hashes": ["h1"], "current_source_hash": "h1",
+        "source_hashes": ["h1"], "current_source_hash": "h1", "source_gone": false, "workspace": "default",
         "known_at": "2027-01-15T08:00:00Z", "confirmed_at": null,
     });
     assert_eq!(before, json!({"sources": [expected], "next": null}));

@@ -1,7 +1,7 @@
 //! When a record stops holding: by its own end, or because its source has changed.
 
-use mnemon_core::Timestamp;
-use mnemon_testkit::{Caller, TestServer};
+use mnemon_core::{Role, Timestamp};
+use mnemon_testkit::{Caller, MemberSpec, TestServer};
 use serde_json::{Value, json};
 
 async fn server_and_caller() -> (TestServer, Caller) {
@@ -78,14 +78,100 @@ async fn saving_a_changed_source_turns_its_old_facts_stale_at_once() {
 }
 
 #[tokio::test]
-async fn a_source_is_one_across_workspaces() {
+async fn a_source_belongs_to_its_workspace() {
     let (_server, caller) = server_and_caller().await;
     for (workspace, hash) in [("a", "h1"), ("b", "h2")] {
         let arguments = json!({"content": "fact", "workspace": workspace, "source_id": "f", "source_hash": hash});
         caller.call("remember", arguments).await.structured();
     }
-    assert_eq!(find(&caller, json!({"query": "fact", "workspace": "a"})).await[0]["status"], "stale");
-    assert_eq!(find(&caller, json!({"query": "fact", "workspace": "b"})).await[0]["status"], "unverified");
+    let statuses = async || {
+        let mut statuses = Vec::new();
+        for workspace in ["a", "b"] {
+            let found = find(&caller, json!({"query": "fact", "workspace": workspace})).await;
+            statuses.push(found[0]["status"].as_str().expect("a status").to_owned());
+        }
+        statuses
+    };
+    assert_eq!(statuses().await, ["unverified", "unverified"], "a save tells nothing about another workspace");
+    let validate = async |arguments: Value| caller.call("validate_memory", arguments).await.structured().clone();
+    validate(json!({"source_id": "f", "current_source_hash": "h1", "workspace": "a"})).await;
+    assert_eq!(statuses().await, ["verified", "unverified"]);
+    validate(json!({"source_id": "f", "current_source_hash": "h2", "workspace": "a"})).await;
+    assert_eq!(statuses().await, ["stale", "unverified"]);
+    validate(json!({"source_id": "f", "current_source_hash": "h2"})).await;
+    assert_eq!(statuses().await, ["stale", "verified"], "where none is named, it counts for all");
+}
+
+#[tokio::test]
+async fn the_header_and_the_key_name_the_workspace_of_a_validation_and_of_forgetting_a_source() {
+    let server = TestServer::start().await;
+    let organization = server.organization().await;
+    let caller = server.member(&organization, MemberSpec { role: Role::Admin, ..MemberSpec::default() }).await;
+    let me = caller.manage("GET", "/me", Value::Null).await["member"]["id"].clone();
+    let path = format!("/projects/{}/keys", organization.project);
+    let made = caller.manage("POST", &path, json!({"member_id": me, "access": "write", "workspace": "b"})).await;
+    let of_b = server.caller(made["key"].as_str().expect("a key"));
+    for (workspace, hash) in [("a", "h1"), ("b", "h1"), ("c", "h1")] {
+        let content = format!("fact of {workspace}");
+        let arguments = json!({"content": content, "workspace": workspace, "source_id": "f", "source_hash": hash});
+        caller.call("remember", arguments).await.structured();
+    }
+    let status = async |workspace: &str| {
+        let found = find(&caller, json!({"query": "fact", "workspace": workspace})).await;
+        found.first().map(|record| record["status"].as_str().expect("a status").to_owned())
+    };
+    let changed = json!({"source_id": "f", "current_source_hash": "h2"});
+    let by_header = [("Mnemon-Workspace", "a")];
+    assert_eq!(caller.call_with("validate_memory", changed.clone(), &by_header).await.structured()["checked"], 1);
+    assert_eq!(of_b.call("validate_memory", changed).await.structured()["stale_count"], 1);
+    let mut statuses = Vec::new();
+    for workspace in ["a", "b", "c"] {
+        statuses.push(status(workspace).await.expect("a record"));
+    }
+    assert_eq!(statuses, ["stale", "stale", "unverified"]);
+    let forgotten = caller.call_with("forget", json!({"source_id": "f"}), &by_header).await;
+    assert_eq!(forgotten.structured()["forgotten"], 1);
+    assert_eq!((status("a").await, status("b").await.is_some()), (None, true), "the other workspace keeps its own");
+    assert_eq!(of_b.call("forget", json!({"source_id": "f", "workspace": "c"})).await.structured()["forgotten"], 1);
+    assert_eq!((status("b").await.is_some(), status("c").await), (true, None), "the argument counts first");
+}
+
+#[tokio::test]
+async fn facts_of_a_source_that_is_gone_are_stale_until_a_hash_brings_it_back() {
+    let (_server, caller) = server_and_caller().await;
+    let hashed = json!({"content": "SMS are sent by Twilio", "source_id": "sms.md", "source_hash": "h1"});
+    caller.call("remember", hashed).await.structured();
+    caller.call("remember", json!({"content": "SMS cost four cents", "source_id": "sms.md"})).await.structured();
+    let validate = async |arguments: Value| caller.call("validate_memory", arguments).await.structured().clone();
+    validate(json!({"source_id": "sms.md", "current_source_hash": "h1"})).await;
+    let statuses = async || {
+        let found = find(&caller, json!({"query": "SMS Twilio"})).await;
+        found.iter().map(|record| record["status"].as_str().expect("a status").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(statuses().await, ["verified", "unverified"]);
+    let answer = validate(json!({"source_id": "sms.md", "source_gone": true, "moved_to": "docs/sms.md"})).await;
+    assert_eq!((&answer["stale_count"], &answer["current_source_hash"]), (&json!(2), &Value::Null));
+    assert_eq!(statuses().await, ["stale", "stale"]);
+    assert_eq!(find(&caller, json!({"query": "SMS", "exclude_stale": true})).await.len(), 0);
+    let again = validate(json!({"source_id": "sms.md"})).await;
+    assert_eq!((&again["stale_count"], &again["current_source_hash"]), (&json!(2), &Value::Null));
+    let late = json!({"content": "SMS are sent at night", "source_id": "sms.md"});
+    assert_eq!(caller.call("remember", late).await.structured()["status"], "stale");
+    let night = find(&caller, json!({"query": "SMS at night"})).await;
+    assert_eq!(night[0]["status"], "stale", "the ranking knows it too");
+    validate(json!({"source_id": "sms.md", "current_source_hash": "h1"})).await;
+    assert_eq!(statuses().await[0], "verified", "it is back");
+    for (arguments, reason) in [
+        (
+            json!({"source_id": "s", "source_gone": true, "current_source_hash": "h"}),
+            "give current_source_hash or source_gone, not both",
+        ),
+        (json!({"source_id": "s", "moved_to": "t"}), "moved_to needs source_gone: true"),
+        (json!({"source_id": "s", "source_gone": "perhaps"}), "source_gone must be a boolean"),
+    ] {
+        let told = caller.reason("validate_memory", arguments).await;
+        assert_eq!(told, format!("Error executing tool validate_memory: {reason}"));
+    }
 }
 
 #[tokio::test]

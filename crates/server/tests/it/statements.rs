@@ -97,6 +97,6 @@ async fn a_validation_sends_the_same_few_for_any_number_of_records() {
     assert!(shared < VALIDATION as f64, "{shared}");
 }
 
-/// The look-up; the project's lock, what is known of the source and the confirmation; the records of the source; and what
-/// is known of it once more, for the answer.
-const VALIDATION: u64 = 6;
+/// The look-up; the project's lock, the workspaces of the source, what is known of it there and the confirmation; its records;
+/// and what is known of it once more, for the answer.
+const VALIDATION: u64 = 7;

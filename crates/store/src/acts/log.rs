@@ -109,9 +109,9 @@ pub struct Tail {
     pub audiences: Vec<Audience>,
     /// The records that changed in this piece, as they are now. In any order; each record occurs once.
     pub changes: Vec<Change>,
-    /// What is now known about the sources of the records in this piece, and about sources of other live records in the
-    /// workspace that were seen to change in this piece. In any order; a source occurs once for each audience that knows
-    /// something about it. There may be more than the piece needs.
+    /// What is now known about the sources of the records in this piece, and about the workspace's other sources that were
+    /// seen to change in this piece. In any order; a source occurs once for each audience that knows something about it.
+    /// There may be more than the piece needs.
     pub sightings: Vec<Sighting>,
 }
 
@@ -133,14 +133,15 @@ impl Change {
     }
 }
 
-/// The newest hash of a source that an audience knows. Of the sightings open to a reader the latest counts, and records
-/// with another hash of that source are stale for this reader.
+/// The newest hash of a source that an audience knows, or that the source is gone. Of the sightings open to a reader the
+/// latest counts: records with another hash of that source are stale for this reader, and all of one that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
     pub source_id: String,
     /// Who may know it.
     pub audience: Audience,
-    pub hash: String,
+    /// `None` if the source is gone.
+    pub hash: Option<String>,
     /// Its position in the log. A later sighting wins, across audiences too.
     pub seq: Seq,
 }
@@ -218,7 +219,7 @@ pub(crate) fn read_sighting<R: Row>(row: &R, first: usize, project: ProjectId) -
         source_id: cells.text(first, "source_id")?,
         audience: cells.audience(first + 1, "audience")?,
         seq: Seq(cells.count(first + 2, "known_seq")?),
-        hash: cells.text(first + 3, "known_hash")?,
+        hash: cells.text_opt(first + 3, "known_hash")?,
     })
 }
 

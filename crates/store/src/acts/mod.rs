@@ -37,7 +37,7 @@ pub use self::records::{
 };
 pub use self::retention::Retention;
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
-pub use self::sources::{AdoptedSource, SourcePart, Sources};
+pub use self::sources::{AdoptedSource, Observation, Seen, SourcePart, Sources};
 pub use self::survey::{Holdings, Since, Survey, Surveyed, Surveys};
 use crate::{StoreError, StoreFigures};
 

@@ -1,7 +1,9 @@
-//! What each audience knows about sources.
+//! What each audience knows about the sources of a workspace.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, ProjectId, Seq, SourceState, Timestamp, admits_hash, confirms_hash};
+use mnemon_core::{
+    Audience, ProjectId, Seq, SourceState, Timestamp, WorkspaceName, WorkspaceNo, admits_hash, confirms_hash,
+};
 
 use crate::StoreError;
 use crate::rows::{Cells, Row};
@@ -9,16 +11,17 @@ use crate::rows::{Cells, Row};
 /// Reads and records what is known about sources.
 #[async_trait]
 pub trait Sources: Send + Sync {
-    /// What each audience knows about these sources.
+    /// What each audience knows about these sources, in every workspace.
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
 
-    /// Records that a source was seen with this hash (or several, joined by [`mnemon_core::join_hashes`]), which becomes the newest known and confirmed one for everybody. Takes
-    /// a seq and returns it if this is news to anybody (`is_news`).
+    /// Records for everybody what was observed of a source in the living workspace of this name. Without a name it counts
+    /// for each workspace that knows the source or has records from it, and for the default one. Takes a seq and returns
+    /// it if this is news to anybody (`is_news`).
     async fn observe_source(
         &self,
         project: ProjectId,
-        source_id: &str,
-        hash: &str,
+        workspace: Option<&WorkspaceName>,
+        observation: Observation,
         at: Timestamp,
     ) -> Result<Option<Seq>, StoreError>;
 
@@ -27,57 +30,108 @@ pub trait Sources: Send + Sync {
     async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError>;
 }
 
+/// What somebody saw when they looked at a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    pub source_id: String,
+    pub seen: Seen,
+}
+
+/// Whether a source is there, and its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// It has this hash (or several, joined by [`mnemon_core::join_hashes`]), which becomes the newest known and confirmed one.
+    Hash(String),
+    /// It does not exist any more.
+    Gone { moved_to: Option<String> },
+}
+
+impl Seen {
+    pub(crate) fn hash(&self) -> Option<&str> {
+        match self {
+            Self::Hash(hash) => Some(hash),
+            Self::Gone { .. } => None,
+        }
+    }
+
+    pub(crate) fn moved_to(&self) -> Option<&str> {
+        match self {
+            Self::Hash(_) => None,
+            Self::Gone { moved_to } => moved_to.as_deref(),
+        }
+    }
+}
+
 /// What an audience knew about a source elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdoptedSource {
+    /// A living one; in any other nothing can be known.
+    pub workspace: WorkspaceName,
     pub source_id: String,
     pub audience: Audience,
-    /// The newest hash, or several of one content.
-    pub known_hash: String,
-    /// The last confirmed one.
+    /// The newest hash, or several of one content, or that it is gone.
+    pub known: Seen,
+    /// The last confirmed hash.
     pub confirmed_hash: Option<String>,
 }
 
-/// What one audience knows about one source.
+/// What one audience knows about one source of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePart {
     pub source_id: String,
+    pub workspace_no: WorkspaceNo,
     /// Who may know it.
     pub audience: Audience,
     pub state: SourceState,
-    /// When its newest hash was seen; unknown for what was seen before moments were kept.
+    /// When its newest hash was seen, or that it is gone.
     pub known_at: Option<Timestamp>,
     /// When it was last confirmed.
     pub confirmed_at: Option<Timestamp>,
 }
 
-/// A hash that somebody saw.
+/// Something that may change what is known about a source.
 #[derive(Clone, Copy)]
-pub(crate) enum Seen<'a> {
-    /// It came with a save. One that could not be compared before is no news: nothing was learned about the rest.
+pub(crate) enum Sight<'a> {
+    /// A hash came with a save. One that could not be compared before is no news: nothing was learned about the rest.
     Saved(&'a str),
-    /// It was seen to be the source's own.
-    Confirmed(&'a str),
+    /// Somebody looked.
+    Observed(&'a Seen),
 }
 
-impl Seen<'_> {
+impl Sight<'_> {
     fn is_known(self, state: &SourceState) -> bool {
-        state.known_hash.as_deref().is_some_and(|known| match self {
-            Self::Saved(hash) => admits_hash(known, hash),
-            Self::Confirmed(hash) => confirms_hash(known, hash),
-        })
+        match (self, state.known_hash.as_deref()) {
+            (Self::Saved(hash), Some(known)) => admits_hash(known, hash),
+            (Self::Observed(Seen::Hash(hash)), Some(known)) => confirms_hash(known, hash),
+            (Self::Observed(Seen::Gone { moved_to }), None) => state.is_gone && *moved_to == state.moved_to,
+            _ => false,
+        }
     }
 }
 
-/// Whether a hash that an audience saw changes what anybody knows about a source. `parts` are all parts of that source.
+/// Whether something that an audience saw changes what anybody knows about a source. `parts` are all parts of that source in
+/// one workspace.
 ///
-/// Of the sightings open to a reader the latest counts. Seeing the hash that the audience already knows changes nothing,
-/// unless another audience has seen another hash since: readers who belong to both would go on believing that one.
-pub(crate) fn is_news(parts: &[SourcePart], audience: Audience, seen: Seen<'_>) -> bool {
+/// Of the sightings open to a reader the latest counts. Seeing what the audience already knows changes nothing, unless
+/// another audience has seen something else since: readers who belong to both would go on believing that.
+pub(crate) fn is_news(parts: &[SourcePart], audience: Audience, sight: Sight<'_>) -> bool {
     let own = parts.iter().find(|part| part.audience == audience).map(|part| &part.state);
-    let Some(own) = own.filter(|own| seen.is_known(own)) else { return true };
-    let is_other = |part: &SourcePart| !seen.is_known(&part.state);
+    let Some(own) = own.filter(|own| sight.is_known(own)) else { return true };
+    let is_other = |part: &SourcePart| !sight.is_known(&part.state);
     parts.iter().any(|part| part.state.known_seq > own.known_seq && is_other(part))
+}
+
+/// Splits workspaces into those for which an observation is news and those that knew it. `parts` are all parts of that
+/// source in them.
+pub(crate) fn split_by_news(
+    workspaces: Vec<WorkspaceNo>,
+    parts: &[SourcePart],
+    seen: &Seen,
+) -> (Vec<WorkspaceNo>, Vec<WorkspaceNo>) {
+    workspaces.into_iter().partition(|no| {
+        let own: Vec<SourcePart> = parts.iter().filter(|part| part.workspace_no == *no).cloned().collect();
+        is_news(&own, Audience::Shared, Sight::Observed(seen))
+    })
 }
 
 /// What an audience knows after a save with this hash: all hashes of the content, if this is one of them.
@@ -86,18 +140,23 @@ pub(crate) fn kept_hash<'a>(parts: &'a [SourcePart], audience: Audience, hash: &
     own.filter(|known| admits_hash(known, hash)).unwrap_or(hash)
 }
 
+/// Reads the columns that both engines select in this order. A source that is known without a hash is gone.
 pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePart, StoreError> {
     let source_id = Cells::new(row, "source", || project.to_string()).text(0, "source_id")?;
     let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
+    let known_hash = cells.text_opt(5, "known_hash")?;
     let state = SourceState {
-        known_seq: Seq(cells.count(2, "known_seq")?),
-        confirmed_seq: Seq(cells.count(3, "confirmed_seq")?),
-        known_hash: cells.text_opt(4, "known_hash")?,
-        confirmed_hash: cells.text_opt(5, "confirmed_hash")?,
+        is_gone: known_hash.is_none(),
+        known_hash,
+        moved_to: cells.text_opt(7, "moved_to")?,
+        known_seq: Seq(cells.count(3, "known_seq")?),
+        confirmed_seq: Seq(cells.count(4, "confirmed_seq")?),
+        confirmed_hash: cells.text_opt(6, "confirmed_hash")?,
     };
-    let audience = cells.audience(1, "audience")?;
-    let (known_at, confirmed_at) = (cells.time_opt(6, "known_at")?, cells.time_opt(7, "confirmed_at")?);
-    Ok(SourcePart { source_id, audience, state, known_at, confirmed_at })
+    let workspace_no = WorkspaceNo(cells.count(1, "workspace_no")?);
+    let audience = cells.audience(2, "audience")?;
+    let (known_at, confirmed_at) = (cells.time_opt(8, "known_at")?, cells.time_opt(9, "confirmed_at")?);
+    Ok(SourcePart { source_id, workspace_no, audience, state, known_at, confirmed_at })
 }
 
 #[cfg(test)]
@@ -108,14 +167,21 @@ mod tests {
 
     fn part(audience: Audience, hash: &str, seq: u64) -> SourcePart {
         let state = SourceState { known_hash: Some(hash.to_owned()), known_seq: Seq(seq), ..SourceState::default() };
-        SourcePart { source_id: "page".to_owned(), audience, state, known_at: None, confirmed_at: None }
+        let (source_id, workspace_no) = ("page".to_owned(), WorkspaceNo(1));
+        SourcePart { source_id, workspace_no, audience, state, known_at: None, confirmed_at: None }
+    }
+
+    fn gone(audience: Audience, moved_to: Option<&str>, seq: u64) -> SourcePart {
+        let moved_to = moved_to.map(str::to_owned);
+        let state = SourceState { is_gone: true, moved_to, known_seq: Seq(seq), ..SourceState::default() };
+        SourcePart { state, ..part(audience, "a", seq) }
     }
 
     #[test]
     fn a_sighting_is_news_unless_all_who_may_know_it_know_it_already() {
         let (shared, draft) = (Audience::Shared, Audience::Author(MemberId::from_bytes([1; 16])));
-        for seen in [Seen::Saved as fn(&'static str) -> Seen<'static>, Seen::Confirmed] {
-            let (a, b) = (seen("a"), seen("b"));
+        let (hash_a, hash_b) = (Seen::Hash("a".to_owned()), Seen::Hash("b".to_owned()));
+        for (a, b) in [(Sight::Saved("a"), Sight::Saved("b")), (Sight::Observed(&hash_a), Sight::Observed(&hash_b))] {
             assert!(is_news(&[], shared, a), "the first sighting");
             assert!(!is_news(&[part(shared, "a", 1)], shared, a), "the same again");
             assert!(is_news(&[part(shared, "a", 1)], shared, b), "another hash");
@@ -125,9 +191,23 @@ mod tests {
             assert!(!is_news(&[part(shared, "a", 2), part(draft, "b", 1)], shared, a), "the other one is older");
             assert!(!is_news(&[part(shared, "b a", 1)], shared, a), "one of several");
         }
-        assert!(!is_news(&[part(shared, "b ?a", 1)], shared, Seen::Saved("a")), "nothing is learned about the rest");
-        assert!(is_news(&[part(shared, "b ?a", 1)], shared, Seen::Confirmed("a")), "now it is known");
+        assert!(!is_news(&[part(shared, "b ?a", 1)], shared, Sight::Saved("a")), "nothing is learned about the rest");
+        assert!(is_news(&[part(shared, "b ?a", 1)], shared, Sight::Observed(&hash_a)), "now it is known");
         assert_eq!(kept_hash(&[part(shared, "b ?a", 1)], shared, "a"), "b ?a");
         assert_eq!(kept_hash(&[part(shared, "b", 1)], shared, "a"), "a");
+    }
+
+    #[test]
+    fn that_a_source_is_gone_is_news_once_and_any_hash_brings_it_back() {
+        let (shared, draft) = (Audience::Shared, Audience::Author(MemberId::from_bytes([1; 16])));
+        let (lost, moved) = (Seen::Gone { moved_to: None }, Seen::Gone { moved_to: Some("new".to_owned()) });
+        let [lost, moved] = [&lost, &moved].map(Sight::Observed);
+        assert!(is_news(&[], shared, lost) && is_news(&[part(shared, "a", 1)], shared, lost));
+        assert!(!is_news(&[gone(shared, None, 1)], shared, lost), "the same again");
+        assert!(is_news(&[gone(shared, None, 1)], shared, moved), "where it is was not known");
+        assert!(is_news(&[gone(shared, None, 1), part(draft, "a", 2)], shared, lost), "somebody saw it since");
+        for sight in [Sight::Saved("a"), Sight::Observed(&Seen::Hash("a".to_owned()))] {
+            assert!(is_news(&[gone(shared, None, 1)], shared, sight), "it is back");
+        }
     }
 }

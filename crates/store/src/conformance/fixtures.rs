@@ -16,8 +16,8 @@ use mnemon_core::{
 use uuid::Uuid;
 
 use crate::{
-    Actor, AuditEntry, Idempotency, Insert, Inserted, KeptImage, NewKey, RestoredWorkspace, Snapshot, SnapshotImage,
-    Store,
+    Actor, AuditEntry, Idempotency, Insert, Inserted, KeptImage, NewKey, Observation, RestoredWorkspace, Seen,
+    Snapshot, SnapshotImage, Store,
 };
 
 /// An engine under test. `drop` lets go of whatever it stands on.
@@ -240,6 +240,18 @@ impl House {
     /// Saves a text that must be new.
     pub async fn save_text(&self, content: &str) -> Seq {
         self.save(self.record(content)).await
+    }
+
+    /// Observes a source, in one workspace or wherever it is known.
+    pub async fn observe(&self, name: Option<&str>, source_id: &str, seen: Seen, second: i64) -> Option<Seq> {
+        let (name, observation) = (name.map(workspace), Observation { source_id: source_id.to_owned(), seen });
+        let observed = self.store.observe_source(self.project, name.as_ref(), observation, at(second)).await;
+        observed.expect("storage works")
+    }
+
+    /// Observes a source with this hash, wherever it is known.
+    pub async fn observe_hash(&self, source_id: &str, hash: &str, second: i64) -> Option<Seq> {
+        self.observe(None, source_id, Seen::Hash(hash.to_owned()), second).await
     }
 
     /// The living record at a place.

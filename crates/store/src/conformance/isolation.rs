@@ -3,7 +3,7 @@
 use mnemon_core::{Audience, FactKey, NewRecord, Seq, WorkspaceName, WorkspaceNo};
 
 use super::{House, MakeEngine, at, audit};
-use crate::{Idempotency, Inserted};
+use crate::{Idempotency, Inserted, Observation, Seen};
 
 /// Project B holds nothing, whatever of A's it is asked for; and nothing done to B touches A.
 pub async fn projects_do_not_see_each_other(make: MakeEngine) {
@@ -49,7 +49,7 @@ pub async fn projects_do_not_see_each_other(make: MakeEngine) {
         let twin = NewRecord { project: b.project, author: b.ana, ..given.clone() };
         let (own, own_no) = b.save_numbered(twin).await;
         assert_eq!((own, own_no), (Seq(1), WorkspaceNo(1)));
-        store.observe_source(b.project, "page", "h9", at(30)).await.expect("storage works");
+        assert_eq!(b.observe_hash("page", "h9", 30).await, Some(Seq(2)));
         assert_eq!(b.forget(&[own], 40).await, [given.id]);
         assert_eq!(b.delete_workspace("default", 50).await, Some(0));
     }
@@ -83,6 +83,9 @@ pub async fn an_unknown_project_is_empty_and_takes_nothing(make: MakeEngine) {
         supersede: None,
     };
     assert!(store.insert(insert).await.is_err());
-    assert!(store.observe_source(nowhere, "page", "h", at(1)).await.is_err());
+    for name in [None, Some(&WorkspaceName::default())] {
+        let observation = Observation { source_id: "page".to_owned(), seen: Seen::Hash("h".to_owned()) };
+        assert!(store.observe_source(nowhere, name, observation, at(1)).await.is_err());
+    }
     assert_eq!(store.forget(nowhere, &[Seq(1)], audit(house.account, 1, "record.forget")).await, Ok(Vec::new()));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mnemon_core::{Audience, DepartmentId, MemberId, NewRecord, RecordId, Role, Seq, SourceState};
 
 use super::{House, MakeEngine, at, audit, workspace};
-use crate::{Actor, AuditEntry, Change, Idempotency, Inserted, MemberDeleted, NewKey, StoreError};
+use crate::{Actor, AuditEntry, Change, Idempotency, Inserted, MemberDeleted, NewKey, Sighting, StoreError};
 
 async fn leave(house: &House, id: MemberId, heir: Option<MemberId>) -> MemberDeleted {
     let line = audit(house.account, 50, "member.delete");
@@ -170,43 +170,55 @@ pub async fn an_index_follows_a_hand_over(make: MakeEngine) {
     assert_eq!(audience, Some(Audience::Author(cleo)), "also for whoever starts from nothing");
 }
 
-/// What the leaving member alone knew of sources joins what the heir alone knows; the later sighting counts.
+/// What the leaving member alone knew of sources joins what the heir alone knows, in each workspace; the later sighting
+/// counts.
 pub async fn knowledge_of_sources_is_joined_by_the_newest(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let ben = house.add_member("Ben", Role::Member, None).await;
     let cleo = house.add_member("Cleo", Role::Member, None).await;
-    let save = async |author: MemberId, source: &str, hash: &str| {
+    let save = async |author: MemberId, name: &str, source: &str, hash: &str| {
         let text = format!("{author} {source} {hash}");
         let record = NewRecord { author, audience: Audience::Author(author), ..house.sourced(&text, source, hash) };
-        house.save(record).await
+        house.save_numbered(NewRecord { workspace: workspace(name), ..record }).await
     };
-    save(cleo, "ben later", "old").await;
-    let only = save(ben, "ben alone", "b").await;
-    let later = save(ben, "ben later", "new").await;
-    save(ben, "cleo later", "old").await;
-    let latest = save(cleo, "cleo later", "new").await;
+    let (cleos, no) = save(cleo, "default", "apart", "old").await;
+    save(cleo, "default", "ben later", "old").await;
+    let (only, _) = save(ben, "default", "ben alone", "b").await;
+    let (later, _) = save(ben, "default", "ben later", "new").await;
+    save(ben, "default", "cleo later", "old").await;
+    let (latest, _) = save(cleo, "default", "cleo later", "new").await;
+    let (apart, team) = save(ben, "team", "apart", "new").await;
     let handed = house.last_seq().await;
-    assert_eq!(leave(&house, ben, Some(cleo)).await, MemberDeleted::Done { keys: 0, records: 3 });
-    let ids = ["ben alone", "ben later", "cleo later"];
+    assert_eq!(leave(&house, ben, Some(cleo)).await, MemberDeleted::Done { keys: 0, records: 4 });
+    let ids = ["apart", "ben alone", "ben later", "cleo later"];
     let parts = house.store.list_sources(house.project, &ids).await.expect("storage works");
-    let told: Vec<_> = parts.into_iter().map(|part| (part.source_id, part.audience, part.state)).collect();
-    let state =
-        |hash: &str, seq| SourceState { known_hash: Some(hash.to_owned()), known_seq: seq, ..SourceState::default() };
-    let expected = |id: &str, state| (id.to_owned(), Audience::Author(cleo), state);
+    assert!(parts.iter().all(|part| part.audience == Audience::Author(cleo)), "{parts:?}");
+    let told: Vec<_> = parts.into_iter().map(|part| (part.source_id, part.workspace_no, part.state)).collect();
+    let expected = |id: &str, no, hash: &str, seq| {
+        (id.to_owned(), no, SourceState { known_hash: Some(hash.to_owned()), known_seq: seq, ..SourceState::default() })
+    };
     assert_eq!(
         told,
         [
-            expected("ben alone", state("b", only)),
-            expected("ben later", state("new", later)),
-            expected("cleo later", state("new", latest))
+            expected("apart", no, "old", cleos),
+            expected("apart", team, "new", apart),
+            expected("ben alone", no, "b", only),
+            expected("ben later", no, "new", later),
+            expected("cleo later", no, "new", latest)
         ]
     );
-    let (_, no) = house.save_numbered(house.sourced("seen by all", "ben alone", "shared")).await;
-    let tail = house.store.tail(house.project, no, handed, 100).await.expect("storage works");
-    let told: Vec<_> = tail.sightings.iter().map(|seen| (seen.source_id.as_str(), seen.audience, seen.seq)).collect();
-    assert!(told.contains(&("ben alone", Audience::Author(cleo), only)), "an index learns who knows it now: {told:?}");
-    assert!(told.contains(&("ben later", Audience::Author(cleo), later)), "{told:?}");
+    house.save(house.sourced("seen by all", "ben alone", "shared")).await;
+    let tail = async |no| house.store.tail(house.project, no, handed, 100).await.expect("storage works").sightings;
+    let of_cleo = |source: &str, hash: &str, seq| {
+        let (source_id, hash) = (source.to_owned(), Some(hash.to_owned()));
+        Sighting { source_id, audience: Audience::Author(cleo), hash, seq }
+    };
+    let told = tail(no).await;
+    assert!(told.contains(&of_cleo("ben alone", "b", only)), "an index learns who knows it now: {told:?}");
+    assert!(told.contains(&of_cleo("ben later", "new", later)), "{told:?}");
+    assert!(!told.iter().any(|seen| seen.source_id == "apart"), "nothing has changed here: {told:?}");
+    assert_eq!(tail(team).await, [of_cleo("apart", "new", apart)]);
 }
 
 /// A member who owns nothing needs no heir and leaves nothing behind: no key, no draft's trace, no idempotency key.

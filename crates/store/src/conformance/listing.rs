@@ -3,7 +3,7 @@
 use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Listed, RecordFilter, Size, Stretch};
+use crate::{Listed, RecordFilter, Seen, Size, Stretch};
 
 async fn list(house: &House, filter: &RecordFilter, rows_max: usize) -> Vec<Listed> {
     let mut all = Vec::new();
@@ -81,12 +81,12 @@ pub async fn lists_are_narrowed_in_every_way(make: MakeEngine) {
             fact_key: key,
             ..with_fact(own, |fact| {
                 fact.source_id = (n % 7 < 4).then(|| "page".to_owned());
-                fact.source_hash = (n % 7 < 3).then(|| format!("h{}", n % 2));
+                fact.source_hash = (n % 7 < 3).then(|| format!("h{}", n / 2 % 2));
             })
         };
         kept.push((given.clone(), house.save(given).await));
     }
-    house.store.observe_source(house.project, "page", "h1", at(20)).await.expect("storage works");
+    house.observe(Some("team"), "page", Seen::Hash("h1".to_owned()), 20).await;
     let forgotten: Vec<Seq> = kept.iter().map(|kept| kept.1).filter(|seq| seq.0 % 6 == 0).collect();
     house.forget(&forgotten, 21).await;
     let among: Vec<Seq> = kept.iter().map(|kept| kept.1).filter(|seq| seq.0 % 4 < 3).chain([Seq(10_000)]).collect();
@@ -110,7 +110,7 @@ pub async fn lists_are_narrowed_in_every_way(make: MakeEngine) {
         };
         let fits = |(given, seq): &&(NewRecord, Seq)| {
             let fact = &given.fact;
-            let is_confirmed = fact.source_id.is_some() && fact.source_hash.as_deref() == Some("h1");
+            let is_confirmed = given.workspace == workspace("team") && fact.source_hash.as_deref() == Some("h1");
             forgotten.contains(seq) == filter.is_forgotten
                 && filter.audiences.as_ref().is_none_or(|all| all.contains(&given.audience))
                 && filter.authors.as_ref().is_none_or(|all| all.contains(&given.author))

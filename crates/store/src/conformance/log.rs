@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mnemon_core::{Audience, FactKey, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Change, Inserted, Sighting, Store, Tail};
+use crate::{Change, Inserted, Seen, Sighting, Store, Tail};
 
 /// What a reader of the log holds: the living records by their places.
 pub(super) type Followed = BTreeMap<Seq, String>;
 
-/// What a reader of the log knows of sources: the newest hash of each for each audience, and where it was seen.
-pub(super) type Known = BTreeMap<(String, Audience), (String, Seq)>;
+/// What a reader of the log knows of sources: the newest hash of each for each audience, unless it is gone, and where
+/// that was seen.
+pub(super) type Known = BTreeMap<(String, Audience), (Option<String>, Seq)>;
 
 /// Applies a piece of the log as an index would.
 pub(super) fn apply(followed: &mut Followed, tail: &Tail) {
@@ -222,16 +223,15 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     assert_eq!(house.last_seq().await, Seq(3), "the update and the sighting share a place");
     let third = tail(Seq(2)).await;
     assert_eq!(only(&third).fact.source_hash.as_deref(), Some("h2"));
-    let sighting =
-        Sighting { source_id: "page".to_owned(), audience: Audience::Shared, hash: "h2".to_owned(), seq: Seq(3) };
-    assert_eq!(third.sightings, [sighting]);
+    let (source_id, hash) = ("page".to_owned(), Some("h2".to_owned()));
+    assert_eq!(third.sightings, [Sighting { source_id, audience: Audience::Shared, hash, seq: Seq(3) }]);
     let made = house.save(house.record("with a made key")).await;
     assert_eq!(only(&tail(Seq(3)).await).seq, made);
     assert_eq!(only(&tail(Seq(3)).await).fact_key.chosen(), None);
 }
 
-/// Whoever follows one workspace learns what is known of the sources that its records name, wherever it was seen, and of no
-/// others; also when it starts late, in pages of any size.
+/// Whoever follows one workspace learns what is known there of the sources that its records name, and nothing of other
+/// sources or from other workspaces; also when it starts late, in pages of any size.
 pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -241,41 +241,49 @@ pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {
         workspace: workspace("other"),
         ..house.sourced(text, source, hash)
     };
+    let bare = |text: &str, source: &str| with_fact(house.sourced(text, source, ""), |fact| fact.source_hash = None);
     let tail = async |after: Seq| house.store.tail(house.project, no, after, 100).await.expect("storage works");
     let told = |tail: Tail| {
         let told = tail.sightings.into_iter().map(|seen| (seen.source_id, seen.audience, seen.hash, seen.seq));
         told.collect::<Vec<_>>()
     };
-    let seen = |source: &str, audience, hash: &str, seq| (source.to_owned(), audience, hash.to_owned(), Seq(seq));
+    let seen = |source: &str, audience, hash: &str, seq| (source.to_owned(), audience, Some(hash.to_owned()), Seq(seq));
     assert_eq!(told(tail(Seq(0)).await), [seen("page", Audience::Shared, "h1", 1)]);
     assert_eq!(told(tail(Seq(1)).await), []);
     house.save(other("two", "page", "h2")).await;
-    assert_eq!(told(tail(Seq(1)).await), [seen("page", Audience::Shared, "h2", 2)], "seen in another workspace");
-    house.save(other("three", "stranger", "x")).await;
-    assert_eq!(told(tail(Seq(2)).await), [], "a source that nothing here names");
-    house.store.observe_source(house.project, "page", "h3", at(20)).await.expect("storage works");
-    assert_eq!(told(tail(Seq(3)).await), [seen("page", Audience::Shared, "h3", 4)], "observed");
-    house.save(NewRecord { audience: draft, ..other("four", "page", "h4") }).await;
-    assert_eq!(told(tail(Seq(4)).await), [seen("page", draft, "h4", 5)], "known to its author alone");
-    let late = with_fact(house.sourced("five", "stranger", ""), |fact| fact.source_hash = None);
+    assert_eq!(told(tail(Seq(1)).await), [], "seen in another workspace");
+    house.save(other("three", "foreign", "x")).await;
+    assert_eq!(house.observe_hash("stranger", "x", 20).await, Some(Seq(4)));
+    let stranger = seen("stranger", Audience::Shared, "x", 4);
+    let before = "what is known of a source counts for whatever is saved from it later";
+    assert_eq!(told(tail(Seq(2)).await), std::slice::from_ref(&stranger), "{before}");
+    assert_eq!(house.observe_hash("page", "h3", 20).await, Some(Seq(5)));
+    assert_eq!(told(tail(Seq(4)).await), [seen("page", Audience::Shared, "h3", 5)], "observed");
+    assert_eq!(house.observe(Some("other"), "page", Seen::Hash("h4".to_owned()), 20).await, Some(Seq(6)));
+    house.save(NewRecord { audience: draft, ..other("four", "page", "h5") }).await;
+    assert_eq!(told(tail(Seq(5)).await), [], "observed and saved in another workspace");
+    house.save(NewRecord { audience: draft, ..house.sourced("five", "page", "h6") }).await;
+    let own = tail(Seq(7)).await.sightings.into_iter().find(|seen| seen.seq == Seq(8)).expect("it is news");
+    assert_eq!((own.audience, own.hash.as_deref()), (draft, Some("h6")), "known to its author alone");
+    house.save(bare("six", "foreign")).await;
+    assert_eq!(told(tail(Seq(8)).await), [], "what another workspace knows of it stays there");
+    let late = bare("seven", "stranger");
     let id = late.id;
     let (place, _) = house.save_numbered(late).await;
-    let stranger = seen("stranger", Audience::Shared, "x", 3);
-    assert_eq!(told(tail(Seq(5)).await), std::slice::from_ref(&stranger), "whoever learns of the record");
+    assert_eq!(told(tail(Seq(9)).await), std::slice::from_ref(&stranger), "whoever learns of the record");
     house.forget(&[place], 30).await;
-    house.store.observe_source(house.project, "stranger", "y", at(40)).await.expect("storage works");
-    assert_eq!(told(tail(Seq(7)).await), [], "no living record names it");
+    assert_eq!(house.observe_hash("stranger", "y", 40).await, Some(Seq(12)));
+    assert_eq!(told(tail(Seq(11)).await), [seen("stranger", Audience::Shared, "y", 12)], "observed");
     house.restore(id, 0, 50).await;
-    assert_eq!(told(tail(Seq(8)).await), [seen("stranger", Audience::Shared, "y", 8)], "one is back");
+    assert_eq!(told(tail(Seq(12)).await), [seen("stranger", Audience::Shared, "y", 12)], "one is back");
+    assert_eq!(house.observe(None, "page", Seen::Gone { moved_to: None }, 60).await, Some(Seq(14)));
+    let gone = ("page".to_owned(), Audience::Shared, None, Seq(14));
+    assert_eq!(told(tail(Seq(13)).await), std::slice::from_ref(&gone), "without a hash");
     for rows_max in [1, 2, 3, 100] {
         let (mut followed, mut known) = (Followed::new(), Known::new());
         follow_all(&engine.store, house.project, no, Seq(0), rows_max, &mut followed, &mut known).await;
         let known: Vec<_> = known.into_iter().map(|((id, audience), (hash, seq))| (id, audience, hash, seq)).collect();
-        let expected = [
-            seen("page", Audience::Shared, "h3", 4),
-            seen("page", draft, "h4", 5),
-            seen("stranger", Audience::Shared, "y", 8),
-        ];
+        let expected = [gone.clone(), seen("page", draft, "h6", 8), seen("stranger", Audience::Shared, "y", 12)];
         assert_eq!(known, expected, "pages of {rows_max}");
     }
 }

@@ -109,6 +109,12 @@ macro_rules! conformance {
             an_observed_hash_is_known_and_confirmed
             several_hashes_of_one_content_stay_together
             a_source_keeps_its_moments
+            workspaces_know_their_sources_apart
+            a_source_that_is_gone_comes_back_with_any_hash
+            a_restored_record_keeps_what_was_known_of_its_source
+            the_latest_life_knows_best
+            what_is_known_of_sources_ends_with_its_workspace
+            nothing_is_taken_over_into_a_workspace_that_is_not_living
             the_first_account_comes_whole_or_not_at_all
             a_credential_tells_all_that_follows
             the_keys_in_a_members_name_are_listed_with_their_maker

@@ -11,13 +11,15 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::log::{Followed, Known, follow_all};
 use super::{House, MakeEngine, at, workspace};
-use crate::{Idempotency, Insert, Inserted, RestoredWorkspace, Store, Supersede};
+use crate::{Idempotency, Insert, Inserted, Observation, RestoredWorkspace, Seen, Store, Supersede};
 
 const CASES: u32 = 300;
 const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
 const LIMIT: u64 = 12;
 const SUPERSEDED_AT: i64 = 25;
 const DELETED_AT: i64 = 50;
+/// All that was forgotten was so before this, and no workspace was deleted before it.
+const BETWEEN: i64 = 40;
 
 /// One random act. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
@@ -54,8 +56,12 @@ enum Act {
         is_limited: bool,
     },
     Observe {
-        source: u8,
-        hash: u8,
+        workspace: Option<usize>,
+        observation: Observation,
+    },
+    PurgeForgotten {
+        /// With the workspaces that ended.
+        is_all: bool,
     },
 }
 
@@ -73,8 +79,17 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (any::<usize>(), 20..30_i64, any::<bool>()).prop_map(|(nth, since, is_limited)| Act::Restore { nth, since, is_limited }),
         1 => (0..3_usize).prop_map(|workspace| Act::DeleteWorkspace { workspace }),
         1 => (0..3_usize, any::<bool>()).prop_map(|(workspace, is_limited)| Act::RestoreWorkspace { workspace, is_limited }),
-        1 => (0..3_u8, 0..3_u8).prop_map(|(source, hash)| Act::Observe { source, hash }),
+        2 => (prop::option::of(0..3_usize), observation()).prop_map(|(workspace, observation)| Act::Observe { workspace, observation }),
+        1 => any::<bool>().prop_map(|is_all| Act::PurgeForgotten { is_all }),
     ]
+}
+
+fn observation() -> impl Strategy<Value = Observation> {
+    let seen = prop_oneof![
+        2 => (0..3_u8).prop_map(|n| Seen::Hash(format!("hash {n}"))),
+        1 => prop::option::of(0..2_u8).prop_map(|n| Seen::Gone { moved_to: n.map(|n| format!("place {n}")) }),
+    ];
+    (0..3_u8, seen).prop_map(|(n, seen)| Observation { source_id: format!("source {n}"), seen })
 }
 
 /// A record in the model.
@@ -86,6 +101,9 @@ struct Kept {
     forgotten: Option<i64>,
 }
 
+/// What an audience knows of a source in one life of a workspace.
+type SourceKey = (String, WorkspaceNo, Audience);
+
 #[derive(Default)]
 struct Model {
     seq: u64,
@@ -93,7 +111,7 @@ struct Model {
     workspaces: BTreeMap<usize, (WorkspaceNo, BTreeSet<Audience>)>,
     /// Former lives, with the nth name and the audiences that they had.
     ended: BTreeMap<WorkspaceNo, (usize, BTreeSet<Audience>)>,
-    sources: BTreeMap<(String, Audience), SourceState>,
+    sources: BTreeMap<SourceKey, SourceState>,
     keys: BTreeMap<u8, (u8, Seq, bool)>,
 }
 
@@ -112,20 +130,93 @@ impl Model {
     }
 
     /// Whether somebody would learn from this sighting: whoever may know both audiences' believes the later.
-    fn is_news(&self, source: &str, audience: Audience, hash: &str) -> bool {
-        let Some(own) = self.sources.get(&(source.to_owned(), audience)) else { return true };
-        let later = self.sources.iter().filter(|((id, _), state)| id == source && state.known_seq >= own.known_seq);
-        later.map(|(_, state)| state.known_hash.as_deref()).any(|known| known != Some(hash))
+    fn is_news(&self, key: &SourceKey, seen: &Seen) -> bool {
+        let Some(own) = self.sources.get(key) else { return true };
+        let is_later = |(id, no, _): &SourceKey, state: &SourceState| {
+            *id == key.0 && *no == key.1 && state.known_seq >= own.known_seq
+        };
+        let tells = |state: &SourceState| {
+            state.known_hash.as_deref() == seen.hash() && state.moved_to.as_deref() == seen.moved_to()
+        };
+        self.sources.iter().any(|(key, state)| is_later(key, state) && !tells(state))
     }
 
-    fn note_hash(&mut self, given: &NewRecord, seq: impl FnOnce(&mut Self) -> Seq) {
-        if let Some((source, hash)) = given.sighting()
-            && self.is_news(source, given.audience, hash)
-        {
+    fn note_seen(&mut self, key: SourceKey, seen: &Seen, seq: Seq) {
+        let state = self.sources.entry(key).or_default();
+        state.known_hash = seen.hash().map(str::to_owned);
+        state.moved_to = seen.moved_to().map(str::to_owned);
+        state.is_gone = state.known_hash.is_none();
+        state.known_seq = seq;
+    }
+
+    fn note_hash(&mut self, given: &NewRecord, no: WorkspaceNo, seq: impl FnOnce(&mut Self) -> Seq) {
+        let Some((source, hash)) = given.sighting() else { return };
+        let (key, seen) = ((source.to_owned(), no, given.audience), Seen::Hash(hash.to_owned()));
+        if self.is_news(&key, &seen) {
             let seq = seq(self);
-            let state = self.sources.entry((source.to_owned(), given.audience)).or_default();
-            state.known_hash = Some(hash.to_owned());
-            state.known_seq = seq;
+            self.note_seen(key, &seen, seq);
+        }
+    }
+
+    fn observe(&mut self, nth: Option<usize>, observation: &Observation) -> Option<Seq> {
+        let Observation { source_id, seen } = observation;
+        let key = |no| (source_id.clone(), no, Audience::Shared);
+        let concerned = match nth {
+            Some(nth) => self.workspaces.get(&nth).map(|(no, _)| *no).into_iter().collect(),
+            None => self.concerned(source_id),
+        };
+        let news: Vec<_> = concerned.iter().filter(|no| self.is_news(&key(**no), seen)).copied().collect();
+        let seq = (!news.is_empty()).then(|| self.next());
+        for no in news {
+            self.note_seen(key(no), seen, seq.expect("there is news"));
+        }
+        for no in concerned.into_iter().filter(|_| seen.hash().is_some()) {
+            let state = self.sources.get_mut(&key(no)).expect("it is known now");
+            state.confirmed_hash.clone_from(&state.known_hash);
+            state.confirmed_seq = state.known_seq;
+        }
+        seq
+    }
+
+    /// The workspaces that know a source or have records from it, ended ones too, and the default one.
+    fn concerned(&self, source_id: &str) -> BTreeSet<WorkspaceNo> {
+        let is_from =
+            |kept: &&Kept| kept.forgotten.is_none() && kept.given.fact.source_id.as_deref() == Some(source_id);
+        let known = self.sources.keys().filter(|(id, ..)| id == source_id).map(|(_, no, _)| *no);
+        let saved = self.records.values().filter(is_from).map(|kept| kept.no);
+        known.chain(saved).chain(self.workspaces.get(&0).map(|(no, _)| *no)).collect()
+    }
+
+    /// Takes what is known of a source along into another life of its workspace. The later sighting counts.
+    fn carry(&mut self, source_id: &str, from: WorkspaceNo, to: WorkspaceNo) {
+        let known = self.sources.iter().filter(|((id, no, _), _)| id == source_id && *no == from);
+        let known: Vec<_> = known.map(|((_, _, audience), state)| (*audience, state.clone())).collect();
+        for (audience, state) in known {
+            let joined = self.sources.entry((source_id.to_owned(), to, audience)).or_default();
+            let mut newer = if state.known_seq > joined.known_seq { state.clone() } else { joined.clone() };
+            let confirmed = if state.confirmed_seq > joined.confirmed_seq { state } else { joined.clone() };
+            (newer.confirmed_hash, newer.confirmed_seq) = (confirmed.confirmed_hash, confirmed.confirmed_seq);
+            *joined = newer;
+        }
+    }
+
+    /// Removes what was forgotten, and with `is_all` the lives that ended. A living workspace notes that in the log.
+    fn purge(&mut self, is_all: bool) {
+        let is_doomed = |kept: &Kept| kept.forgotten.is_some() || (is_all && self.ended.contains_key(&kept.no));
+        let doomed: Vec<_> = self.records.iter().filter(|(_, kept)| is_doomed(kept)).map(|(seq, _)| *seq).collect();
+        let touched: BTreeSet<_> =
+            doomed.iter().filter_map(|seq| self.records.remove(seq)).map(|kept| kept.no).collect();
+        self.seq += touched.iter().filter(|no| !self.ended.contains_key(no)).count() as u64;
+        self.keys.retain(|_, (_, seq, _)| self.records.contains_key(seq));
+        let is_left = |(id, no, audience): &SourceKey| {
+            self.records.values().any(|kept| {
+                kept.no == *no && kept.given.audience == *audience && kept.given.fact.source_id.as_ref() == Some(id)
+            })
+        };
+        self.sources.retain(|key, _| touched.is_empty() || key.2 == Audience::Shared || is_left(key));
+        if is_all {
+            self.sources.retain(|(_, no, _), _| !self.ended.contains_key(no));
+            self.ended.clear();
         }
     }
 
@@ -155,7 +246,8 @@ impl Model {
         if let Some(seq) = duplicate {
             let is_update = given.fact.source_hash.is_some() && self.records[&seq].hash != given.fact.source_hash;
             let updated = is_update.then(|| self.next());
-            self.note_hash(given, |model| updated.unwrap_or_else(|| model.next()));
+            let no = self.records[&seq].no;
+            self.note_hash(given, no, |model| updated.unwrap_or_else(|| model.next()));
             if let (Some(kept), Some(hash)) = (self.records.get_mut(&seq), &given.fact.source_hash) {
                 kept.hash = Some(hash.clone());
             }
@@ -168,10 +260,11 @@ impl Model {
         }
         let seq = self.next();
         let (no, audiences) = self.workspaces.entry(nth).or_insert((WorkspaceNo(seq.0), BTreeSet::new()));
+        let no = *no;
         audiences.insert(given.audience);
-        let kept = Kept { given: given.clone(), no: *no, hash: given.fact.source_hash.clone(), forgotten: None };
+        let kept = Kept { given: given.clone(), no, hash: given.fact.source_hash.clone(), forgotten: None };
         self.records.insert(seq, kept);
-        self.note_hash(given, |_| seq);
+        self.note_hash(given, no, |_| seq);
         let superseded = self.supersede(superseded.into_iter());
         self.keys.extend(key.map(|(name, arguments)| (name, (arguments, seq, false))));
         Saved::New(seq, superseded)
@@ -194,7 +287,8 @@ impl Model {
         Some(superseded)
     }
 
-    /// One whose workspace ended joins the workspace that has the name now, or begins a new life of it.
+    /// One whose workspace ended joins the workspace that has the name now, or begins a new life of it. What was known
+    /// of its source comes along.
     fn bring_back(&mut self, seq: Seq) {
         let place = self.next();
         let kept = self.records.get_mut(&seq).expect("it is there");
@@ -202,7 +296,9 @@ impl Model {
         if let Some((nth, _)) = self.ended.get(&kept.no) {
             let life = self.workspaces.entry(*nth).or_insert((WorkspaceNo(place.0), BTreeSet::new()));
             life.1.insert(kept.given.audience);
-            kept.no = life.0;
+            let from = std::mem::replace(&mut kept.no, life.0);
+            let (source_id, to) = (kept.given.fact.source_id.clone(), kept.no);
+            source_id.inspect(|source_id| self.carry(source_id, from, to));
         }
     }
 
@@ -320,14 +416,16 @@ async fn step(house: &House, model: &mut Model, act: &Act) -> Result<(), TestCas
         Act::RestoreWorkspace { workspace: nth, is_limited } => {
             restore_workspace(house, model, *nth, *is_limited).await?;
         }
-        Act::Observe { source, hash } => {
-            let (source, hash) = (format!("source {source}"), format!("hash {hash}"));
-            let seq = model.is_news(&source, Audience::Shared, &hash).then(|| model.next());
-            let state = model.sources.entry((source.clone(), Audience::Shared)).or_default();
-            state.known_seq = seq.unwrap_or(state.known_seq);
-            (state.known_hash, state.confirmed_hash) = (Some(hash.clone()), Some(hash.clone()));
-            state.confirmed_seq = state.known_seq;
-            prop_assert_eq!(house.store.observe_source(house.project, &source, &hash, at(60)).await, Ok(seq));
+        Act::Observe { workspace: nth, observation } => {
+            let Observation { source_id, seen } = observation.clone();
+            let name = nth.map(|nth| WORKSPACES[nth]);
+            let expected = model.observe(*nth, observation);
+            prop_assert_eq!(house.observe(name, &source_id, seen, 60).await, expected);
+        }
+        Act::PurgeForgotten { is_all } => {
+            model.purge(*is_all);
+            let before = at(if *is_all { DELETED_AT + 1 } else { BETWEEN });
+            house.store.purge_forgotten(before, 10_000).await.expect("storage works");
         }
     }
     Ok(())
@@ -447,17 +545,14 @@ async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError>
         prop_assert_eq!(&found.audiences.into_iter().collect::<BTreeSet<_>>(), audiences);
         let living = model.living().filter(|(_, kept)| kept.no == *no);
         let expected: Followed = living.map(|(seq, kept)| (*seq, kept.given.fact.content.clone())).collect();
-        let living = || model.living().filter(|(_, kept)| kept.no == *no);
-        let is_named = |id: &String| living().any(|(_, kept)| kept.given.fact.source_id.as_ref() == Some(id));
-        let told = model.sources.iter().filter(|((id, _), _)| is_named(id));
+        let told = model.sources.iter().filter(|((_, of, _), _)| of == no);
         let expected_known: Known = told
-            .map(|(key, state)| (key.clone(), (state.known_hash.clone().expect("seen"), state.known_seq)))
+            .map(|((id, _, audience), state)| ((id.clone(), *audience), (state.known_hash.clone(), state.known_seq)))
             .collect();
         for rows_max in [1, 3, 100] {
             let (mut followed, mut known) = (Followed::new(), Known::new());
             follow_all(&house.store, house.project, *no, Seq(0), rows_max, &mut followed, &mut known).await;
             prop_assert_eq!(&followed, &expected);
-            known.retain(|(id, _), _| is_named(id));
             prop_assert_eq!(&known, &expected_known);
         }
     }
@@ -467,7 +562,8 @@ async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError>
 async fn compare_sources(house: &House, model: &Model) -> Result<(), TestCaseError> {
     let ids = ["source 0", "source 1", "source 2"];
     let parts = house.store.list_sources(house.project, &ids).await.expect("storage works");
-    let told: BTreeMap<_, _> = parts.into_iter().map(|part| ((part.source_id, part.audience), part.state)).collect();
+    let told: BTreeMap<SourceKey, _> =
+        parts.into_iter().map(|part| ((part.source_id, part.workspace_no, part.audience), part.state)).collect();
     prop_assert_eq!(&told, &model.sources);
     Ok(())
 }

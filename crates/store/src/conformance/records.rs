@@ -138,7 +138,8 @@ pub async fn concurrent_saves_take_consecutive_places(make: MakeEngine) {
     assert_eq!(house.last_seq().await, Seq(320));
 }
 
-/// Same content, workspace, audience, `source` and `source_id` is a duplicate; one difference makes it new.
+/// What says the same, in the same workspace, audience, `source` and `source_id`, is a duplicate; one difference makes
+/// it new.
 pub async fn a_duplicate_is_equal_in_five_things(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
@@ -149,7 +150,7 @@ pub async fn a_duplicate_is_equal_in_five_things(make: MakeEngine) {
     let Inserted::Duplicate { record: found, .. } = house.insert(again(&house)).await else { panic!("a duplicate") };
     assert_eq!((found.seq, found.id), (seq, base.id));
     let variants = [
-        with_fact(again(&house), |fact| fact.content.push('.')),
+        with_fact(again(&house), |fact| fact.content.push_str(" or two")),
         NewRecord { workspace: workspace("other"), ..again(&house) },
         NewRecord { audience: Audience::Author(house.ana), ..again(&house) },
         NewRecord { audience: Audience::Department(works), ..again(&house) },
@@ -161,6 +162,9 @@ pub async fn a_duplicate_is_equal_in_five_things(make: MakeEngine) {
     for variant in variants {
         house.save(variant).await;
     }
+    let same_words = with_fact(again(&house), |fact| fact.content = " a  fact.".to_owned());
+    let Inserted::Duplicate { record: found, .. } = house.insert(same_words).await else { panic!("a duplicate") };
+    assert_eq!((found.seq, found.fact.content.as_str()), (seq, "a fact"), "the same fact, as it was first put");
     let fact_key = FactKey { text: "other key".to_owned(), is_given: true };
     let other_key = NewRecord { fact_key, author: house.add_member("Ben", Role::Member, None).await, ..again(&house) };
     let Inserted::Duplicate { record: found, .. } = house.insert(other_key).await else { panic!("a duplicate") };

@@ -1,23 +1,45 @@
 //! Stories of what is known of sources.
 
-use mnemon_core::{Audience, NewRecord, Seq, SourceState};
+use mnemon_core::{Audience, NewRecord, Seq, SourceState, WorkspaceNo};
 
-use super::{House, MakeEngine, at, with_fact};
-use crate::{AdoptedSource, Inserted, SourcePart};
+use super::{House, MakeEngine, at, with_fact, workspace};
+use crate::{AdoptedSource, Inserted, RestoredWorkspace, Seen, Sighting, SourcePart};
+
+/// The workspace in which a story saves first.
+const FIRST: WorkspaceNo = WorkspaceNo(1);
 
 fn part(source_id: &str, audience: Audience, known: (&str, Seq), confirmed: Option<(&str, Seq)>) -> SourcePart {
     let state = SourceState {
         known_hash: Some(known.0.to_owned()),
+        is_gone: false,
+        moved_to: None,
         known_seq: known.1,
         confirmed_hash: confirmed.map(|(hash, _)| hash.to_owned()),
         confirmed_seq: confirmed.map_or(Seq(0), |(_, seq)| seq),
     };
-    SourcePart { source_id: source_id.to_owned(), audience, state, known_at: None, confirmed_at: None }
+    let source_id = source_id.to_owned();
+    SourcePart { source_id, workspace_no: FIRST, audience, state, known_at: None, confirmed_at: None }
+}
+
+/// The same, of a source that is gone since a place.
+fn without(part: SourcePart, moved_to: Option<&str>, known_seq: Seq) -> SourcePart {
+    let moved_to = moved_to.map(str::to_owned);
+    let state = SourceState { known_hash: None, is_gone: true, moved_to, known_seq, ..part.state };
+    SourcePart { state, ..part }
+}
+
+/// The same in another workspace.
+fn within(workspace_no: WorkspaceNo, part: SourcePart) -> SourcePart {
+    SourcePart { workspace_no, ..part }
+}
+
+fn gone(moved_to: Option<&str>) -> Seen {
+    Seen::Gone { moved_to: moved_to.map(str::to_owned) }
 }
 
 async fn list(house: &House, ids: &[&str]) -> Vec<SourcePart> {
     let mut parts = house.store.list_sources(house.project, ids).await.expect("storage works");
-    parts.sort_by(|a, b| (&a.source_id, a.audience).cmp(&(&b.source_id, b.audience)));
+    parts.sort_by_key(|part| (part.source_id.clone(), part.workspace_no, part.audience));
     parts.into_iter().map(|part| SourcePart { known_at: None, confirmed_at: None, ..part }).collect()
 }
 
@@ -29,17 +51,20 @@ pub async fn a_source_keeps_its_moments(make: MakeEngine) {
         let parts = house.store.list_sources(house.project, &["page"]).await.expect("storage works");
         parts.iter().map(|part| (part.known_at, part.confirmed_at)).collect::<Vec<_>>()
     };
-    let observe = async |hash: &str, second| {
-        house.store.observe_source(house.project, "page", hash, at(second)).await.expect("storage works")
-    };
     house.save(house.sourced("one", "page", "h1")).await;
     assert_eq!(moments().await, [(Some(at(10)), None)]);
-    observe("h1", 20).await;
+    house.observe_hash("page", "h1", 20).await;
     assert_eq!(moments().await, [(Some(at(10)), Some(at(20)))]);
-    observe("h2", 30).await;
+    house.observe_hash("page", "h2", 30).await;
     assert_eq!(moments().await, [(Some(at(30)), Some(at(30)))]);
     house.save(NewRecord { created_at: at(40), ..house.sourced("two", "page", "h3") }).await;
     assert_eq!(moments().await, [(Some(at(40)), Some(at(30)))]);
+    for second in [50, 60] {
+        house.observe(None, "page", gone(None), second).await;
+        assert_eq!(moments().await, [(Some(at(50)), Some(at(30)))], "since when it is gone");
+    }
+    let elsewhere = house.observe(Some("default"), "never there", gone(None), 70).await;
+    assert_eq!(elsewhere, Some(house.last_seq().await), "it has a place though nothing was known");
 }
 
 /// A hash that comes with a save is known to those who may see the save, and the later one counts.
@@ -68,9 +93,7 @@ pub async fn a_sighting_that_confirms_takes_no_place(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let draft = Audience::Author(house.ana);
-    let observe = async |hash: &str| {
-        house.store.observe_source(house.project, "page", hash, at(20)).await.expect("storage works")
-    };
+    let observe = async |hash: &str| house.observe_hash("page", hash, 20).await;
     let first = house.save(house.sourced("one", "page", "h1")).await;
     assert_eq!(observe("h1").await, None, "known already");
     let confirmed = part("page", Audience::Shared, ("h1", first), Some(("h1", first)));
@@ -110,20 +133,17 @@ pub async fn an_observed_hash_is_known_and_confirmed(make: MakeEngine) {
     let house = House::build(&engine.store).await;
     let draft = Audience::Author(house.ana);
     let hidden = house.save(NewRecord { audience: draft, ..house.sourced("one", "page", "h1") }).await;
-    let seen = house.store.observe_source(house.project, "page", "h2", at(20)).await.expect("storage works");
-    assert_eq!((seen, house.last_seq().await), (Some(Seq(2)), Seq(2)));
+    assert_eq!((house.observe_hash("page", "h2", 20).await, house.last_seq().await), (Some(Seq(2)), Seq(2)));
     let seen = Seq(2);
     let shared = part("page", Audience::Shared, ("h2", seen), Some(("h2", seen)));
     assert_eq!(list(&house, &["page"]).await, [shared, part("page", draft, ("h1", hidden), None)]);
     let saved = house.save(house.sourced("two", "page", "h3")).await;
     let shared = part("page", Audience::Shared, ("h3", saved), Some(("h2", seen)));
     assert_eq!(list(&house, &["page"]).await[0], shared);
-    let again = house.store.observe_source(house.project, "page", "h3", at(30)).await.expect("storage works");
-    assert_eq!(again, None, "the save has told it already");
+    assert_eq!(house.observe_hash("page", "h3", 30).await, None, "the save has told it already");
     let shared = part("page", Audience::Shared, ("h3", saved), Some(("h3", saved)));
     assert_eq!(list(&house, &["page"]).await[0], shared);
-    let fresh = house.store.observe_source(house.project, "never saved", "h", at(40)).await.expect("storage works");
-    let fresh = fresh.expect("never seen before");
+    let fresh = house.observe_hash("never saved", "h", 40).await.expect("never seen before");
     let part = part("never saved", Audience::Shared, ("h", fresh), Some(("h", fresh)));
     assert_eq!(list(&house, &["never saved"]).await, [part]);
 }
@@ -134,9 +154,7 @@ pub async fn several_hashes_of_one_content_stay_together(make: MakeEngine) {
     let house = House::build(&engine.store).await;
     let draft = Audience::Author(house.ana);
     house.save(house.sourced("one", "page", "h1")).await;
-    let observe = async |hash: &str| {
-        house.store.observe_source(house.project, "page", hash, at(20)).await.expect("storage works")
-    };
+    let observe = async |hash: &str| house.observe_hash("page", hash, 20).await;
     let seen = observe("h1 g1 ?v1").await.expect("it is news");
     let together = part("page", Audience::Shared, ("h1 g1 ?v1", seen), Some(("h1 g1 ?v1", seen)));
     for (text, hash) in [("two", "g1"), ("three", "h1"), ("four", "v1")] {
@@ -153,27 +171,210 @@ pub async fn several_hashes_of_one_content_stay_together(make: MakeEngine) {
     assert!(other > later);
 }
 
-/// What was known elsewhere is taken over once, for its audience, and never over what is known here.
+/// Workspaces that name the same source tell each other nothing: not by saves, and by an observation only if it names
+/// none.
+pub async fn workspaces_know_their_sources_apart(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let of_team = |record| NewRecord { workspace: workspace("team"), ..record };
+    let known = |hash: &str, seq| part("page", Audience::Shared, (hash, Seq(seq)), None);
+    let confirmed = |hash: &str, seq| part("page", Audience::Shared, (hash, Seq(seq)), Some((hash, Seq(seq))));
+    let observe =
+        async |name: &str, hash: &str| house.observe(Some(name), "page", Seen::Hash(hash.to_owned()), 20).await;
+    house.save(house.sourced("one", "page", "h1")).await;
+    let (_, team) = house.save_numbered(of_team(house.sourced("two", "page", "h2"))).await;
+    assert_eq!(list(&house, &["page"]).await, [known("h1", 1), within(team, known("h2", 2))]);
+    house.save(of_team(house.sourced("three", "page", "h1"))).await;
+    assert_eq!(list(&house, &["page"]).await, [known("h1", 1), within(team, known("h1", 3))], "news here alone");
+    assert_eq!(observe("team", "h3").await, Some(Seq(4)));
+    assert_eq!(observe("default", "h1").await, None, "what another workspace saw is no reason to tell it again");
+    assert_eq!(list(&house, &["page"]).await, [confirmed("h1", 1), within(team, confirmed("h3", 4))]);
+    assert_eq!(observe("absent", "h4").await, None);
+    assert_eq!(
+        (list(&house, &["page"]).await.len(), house.last_seq().await),
+        (2, Seq(4)),
+        "there is nobody to know it"
+    );
+    assert_eq!(house.observe_hash("page", "h3", 20).await, Some(Seq(5)));
+    let both = [confirmed("h3", 5), within(team, confirmed("h3", 4))];
+    assert_eq!(list(&house, &["page"]).await, both, "news to one of them, and known to the other");
+    assert_eq!(house.observe_hash("page", "h3", 20).await, None);
+    let bare = with_fact(house.sourced("four", "page", ""), |fact| fact.source_hash = None);
+    let (_, third) = house.save_numbered(NewRecord { workspace: workspace("third"), ..bare }).await;
+    house.delete_workspace("team", 30).await;
+    assert_eq!(observe("team", "h4").await, None, "its life is over");
+    assert_eq!(house.observe_hash("page", "h4", 40).await, Some(Seq(8)));
+    let all = [FIRST, team, third].map(|no| within(no, confirmed("h4", 8)));
+    assert_eq!(list(&house, &["page"]).await, all, "also where it may come back, and where records are from it");
+}
+
+/// That a source is gone is told once, leaves the confirmation alone, and is over with the next hash.
+pub async fn a_source_that_is_gone_comes_back_with_any_hash(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let draft = Audience::Author(house.ana);
+    let observe = async |moved_to| house.observe(Some("default"), "page", gone(moved_to), 30).await;
+    let told = async |after| {
+        let tail = house.store.tail(house.project, FIRST, Seq(after), 10).await.expect("storage works");
+        tail.sightings.into_iter().map(|seen| (seen.hash, seen.seq)).collect::<Vec<_>>()
+    };
+    let first = house.save(house.sourced("one", "page", "h1")).await;
+    assert_eq!(house.observe_hash("page", "h1", 20).await, None);
+    let there = part("page", Audience::Shared, ("h1", first), Some(("h1", first)));
+    for (moved_to, place) in [(None, Seq(2)), (Some("page 2"), Seq(3)), (Some("page 3"), Seq(4)), (None, Seq(5))] {
+        assert_eq!(observe(moved_to).await, Some(place));
+        let lost = without(there.clone(), moved_to, place);
+        assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&lost));
+        assert_eq!(told(place.0 - 1).await, [(None, place)]);
+        assert_eq!(observe(moved_to).await, None, "known already");
+        assert_eq!(list(&house, &["page"]).await, [lost]);
+    }
+    assert_eq!(told(0).await, [(None, Seq(5))], "also for whoever starts from nothing");
+    let saved = house.save(house.sourced("two", "page", "h1")).await;
+    let there = part("page", Audience::Shared, ("h1", saved), Some(("h1", first)));
+    assert_eq!(list(&house, &["page"]).await, [there], "a save brings it back");
+    assert_eq!(observe(Some("page 2")).await, Some(Seq(7)));
+    assert!(matches!(house.insert(house.sourced("two", "page", "h1")).await, Inserted::Duplicate { .. }));
+    let there = part("page", Audience::Shared, ("h1", Seq(8)), Some(("h1", first)));
+    assert_eq!(list(&house, &["page"]).await, [there], "and so does a duplicate");
+    assert_eq!(observe(Some("page 2")).await, Some(Seq(9)));
+    assert_eq!(house.observe_hash("page", "h1", 40).await, Some(Seq(10)));
+    let there = part("page", Audience::Shared, ("h1", Seq(10)), Some(("h1", Seq(10))));
+    assert_eq!(list(&house, &["page"]).await, std::slice::from_ref(&there), "and who sees it");
+    assert_eq!(observe(None).await, Some(Seq(11)));
+    let hidden = house.save(NewRecord { audience: draft, ..house.sourced("three", "page", "h2") }).await;
+    let own = part("page", draft, ("h2", hidden), None);
+    assert_eq!(list(&house, &["page"]).await, [without(there.clone(), None, Seq(11)), own.clone()]);
+    assert_eq!(observe(None).await, Some(Seq(13)), "the author believed the draft's");
+    assert_eq!(list(&house, &["page"]).await, [without(there, None, Seq(13)), own]);
+}
+
+/// A record that comes back into another life of its workspace brings along what was known of its source, for everybody
+/// who knew it; what is known there since then counts.
+pub async fn a_restored_record_keeps_what_was_known_of_its_source(make: MakeEngine) {
+    let engine = make().await;
+    for is_whole in [false, true] {
+        let house = House::build(&engine.store).await;
+        let draft = Audience::Author(house.ana);
+        let old = house.sourced("one", "page", "h1");
+        let lost = house.save(old.clone()).await;
+        let other = house.sourced("two", "other", "o1");
+        house.save(other.clone()).await;
+        let hidden = house.save(NewRecord { audience: draft, ..house.sourced("three", "page", "h2") }).await;
+        assert_eq!(house.observe_hash("page", "h1", 15).await, Some(Seq(4)));
+        assert_eq!(house.observe(Some("default"), "page", gone(Some("page 2")), 16).await, Some(Seq(5)));
+        let before = list(&house, &["page"]).await;
+        let moved = without(part("page", Audience::Shared, ("", lost), Some(("h1", Seq(4)))), Some("page 2"), Seq(5));
+        assert_eq!(before, [moved, part("page", draft, ("h2", hidden), None)]);
+        house.delete_workspace("default", 20).await;
+        let (anew, no) = house.save_numbered(house.sourced("anew", "other", "o2")).await;
+        if is_whole {
+            assert_eq!(house.restore_workspace("default", 0, 30).await, RestoredWorkspace::Done(3));
+        } else {
+            for id in [old.id, other.id] {
+                assert_eq!(house.restore(id, 0, 30).await.map(|record| record.workspace_no), Some(no));
+            }
+        }
+        let carried: Vec<_> = before.iter().map(|part| within(no, part.clone())).collect();
+        assert_eq!(list(&house, &["page"]).await, [before, carried].concat());
+        let newer = within(no, part("other", Audience::Shared, ("o2", anew), None));
+        assert_eq!(list(&house, &["other"]).await[1], newer, "seen in the new life");
+        let tail = house.store.tail(house.project, no, anew, 10).await.expect("storage works");
+        let gone = Sighting { source_id: "page".to_owned(), audience: Audience::Shared, hash: None, seq: Seq(5) };
+        assert!(tail.sightings.contains(&gone), "an index of the new life learns it: {:?}", tail.sightings);
+    }
+}
+
+/// Of what several former lives knew the latest counts, in whatever order their records come back.
+pub async fn the_latest_life_knows_best(make: MakeEngine) {
+    let engine = make().await;
+    for order in [[0, 1], [1, 0]] {
+        let house = House::build(&engine.store).await;
+        let mut ids = Vec::new();
+        for (text, hash) in [("one", "h1"), ("two", "h2")] {
+            let record = house.sourced(text, "page", hash);
+            ids.push(record.id);
+            house.save(record).await;
+            house.observe(Some("default"), "page", Seen::Hash(hash.to_owned()), 15).await;
+            house.delete_workspace("default", 20).await;
+        }
+        let (_, no) = house.save_numbered(house.record("anew")).await;
+        for nth in order {
+            house.restore(ids[nth], 0, 30).await.expect("restored");
+        }
+        let latest = within(no, part("page", Audience::Shared, ("h2", Seq(3)), Some(("h2", Seq(3)))));
+        assert_eq!(list(&house, &["page"]).await.last(), Some(&latest), "{order:?}");
+    }
+}
+
+/// What is known of sources goes with the workspace that ended, and no other workspace loses anything.
+pub async fn what_is_known_of_sources_ends_with_its_workspace(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let of_team = |record| NewRecord { workspace: workspace("team"), ..record };
+    let first = house.save(house.sourced("one", "page", "h1")).await;
+    let (second, team) = house.save_numbered(of_team(house.sourced("two", "page", "h2"))).await;
+    let here = part("page", Audience::Shared, ("h1", first), None);
+    let there = within(team, part("page", Audience::Shared, ("h2", second), None));
+    house.delete_workspace("team", 20).await;
+    assert_eq!(list(&house, &["page"]).await, [here.clone(), there], "it may come back");
+    let (third, reborn) = house.save_numbered(of_team(house.sourced("three", "page", "h3"))).await;
+    assert_eq!(house.store.purge_forgotten(at(30), 10).await, Ok(1));
+    let there = within(reborn, part("page", Audience::Shared, ("h3", third), None));
+    assert_eq!(list(&house, &["page"]).await, [here, there]);
+    assert_eq!(house.observe_hash("page", "h4", 40).await, Some(house.last_seq().await));
+    assert_eq!(list(&house, &["page"]).await.len(), 2, "nothing is told to what is gone");
+}
+
+async fn adopt(house: &House, name: &str, audience: Audience, known: Seen, confirmed: Option<&str>) -> bool {
+    let source = AdoptedSource {
+        workspace: workspace(name),
+        source_id: "page".to_owned(),
+        audience,
+        known,
+        confirmed_hash: confirmed.map(str::to_owned),
+    };
+    house.store.adopt_source(house.project, source, at(30)).await.expect("storage works")
+}
+
+/// What was known elsewhere is taken over once, for its audience and workspace, and never over what is known here.
 pub async fn knowledge_from_elsewhere_is_taken_over_where_there_is_none(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let draft = Audience::Author(house.ana);
-    let adopt = async |audience, known: &str, confirmed: Option<&str>| {
-        let source = AdoptedSource {
-            source_id: "page".to_owned(),
-            audience,
-            known_hash: known.to_owned(),
-            confirmed_hash: confirmed.map(str::to_owned),
-        };
-        house.store.adopt_source(house.project, source, at(30)).await.expect("storage works")
-    };
-    assert!(adopt(Audience::Shared, "h2", Some("h1")).await);
-    let first = house.store.last_seq(house.project).await.expect("storage works").expect("a log");
-    assert!(!adopt(Audience::Shared, "h9", None).await, "it is known already");
-    assert!(adopt(draft, "h3", None).await);
-    let second = house.store.last_seq(house.project).await.expect("storage works").expect("a log");
+    let hash = |hash: &str| Seen::Hash(hash.to_owned());
+    house.save_text("there is a workspace").await;
+    let team = house.save(NewRecord { workspace: workspace("team"), ..house.record("and another") }).await;
+    assert!(adopt(&house, "default", Audience::Shared, hash("h2"), Some("h1")).await);
+    let first = house.last_seq().await;
+    assert!(!adopt(&house, "default", Audience::Shared, hash("h9"), None).await, "it is known already");
+    assert!(!adopt(&house, "default", Audience::Shared, gone(None), None).await, "it is known already");
+    assert_eq!(house.last_seq().await, first);
+    assert!(adopt(&house, "default", draft, hash("h3"), None).await);
+    let second = house.last_seq().await;
     assert!(second > first, "an index that follows the log learns of it");
-    let both =
-        [part("page", Audience::Shared, ("h2", first), Some(("h1", first))), part("page", draft, ("h3", second), None)];
-    assert_eq!(list(&house, &["page"]).await, both);
+    assert!(adopt(&house, "team", Audience::Shared, gone(Some("page 2")), Some("h4")).await);
+    let third = house.last_seq().await;
+    let lost = without(part("page", Audience::Shared, ("", third), Some(("h4", third))), Some("page 2"), third);
+    let all = [
+        part("page", Audience::Shared, ("h2", first), Some(("h1", first))),
+        part("page", draft, ("h3", second), None),
+        within(WorkspaceNo(team.0), lost),
+    ];
+    assert_eq!(list(&house, &["page"]).await, all);
+}
+
+/// A workspace that is not living takes nothing over: neither one that never was nor one that ended.
+pub async fn nothing_is_taken_over_into_a_workspace_that_is_not_living(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    house.save(NewRecord { workspace: workspace("over"), ..house.record("a fact") }).await;
+    house.delete_workspace("over", 20).await;
+    let before = house.last_seq().await;
+    for name in ["default", "absent", "over"] {
+        for known in [Seen::Hash("h1".to_owned()), gone(None)] {
+            assert!(!adopt(&house, name, Audience::Shared, known, Some("h1")).await, "{name}");
+        }
+    }
+    assert_eq!((list(&house, &["page"]).await, house.last_seq().await), (Vec::new(), before));
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq, Timestamp, WorkspaceNo};
 
 use super::{House, MakeEngine, at, audit, with_fact, workspace};
-use crate::{Holdings, MemberDeleted, Since, SourcePart, Survey, Surveyed};
+use crate::{Holdings, MemberDeleted, Seen, Since, SourcePart, Survey, Surveyed};
 
 /// A project as it was surveyed, and followed since.
 struct Known {
     seq: Seq,
     names: Vec<String>,
     records: BTreeMap<Seq, Surveyed>,
-    parts: BTreeMap<(String, Audience), SourcePart>,
+    parts: BTreeMap<(String, WorkspaceNo, Audience), SourcePart>,
 }
 
 impl Known {
@@ -30,9 +30,10 @@ impl Known {
         }
         self.records.extend(survey.records.into_iter().map(|record| (record.brief.seq, record)));
         for part in &survey.parts {
-            self.parts.retain(|(source, _), _| *source != part.source_id);
+            self.parts.retain(|(source, _, _), _| *source != part.source_id);
         }
-        self.parts.extend(survey.parts.into_iter().map(|part| ((part.source_id.clone(), part.audience), part)));
+        let key = |part: &SourcePart| (part.source_id.clone(), part.workspace_no, part.audience);
+        self.parts.extend(survey.parts.into_iter().map(|part| (key(&part), part)));
     }
 
     /// What lives now. Records of deleted workspaces need not be followed.
@@ -66,7 +67,7 @@ pub async fn a_survey_is_followed_through_every_change(make: MakeEngine) {
     let first_seq = house.save(keyed).await;
     let second = house.save(house.sourced("of a page", "page", "h1")).await;
     house.save(drafted(house.sourced("a draft", "page", "h1"))).await;
-    let ends = with_fact(house.record("ends"), |fact| fact.valid_until = Some(at(1_000)));
+    let ends = with_fact(house.sourced("ends", "page", "t1"), |fact| fact.valid_until = Some(at(1_000)));
     house.save(NewRecord { workspace: workspace("team"), created_at: at(40), ..ends }).await;
     known.follow(&house, None, "saves").await;
     assert_eq!(known.records.len(), 4);
@@ -74,11 +75,12 @@ pub async fn a_survey_is_followed_through_every_change(make: MakeEngine) {
     assert_eq!(known.names, ["default", "team"]);
     house.insert(house.sourced("of a page", "page", "h2")).await;
     known.follow(&house, None, "a duplicate").await;
-    house.store.observe_source(house.project, "page", "h3", at(20)).await.expect("storage works");
+    house.observe_hash("page", "h3", 20).await;
     known.follow(&house, None, "a sighting").await;
-    let news = house.store.observe_source(house.project, "page", "h3", at(30)).await.expect("storage works");
-    assert_eq!(news, None, "what is known is no news");
+    assert_eq!(house.observe_hash("page", "h3", 30).await, None, "what is known is no news");
     known.follow(&house, Some(at(30)), "a confirmation").await;
+    house.observe(Some("team"), "page", Seen::Gone { moved_to: Some("page 2".to_owned()) }, 31).await;
+    known.follow(&house, None, "a source that is gone").await;
     house.forget(&[first_seq, second], 41).await;
     known.follow(&house, None, "forgetting").await;
     house.restore(first, 0, 42).await.expect("restored");

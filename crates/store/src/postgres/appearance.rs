@@ -1,5 +1,5 @@
 //! Notes that an account's records came to look different without a change of their own, or that its keys stand for
-//! something else. The database does so by itself for keys, members and departments (`0021_look_again.sql`).
+//! something else. The database does so by itself for keys, members and departments (`0001_schema.sql`).
 
 use mnemon_core::AccountId;
 

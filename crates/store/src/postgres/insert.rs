@@ -13,6 +13,7 @@ use super::project::Locked;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use super::transaction::Tx;
+use super::workspaces::find_living;
 use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
 use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
@@ -31,7 +32,7 @@ pub(super) async fn insert(
     {
         return Ok(earlier);
     }
-    let workspace = find_living(tx, record).await?;
+    let workspace = find_living(tx, record.project, &record.workspace).await?;
     let superseded = match find_superseded(tx, insert, workspace).await? {
         Ok(found) => found,
         Err(id) => return Ok(Inserted::NotFound(id)),
@@ -132,14 +133,6 @@ async fn find_earlier(tx: &Tx, record: &NewRecord, key: &Idempotency) -> Result<
     Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, superseded, answer }))))
 }
 
-async fn find_living(tx: &Tx, record: &NewRecord) -> Result<Option<WorkspaceNo>, Fault> {
-    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
-    let row = tx.row(SELECT, &[&record.project.uuid(), &record.workspace.as_str()]).await?;
-    let read =
-        |row| Cells::new(&row, "workspace", || format!("{}/{}", record.project, record.workspace)).count(0, "no");
-    Ok(row.map(read).transpose()?.map(WorkspaceNo))
-}
-
 /// The oldest live record that this one would only repeat.
 async fn find_duplicate(
     tx: &Tx,
@@ -151,20 +144,13 @@ async fn find_duplicate(
         SELECT seq, id
         FROM record
         WHERE project_id = $1 AND workspace_no = $2 AND content_hash = $3 AND forgotten_at IS NULL
-            AND audience = $4 AND source IS NOT DISTINCT FROM $5 AND source_id IS NOT DISTINCT FROM $6 AND content = $7
+            AND audience = $4 AND source IS NOT DISTINCT FROM $5 AND source_id IS NOT DISTINCT FROM $6
         ORDER BY seq
         LIMIT 1";
     let audience = AudienceBytes::of(record.audience);
     let (hash, audience) = (content_hash.as_bytes().as_slice(), audience.as_slice());
-    let values: [&(dyn ToSql + Sync); 7] = [
-        &record.project.uuid(),
-        &integer(no.0),
-        &hash,
-        &audience,
-        &record.fact.source,
-        &record.fact.source_id,
-        &record.fact.content,
-    ];
+    let values: [&(dyn ToSql + Sync); 6] =
+        [&record.project.uuid(), &integer(no.0), &hash, &audience, &record.fact.source, &record.fact.source_id];
     let Some(row) = tx.row(SELECT, &values).await? else { return Ok(None) };
     let cells = Cells::new(&row, "record", || record.project.to_string());
     Ok(Some((Seq(cells.count(0, "seq")?), cells.id(1, "id")?)))
@@ -185,7 +171,8 @@ async fn refresh_duplicate(tx: &Tx, project: &mut Locked, given: &NewRecord, seq
         }
         None => stored.record,
     };
-    note_known_hash(tx, given, || updated_at.unwrap_or_else(|| project.take_seq())).await?;
+    let no = record.workspace_no;
+    note_known_hash(tx, given, no, || updated_at.unwrap_or_else(|| project.take_seq())).await?;
     Ok(record)
 }
 

@@ -16,6 +16,7 @@ use super::project::{self, Locked, lock_account};
 use super::projects::list_in_lock_order;
 use super::rows::{AudienceBytes, Cells, integer, micros, places};
 use super::sessions::drop_sessions;
+use super::sources::joined_by_newest;
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::stored::Changed;
 use crate::{AuditEntry, MemberDeleted, StoreError};
@@ -176,25 +177,15 @@ async fn move_audience(tx: &Tx, project: ProjectId, from: MemberId, to: Option<M
 /// They get a new position in the log, so that every index notices.
 async fn move_sources(tx: &Tx, project: &mut Locked, from: MemberId, to: Option<MemberId>) -> Result<(), Fault> {
     const KNOWS: &str = "SELECT 1 FROM source WHERE project_id = $1 AND audience = $2 LIMIT 1";
-    const UPSERT: &str = "
-        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, handed_seq, known_at, confirmed_at)
-        SELECT project_id, source_id, $3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, $4, known_at,
-            confirmed_at
+    const UPSERT: &str = joined_by_newest!(
+        "
+        INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, handed_seq,
+            known_at, confirmed_at, known_hash, confirmed_hash, moved_to)
+        SELECT project_id, source_id, workspace_no, $3, known_seq, confirmed_seq, $4, known_at, confirmed_at,
+            known_hash, confirmed_hash, moved_to
         FROM source
-        WHERE project_id = $1 AND audience = $2
-        ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_seq = GREATEST(source.known_seq, excluded.known_seq),
-            confirmed_seq = GREATEST(source.confirmed_seq, excluded.confirmed_seq),
-            updated_at = GREATEST(source.updated_at, excluded.updated_at),
-            handed_seq = excluded.handed_seq,
-            known_at = CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_at ELSE source.known_at END,
-            confirmed_at = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_at
-                ELSE source.confirmed_at END,
-            known_hash =
-                CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_hash ELSE source.known_hash END,
-            confirmed_hash = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_hash
-                ELSE source.confirmed_hash END";
+        WHERE project_id = $1 AND audience = $2"
+    );
     const DELETE: &str = "DELETE FROM source WHERE project_id = $1 AND audience = $2";
     let old = AudienceBytes::of(Audience::Author(from));
     let (id, old) = (project.id.uuid(), old.as_slice());

@@ -134,7 +134,7 @@ macro_rules! narrowed {
             AND ($10::boolean IS NULL OR $10 = EXISTS (
                 SELECT 1
                 FROM source s
-                WHERE s.project_id = r.project_id AND s.source_id = r.source_id
+                WHERE s.project_id = r.project_id AND s.source_id = r.source_id AND s.workspace_no = r.workspace_no
                     AND strpos(' ' || s.confirmed_hash || ' ', ' ' || r.source_hash || ' ') > 0))
             AND ($11::bigint[] IS NULL OR r.seq = ANY($11))
         ORDER BY r.seq DESC

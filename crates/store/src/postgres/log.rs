@@ -171,17 +171,12 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
         WHERE c.project_id = $1 AND c.workspace_no = $2 AND c.seq > $3
         ORDER BY c.seq
         LIMIT $4";
-    // Where knowledge about the sources of the workspace's live records changed. What came with such a record can be
-    // skipped: whoever learns of the record learns everything known about its source.
+    // Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns
+    // of the record learns everything known about its source.
     const SIGHTINGS: &str = "
         SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
         FROM source s
-        WHERE s.project_id = $1 AND GREATEST(s.known_seq, s.handed_seq) > $3 AND s.known_hash IS NOT NULL
-            AND EXISTS (
-                SELECT 1
-                FROM record r
-                WHERE r.project_id = $1 AND r.source_id = s.source_id AND r.workspace_no = $2
-                    AND r.forgotten_at IS NULL)
+        WHERE s.project_id = $1 AND s.workspace_no = $2 AND GREATEST(s.known_seq, s.handed_seq) > $3
             AND (s.handed_seq > 0 OR NOT EXISTS (
                 SELECT 1
                 FROM record r
@@ -212,7 +207,7 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
             JOIN record r ON r.project_id = $1 AND r.seq = c.record_seq AND r.workspace_no = $2
                 AND r.forgotten_at IS NULL
             WHERE r.source_id IS NOT NULL) AS g
-        JOIN source s ON s.project_id = $1 AND s.source_id = g.source_id AND s.known_hash IS NOT NULL";
+        JOIN source s ON s.project_id = $1 AND s.source_id = g.source_id AND s.workspace_no = $2";
     let Piece { project, no, after, rows_max } = piece;
     let (id, workspace, from, rows) = (project.uuid(), integer(no.0), integer(after.0), integer(rows_max as u64));
     let tx = Tx::read(pool, Tenant::project(project)).await?.of_a_call();

@@ -14,8 +14,8 @@
 //! To write the twin of a SQLite table and its acts:
 //! 1. `migrations/postgres`, with the number and name of SQLite's: ids are `UUID`, times `BIGINT`, flags `BOOLEAN`, texts
 //!    `TEXT COLLATE "C"`, the rest `BYTEA`. A table with a `project_id` or `account_id` gets `ENABLE` and `FORCE ROW LEVEL
-//!    SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`. The same text
-//!    goes into `schema/postgres.sql`, and the file into the list in `migrate.rs`.
+//!    SECURITY` and a policy `tenant`, as the others have; every table gets its `GRANT ... TO mnemon_app`. The file
+//!    goes into the list in `migrate.rs`.
 //! 2. The file of the same name in here. A read is `self.ask(Tenant::project(id), SQL, &[..])` for one statement, or
 //!    `Tx::read` for a consistent view by several. A write is `self.attempt(|| async { .. })` around `Tx::write`, the acts
 //!    and `tx.commit()` (or `tx.finish(last_asks)`, which saves a round trip); it may run more than once. What takes a place

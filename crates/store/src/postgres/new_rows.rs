@@ -134,12 +134,14 @@ struct Audiences {
 #[derive(Default)]
 struct Sources<'a> {
     /// Where each stands in the columns: of two sightings in one statement the later one counts.
-    places: HashMap<(&'a str, Audience), usize>,
+    places: HashMap<(&'a str, WorkspaceNo, Audience), usize>,
     /// The first hash of each source.
-    first: HashMap<&'a str, &'a str>,
-    /// Sources that were seen with several hashes.
+    first: HashMap<(&'a str, WorkspaceNo), &'a str>,
+    /// Sources that were seen with several hashes, and in which workspaces.
     disputed: Vec<&'a str>,
+    disputed_in: Vec<i64>,
     ids: Vec<&'a str>,
+    workspaces: Vec<i64>,
     audiences: Vec<Vec<u8>>,
     seqs: Vec<i64>,
     moments: Vec<i64>,
@@ -173,7 +175,7 @@ impl<'a> NewRows<'a> {
         self.audiences.add(record, no);
         self.records.add(record, seq, no, content_hash);
         if let Some((source_id, hash)) = record.sighting() {
-            self.rest(record.project).sources.add(record, source_id, hash, seq);
+            self.rest(record.project).sources.add(record, no, (source_id, hash), seq);
         }
         (seq, no)
     }
@@ -269,11 +271,13 @@ impl Rest<'_> {
                 &[
                     &self.project,
                     &sources.ids,
+                    &sources.workspaces,
                     &sources.audiences,
                     &sources.seqs,
                     &sources.moments,
                     &sources.hashes,
                     &sources.disputed,
+                    &sources.disputed_in,
                 ],
             ));
         }
@@ -306,17 +310,19 @@ impl Audiences {
 }
 
 impl<'a> Sources<'a> {
-    fn add(&mut self, record: &'a NewRecord, source_id: &'a str, hash: &'a str, seq: Seq) {
+    fn add(&mut self, record: &'a NewRecord, no: WorkspaceNo, (source_id, hash): (&'a str, &'a str), seq: Seq) {
         let (seq, at) = (integer(seq.0), micros(record.created_at));
-        if *self.first.entry(source_id).or_insert(hash) != hash {
+        if *self.first.entry((source_id, no)).or_insert(hash) != hash {
             self.disputed.push(source_id);
+            self.disputed_in.push(integer(no.0));
         }
-        if let Some(place) = self.places.get(&(source_id, record.audience)) {
+        if let Some(place) = self.places.get(&(source_id, no, record.audience)) {
             (self.seqs[*place], self.moments[*place], self.hashes[*place]) = (seq, at, hash);
             return;
         }
-        self.places.insert((source_id, record.audience), self.ids.len());
+        self.places.insert((source_id, no, record.audience), self.ids.len());
         self.ids.push(source_id);
+        self.workspaces.push(integer(no.0));
         self.audiences.push(AudienceBytes::of(record.audience).as_slice().to_vec());
         self.seqs.push(seq);
         self.moments.push(at);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
+use mnemon_core::{AccountId, ProjectId};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -148,18 +148,18 @@ impl Oversight for PostgresStore {
             WHERE id = $1 AND deleted_at IS NULL
             ON CONFLICT DO NOTHING
             RETURNING 1";
-        // Takes the mark off the records whose text is released; a record is found by the first half of its text's hash.
+        // Takes the mark off the records whose text is released.
         const CLEAR_CAUTIONS: &str = "
             UPDATE record
             SET is_cautioned = FALSE
-            WHERE project_id = $1 AND content_hash = $2 AND is_cautioned
+            WHERE project_id = $1 AND is_cautioned AND sha256(convert_to(content, 'UTF8')) = $2
             RETURNING 1";
-        let (hash, content_hash) = (hash.as_slice(), &hash[..CONTENT_HASH_BYTES]);
+        let hash = hash.as_slice();
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
             change_appearance(&tx, audit.account).await?;
             let changed = tx.count(INSERT, &[&project.uuid(), &hash, &micros(audit.at)]).await?;
-            tx.count(CLEAR_CAUTIONS, &[&project.uuid(), &content_hash]).await?;
+            tx.count(CLEAR_CAUTIONS, &[&project.uuid(), &hash]).await?;
             commit_if_changed(tx, changed, &audit).await
         })
         .await

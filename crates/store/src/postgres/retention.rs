@@ -253,12 +253,12 @@ async fn remove_sources(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
                 SELECT 1
                 FROM record r
                 WHERE r.project_id = $1 AND r.source_id IS NOT NULL AND r.forgotten_at IS NULL
-                    AND r.source_id = s.source_id AND r.audience = s.audience)
+                    AND r.source_id = s.source_id AND r.workspace_no = s.workspace_no AND r.audience = s.audience)
             AND NOT EXISTS (
                 SELECT 1
                 FROM record r
                 WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL
-                    AND r.source_id = s.source_id AND r.audience = s.audience)";
+                    AND r.source_id = s.source_id AND r.workspace_no = s.workspace_no AND r.audience = s.audience)";
     let shared = AudienceBytes::of(Audience::Shared);
     tx.rows(DELETE, &[&project.uuid(), &shared.as_slice()]).await?;
     Ok(())
@@ -273,7 +273,8 @@ async fn remove_workspaces(tx: &Tx, project: ProjectId, before: Timestamp) -> Re
             SELECT 1
             FROM record r
             WHERE r.project_id = $1 AND r.workspace_no = w.no)";
-    const DELETES: [&str; 4] = [
+    const DELETES: [&str; 5] = [
+        "DELETE FROM source WHERE project_id = $1 AND workspace_no = ANY($2)",
         "DELETE FROM snapshot WHERE project_id = $1 AND workspace_no = ANY($2)",
         "DELETE FROM change WHERE project_id = $1 AND workspace_no = ANY($2)",
         "DELETE FROM workspace_audience WHERE project_id = $1 AND workspace_no = ANY($2)",

@@ -48,7 +48,8 @@ async fn survey_all(pool: &Arc<Pool>, project: ProjectId) -> Result<Survey, Faul
         FROM record
         WHERE project_id = $1 AND forgotten_at IS NULL";
     const PARTS: &str = "
-        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at, confirmed_at
+        SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
+            known_at, confirmed_at
         FROM source
         WHERE project_id = $1";
     let id = project.uuid();
@@ -81,7 +82,8 @@ async fn survey_changes(pool: &Arc<Pool>, project: ProjectId, since: Since) -> R
         JOIN record r ON r.project_id = c.project_id AND r.seq = c.record_seq
         WHERE w.project_id = $1 AND c.project_id = $1 AND r.project_id = $1 AND c.seq > $2 AND r.forgotten_at IS NULL";
     const PARTS: &str = "
-        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at, confirmed_at
+        SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
+            known_at, confirmed_at
         FROM source
         WHERE project_id = $1 AND source_id IN (
             SELECT source_id
@@ -91,7 +93,7 @@ async fn survey_changes(pool: &Arc<Pool>, project: ProjectId, since: Since) -> R
             SELECT source_id
             FROM source
             WHERE project_id = $1 AND $3::bigint IS NOT NULL AND confirmed_at >= $3)
-        ORDER BY source_id, audience";
+        ORDER BY source_id, workspace_no, audience";
     let (id, after, confirmed) = (project.uuid(), integer(since.seq.0), micros_opt(since.confirmed));
     let tx = Tx::read(pool, Tenant::project(project)).await?;
     let asks = vec![

@@ -45,7 +45,7 @@ impl PostgresSide {
         let (account, project, pass) = match tenant {
             // The service's own rows belong to nobody; the lists of accounts and projects are opened for maintenance.
             Tenant::Service => (String::new(), String::new(), "upkeep"),
-            // Opens nothing more. Triggers that note changes let this pass (`0021_look_again.sql`): a copy is no change.
+            // Opens nothing more. Triggers that note changes let this pass (`0001_schema.sql`): a copy is no change.
             Tenant::Account(id) => (text(id), String::new(), "copy"),
             Tenant::Project(id) => (String::new(), text(id), "copy"),
         };

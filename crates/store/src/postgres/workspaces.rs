@@ -12,6 +12,7 @@ use super::listing::{read_counts, read_workspace};
 use super::oversight::insert_audit;
 use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros, places};
+use super::sources::carry_sources;
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::stored::Stored;
 use crate::encoding::AudienceBytes;
@@ -183,10 +184,18 @@ async fn join_living(
     let audiences: Vec<AudienceBytes> = audiences.into_iter().map(AudienceBytes::of).collect();
     let audiences: Vec<&[u8]> = audiences.iter().map(AudienceBytes::as_slice).collect();
     tx.rows(AUDIENCES, &[&id, &integer(no.0), &audiences]).await?;
+    if let Some(from) = stored.first().map(|stored| stored.record.workspace_no) {
+        let sources: Vec<&str> = stored.iter().filter_map(|stored| stored.record.fact.source_id.as_deref()).collect();
+        carry_sources(tx, locked.id, &sources, from, no, Seq(locked.seq + 1)).await?;
+    }
     Ok(no)
 }
 
-async fn find_living(tx: &Tx, project: ProjectId, name: &WorkspaceName) -> Result<Option<WorkspaceNo>, Fault> {
+pub(super) async fn find_living(
+    tx: &Tx,
+    project: ProjectId,
+    name: &WorkspaceName,
+) -> Result<Option<WorkspaceNo>, Fault> {
     const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
     let Some(row) = tx.row(SELECT, &[&project.uuid(), &name.as_str()]).await? else { return Ok(None) };
     let no = Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?;

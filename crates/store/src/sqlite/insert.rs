@@ -142,7 +142,7 @@ fn find_duplicate(
         SELECT seq
         FROM record INDEXED BY record_duplicate
         WHERE project_id = ?1 AND workspace_no = ?2 AND content_hash = ?3 AND forgotten_at IS NULL
-            AND audience = ?4 AND source IS ?5 AND source_id IS ?6 AND content = ?7
+            AND audience = ?4 AND source IS ?5 AND source_id IS ?6
         ORDER BY seq
         LIMIT 1";
     let mut statement = tx.conn.prepare_cached(SELECT)?;
@@ -153,7 +153,6 @@ fn find_duplicate(
         AudienceBytes::of(record.audience).as_slice(),
         record.fact.source,
         record.fact.source_id,
-        record.fact.content,
     ])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some(Seq(Cells::new(row, "record", || record.project.to_string()).count(0, "seq")?)))
@@ -175,7 +174,8 @@ fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Rec
         }
         None => stored.record,
     };
-    note_known_hash(tx, given, |tx| updated_at.map_or_else(|| tx.take_seq(given.project), Ok))?;
+    let no = record.workspace_no;
+    note_known_hash(tx, given, no, |tx| updated_at.map_or_else(|| tx.take_seq(given.project), Ok))?;
     Ok(record)
 }
 
@@ -215,7 +215,7 @@ fn insert_new(
     };
     tx.note_audience(record.project, no, record.audience)?;
     insert_row(tx, record, seq, no, content_hash)?;
-    note_known_hash(tx, record, |_| Ok(seq))?;
+    note_known_hash(tx, record, no, |_| Ok(seq))?;
     tx.project(record.project)?.live_records += 1;
     Ok((seq, no))
 }

@@ -12,6 +12,7 @@ use super::oversight::insert_audit;
 use super::projects::list_projects;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sessions::drop_sessions;
+use super::sources::joined_by_newest;
 use crate::acts::stored::{Changed, broken};
 use crate::{AuditEntry, MemberDeleted, StoreError};
 
@@ -156,22 +157,15 @@ fn list_drafting(conn: &Connection, project: ProjectId, member: MemberId) -> Res
 /// Merges what only the member knew about sources into what only the heir knows; of two sightings the later one counts.
 /// They get a new position in the log, so that every index notices.
 fn move_sources(tx: &mut Tx<'_>, project: ProjectId, from: MemberId, to: Option<MemberId>) -> Result<(), StoreError> {
-    const UPSERT: &str = "
-        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, handed_seq, known_at, confirmed_at)
-        SELECT project_id, source_id, ?3, known_seq, confirmed_seq, updated_at, known_hash, confirmed_hash, ?4, known_at,
-            confirmed_at
+    const UPSERT: &str = joined_by_newest!(
+        "
+        INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, handed_seq,
+            known_at, confirmed_at, known_hash, confirmed_hash, moved_to)
+        SELECT project_id, source_id, workspace_no, ?3, known_seq, confirmed_seq, ?4, known_at, confirmed_at,
+            known_hash, confirmed_hash, moved_to
         FROM source
-        WHERE project_id = ?1 AND audience = ?2
-        ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_seq = MAX(known_seq, excluded.known_seq),
-            confirmed_seq = MAX(confirmed_seq, excluded.confirmed_seq),
-            updated_at = MAX(updated_at, excluded.updated_at),
-            handed_seq = excluded.handed_seq,
-            known_at = IIF(excluded.known_seq > known_seq, excluded.known_at, known_at),
-            confirmed_at = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_at, confirmed_at),
-            known_hash = IIF(excluded.known_seq > known_seq, excluded.known_hash, known_hash),
-            confirmed_hash = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_hash, confirmed_hash)";
+        WHERE project_id = ?1 AND audience = ?2"
+    );
     const DELETE: &str = "DELETE FROM source WHERE project_id = ?1 AND audience = ?2";
     let old = AudienceBytes::of(Audience::Author(from));
     if let Some(to) = to {

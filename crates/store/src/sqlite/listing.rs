@@ -128,7 +128,7 @@ macro_rules! narrowed {
             AND (?10 IS NULL OR ?10 = EXISTS (
                 SELECT 1
                 FROM source s
-                WHERE s.project_id = r.project_id AND s.source_id = r.source_id
+                WHERE s.project_id = r.project_id AND s.source_id = r.source_id AND s.workspace_no = r.workspace_no
                     AND instr(' ' || s.confirmed_hash || ' ', ' ' || r.source_hash || ' ') > 0))
             AND (?11 IS NULL OR r.seq IN (SELECT value FROM json_each(?11)))
         ORDER BY r.seq DESC

@@ -148,7 +148,7 @@ fn tail(
     }
     let changes: Vec<Change> =
         touched.into_iter().map(|seq| load_change(conn, project, no, seq)).collect::<Result<_, _>>()?;
-    sightings.extend(load_sightings(conn, project, &changes)?);
+    sightings.extend(load_sightings(conn, project, no, &changes)?);
     dedup_sightings(&mut sightings);
     let audiences = list_audiences(conn, project, no)?;
     Ok(Tail { upto, is_end: upto == end, is_active: true, audiences, changes, sightings })
@@ -215,8 +215,8 @@ fn list_changes(
     Ok(places)
 }
 
-/// Where knowledge about the sources of the workspace's live records changed. What came with such a record can be skipped:
-/// whoever learns of the record learns everything known about its source.
+/// Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns of the
+/// record learns everything known about its source.
 fn list_sightings(
     conn: &Connection,
     project: ProjectId,
@@ -227,12 +227,7 @@ fn list_sightings(
     const SELECT: &str = "
         SELECT MAX(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
         FROM source s INDEXED BY source_place
-        WHERE s.project_id = ?1 AND MAX(s.known_seq, s.handed_seq) > ?3 AND s.known_hash IS NOT NULL
-            AND EXISTS (
-                SELECT 1
-                FROM record r INDEXED BY record_source
-                WHERE r.project_id = ?1 AND r.source_id = s.source_id AND r.source_id IS NOT NULL
-                    AND r.workspace_no = ?2 AND r.forgotten_at IS NULL)
+        WHERE s.project_id = ?1 AND s.workspace_no = ?2 AND MAX(s.known_seq, s.handed_seq) > ?3
             AND (s.handed_seq > 0 OR NOT EXISTS (
                 SELECT 1
                 FROM record r
@@ -250,11 +245,16 @@ fn list_sightings(
 }
 
 /// Everything known about the sources of these records.
-fn load_sightings(conn: &Connection, project: ProjectId, changes: &[Change]) -> Result<Vec<Sighting>, StoreError> {
+fn load_sightings(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    changes: &[Change],
+) -> Result<Vec<Sighting>, StoreError> {
     const SELECT: &str = "
         SELECT source_id, audience, known_seq, known_hash
         FROM source
-        WHERE project_id = ?1 AND source_id = ?2 AND known_hash IS NOT NULL";
+        WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3";
     let source_of = |change: &Change| match change {
         Change::Present(present) => present.fact.source_id.clone(),
         Change::Absent(_) => None,
@@ -262,7 +262,7 @@ fn load_sightings(conn: &Connection, project: ProjectId, changes: &[Change]) -> 
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut sightings = Vec::new();
     for source_id in changes.iter().filter_map(source_of).collect::<BTreeSet<_>>() {
-        let mut rows = statement.query((project.to_bytes(), source_id))?;
+        let mut rows = statement.query((project.to_bytes(), source_id, integer(no.0)))?;
         while let Some(row) = rows.next()? {
             sightings.push(read_sighting(row, 0, project)?);
         }

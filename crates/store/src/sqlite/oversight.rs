@@ -1,8 +1,9 @@
 //! What admins see and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
 use async_trait::async_trait;
-use mnemon_core::{AccountId, CONTENT_HASH_BYTES, ProjectId};
+use mnemon_core::{AccountId, ProjectId};
 use rusqlite::{Connection, OptionalExtension, params};
+use sha2::{Digest, Sha256};
 
 use super::SqliteStore;
 use super::appearance::change_appearance;
@@ -285,13 +286,18 @@ fn release_text(tx: &mut Tx<'_>, project: ProjectId, hash: &[u8; 32], audit: &Au
     Ok(is_new)
 }
 
-/// Takes the mark off the records whose text was released; a record is found by the first half of its text's hash.
+/// Takes the mark off the records whose text was released. Few have one.
 fn clear_cautions(conn: &Connection, project: ProjectId, hash: &[u8; 32]) -> Result<(), StoreError> {
-    const UPDATE: &str = "
-        UPDATE record
-        SET is_cautioned = 0
-        WHERE project_id = ?1 AND content_hash = ?2 AND is_cautioned = 1";
-    conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), &hash[..CONTENT_HASH_BYTES]))?;
+    const SELECT: &str = "SELECT seq, content FROM record WHERE project_id = ?1 AND is_cautioned = 1";
+    const UPDATE: &str = "UPDATE record SET is_cautioned = 0 WHERE project_id = ?1 AND seq = ?2";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let rows =
+        statement.query_map([project.to_bytes()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    let cautioned = rows.collect::<Result<Vec<_>, _>>()?;
+    let is_released = |text: &str| Sha256::digest(text.as_bytes()).as_slice() == hash;
+    for (seq, _) in cautioned.iter().filter(|(_, text)| is_released(text)) {
+        conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), seq))?;
+    }
     Ok(())
 }
 

@@ -252,12 +252,14 @@ fn remove_sources(conn: &Connection, project: ProjectId) -> Result<(), StoreErro
                 SELECT 1
                 FROM record r INDEXED BY record_source
                 WHERE r.project_id = ?1 AND r.source_id IS NOT NULL AND r.forgotten_at IS NULL
-                    AND r.source_id = source.source_id AND r.audience = source.audience)
+                    AND r.source_id = source.source_id AND r.workspace_no = source.workspace_no
+                    AND r.audience = source.audience)
             AND NOT EXISTS (
                 SELECT 1
                 FROM record r INDEXED BY record_forgotten
                 WHERE r.project_id = ?1 AND r.forgotten_at IS NOT NULL
-                    AND r.source_id = source.source_id AND r.audience = source.audience)";
+                    AND r.source_id = source.source_id AND r.workspace_no = source.workspace_no
+                    AND r.audience = source.audience)";
     let shared = AudienceBytes::of(Audience::Shared);
     conn.prepare_cached(DELETE)?.execute((project.to_bytes(), shared.as_slice()))?;
     Ok(())
@@ -274,7 +276,8 @@ fn remove_workspace(conn: &Connection, project: ProjectId, no: WorkspaceNo) -> R
                 SELECT 1
                 FROM record INDEXED BY record_forgotten
                 WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NOT NULL)";
-    const DELETES: [&str; 3] = [
+    const DELETES: [&str; 4] = [
+        "DELETE FROM source WHERE project_id = ?1 AND workspace_no = ?2",
         "DELETE FROM change WHERE project_id = ?1 AND workspace_no = ?2",
         "DELETE FROM workspace_audience WHERE project_id = ?1 AND workspace_no = ?2",
         "DELETE FROM workspace WHERE project_id = ?1 AND no = ?2",

@@ -1,15 +1,15 @@
-//! What each audience knows about sources.
+//! What each audience knows about the sources of a workspace.
 
 use async_trait::async_trait;
-use mnemon_core::{Audience, NewRecord, ProjectId, Seq, Timestamp};
+use mnemon_core::{Audience, NewRecord, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
 use super::known_records::Touched;
-use super::rows::{AudienceBytes, integer, micros};
-use crate::acts::sources::{Seen, is_news, kept_hash, read_part};
-use crate::{AdoptedSource, SourcePart, Sources, StoreError};
+use super::rows::{AudienceBytes, Cells, integer, micros};
+use crate::acts::sources::{Sight, is_news, kept_hash, read_part, split_by_news};
+use crate::{AdoptedSource, Observation, SourcePart, Sources, StoreError};
 
 #[async_trait]
 impl Sources for SqliteStore {
@@ -20,7 +20,7 @@ impl Sources for SqliteStore {
             asked.sort_unstable();
             asked.dedup();
             for source_id in asked {
-                parts.extend(load_parts(conn, project, source_id)?);
+                parts.extend(load_parts(conn, project, source_id, None)?);
             }
             Ok(parts)
         })
@@ -29,12 +29,12 @@ impl Sources for SqliteStore {
     async fn observe_source(
         &self,
         project: ProjectId,
-        source_id: &str,
-        hash: &str,
+        workspace: Option<&WorkspaceName>,
+        observation: Observation,
         at: Timestamp,
     ) -> Result<Option<Seq>, StoreError> {
-        let (source_id, hash) = (source_id.to_owned(), hash.to_owned());
-        self.writer.write(move |tx| observe_source(tx, project, &source_id, &hash, at)).await
+        let workspace = workspace.cloned();
+        self.writer.write(move |tx| observe_source(tx, project, workspace.as_ref(), &observation, at)).await
     }
 
     async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError> {
@@ -42,19 +42,21 @@ impl Sources for SqliteStore {
     }
 }
 
+/// All parts of a source, in one workspace or in all.
 pub(super) fn load_parts(
     conn: &Connection,
     project: ProjectId,
     source_id: &str,
+    workspace: Option<WorkspaceNo>,
 ) -> Result<Vec<SourcePart>, StoreError> {
     const SELECT: &str = "
-        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at,
-            confirmed_at
+        SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
+            known_at, confirmed_at
         FROM source
-        WHERE project_id = ?1 AND source_id = ?2
-        ORDER BY audience";
+        WHERE project_id = ?1 AND source_id = ?2 AND (?3 IS NULL OR workspace_no = ?3)
+        ORDER BY workspace_no, audience";
     let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), source_id))?;
+    let mut rows = statement.query((project.to_bytes(), source_id, workspace.map(|no| integer(no.0))))?;
     let mut parts = Vec::new();
     while let Some(row) = rows.next()? {
         parts.push(read_part(row, project)?);
@@ -67,17 +69,19 @@ pub(super) fn load_parts(
 pub(super) fn note_known_hash(
     tx: &mut Tx<'_>,
     record: &NewRecord,
+    no: WorkspaceNo,
     place: impl FnOnce(&mut Tx<'_>) -> Result<Seq, StoreError>,
 ) -> Result<(), StoreError> {
     const UPSERT: &str = "
-        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, known_at)
-        VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, NULL, ?5)
-        ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_at = excluded.known_at, known_seq = excluded.known_seq, updated_at = excluded.updated_at, known_hash = excluded.known_hash";
+        INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, known_at,
+            known_hash)
+        VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)
+        ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
+        SET known_at = excluded.known_at, known_seq = excluded.known_seq, known_hash = excluded.known_hash,
+            moved_to = NULL";
     let Some((source_id, hash)) = record.sighting() else { return Ok(()) };
-    let parts = load_parts(tx.conn, record.project, source_id)?;
-    if !is_news(&parts, record.audience, Seen::Saved(hash)) {
+    let parts = load_parts(tx.conn, record.project, source_id, Some(no))?;
+    if !is_news(&parts, record.audience, Sight::Saved(hash)) {
         return Ok(());
     }
     let hash = kept_hash(&parts, record.audience, hash);
@@ -85,6 +89,7 @@ pub(super) fn note_known_hash(
     tx.conn.prepare_cached(UPSERT)?.execute(params![
         record.project.to_bytes(),
         source_id,
+        integer(no.0),
         AudienceBytes::of(record.audience).as_slice(),
         integer(seq.0),
         micros(record.created_at),
@@ -93,37 +98,94 @@ pub(super) fn note_known_hash(
     Ok(())
 }
 
-/// Makes a hash the newest known and confirmed one for everybody: readers combine what everybody may know with what their
-/// audience knows, and the later sighting wins.
+/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their audience
+/// knows, and the later sighting wins.
 fn observe_source(
     tx: &mut Tx<'_>,
     project: ProjectId,
-    source_id: &str,
-    hash: &str,
+    workspace: Option<&WorkspaceName>,
+    Observation { source_id, seen }: &Observation,
     at: Timestamp,
 ) -> Result<Option<Seq>, StoreError> {
     const UPSERT: &str = "
-        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, known_at, confirmed_at)
-        VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?6, ?5, ?5)
-        ON CONFLICT (project_id, source_id, audience) DO UPDATE
-        SET known_at = excluded.known_at, confirmed_at = excluded.confirmed_at, known_seq = excluded.known_seq, confirmed_seq = excluded.confirmed_seq, updated_at = excluded.updated_at,
-            known_hash = excluded.known_hash, confirmed_hash = excluded.confirmed_hash";
+        INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, known_at,
+            confirmed_at, known_hash, confirmed_hash, moved_to)
+        VALUES (?1, ?2, ?3, ?4, ?5, IIF(?7 IS NULL, 0, ?5), ?6, IIF(?7 IS NULL, NULL, ?6), ?7, ?7, ?8)
+        ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
+        SET known_at = excluded.known_at, known_seq = excluded.known_seq, known_hash = excluded.known_hash,
+            moved_to = excluded.moved_to,
+            confirmed_at = COALESCE(excluded.confirmed_at, confirmed_at),
+            confirmed_seq = MAX(excluded.confirmed_seq, confirmed_seq),
+            confirmed_hash = COALESCE(excluded.confirmed_hash, confirmed_hash)";
     const CONFIRM: &str = "
         UPDATE source
-        SET confirmed_seq = known_seq, confirmed_hash = known_hash, updated_at = ?4, confirmed_at = ?4
-        WHERE project_id = ?1 AND source_id = ?2 AND audience = ?3";
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = ?5
+        WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3 AND audience = ?4 AND known_hash IS NOT NULL";
     tx.touch_records(Touched::Nothing);
     tx.project(project)?;
-    let everybody = AudienceBytes::of(Audience::Shared);
-    let (id, everybody) = (project.to_bytes(), everybody.as_slice());
-    if !is_news(&load_parts(tx.conn, project, source_id)?, Audience::Shared, Seen::Confirmed(hash)) {
-        tx.conn.prepare_cached(CONFIRM)?.execute((id, source_id, everybody, micros(at)))?;
+    let (id, everybody) = (project.to_bytes(), AudienceBytes::of(Audience::Shared));
+    let (parts, workspaces) = match workspace {
+        Some(name) => {
+            let no = tx.find_workspace(project, name)?;
+            (load_parts(tx.conn, project, source_id, no)?, no.into_iter().collect())
+        }
+        None => {
+            let default = tx.find_workspace(project, &WorkspaceName::default())?;
+            let workspaces = list_workspaces(tx.conn, project, source_id, default)?;
+            (load_parts(tx.conn, project, source_id, None)?, workspaces)
+        }
+    };
+    let (news, known) = split_by_news(workspaces, &parts, seen);
+    for no in known {
+        let values = (id, source_id, integer(no.0), everybody.as_slice(), micros(at));
+        tx.conn.prepare_cached(CONFIRM)?.execute(values)?;
+    }
+    if news.is_empty() {
         return Ok(None);
     }
     let seq = tx.take_seq(project)?;
-    tx.conn.prepare_cached(UPSERT)?.execute((id, source_id, everybody, integer(seq.0), micros(at), hash))?;
+    for no in news {
+        tx.conn.prepare_cached(UPSERT)?.execute(params![
+            id,
+            source_id,
+            integer(no.0),
+            everybody.as_slice(),
+            integer(seq.0),
+            micros(at),
+            seen.hash(),
+            seen.moved_to(),
+        ])?;
+    }
     Ok(Some(seq))
+}
+
+/// The workspaces that know a source or have records from it, ended ones too: they may be restored.
+fn list_workspaces(
+    conn: &Connection,
+    project: ProjectId,
+    source_id: &str,
+    default: Option<WorkspaceNo>,
+) -> Result<Vec<WorkspaceNo>, StoreError> {
+    const SELECT: &str = "
+        SELECT workspace_no
+        FROM source
+        WHERE project_id = ?1 AND source_id = ?2
+        UNION
+        SELECT workspace_no
+        FROM record INDEXED BY record_source
+        WHERE project_id = ?1 AND source_id = ?2 AND source_id IS NOT NULL AND forgotten_at IS NULL
+        UNION
+        SELECT ?3
+        WHERE ?3 IS NOT NULL";
+    let mut statement = conn.prepare_cached(SELECT)?;
+    let mut rows = statement.query((project.to_bytes(), source_id, default.map(|no| integer(no.0))))?;
+    let mut workspaces = Vec::new();
+    while let Some(row) = rows.next()? {
+        workspaces.push(WorkspaceNo(
+            Cells::new(row, "source", || format!("{project}/{source_id}")).count(0, "workspace_no")?,
+        ));
+    }
+    Ok(workspaces)
 }
 
 fn adopt_source(
@@ -133,13 +195,14 @@ fn adopt_source(
     at: Timestamp,
 ) -> Result<bool, StoreError> {
     const INSERT: &str = "
-        INSERT INTO source (project_id, source_id, audience, known_seq, confirmed_seq, updated_at, known_hash,
-            confirmed_hash, known_at, confirmed_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?6, ?9)";
-    let AdoptedSource { source_id, audience, known_hash, confirmed_hash } = source;
+        INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, known_at,
+            confirmed_at, known_hash, confirmed_hash, moved_to)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let AdoptedSource { workspace, source_id, audience, known, confirmed_hash } = source;
     tx.touch_records(Touched::Nothing);
     tx.project(project)?;
-    if load_parts(tx.conn, project, source_id)?.iter().any(|part| part.audience == *audience) {
+    let Some(no) = tx.find_workspace(project, workspace)? else { return Ok(false) };
+    if load_parts(tx.conn, project, source_id, Some(no))?.iter().any(|part| part.audience == *audience) {
         return Ok(false);
     }
     let seq = integer(tx.take_seq(project)?.0);
@@ -147,13 +210,60 @@ fn adopt_source(
     tx.conn.prepare_cached(INSERT)?.execute(params![
         project.to_bytes(),
         source_id,
+        integer(no.0),
         AudienceBytes::of(*audience).as_slice(),
         seq,
         if is_confirmed { seq } else { 0 },
         micros(at),
-        known_hash,
-        confirmed_hash,
         is_confirmed.then(|| micros(at)),
+        known.hash(),
+        confirmed_hash,
+        known.moved_to(),
     ])?;
     Ok(true)
+}
+
+/// Adds rows about sources that came from elsewhere. Where there is one already the later sighting counts, and the
+/// later confirmation.
+macro_rules! joined_by_newest {
+    ($select:literal) => {
+        concat!(
+            $select,
+            "
+            ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
+            SET known_seq = MAX(known_seq, excluded.known_seq),
+                confirmed_seq = MAX(confirmed_seq, excluded.confirmed_seq),
+                handed_seq = excluded.handed_seq,
+                known_at = IIF(excluded.known_seq > known_seq, excluded.known_at, known_at),
+                confirmed_at = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_at, confirmed_at),
+                known_hash = IIF(excluded.known_seq > known_seq, excluded.known_hash, known_hash),
+                confirmed_hash = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_hash, confirmed_hash),
+                moved_to = IIF(excluded.known_seq > known_seq, excluded.moved_to, moved_to)"
+        )
+    };
+}
+pub(super) use joined_by_newest;
+
+/// Takes what is known about a source along to another workspace, for a record that is restored there. It gets the
+/// position of that in the log, so that whoever follows notices.
+pub(super) fn carry_source(
+    conn: &Connection,
+    project: ProjectId,
+    source_id: &str,
+    from: WorkspaceNo,
+    to: WorkspaceNo,
+    place: Seq,
+) -> Result<(), StoreError> {
+    const UPSERT: &str = joined_by_newest!(
+        "
+        INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, handed_seq,
+            known_at, confirmed_at, known_hash, confirmed_hash, moved_to)
+        SELECT project_id, source_id, ?4, audience, known_seq, confirmed_seq, ?5, known_at, confirmed_at,
+            known_hash, confirmed_hash, moved_to
+        FROM source
+        WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3"
+    );
+    let values = (project.to_bytes(), source_id, integer(from.0), integer(to.0), integer(place.0));
+    conn.prepare_cached(UPSERT)?.execute(values)?;
+    Ok(())
 }

@@ -52,7 +52,8 @@ fn survey_all(conn: &Connection, project: ProjectId) -> Result<Survey, StoreErro
         WHERE project_id = ?1 AND +forgotten_at IS NULL
         ORDER BY seq";
     const PARTS: &str = "
-        SELECT source_id, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, known_at, confirmed_at
+        SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
+            known_at, confirmed_at
         FROM source
         WHERE project_id = ?1";
     let id = project.to_bytes();
@@ -134,7 +135,7 @@ fn list_changed(conn: &Connection, project: ProjectId, after: Seq) -> Result<Vec
 fn list_news(conn: &Connection, project: ProjectId, since: Since) -> Result<Vec<SourcePart>, StoreError> {
     const SEEN: &str = "
         SELECT source_id
-        FROM source INDEXED BY source_place
+        FROM source
         WHERE project_id = ?1 AND MAX(known_seq, handed_seq) > ?2";
     const CONFIRMED: &str = "SELECT source_id FROM source WHERE project_id = ?1 AND confirmed_at >= ?2";
     let id = project.to_bytes();
@@ -144,7 +145,7 @@ fn list_news(conn: &Connection, project: ProjectId, since: Since) -> Result<Vec<
     }
     let mut parts = Vec::new();
     for source_id in ids {
-        parts.extend(load_parts(conn, project, &source_id)?);
+        parts.extend(load_parts(conn, project, &source_id, None)?);
     }
     Ok(parts)
 }

@@ -10,6 +10,7 @@ use super::listing::{count_living_in, read_workspace};
 use super::log::{insert_change, write_change};
 use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
+use super::sources::carry_source;
 use crate::acts::stored::{Stored, broken};
 use crate::{AuditEntry, RestoredWorkspace, StoreError, WorkspaceRow};
 
@@ -131,6 +132,9 @@ pub(super) fn bring_back(
                 tx.insert_workspace(project, &record.workspace, no, at)?;
             }
             tx.note_audience(project, no, record.audience)?;
+            if let Some(source_id) = &record.fact.source_id {
+                carry_source(tx.conn, project, source_id, record.workspace_no, no, place)?;
+            }
             no
         }
     };

@@ -13,7 +13,7 @@ use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, t
 use crate::conformance::{House, at, audit, new_key, with_fact, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
-use crate::{ClientKind, Day, Idempotency, OauthClient, RecordFilter, Records, Store, StoreError, Usage};
+use crate::{ClientKind, Day, Idempotency, OauthClient, RecordFilter, Records, Seen, Store, StoreError, Usage};
 
 /// How many records the larger project has: more than one piece.
 const MANY: usize = 1_234;
@@ -96,7 +96,8 @@ async fn fill_house(house: &House, count: usize) {
     let key = Idempotency { member: ben, key: "k".into(), arguments_hash: [3; 32], valid_since: at(0) };
     house.insert_with_key(house.record("by key"), key).await;
     house.store.save_answer(house.project, ben, "k", "{}".to_owned()).await.expect("storage works");
-    house.store.observe_source(house.project, "file1", "h2", at(70)).await.expect("storage works");
+    house.observe_hash("file1", "h2", 70).await;
+    house.observe(None, "file2", Seen::Gone { moved_to: Some("file3".to_owned()) }, 71).await;
     let line = audit(house.account, 80, "guard.release");
     house.store.release_text(house.project, [7; 32], line).await.expect("storage works");
     let usage = Usage {

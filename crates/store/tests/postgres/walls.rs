@@ -97,16 +97,14 @@ async fn a_flight_sees_the_projects_on_its_list_alone() {
     let other = hex(uuid::Uuid::from_u128(7));
     // Its digits are all there, across two others.
     let across = format!("{}{b_hex}{}", &other[..16], &other[16..]);
-    let list = |setting: &str, ids: &str| format!("SET LOCAL mnemon.{setting} = '{ids}'");
+    let list = |ids: &str| format!("SET LOCAL mnemon.flight = '{ids}'");
     for (settings, sees_a, sees_b) in [
-        (list("flight", &a_hex), "1", "0"),
-        (list("flight", &format!("{other}{a_hex}")), "1", "0"),
-        (list("flight", &format!("{b_hex}{other}{a_hex}")), "1", "1"),
-        (list("flight", &across), "0", "0"),
-        (list("flight", &format!("{a_hex}{across}")), "1", "0"),
-        (list("flight", ""), "0", "0"),
-        // Nodes of the version before.
-        (list("saves", &format!("{{{}}}", a.project)), "1", "0"),
+        (list(&a_hex), "1", "0"),
+        (list(&format!("{other}{a_hex}")), "1", "0"),
+        (list(&format!("{b_hex}{other}{a_hex}")), "1", "1"),
+        (list(&across), "0", "0"),
+        (list(&format!("{a_hex}{across}")), "1", "0"),
+        (list(""), "0", "0"),
     ] {
         for (house, sees) in [(&a, sees_a), (&b, sees_b)] {
             for (table, column) in [("record", "project_id"), ("source", "project_id"), ("project", "id")] {

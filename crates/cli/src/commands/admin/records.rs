@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{client, encode, show_list, show_one};
 use crate::arguments::{Compact, Record, RecordCommand, Session, SessionCommand};
+use crate::connecting;
 use crate::printer::Printer;
 
 pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
@@ -24,8 +25,9 @@ pub fn record(arguments: &Record, printer: &Printer) -> anyhow::Result<()> {
         } => {
             let project = client.project(project.as_ref())?;
             let mut query = format!("?limit={limit}");
+            let workspace = connecting::workspace(workspace.as_ref());
             let parts = [
-                ("workspace", workspace),
+                ("workspace", &workspace),
                 ("source_id", source_id),
                 ("status", status),
                 ("scope", scope),

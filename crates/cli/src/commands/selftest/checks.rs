@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mnemon_core::{FactKey, RecordId, Role, Scope, WorkspaceName};
 use mnemon_engine::admin::{AdminError, MemberChange};
+use mnemon_engine::stored::Seen as Observed;
 use mnemon_engine::{CallError, Forget, Remember, Search, Validate};
 
 use super::Finding;
@@ -157,10 +158,10 @@ impl World {
         }
         let fact = self.fact(answer.record.id);
         let (status, rivals) = (self.model.status(person, &fact, ctx.now), self.model.rivals(person, &fact, ctx.now));
-        if answer.judged.status.as_str() != status {
-            findings.push(leak(format!("remember says {}, expected {status}", answer.judged.status.as_str())));
+        if answer.status.as_str() != status {
+            findings.push(leak(format!("remember says {}, expected {status}", answer.status.as_str())));
         }
-        let (said, meant) = (set(&answer.judged.rivals), set(&rivals));
+        let (said, meant) = (set(&answer.conflicts_with), set(&rivals));
         if status == "conflict" && said != meant {
             findings.push(leak(format!("remember names rivals {said:?}, expected {meant:?}")));
         }
@@ -179,7 +180,7 @@ impl World {
         is_duplicate: bool,
     ) {
         if let Some((source, hash)) = call.fact.sighting() {
-            self.model.sight(project, source, seen, hash, false);
+            self.model.sight(project, place, source, seen, hash);
         }
         if is_duplicate {
             let now = self.now();
@@ -343,25 +344,38 @@ impl World {
     async fn play_validate(&mut self) -> anyhow::Result<Vec<Finding>> {
         let (person, project, ctx) = self.somebody().await?;
         let source_id = format!("source-{}", self.chance.below(SOURCES));
-        let hash = self.chance.percent(40).then(|| format!("hash-{}", self.chance.below(HASHES)));
-        if let Some(hash) = &hash {
-            self.model.sight(project, &source_id, Seen::All, hash, true);
+        let place = self.chance.percent(50).then(|| self.chance.below(WORKSPACES));
+        let observed = match self.chance.below(10) {
+            0..=3 => Some(Observed::Hash(format!("hash-{}", self.chance.below(HASHES)))),
+            4 => Some(Observed::Gone { moved_to: None }),
+            _ => None,
+        };
+        match &observed {
+            Some(Observed::Hash(hash)) => self.model.observe(project, place, &source_id, Some(hash)),
+            Some(Observed::Gone { .. }) => self.model.observe(project, place, &source_id, None),
+            None => {}
         }
         let admission = self.engine.admit(&ctx)?;
-        let validate = Validate { source_id: source_id.clone(), current_source_hash: hash, workspace: None };
+        let validate =
+            Validate { source_id: source_id.clone(), seen: observed.clone(), workspace: place.map(workspace) };
         let said = self.engine.validate(&ctx, admission, validate).await?;
-        let of_source = |fact: &&Fact| fact.source.as_deref() == Some(&source_id);
+        let of_source =
+            |fact: &&Fact| fact.source.as_deref() == Some(&source_id) && place.is_none_or(|p| p == fact.workspace);
         let facts: Vec<&Fact> = self.model.visible(person, project).filter(of_source).collect();
         let of_status = |status: &str| -> BTreeSet<RecordId> {
             facts.iter().filter(|fact| self.model.status(person, fact, ctx.now) == status).map(|fact| fact.id).collect()
         };
-        let known = self.model.known(person, project, &source_id).map(str::to_owned);
+        let known = match &observed {
+            Some(Observed::Hash(hash)) => vec![Some(hash.as_str())],
+            Some(Observed::Gone { .. }) => vec![None],
+            None => self.model.known(person, project, place, &source_id),
+        };
         let is_equal = said.checked == facts.len()
             && said.verified == of_status("verified").len()
             && said.unverified == of_status("unverified").len()
             && set(&said.stale) == of_status("stale")
             && set(&said.conflicting) == of_status("conflict")
-            && said.current_source_hash == known;
+            && known.contains(&said.current_source_hash.as_deref());
         Ok(if is_equal {
             vec![]
         } else {

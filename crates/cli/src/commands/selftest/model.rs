@@ -37,13 +37,18 @@ pub struct Fact {
     pub is_forgotten: bool,
 }
 
-/// One observation of a source's hash.
+/// A workspace in one of its lives.
+type Place = (usize, usize);
+
+/// One observation of a source: its hash, or none if it was gone.
 #[derive(Debug, Clone)]
 struct Sighting {
     project: usize,
+    /// Where it is known.
+    places: Vec<Place>,
     source: String,
     seen: Seen,
-    hash: String,
+    hash: Option<String>,
     is_confirmed: bool,
 }
 
@@ -132,8 +137,11 @@ impl Model {
     pub fn bring_back(&mut self, at: usize) {
         let Fact { project, workspace, seen, .. } = self.facts[at];
         let life = self.life(project, workspace);
-        if self.facts[at].life != life {
+        let former = self.facts[at].life;
+        if former != life {
             self.touch(project, workspace, seen);
+            let source = self.facts[at].source.clone();
+            self.carry(project, (workspace, former), (workspace, life), |known| Some(known) == source.as_deref());
         }
         self.facts[at].life = life;
         self.facts[at].is_forgotten = false;
@@ -156,6 +164,7 @@ impl Model {
         if !self.touched.iter().filter(here).any(|t| t.life == life) {
             let then: Vec<Touched> = self.touched.iter().filter(here).filter(|t| t.life == former).cloned().collect();
             self.touched.extend(then.into_iter().map(|touched| Touched { life, ..touched }));
+            self.carry(project, (workspace, former), (workspace, life), |_| true);
         }
         for at in 0..self.facts.len() {
             let fact = &self.facts[at];
@@ -166,26 +175,72 @@ impl Model {
         }
     }
 
-    pub fn sight(&mut self, project: usize, source: &str, seen: Seen, hash: &str, is_confirmed: bool) {
-        let (source, hash) = (source.to_owned(), hash.to_owned());
-        self.sightings.push(Sighting { project, source, seen, hash, is_confirmed });
+    /// What is known of sources goes with a record into another life of its workspace.
+    fn carry(&mut self, project: usize, from: Place, to: Place, is_meant: impl Fn(&str) -> bool) {
+        for sighting in self.sightings.iter_mut().filter(|sighting| sighting.project == project) {
+            if is_meant(&sighting.source) && sighting.places.contains(&from) && !sighting.places.contains(&to) {
+                sighting.places.push(to);
+            }
+        }
     }
 
-    /// The newest hash of a source that a person may know.
-    pub fn known(&self, person: usize, project: usize, source: &str) -> Option<&str> {
-        self.newest(person, project, source, |_| true)
+    /// A hash came with a save.
+    pub fn sight(&mut self, project: usize, workspace: usize, source: &str, seen: Seen, hash: &str) {
+        let places = vec![(workspace, self.life(project, workspace))];
+        let (source, hash) = (source.to_owned(), Some(hash.to_owned()));
+        self.sightings.push(Sighting { project, places, source, seen, hash, is_confirmed: false });
     }
 
-    fn newest(&self, person: usize, project: usize, source: &str, counts: impl Fn(&Sighting) -> bool) -> Option<&str> {
+    /// Somebody looked at a source, for a workspace or for all that know it, and the first one, which is the default.
+    pub fn observe(&mut self, project: usize, workspace: Option<usize>, source: &str, hash: Option<&str>) {
+        let is_living = |workspace| {
+            let life = self.life(project, workspace);
+            self.touched.iter().any(|t| t.project == project && t.workspace == workspace && t.life == life)
+        };
+        let now = |workspace| is_living(workspace).then(|| (workspace, self.life(project, workspace)));
+        let mut places: Vec<Place> = now(workspace.unwrap_or(0)).into_iter().collect();
+        if workspace.is_none() {
+            let known = self.sightings.iter().filter(|known| known.project == project && known.source == source);
+            places.extend(known.flat_map(|known| known.places.iter().copied()));
+            let left = self.facts.iter().filter(|fact| fact.project == project && !fact.is_forgotten);
+            let left = left.filter(|fact| fact.source.as_deref() == Some(source));
+            places.extend(left.map(|fact| (fact.workspace, fact.life)));
+        }
+        let (source, hash) = (source.to_owned(), hash.map(str::to_owned));
+        let is_confirmed = hash.is_some();
+        self.sightings.push(Sighting { project, places, source, seen: Seen::All, hash, is_confirmed });
+    }
+
+    /// The newest hash of a source that a person may know, in a workspace or in each that knows it; none where it is gone
+    /// or nobody has seen it.
+    pub fn known(&self, person: usize, project: usize, workspace: Option<usize>, source: &str) -> Vec<Option<&str>> {
+        let places: Vec<Place> = match workspace {
+            Some(workspace) => vec![(workspace, self.life(project, workspace))],
+            None => self.sightings.iter().flat_map(|sighting| sighting.places.iter().copied()).collect(),
+        };
+        let newest = |place| self.newest(person, project, place, source, |_| true);
+        let known: Vec<Option<&str>> = places.into_iter().filter_map(newest).collect();
+        if known.is_empty() { vec![None] } else { known }
+    }
+
+    fn newest(
+        &self,
+        person: usize,
+        project: usize,
+        place: Place,
+        source: &str,
+        counts: impl Fn(&Sighting) -> bool,
+    ) -> Option<Option<&str>> {
         let all = self.sightings.iter().rev();
         let mut mine = all.filter(|s| s.project == project && s.source == source && self.sees(person, s.seen));
-        mine.find(|sighting| counts(sighting)).map(|sighting| sighting.hash.as_str())
+        mine.find(|known| known.places.contains(&place) && counts(known)).map(|known| known.hash.as_deref())
     }
 
     pub fn is_stale(&self, person: usize, fact: &Fact, now: Timestamp) -> bool {
         let is_over = fact.valid_until.is_some_and(|end| end <= now);
-        let known = fact.source.as_ref().and_then(|source| self.known(person, fact.project, source));
-        is_over || (fact.hash.is_some() && known.is_some() && fact.hash.as_deref() != known)
+        let place = (fact.workspace, fact.life);
+        let known = fact.source.as_ref().and_then(|s| self.newest(person, fact.project, place, s, |_| true));
+        is_over || known.is_some_and(|known| known.is_none() || (fact.hash.is_some() && fact.hash.as_deref() != known))
     }
 
     /// The live records that conflict with one, as a person sees it.
@@ -202,7 +257,9 @@ impl Model {
     }
 
     pub fn status(&self, person: usize, fact: &Fact, now: Timestamp) -> &'static str {
-        let confirmed = fact.source.as_ref().and_then(|s| self.newest(person, fact.project, s, |s| s.is_confirmed));
+        let place = (fact.workspace, fact.life);
+        let newest = |source| self.newest(person, fact.project, place, source, |sighting| sighting.is_confirmed);
+        let confirmed = fact.source.as_deref().and_then(newest).flatten();
         if self.is_stale(person, fact, now) {
             "stale"
         } else if !self.rivals(person, fact, now).is_empty() {

@@ -125,7 +125,8 @@ impl World {
             findings.extend(if only_reads { changing_form(&path, &page) } else { None });
         }
         let query = visible.first().map_or("zq1", |fact| fact.content.as_str()).replace(' ', "+");
-        let sources: BTreeSet<&str> = visible.iter().filter_map(|fact| fact.source.as_deref()).collect();
+        let source_of = |fact: &Fact| Some((fact.workspace, fact.source.clone()?));
+        let sources: BTreeSet<(usize, String)> = visible.iter().filter_map(source_of).collect();
         let seen: BTreeSet<RecordId> = visible.iter().map(|fact| fact.id).collect();
         for path in [
             format!("/memory?q={query}&workspace={}", workspace(place)),

@@ -1,109 +1,27 @@
-//! Which sources are files here: paths relative to the repository's root, paths as they were saved, and `file://` addresses.
-//! Only files that a walk of the given folders meets are ever read, so `.gitignore` and `.mnemonignore` hold, and no source
-//! leads anywhere else.
+//! Which paths sources mean, and the files outside of any repository. Only files that a walk of the folder meets are
+//! ever read there, so `.gitignore` and `.mnemonignore` hold, and no source leads anywhere else.
 
-use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use ignore::WalkBuilder;
 use percent_encoding::percent_decode_str;
 
-use super::git::{Fate, Repository, follow};
+use super::git::{Entries, Entry};
+use super::ignoring::IGNORE_FILE;
 
-/// A file of ours that lists what is left alone, in the manner of `.gitignore`.
-const IGNORE_FILE: &str = ".mnemonignore";
+/// A larger file of a working tree is not compared.
+const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// The folders that are looked at.
-pub struct Tree {
-    /// Where relative sources start: the repository's root, or the working directory.
-    root: PathBuf,
-    working_dir: PathBuf,
-    scopes: Vec<PathBuf>,
-    files: HashSet<PathBuf>,
-    changed: Option<HashSet<PathBuf>>,
-    fates: HashMap<String, Fate>,
-    pub is_sha256_repository: bool,
-}
-
-/// What a source is here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    File(PathBuf),
-    /// It was a file and is gone.
-    Gone(Fate),
-    /// It is a file that is left alone: ignored, unchanged, or outside of the folders asked about.
-    LeftAlone,
-    /// It is no file here.
-    NoFile,
-}
-
-impl Tree {
-    /// Walks the folders and asks git about them.
-    pub fn walk(working_dir: &Path, paths: &[PathBuf], changed_since: Option<&str>) -> anyhow::Result<Self> {
-        let working_dir = working_dir.canonicalize().context("can't find the working directory")?;
-        let here = [PathBuf::from(".")];
-        let paths = if paths.is_empty() { &here } else { paths };
-        let absolute = |path: &PathBuf| {
-            working_dir.join(path).canonicalize().with_context(|| format!("can't find {}", path.display()))
-        };
-        let scopes = paths.iter().map(absolute).collect::<anyhow::Result<Vec<_>>>()?;
-        let repository = Repository::around(&working_dir);
-        let root = repository.as_ref().map_or(working_dir.as_path(), Repository::root).to_owned();
-        let changed = match (&repository, changed_since) {
-            (Some(repository), Some(revision)) => {
-                Some(repository.changed_since(revision)?.iter().map(|name| root.join(name)).collect())
-            }
-            (None, Some(_)) => anyhow::bail!("--changed-since needs a git repository"),
-            (_, None) => None,
-        };
-        let fates = repository.as_ref().map(Repository::fates).unwrap_or_default();
-        let is_sha256_repository = repository.is_some_and(|repository| repository.is_sha256());
-        let files = walk(&scopes)?;
-        Ok(Self { root, working_dir, scopes, files, changed, fates, is_sha256_repository })
-    }
-
-    /// What a source is here.
-    pub fn find(&self, source_id: &str) -> Found {
-        let candidates = self.candidates(source_id);
-        if let Some(file) = candidates.iter().find(|path| self.files.contains(*path)) {
-            let is_wanted = self.changed.as_ref().is_none_or(|changed| changed.contains(file));
-            return if is_wanted { Found::File(file.clone()) } else { Found::LeftAlone };
-        }
-        if candidates.iter().any(|path| path.is_file()) {
-            return Found::LeftAlone;
-        }
-        let is_wanted = |path: &&PathBuf| {
-            let is_inside = self.scopes.iter().any(|scope| path.starts_with(scope));
-            is_inside && self.changed.as_ref().is_none_or(|changed| changed.contains(*path))
-        };
-        let was_there = candidates.iter().filter(is_wanted).find_map(|path| self.fate(path));
-        was_there.map_or(Found::NoFile, Found::Gone)
-    }
-
-    /// What git says of a file that is not there. Without a word from git, only an absolute path inside of the folders is
-    /// surely a file: a relative one may be the name of anything.
-    fn fate(&self, path: &Path) -> Option<Fate> {
-        let relative = path.strip_prefix(&self.root).ok()?.to_str()?;
-        follow(&self.fates, relative, |path| self.root.join(path).exists()).cloned()
-    }
-
-    /// The paths that a source may mean, the likeliest first.
-    fn candidates(&self, source_id: &str) -> Vec<PathBuf> {
-        let Some(text) = path_text(source_id) else { return Vec::new() };
-        let mut texts = vec![text.clone()];
-        // `src/main.rs#L10` is a place in a file, unless a file has that name.
-        texts.extend(text.split_once('#').map(|(file, _)| file.to_owned()).filter(|file| !file.is_empty()));
-        let folders = [&self.root, &self.working_dir];
-        let paths = texts.iter().flat_map(|text| folders.map(|folder| plain(&folder.join(text))));
-        let mut candidates: Vec<PathBuf> = Vec::new();
-        for path in paths.flatten() {
-            if !candidates.contains(&path) {
-                candidates.push(path);
-            }
-        }
-        candidates
-    }
+/// The paths from the root that a source may mean, the likeliest first. What leads outside of the root means none.
+pub fn paths_of(root: &Path, source_id: &str) -> Vec<String> {
+    let Some(text) = path_text(source_id) else { return Vec::new() };
+    // `src/main.rs#L10` is a place in a file, unless a file has that name.
+    let before = text.split_once('#').map(|(file, _)| file.to_owned()).filter(|file| !file.is_empty());
+    let texts = std::iter::once(text).chain(before);
+    texts.filter_map(|text| relative(root, &plain(&root.join(text))?)).filter(|path| !path.is_empty()).collect()
 }
 
 /// The path in a source: as it stands, or what a `file:` address means. Other addresses are no paths.
@@ -131,71 +49,173 @@ fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-fn walk(scopes: &[PathBuf]) -> anyhow::Result<HashSet<PathBuf>> {
-    let mut files = HashSet::new();
+/// A path from the root, with the separators of git; none outside of it.
+fn relative(root: &Path, path: &Path) -> Option<String> {
+    let parts = path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str());
+    Some(parts.collect::<Option<Vec<_>>>()?.join("/"))
+}
+
+/// The files and folders that were asked for, from the root; empty for everything. `is_known` tells of a path that is
+/// not on disk whether it is there all the same.
+pub fn scopes(
+    root: &Path,
+    working_dir: &Path,
+    paths: &[PathBuf],
+    is_known: impl Fn(&str) -> bool,
+) -> anyhow::Result<Vec<String>> {
+    let scope = |path: &PathBuf| {
+        let typed = working_dir.join(path);
+        let on_disk = typed.canonicalize().ok();
+        let is_on_disk = on_disk.is_some();
+        let inside = on_disk.or_else(|| plain(&typed)).and_then(|path| relative(root, &path));
+        match inside {
+            None if is_on_disk => bail!("{} lies outside of {}", path.display(), root.display()),
+            Some(scope) if is_on_disk || is_known(&scope) => Ok(scope),
+            _ => bail!("can't find {}", path.display()),
+        }
+    };
+    paths.iter().map(scope).collect()
+}
+
+/// Whether a path is one of the scopes, or lies in one.
+pub fn is_inside(scopes: &[String], path: &str) -> bool {
+    let is_in = |scope: &String| scope.is_empty() || path == scope || is_beneath(path, scope);
+    scopes.is_empty() || scopes.iter().any(is_in)
+}
+
+pub fn is_beneath(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The files of a folder that is no repository.
+pub fn walk(root: &Path, scopes: &[String]) -> Entries {
+    let everything = [String::new()];
+    let scopes = if scopes.is_empty() { &everything } else { scopes };
+    let mut files = Entries::new();
     for scope in scopes {
-        let mut builder = WalkBuilder::new(scope);
+        let mut builder = WalkBuilder::new(root.join(scope));
         builder.hidden(false).require_git(false).add_custom_ignore_filename(IGNORE_FILE);
         builder.filter_entry(|entry| entry.file_name() != ".git");
-        for entry in builder.build() {
-            // What can't be read is as good as not there: its facts are told as left alone.
-            let Ok(entry) = entry else { continue };
-            if entry.file_type().is_some_and(|kind| kind.is_file()) {
-                files.insert(entry.into_path());
+        // What can't be read is as good as not there: its facts are told as left alone.
+        for entry in builder.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
+            if let Some(path) = relative(root, entry.path()) {
+                files.insert(path, Entry::File(String::new()));
             }
         }
     }
-    Ok(files)
+    files
+}
+
+/// What lies at a path of a working tree.
+#[derive(Debug, PartialEq, Eq)]
+pub enum OnDisk {
+    File(Vec<u8>),
+    Missing,
+    /// A folder, a link or something behind one, a very large file, or what can't be read.
+    Other,
+}
+
+/// Reads a file, unless a link leads there.
+pub fn read(root: &Path, path: &str) -> OnDisk {
+    let mut at = root.to_owned();
+    for part in path.split('/') {
+        at.push(part);
+        match fs::symlink_metadata(&at) {
+            Ok(about) if about.is_dir() => {}
+            Ok(about) if about.is_file() && about.len() <= FILE_BYTES_MAX => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return OnDisk::Missing;
+            }
+            Ok(_) | Err(_) => return OnDisk::Other,
+        }
+    }
+    if at.is_dir() { OnDisk::Other } else { fs::read(&at).map_or(OnDisk::Other, OnDisk::File) }
+}
+
+/// A file that is to be written in a folder of git's. A link that lies in its place is not followed.
+pub fn open_own(path: &Path) -> anyhow::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true);
+    let opened = match fs::symlink_metadata(path) {
+        Ok(about) if about.is_file() => options.open(path),
+        Ok(_) => bail!("{} is not a plain file", path.display()),
+        Err(_) => options.create_new(true).open(path),
+    };
+    opened.with_context(|| format!("can't write {}", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tree() -> (tempfile::TempDir, Tree) {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["src/a.rs", "b c.md", "secret.env", "target/out.txt", "odd#name"] {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, name).unwrap();
-        }
-        std::fs::write(folder.path().join(".gitignore"), "target/\n").unwrap();
-        std::fs::write(folder.path().join(".mnemonignore"), "*.env\n").unwrap();
-        let tree = Tree::walk(folder.path(), &[], None).unwrap();
-        (folder, tree)
-    }
-
     #[test]
-    fn sources_are_found_by_relative_absolute_and_file_paths() {
-        let (folder, tree) = tree();
-        let root = folder.path().canonicalize().unwrap();
-        let file = |name: &str| Found::File(root.join(name));
-        let address = format!("file://{}/b%20c.md", root.display());
+    fn a_source_means_a_path_from_the_root_or_none() {
+        let root = Path::new("/work/shop");
         for (source, expected) in [
-            ("src/a.rs", file("src/a.rs")),
-            ("./src/../src/a.rs", file("src/a.rs")),
-            ("src/a.rs#L10-L20", file("src/a.rs")),
-            ("odd#name", file("odd#name")),
-            ("file:src/a.rs", file("src/a.rs")),
-            (address.as_str(), file("b c.md")),
-            (&root.join("b c.md").display().to_string(), file("b c.md")),
-            ("secret.env", Found::LeftAlone),
-            ("target/out.txt", Found::LeftAlone),
-            ("/etc/hostname/../passwd", Found::LeftAlone),
-            ("https://example.com/src/a.rs", Found::NoFile),
-            ("ticket 4711", Found::NoFile),
-            ("src", Found::NoFile),
+            ("src/a.rs", &["src/a.rs"][..]),
+            ("./src/../src/a.rs", &["src/a.rs"]),
+            ("src/a.rs#L10-L20", &["src/a.rs#L10-L20", "src/a.rs"]),
+            ("file:src/a.rs", &["src/a.rs"]),
+            ("file:///work/shop/b%20c.md", &["b c.md"]),
+            ("file://host/work/shop/b.md", &["b.md"]),
+            ("/work/shop/b c.md", &["b c.md"]),
+            ("../shop/b.md", &["b.md"]),
+            ("-dash \"é\".md", &["-dash \"é\".md"]),
+            ("../other/b.md", &[]),
+            ("/work/shop/../../etc/passwd", &[]),
+            ("../../../../etc/passwd", &[]),
+            ("/etc/passwd", &[]),
+            ("https://example.com/src/a.rs", &[]),
+            ("ticket 4711", &["ticket 4711"]),
+            (".", &[]),
+            ("", &[]),
         ] {
-            assert_eq!(tree.find(source), expected, "{source}");
+            assert_eq!(paths_of(root, source), expected, "{source}");
         }
     }
 
     #[test]
-    fn what_lies_outside_of_the_folders_asked_about_is_left_alone() {
-        let (folder, _) = tree();
-        let tree = Tree::walk(folder.path(), &[PathBuf::from("src")], None).unwrap();
-        assert_eq!(tree.find("b c.md"), Found::LeftAlone);
-        assert!(matches!(tree.find("src/a.rs"), Found::File(_)));
-        assert!(Tree::walk(folder.path(), &[PathBuf::from("absent")], None).is_err());
+    fn only_files_that_a_walk_meets_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["src/a.rs", "b c.md", "secret.env", "target/out.txt"] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), name).unwrap();
+        }
+        fs::write(root.join(".gitignore"), "target/\n").unwrap();
+        fs::write(root.join(".mnemonignore"), "*.env\n").unwrap();
+        let names = |scopes: &[String]| {
+            let mut names: Vec<String> = walk(&root, scopes).into_keys().collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(names(&[]), [".gitignore", ".mnemonignore", "b c.md", "src/a.rs"]);
+        let scopes = |path: &str| scopes(&root, &root, &[PathBuf::from(path)], |path| path == "gone.md");
+        assert_eq!(names(&scopes("src").unwrap()), ["src/a.rs"]);
+        assert_eq!(scopes("gone.md").unwrap(), ["gone.md"]);
+        assert!(scopes("absent").unwrap_err().to_string().contains("can't find absent"));
+        assert!(scopes("..").unwrap_err().to_string().contains("lies outside of"));
+        assert!(is_inside(&["src".to_owned()], "src/a.rs") && !is_inside(&["src".to_owned()], "src2/a.rs"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_behind_a_link_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir_all(root.join("own")).unwrap();
+        fs::write(root.join("own/a"), "a").unwrap();
+        fs::write(folder.path().join("outside"), "secret").unwrap();
+        std::os::unix::fs::symlink("../outside", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("..", root.join("up")).unwrap();
+        assert_eq!(read(&root, "own/a"), OnDisk::File(b"a".to_vec()));
+        for path in ["link", "up/outside", "own"] {
+            assert_eq!(read(&root, path), OnDisk::Other, "{path}");
+        }
+        for path in ["absent", "own/a/b"] {
+            assert_eq!(read(&root, path), OnDisk::Missing, "{path}");
+        }
+        assert!(open_own(&root.join("link")).is_err());
+        assert!(open_own(&root.join("new")).is_ok());
     }
 }

@@ -1,143 +1,219 @@
-//! What git knows about files: where the repository is, what changed, what was deleted or renamed.
+//! Asks git about the repository around a folder. Every call goes through [`Repository::run`], which keeps git from
+//! running anything that a repository's own files name: hooks, file-system monitors, pagers, filters, diff programs,
+//! downloads.
 
-use std::collections::{HashMap, HashSet};
+mod branch;
+mod fates;
+mod objects;
+mod snapshot;
+
+pub use branch::{Branch, Head};
+pub use fates::{Fate, fates};
+pub use objects::Objects;
+pub use snapshot::{Entries, Entry};
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
+/// Settings that count before those of the repository. A repository is data from others: its configuration must not
+/// decide what runs here. A bare one inside of a clone may come from anybody, so only working trees count.
+const SETTINGS: [&str; 7] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotepath=off",
+    "safe.bareRepository=explicit",
+    "log.showSignature=false",
+    "log.follow=false",
+];
+
+/// Variables that would name another repository, or change what a path means. Git sets some of them for hooks.
+const FOREIGN_VARIABLES: [&str; 17] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+
 /// A repository's working tree.
+#[derive(Debug)]
 pub struct Repository {
     root: PathBuf,
-}
-
-/// What became of a file that is no longer there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    Deleted,
-    /// Renamed to this path, relative to the root.
-    Renamed(String),
+    is_sha256: bool,
 }
 
 impl Repository {
-    /// The repository that a folder lies in, if any and if git is installed.
+    /// The repository that a folder lies in. An error where there is one that git can't use: its files are not to be
+    /// read as if there were none.
+    pub fn find(folder: &Path) -> anyhow::Result<Option<Self>> {
+        if !folder.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+            if folder.ancestors().any(is_bare) {
+                bail!("this is a bare git repository, which has no files; go to a working tree of it");
+            }
+            return Ok(None);
+        }
+        let told = run(folder, &["rev-parse", "--show-object-format", "--show-toplevel"], b"")?;
+        let told = String::from_utf8(told).context("the repository's path is not UTF-8")?;
+        let (format, root) = told.split_once('\n').context("can't read git's answer")?;
+        let root = PathBuf::from(root.strip_suffix('\n').unwrap_or(root)).canonicalize()?;
+        Ok(Some(Self { root, is_sha256: format == "sha256" }))
+    }
+
+    /// The same where a folder that git can't use is as good as one without a repository.
     pub fn around(folder: &Path) -> Option<Self> {
-        let told = git(folder, &["rev-parse", "--show-toplevel"]).ok()?;
-        let root = PathBuf::from(told.trim_end_matches(['\n', '\r'])).canonicalize().ok()?;
-        Some(Self { root })
+        Self::find(folder).ok().flatten()
     }
 
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where git looks for hooks: its own folder, or what `core.hooksPath` says.
+    /// Whether its ids are SHA-256.
+    pub fn is_sha256(&self) -> bool {
+        self.is_sha256
+    }
+
+    /// Where git looks for hooks: its own folder, or what `core.hooksPath` says. That setting is the person's here, and
+    /// nothing runs by asking for it: a hook that is put elsewhere would never run.
     pub fn hooks_folder(&self) -> anyhow::Result<PathBuf> {
-        self.git_path(&["rev-parse", "--git-path", "hooks"])
+        let mut command = Command::new("git");
+        settle(&mut command, &self.root, &["core.fsmonitor=false", "safe.bareRepository=explicit"]);
+        command.args(["rev-parse", "--git-path", "hooks"]);
+        Ok(self.path(&finish(command, b"")?))
     }
 
     /// The folder of this working tree's own state.
     pub fn git_folder(&self) -> anyhow::Result<PathBuf> {
-        self.git_path(&["rev-parse", "--absolute-git-dir"])
+        Ok(self.path(&self.run(&["rev-parse", "--absolute-git-dir"])?))
     }
 
-    fn git_path(&self, arguments: &[&str]) -> anyhow::Result<PathBuf> {
-        Ok(self.root.join(git(&self.root, arguments)?.trim_end_matches(['\n', '\r'])))
+    /// The folder that all working trees of the repository share.
+    pub fn common_folder(&self) -> anyhow::Result<PathBuf> {
+        Ok(self.path(&self.run(&["rev-parse", "--git-common-dir"])?))
     }
 
-    /// Whether its ids are SHA-256.
-    pub fn is_sha256(&self) -> bool {
-        git(&self.root, &["rev-parse", "--show-object-format"]).is_ok_and(|format| format.trim() == "sha256")
+    /// Whether the history ends somewhere before its beginning.
+    pub fn is_shallow(&self) -> bool {
+        self.run(&["rev-parse", "--is-shallow-repository"]).is_ok_and(|told| told.starts_with(b"true"))
     }
 
-    /// The files that differ between a revision and the working tree, relative to the root; deleted ones too, and both
-    /// names of renamed ones.
-    pub fn changed_since(&self, revision: &str) -> anyhow::Result<HashSet<String>> {
+    fn path(&self, told: &[u8]) -> PathBuf {
+        let told = String::from_utf8_lossy(told);
+        self.root.join(told.strip_suffix('\n').unwrap_or(&told))
+    }
+
+    /// The commit that a revision names.
+    pub fn commit(&self, revision: &str) -> anyhow::Result<String> {
         // A revision is a word of the caller's: it must not be read as an option.
         if revision.starts_with('-') {
             bail!("'{revision}' is not a revision");
         }
-        let differing = git(&self.root, &["diff", "--name-only", "--no-renames", "-z", revision, "--"])
-            .with_context(|| format!("git can't compare with '{revision}'"))?;
-        let untracked = git(&self.root, &["ls-files", "--others", "--exclude-standard", "-z"])?;
-        let names = differing.split('\0').chain(untracked.split('\0'));
-        Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        let named = format!("{revision}^{{commit}}");
+        let told = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]);
+        let told = told.with_context(|| format!("git can't compare with '{revision}'"))?;
+        Ok(String::from_utf8_lossy(&told).trim().to_owned())
     }
 
-    /// What became of files that were there once, by their old path. What happened last counts.
-    pub fn fates(&self) -> HashMap<String, Fate> {
-        let mut fates = HashMap::new();
-        // Newest first: first what is not committed yet, then the history. A repository without a commit has neither.
-        for arguments in [
-            &["diff", "--name-status", "-z", "-M", "--diff-filter=DR", "HEAD", "--"][..],
-            &["log", "--format=", "--name-status", "-z", "-M", "--diff-filter=DR", "--no-merges"],
-        ] {
-            let Ok(told) = git(&self.root, arguments) else { continue };
-            for (path, fate) in read_fates(&told) {
-                fates.entry(path).or_insert(fate);
-            }
-        }
-        fates
-    }
-}
-
-/// `D`, path; or `R` with a likeness, old path, new path; each ended by NUL.
-fn read_fates(told: &str) -> Vec<(String, Fate)> {
-    let mut words = told.split('\0').map(|word| word.trim_start_matches('\n')).filter(|word| !word.is_empty());
-    let mut fates = Vec::new();
-    while let Some(status) = words.next() {
-        let Some(path) = words.next() else { break };
-        let fate = if status.starts_with('R') {
-            let Some(new) = words.next() else { break };
-            Fate::Renamed(new.to_owned())
-        } else {
-            Fate::Deleted
+    /// The files that differ between two commits, relative to the root; both names of renamed ones. Without a second
+    /// commit the index counts, which is what git tracks here.
+    pub fn differing(&self, from: &str, to: Option<&str>) -> anyhow::Result<HashSet<String>> {
+        let told = match to {
+            Some(to) => self.run(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to, "--"])?,
+            None => self.run(&["diff-index", "--cached", "-z", "--no-renames", "--name-only", from, "--"])?,
         };
-        fates.push((path.to_owned(), fate));
+        Ok(words(&told).map(str::to_owned).collect())
     }
-    fates
+
+    /// Runs git in the repository's root and returns what it prints.
+    fn run(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+        run(&self.root, arguments, b"")
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &[u8]) -> anyhow::Result<Vec<u8>> {
+        run(&self.root, arguments, input)
+    }
+
+    /// A command to which arguments are still to be added.
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        settle(&mut command, &self.root, &SETTINGS);
+        command
+    }
 }
 
-/// Where a file is now, however often it was renamed.
-pub fn follow<'a>(fates: &'a HashMap<String, Fate>, path: &'a str, exists: impl Fn(&str) -> bool) -> Option<&'a Fate> {
-    let mut fate = fates.get(path)?;
-    // Names can go round in a circle; nobody renames a file more often than this.
-    for _ in 0..100 {
-        match fate {
-            Fate::Renamed(new) if !exists(new) => match fates.get(new) {
-                Some(next) => fate = next,
-                None => break,
-            },
-            _ => break,
-        }
-    }
-    Some(fate)
+fn is_bare(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut command = Command::new("git");
-    command.arg("-c").arg("core.quotepath=off").args(arguments).current_dir(folder);
-    command.stdin(Stdio::null()).env("GIT_OPTIONAL_LOCKS", "0");
-    let output = command.output().context("can't run git")?;
-    if !output.status.success() {
-        bail!("git: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    settle(&mut command, folder, &SETTINGS);
+    command.args(arguments);
+    finish(command, input)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn renames_are_followed_to_the_end_and_deletions_end_them() {
-        let told = "R100\0a.md\0b.md\0\nR090\0b.md\0c.md\0D\0d.md\0R100\0x\0y\0R100\0y\0x\0";
-        let fates: HashMap<String, Fate> = read_fates(told).into_iter().collect();
-        let to = |path: &str| Some(Fate::Renamed(path.to_owned()));
-        assert_eq!(follow(&fates, "a.md", |path| path == "c.md").cloned(), to("c.md"));
-        assert_eq!(follow(&fates, "a.md", |path| path == "b.md").cloned(), to("b.md"));
-        assert_eq!(follow(&fates, "d.md", |_| false), Some(&Fate::Deleted));
-        assert_eq!(follow(&fates, "absent.md", |_| false), None);
-        assert!(follow(&fates, "x", |_| false).is_some(), "a circle ends");
+fn settle(command: &mut Command, folder: &Path, settings: &[&str]) {
+    command.current_dir(folder).arg("--no-pager");
+    settings.iter().for_each(|setting| {
+        command.args(["-c", setting]);
+    });
+    FOREIGN_VARIABLES.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    // A content that a partial clone lacks is not fetched: that would run what the repository names as its remote.
+    for (name, value) in [
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_LITERAL_PATHSPECS", "1"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ] {
+        command.env(name, OsStr::new(value));
     }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+}
+
+fn finish(mut command: Command, input: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let mut child = command.spawn().map_err(cannot_run)?;
+    let mut stdin = child.stdin.take().context("git takes no input")?;
+    let output = std::thread::scope(|scope| {
+        // Beside the reading: git may print before it has read everything. If it stops early, its own error tells why.
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output()
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("git: {}", said.lines().next().unwrap_or("failed without a word").trim_start_matches("fatal: "));
+    }
+    Ok(output.stdout)
+}
+
+fn cannot_run(error: std::io::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::NotFound => anyhow::anyhow!("this folder is a git repository, but git is not installed"),
+        _ => anyhow::Error::from(error).context("can't run git"),
+    }
+}
+
+/// What stands between NULs. Names that are not UTF-8 can't be sources and are passed over.
+fn words(told: &[u8]) -> impl Iterator<Item = &str> {
+    told.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).filter(|word| !word.is_empty())
 }

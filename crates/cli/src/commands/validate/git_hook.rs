@@ -4,10 +4,12 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::json;
 
+use super::files::open_own;
 use super::git::Repository;
+use crate::arguments::Validate;
 use crate::printer::Printer;
 
 const EVENTS: [&str; 3] = ["post-commit", "post-merge", "post-checkout"];
@@ -15,10 +17,13 @@ const BEGIN: &str = "# mnemon:begin";
 const END: &str = "# mnemon:end";
 const SHEBANG: &str = "#!/bin/sh\n";
 
-pub fn install(working_dir: &Path, printer: &Printer) -> anyhow::Result<()> {
-    let folder = hooks_folder(working_dir)?;
+pub fn install(working_dir: &Path, validate: &Validate, printer: &Printer) -> anyhow::Result<()> {
+    let repository = repository(working_dir)?;
+    // A mistyped branch would fail in the background, where nobody sees it.
+    repository.branch(validate.branch.as_deref())?;
+    let folder = repository.hooks_folder()?;
     let program = std::env::current_exe().context("can't find the path of this program")?;
-    let block = block(program.to_str().context("the path of this program is not UTF-8")?);
+    let block = block(program.to_str().context("the path of this program is not UTF-8")?, validate);
     // All texts are made before the first file is written: a hook that can't be changed stops everything.
     let changes: Vec<(PathBuf, Option<String>, String)> = EVENTS
         .iter()
@@ -42,7 +47,7 @@ pub fn install(working_dir: &Path, printer: &Printer) -> anyhow::Result<()> {
 }
 
 pub fn uninstall(working_dir: &Path, printer: &Printer) -> anyhow::Result<()> {
-    let folder = hooks_folder(working_dir)?;
+    let folder = repository(working_dir)?.hooks_folder()?;
     let mut removed = Vec::new();
     for event in EVENTS {
         let path = folder.join(event);
@@ -69,10 +74,8 @@ fn report(printer: &Printer, done: &str, folder: &Path, events: &[&str]) -> anyh
     Ok(())
 }
 
-/// Where git looks for hooks: the repository's own folder, or what `core.hooksPath` says.
-fn hooks_folder(working_dir: &Path) -> anyhow::Result<PathBuf> {
-    let Some(repository) = Repository::around(working_dir) else { bail!("git hooks need a git repository") };
-    repository.hooks_folder()
+fn repository(working_dir: &Path) -> anyhow::Result<Repository> {
+    Repository::find(working_dir)?.context("git hooks need a git repository")
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
@@ -98,15 +101,24 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// In the background and without a word, so that no commit waits for it. Git's variables name a repository and an index that
 /// may be gone by then. A checkout of single files is no checkout.
-fn block(program: &str) -> String {
-    let program = program.replace('\'', "'\\''");
+fn block(program: &str, validate: &Validate) -> String {
+    let mut words = vec![quoted(program), "validate".to_owned(), "--from-git-hook".to_owned()];
+    words.extend(validate.workspace.as_ref().map(|name| quoted(&format!("--workspace={name}"))));
+    words.extend(validate.branch.as_ref().map(|name| quoted(&format!("--branch={name}"))));
+    words.extend(validate.any_branch.then(|| "--any-branch".to_owned()));
+    let command = words.join(" ");
     format!(
         "{BEGIN} (added by `mnemon validate --install-git-hook`; remove with --uninstall-git-hook)\n\
          if [ \"${{0##*/}}\" != post-checkout ] || [ \"${{3:-1}}\" = 1 ]; then\n\
-         \x20   (unset $(git rev-parse --local-env-vars); exec '{program}' validate --from-git-hook) </dev/null >/dev/null 2>&1 &\n\
+         \x20   (unset $(git rev-parse --local-env-vars); exec {command}) </dev/null >/dev/null 2>&1 &\n\
          fi\n\
          {END}\n"
     )
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The hook with our block right after its first line: a hook may end anywhere. `None` for what is not a shell script.
@@ -137,9 +149,8 @@ pub struct Turn {
 impl Turn {
     /// `None` if another one already waits for its turn, and will see everything that this one would.
     pub fn wait(working_dir: &Path) -> anyhow::Result<Option<Self>> {
-        let Some(repository) = Repository::around(working_dir) else { bail!("git hooks need a git repository") };
-        let folder = repository.git_folder()?;
-        let open = |name: &str| File::create(folder.join(name)).context("can't make a lock file");
+        let folder = repository(working_dir)?.git_folder()?;
+        let open = |name: &str| open_own(&folder.join(name));
         let waiting = open("mnemon-validate.waiting")?;
         match waiting.try_lock() {
             Ok(()) => {}
@@ -158,8 +169,17 @@ mod tests {
 
     #[test]
     fn a_hook_takes_the_block_in_and_gives_it_back() {
-        let block = block("/opt/it's/mnemon");
-        assert!(block.contains("exec '/opt/it'\\''s/mnemon' validate --from-git-hook"), "{block}");
+        let of = |validate: &Validate| block("/opt/it's/mnemon", validate);
+        let block = of(&Validate::default());
+        assert!(block.contains("exec '/opt/it'\\''s/mnemon' validate --from-git-hook) </dev/null"), "{block}");
+        let narrow = of(&Validate {
+            workspace: Some("it's $(shop)".into()),
+            branch: Some("release".to_owned()),
+            ..Validate::default()
+        });
+        let line = "--from-git-hook '--workspace=it'\\''s $(shop)' '--branch=release') </dev/null";
+        assert!(narrow.contains(line), "{narrow}");
+        assert!(of(&Validate { any_branch: true, ..Validate::default() }).contains("--from-git-hook --any-branch)"));
         for before in ["#!/bin/sh\necho hello\nexit 0\n", "#!/usr/bin/env bash\nset -e\n", "#!/bin/sh"] {
             let with = with_block(Some(before), &block).unwrap();
             assert_eq!(with.lines().nth(1), block.lines().next());

@@ -89,32 +89,86 @@ pub enum Look {
 }
 
 /// Looks at a file. `saved` has the newest first. `is_sha256_repository` decides what 64 digits mean where they match nothing.
-pub fn look(path: &Path, saved: &[String], is_sha256_repository: bool) -> anyhow::Result<Look> {
-    compare(saved, is_sha256_repository, |kind| hash_file(path, kind))
+pub fn look_at_file(path: &Path, saved: &[String], is_sha256_repository: bool) -> anyhow::Result<Look> {
+    compare(saved, is_sha256_repository, |kind| Ok(vec![hash_file(path, kind)?]))
 }
 
-/// The same for anything that has a hash of each kind.
+/// The same for a content that git stores or checks out. The same text has other line ends on other systems, and what
+/// stands for a large file has that file's hash in it: people save the hashes of what they have on disk.
+pub fn look_at_content(content: &[u8], saved: &[String], is_sha256_repository: bool) -> Look {
+    let other = other_line_ends(content);
+    let large = large_file(content);
+    let hashes_of = |kind| {
+        let forms = std::iter::once(content).chain(other.as_deref());
+        let hashes =
+            forms.map(|form| hash_bytes(form, kind)).chain(large.filter(|_| !kind.is_git()).map(|digits| {
+                if kind == Kind::PrefixedSha256 { format!("sha256:{digits}") } else { digits.to_owned() }
+            }));
+        Ok(hashes.collect())
+    };
+    compare(saved, is_sha256_repository, hashes_of).unwrap_or(Look::UnknownKind)
+}
+
+/// Whether a file on disk is what git would check out for a content.
+pub fn is_checked_out(on_disk: &[u8], content: &[u8]) -> bool {
+    let is_large = || large_file(content).is_some_and(|digits| hash_bytes(on_disk, Kind::Sha256) == digits);
+    on_disk == content || other_line_ends(content).is_some_and(|other| other == on_disk) || is_large()
+}
+
+/// A text with the other line ends: CR LF for LF, or the other way round. None for what is no text, or has both.
+fn other_line_ends(content: &[u8]) -> Option<Vec<u8>> {
+    let count = |byte: u8| content.iter().filter(|known| **known == byte).count();
+    let (lines, returns) = (count(b'\n'), count(b'\r'));
+    let is_windows = returns == lines && content.windows(2).filter(|pair| pair == b"\r\n").count() == lines;
+    if count(0) > 0 || lines == 0 || (returns > 0 && !is_windows) {
+        return None;
+    }
+    if is_windows {
+        return Some(content.iter().copied().filter(|byte| *byte != b'\r').collect());
+    }
+    let mut other = Vec::with_capacity(content.len() + lines);
+    for byte in content {
+        if *byte == b'\n' {
+            other.push(b'\r');
+        }
+        other.push(*byte);
+    }
+    Some(other)
+}
+
+/// The SHA-256 of the file that a pointer of Git LFS stands for.
+fn large_file(content: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(content.get(..content.len().min(1_024))?).ok()?;
+    let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
+    rest.lines().find_map(|line| line.strip_prefix("oid sha256:")).filter(|digits| digits.len() == 64)
+}
+
+/// The same for anything that has hashes of each kind: first the one to tell, then others that mean the same content.
 pub fn compare(
     saved: &[String],
     is_sha256_repository: bool,
-    hash_of: impl Fn(Kind) -> anyhow::Result<String>,
+    hashes_of: impl Fn(Kind) -> anyhow::Result<Vec<String>>,
 ) -> anyhow::Result<Look> {
-    let mut computed: HashMap<Kind, String> = HashMap::new();
+    let mut computed: HashMap<Kind, Vec<String>> = HashMap::new();
     for kind in saved.iter().flat_map(|hash| Kind::of(hash)) {
         if !computed.contains_key(kind) {
-            computed.insert(*kind, hash_of(*kind)?);
+            computed.insert(*kind, hashes_of(*kind)?);
         }
     }
+    let is_of = |hash: &str, kind: &Kind| computed[kind].iter().any(|known| known.eq_ignore_ascii_case(hash));
     // What was saved and still holds is told as it was saved: some write hex digits in capitals.
-    let is_same = |hash: &&String| Kind::of(hash).iter().any(|kind| computed[kind].eq_ignore_ascii_case(hash));
+    let is_same = |hash: &&String| Kind::of(hash).iter().any(|kind| is_of(hash, kind));
     let mut hashes: Vec<String> = saved.iter().filter(is_same).cloned().collect();
     // Then every kind, so that a fact saved in another one next is no news. What 64 digits mean is told by those that match,
     // else by the repository.
-    for hash in saved {
+    let kinds = saved.iter().filter_map(|hash| {
         let kinds = Kind::of(hash);
-        let matching = kinds.iter().find(|kind| computed[kind].eq_ignore_ascii_case(hash));
         let likely = || kinds.iter().find(|kind| kinds.len() == 1 || kind.is_git() == is_sha256_repository);
-        let Some(digest) = matching.or_else(likely).map(|kind| &computed[kind]) else { continue };
+        kinds.iter().find(|kind| is_of(hash, kind)).or_else(likely)
+    });
+    let kinds: Vec<&Kind> = kinds.collect();
+    let first = kinds.iter().filter_map(|kind| computed[*kind].first());
+    for digest in first.chain(kinds.iter().flat_map(|kind| computed[*kind].iter().skip(1))) {
         if !hashes.iter().any(|known| known.eq_ignore_ascii_case(digest)) {
             hashes.push(digest.clone());
         }
@@ -155,7 +209,7 @@ mod tests {
     }
 
     fn seen(saved: &[&str], is_sha256_repository: bool) -> (Vec<String>, Vec<String>) {
-        match look(abc().path(), &texts(saved), is_sha256_repository).unwrap() {
+        match look_at_file(abc().path(), &texts(saved), is_sha256_repository).unwrap() {
             Look::Seen { hashes, unknown } => (hashes, unknown),
             Look::UnknownKind => (Vec::new(), Vec::new()),
         }
@@ -197,7 +251,38 @@ mod tests {
         for hash in
             ["", "v1.2.3", "W/\"33a64df5\"", "md5:900150983cd24fb0d6963f7d28e17f72", &"0".repeat(39), &"g".repeat(40)]
         {
-            assert_eq!(look(file.path(), &texts(&[hash]), false).unwrap(), Look::UnknownKind, "{hash}");
+            assert_eq!(look_at_file(file.path(), &texts(&[hash]), false).unwrap(), Look::UnknownKind, "{hash}");
         }
+    }
+
+    #[test]
+    fn a_text_with_other_line_ends_is_the_same_text() {
+        let (unix, windows) = (&b"one\ntwo\n"[..], &b"one\r\ntwo\r\n"[..]);
+        for (content, on_disk) in [(unix, windows), (windows, unix)] {
+            assert!(is_checked_out(on_disk, content));
+            for kind in [Kind::PrefixedSha256, Kind::Sha256, Kind::GitBlobSha1, Kind::GitBlobSha256] {
+                let saved = hash_bytes(on_disk, kind);
+                let Look::Seen { hashes, .. } = look_at_content(content, std::slice::from_ref(&saved), false) else {
+                    panic!()
+                };
+                assert_eq!(hashes[0], saved, "{kind:?}");
+                assert!(hashes.contains(&hash_bytes(content, kind)), "{kind:?}");
+            }
+        }
+        for content in [&b"one\r\ntwo\n"[..], b"one\rtwo", b"a\0b\n", b"", b"one"] {
+            assert_eq!(other_line_ends(content), None, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn a_large_file_is_known_by_what_stands_for_it() {
+        let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{SHA256}\nsize 3\n");
+        assert!(is_checked_out(b"abc", pointer.as_bytes()) && !is_checked_out(b"abd", pointer.as_bytes()));
+        let saved = format!("sha256:{SHA256}");
+        let Look::Seen { hashes, .. } = look_at_content(pointer.as_bytes(), std::slice::from_ref(&saved), false) else {
+            panic!()
+        };
+        assert_eq!(hashes[0], saved);
+        assert_eq!(large_file(b"version of something\noid sha256:0\n"), None);
     }
 }

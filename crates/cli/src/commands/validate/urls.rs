@@ -63,7 +63,7 @@ impl Web {
 }
 
 fn seen(tag: Option<String>, body: Option<&[u8]>, saved: &[String]) -> anyhow::Result<Look> {
-    let digest = |kind: Kind| body.map(|body| kinds::hash_bytes(body, kind)).context("the page was not sent");
+    let digest = |kind: Kind| body.map(|body| vec![kinds::hash_bytes(body, kind)]).context("the page was not sent");
     let (of_body, of_tag): (Vec<String>, Vec<String>) = saved.iter().cloned().partition(|hash| !is_tag(hash));
     let look = kinds::compare(&of_body, false, digest)?;
     let (mut hashes, mut unknown) = match look {

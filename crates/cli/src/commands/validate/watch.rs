@@ -1,14 +1,14 @@
-//! Keeps looking at the files that facts came from, and tells the service when one has changed.
+//! Keeps looking. New commits of the branch that counts are told; what changes in the working tree is shown.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use mnemon_protocol::admin::SourceJson;
+use serde_json::Value;
 
 use super::Desk;
-use super::files::{Found, Tree};
-use crate::arguments::Connection;
+use crate::arguments::Validate;
 use crate::printer::Printer;
 
 /// How often files are looked at. Only their size and time are read.
@@ -16,58 +16,57 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How often the service is asked for sources, in looks: somebody may have saved new facts.
 const LIST_EVERY: u32 = 15;
 
-/// Size and time of a file; none if it is gone.
-type Stamp = Option<(u64, Option<SystemTime>)>;
+/// Size and time of each file; none if it is not there.
+type Stamps = BTreeMap<PathBuf, Option<(u64, Option<SystemTime>)>>;
 
 /// Looks until the process is ended.
-pub fn run(desk: &Desk, paths: &[PathBuf], printer: &Printer) -> anyhow::Result<()> {
-    let mut stamps: HashMap<PathBuf, Stamp> = HashMap::new();
+pub fn run(desk: &Desk<'_>) -> anyhow::Result<()> {
+    let (mut watched, mut before, mut known, mut shown) = (Vec::new(), None, Vec::new(), None);
     loop {
-        let tree = Tree::walk(&desk.working_dir, paths, None)?;
-        let sources = desk.list()?;
-        let files: Vec<(PathBuf, &SourceJson)> =
-            sources.iter().filter_map(|one| Some((file(&tree, one)?, one))).collect();
-        for _ in 0..LIST_EVERY {
-            let changed = changed(&mut stamps, &files);
-            if !changed.is_empty() {
-                let tree = Tree::walk(&desk.working_dir, paths, None)?;
-                desk.check(&tree, changed.into_iter())?.print(printer);
+        // Taken first, so that what changes during the look is seen by the next one.
+        let now = stamps(&watched);
+        let sources = desk.list(Some(&desk.workspace))?;
+        let outline = sources.iter().map(outline).collect::<anyhow::Result<Vec<Value>>>()?;
+        if before.as_ref() != Some(&now) || known != outline {
+            let ground = desk.ground(&sources)?;
+            let report = desk.check(&ground, &sources)?;
+            if shown.as_ref().is_none_or(|shown| !report.is_same_as(shown)) {
+                report.print(&desk.printer);
             }
+            watched = ground.watched(&sources)?;
+            shown = Some(report);
+        }
+        (before, known) = (Some(now), outline);
+        for _ in 0..LIST_EVERY {
             std::thread::sleep(LOOK_EVERY);
+            if before.as_ref() != Some(&stamps(&watched)) {
+                break;
+            }
         }
     }
 }
 
 /// The same beside something else: nothing is printed, and what goes wrong is tried again.
-pub fn run_quietly(connection: &Connection) {
+pub fn run_quietly(validate: &Validate) {
     loop {
-        let _ = Desk::beside(connection).and_then(|desk| run(&desk, &[], &Printer::silent()));
+        let _ = Desk::open(validate, Printer::silent()).and_then(|desk| run(&desk));
         std::thread::sleep(LOOK_EVERY * LIST_EVERY);
     }
 }
 
-fn file(tree: &Tree, source: &SourceJson) -> Option<PathBuf> {
-    match tree.find(&source.source_id) {
-        Found::File(path) => Some(path),
-        Found::Gone(_) | Found::LeftAlone | Found::NoFile => None,
+/// What is known about a source, without the times, which every check moves.
+fn outline(source: &SourceJson) -> anyhow::Result<Value> {
+    let mut outline = serde_json::to_value(source)?;
+    for time in ["known_at", "confirmed_at"] {
+        outline[time] = Value::Null;
     }
+    Ok(outline)
 }
 
-/// The sources whose files differ from the last look.
-fn changed<'a>(stamps: &mut HashMap<PathBuf, Stamp>, files: &[(PathBuf, &'a SourceJson)]) -> Vec<&'a SourceJson> {
-    let mut changed = Vec::new();
-    let mut now: HashMap<&Path, Stamp> = HashMap::new();
-    for (path, source) in files {
-        let stamp = *now.entry(path).or_insert_with(|| stamp(path));
-        if stamps.get(path) != Some(&stamp) {
-            changed.push(*source);
-        }
-    }
-    stamps.extend(now.into_iter().map(|(path, stamp)| (path.to_owned(), stamp)));
-    changed
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.len(), metadata.modified().ok()))
+fn stamps(files: &[PathBuf]) -> Stamps {
+    let stamp = |path: &Path| {
+        let about = path.symlink_metadata().ok()?;
+        Some((about.len(), about.modified().ok()))
+    };
+    files.iter().map(|path| (path.clone(), stamp(path))).collect()
 }

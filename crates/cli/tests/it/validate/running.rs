@@ -26,13 +26,26 @@ impl Story {
     }
 
     /// Git as a person runs it, so that hooks find their home.
-    fn git(&self, arguments: &[&str]) {
+    fn git_at_home(&self, arguments: &[&str]) {
         let mut command = Command::new("git");
         command.args(["-c", "user.name=Ana", "-c", "user.email=ana@example.com", "-c", "commit.gpgsign=false"]);
         command.args(arguments).current_dir(self.place.path()).env("HOME", self.place.path());
         command.env("GIT_CONFIG_SYSTEM", "/dev/null").env_remove("MNEMON_URL").env_remove("MNEMON_API_KEY");
         let output = command.output().expect("git runs");
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Starts something that runs on; what it prints goes into the file `out`.
+    fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = self.command(arguments);
+        let out = std::fs::File::create(self.place.path().join("out")).expect("a file");
+        // The agent ends with its input.
+        command.stdin(Stdio::piped()).stdout(out);
+        Running(command.spawn().expect("it runs"))
+    }
+
+    fn printed(&self) -> String {
+        std::fs::read_to_string(self.place.path().join("out")).expect("a file")
     }
 
     fn is_stale(&self, status: &Value) -> bool {
@@ -58,7 +71,7 @@ async fn a_git_hook_checks_after_each_commit_and_leaves_other_hooks_alone() {
         story.write(".gitignore", ".config\nmark\nteam-hooks\n");
         let folder = own_folder.unwrap_or(".git/hooks");
         if let Some(own) = own_folder {
-            story.git(&["config", "core.hooksPath", own]);
+            story.git_at_home(&["config", "core.hooksPath", own]);
         }
         let theirs = "#!/bin/sh\ntouch mark\nexit 0\n";
         story.write(&format!("{folder}/post-commit"), theirs);
@@ -72,11 +85,11 @@ async fn a_git_hook_checks_after_each_commit_and_leaves_other_hooks_alone() {
         story.write("a.md", "first\n");
         story.save_of("a.md").await;
         story.write("a.md", "second\n");
-        story.git(&["add", "a.md"]);
-        story.git(&["commit", "--quiet", "--message", "change"]);
+        story.git_at_home(&["add", "a.md"]);
+        story.git_at_home(&["commit", "--quiet", "--message", "change"]);
         assert!(story.place.path().join("mark").exists(), "the other hook ran");
         eventually("the hook told the service", async || story.is_stale(&story.status("a.md").await)).await;
-        story.git(&["checkout", "--quiet", "-b", "other"]);
+        story.git_at_home(&["checkout", "--quiet", "-b", "other"]);
         let removed = Done::of(story.command(&["validate", "--uninstall-git-hook"]).output().expect("it runs"));
         assert_eq!(removed.code, 0, "{removed:?}");
         assert_eq!(std::fs::read_to_string(&hook).expect("there"), theirs);
@@ -97,7 +110,7 @@ async fn a_hook_that_is_no_shell_script_is_left_alone_and_a_hook_fails_no_commit
     std::fs::remove_file(story.place.path().join(".git/hooks/post-merge")).expect("it is there");
     // There is no key anywhere: the hook says nothing, and the commit is made.
     assert_eq!(Done::of(story.command(&["validate", "--install-git-hook"]).output().expect("it runs")).code, 0);
-    story.git(&["commit", "--quiet", "--allow-empty", "--message", "x"]);
+    story.git_at_home(&["commit", "--quiet", "--allow-empty", "--message", "x"]);
     let outside = Story::begin().await;
     let done = outside.validate(&["--install-git-hook"]);
     assert!(done.code == 1 && done.err.contains("git hooks need a git repository"), "{done:?}");
@@ -108,16 +121,44 @@ async fn a_watch_tells_what_changes_and_an_agent_does_so_while_it_works() {
     for arguments in [&["validate", "--watch"][..], &["agent", "--check-sources"]] {
         let story = Story::begin_in_repository("sha1").await;
         story.configure();
-        story.write("a.md", "first\n");
+        story.write(".gitignore", ".config\nout\n");
+        story.write_and_commit("a.md", "first\n");
         story.save_of("a.md").await;
-        let mut command = story.command(arguments);
-        // The agent ends with its input.
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
-        let _running = Running(command.spawn().expect("it runs"));
+        let _running = story.start(arguments);
         eventually("the first look verifies", async || story.status("a.md").await == json!([1, 0, 0])).await;
-        story.write("a.md", "something longer\n");
+        story.write_and_commit("a.md", "something longer\n");
         eventually("the change is told", async || story.is_stale(&story.status("a.md").await)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_under_a_watch_are_shown_and_not_told_and_it_counts_like_a_plain_run() {
+    let story = Story::begin_in_repository("sha1").await;
+    story.configure();
+    story.write(".gitignore", ".config\nout\nbuilt\n");
+    for file in ["a.md", "gone.md", "built"] {
+        story.write(file, "first\n");
+        story.save_of(file).await;
+    }
+    story.save("from a ticket", "ticket 4711", "abc").await;
+    story.commit();
+    story.git(&["rm", "--quiet", "gone.md"]);
+    story.commit();
+    let _running = story.start(&["validate", "--watch"]);
+    let counts = "1 verified, 0 stale, 1 gone, 0 unknown, 1 left alone, 1 not files here.\n";
+    eventually("the first look", async || story.printed().contains(counts)).await;
+    assert!(story.validate(&[]).out.contains(counts), "as a plain run counts");
+    story.write("a.md", "an edit\n");
+    let note = "verified  a.md     differs here, not committed; main counts\n";
+    eventually("the edit is shown", async || story.printed().contains(note)).await;
+    assert_eq!(story.status("a.md").await, json!([1, 0, 0]), "and not told");
+    story.git(&["checkout", "--quiet", "-b", "experiment"]);
+    story.commit();
+    let note = "verified  a.md     differs on branch experiment; main counts\n";
+    eventually("so is what a branch has", async || story.printed().contains(note)).await;
+    assert_eq!(story.status("a.md").await, json!([1, 0, 0]));
+    story.git(&["branch", "--force", "main", "experiment"]);
+    eventually("the merge is told", async || story.is_stale(&story.status("a.md").await)).await;
 }
 
 type Answer = (StatusCode, String, &'static str);
@@ -156,6 +197,7 @@ async fn web_pages_are_fetched_only_when_asked_for_and_never_from_private_addres
     assert_eq!(fetch()["stale"][0]["stale_ids"].as_array().map(Vec::len), Some(2));
     *answer.lock().expect("no panic holds it") = (StatusCode::NOT_FOUND, "\"v2\"".to_owned(), "");
     assert_eq!(fetch()["gone"][0]["note"], "the server answers 404");
+    assert_eq!(story.status(&url).await, json!([0, 0, 2]), "a page that is gone is told");
     *answer.lock().expect("no panic holds it") = (StatusCode::INTERNAL_SERVER_ERROR, "\"v2\"".to_owned(), "");
     assert_eq!(fetch()["unknown"][0]["note"], "the server answers 500");
 }

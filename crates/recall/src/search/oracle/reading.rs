@@ -13,7 +13,11 @@ pub(super) fn is_stale(doc: &Doc, sightings: &[Sighting], request: &SearchReques
     let known = sightings.iter().filter(|seen| Some(seen.source_id) == doc.source_id);
     let known = known.filter(|seen| seen.audience.is_none_or(|audience| (request.knows)(AudienceNo(audience))));
     let newest = known.max_by_key(|seen| seen.seq).map(|seen| seen.hash);
-    let has_moved = doc.source_hash.zip(newest).is_some_and(|(own, newest)| own != newest);
+    let has_moved = match newest {
+        None => false,
+        Some(None) => true,
+        Some(Some(newest)) => doc.source_hash.is_some_and(|own| own != newest),
+    };
     has_moved || doc.valid_until.is_some_and(|end| end <= request.now)
 }
 

@@ -83,7 +83,7 @@ fn docs() -> impl Strategy<Value = Vec<Doc>> {
 }
 
 fn sightings() -> impl Strategy<Value = Vec<Sighting>> {
-    let names = (prop::sample::select(SOURCES.to_vec()), prop::sample::select(HASHES.to_vec()));
+    let names = (prop::sample::select(SOURCES.to_vec()), prop::option::of(prop::sample::select(HASHES.to_vec())));
     let one = (names, prop::sample::select(vec![None, None, Some(1), Some(2)]));
     prop::collection::vec(one, 0..8).prop_map(|seen| {
         let sighting = |(seq, ((source_id, hash), audience))| Sighting { source_id, audience, hash, seq };

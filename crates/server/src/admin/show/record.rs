@@ -7,16 +7,18 @@ use mnemon_protocol::admin::{EventJson, ReasonJson, RecordDetailJson};
 use super::{record, time};
 
 pub(crate) fn detail(detail: &RecordDetail) -> RecordDetailJson<'_> {
+    let source = &detail.source.state;
     RecordDetailJson {
         record: record(&detail.shown),
         project_id: detail.project.id.to_string(),
         reason: ReasonJson {
             code: detail.reason.as_str().to_owned(),
             text: words(detail),
-            known_hash: detail.source.known_hash.as_deref().map(|known| shown_hash(known).to_owned()),
-            confirmed_hash: detail.source.confirmed_hash.as_deref().map(|known| shown_hash(known).to_owned()),
-            known_at: time(detail.known_at),
-            confirmed_at: time(detail.confirmed_at),
+            known_hash: source.known_hash.as_deref().map(|known| shown_hash(known).to_owned()),
+            moved_to: source.moved_to.clone(),
+            confirmed_hash: source.confirmed_hash.as_deref().map(|known| shown_hash(known).to_owned()),
+            known_at: time(detail.source.known_at),
+            confirmed_at: time(detail.source.confirmed_at),
         },
         rivals: detail.rivals.iter().map(record).collect(),
         history: history(detail),
@@ -30,6 +32,17 @@ fn words(detail: &RecordDetail) -> String {
         Reason::ValidUntilPassed => {
             let end = record.fact.valid_until.map(|end| end.to_string()).unwrap_or_default();
             format!("It was said to hold until {end}, which has passed.")
+        }
+        Reason::SourceGone => {
+            let source = record.fact.source_id.as_deref().unwrap_or_default();
+            match &detail.source.state.moved_to {
+                Some(to) => format!(
+                    "Its source, {source}, moved to {to}. Read it there, then save the fact again with `replace`."
+                ),
+                None => {
+                    format!("Its source, {source}, is gone. Save the fact again from another source, or forget it.")
+                }
+            }
         }
         Reason::SourceChanged => {
             let source = record.fact.source_id.as_deref().unwrap_or_default();

@@ -75,28 +75,22 @@ impl Arguments {
         }
     }
 
-    pub(crate) fn workspace(&mut self) -> Result<Option<WorkspaceName>, CallError> {
-        let name = self.text("workspace")?;
-        Ok(name.map(|name| WorkspaceName::parse(&name)).transpose()?)
-    }
-
-    /// The workspace that a call means: the argument's, else that of the header, else the key's own, else `default`.
-    pub(crate) fn workspace_or_default(&mut self, call: &Call<'_>) -> Result<WorkspaceName, CallError> {
-        self.workspace_or(call.headers, call.ctx.credential.workspace.as_ref())
+    /// The workspace that a call names: by its argument, else by its header, else by its key.
+    pub(crate) fn named_workspace(&mut self, call: &Call<'_>) -> Result<Option<WorkspaceName>, CallError> {
+        self.workspace_of(call.headers, call.ctx.credential.workspace.as_ref())
     }
 
     /// As above, for a key with this workspace.
-    pub(crate) fn workspace_or(
+    pub(crate) fn workspace_of(
         &mut self,
         headers: &HeaderMap,
         of_key: Option<&WorkspaceName>,
-    ) -> Result<WorkspaceName, CallError> {
-        if let Some(name) = self.workspace()? {
-            return Ok(name);
-        }
-        match headers.get(WORKSPACE_HEADER) {
-            Some(value) => Ok(WorkspaceName::parse(&String::from_utf8_lossy(value.as_bytes()))?),
-            None => Ok(of_key.cloned().unwrap_or_default()),
+    ) -> Result<Option<WorkspaceName>, CallError> {
+        let of_header =
+            headers.get(WORKSPACE_HEADER).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        match self.text("workspace")?.or(of_header) {
+            Some(name) => Ok(Some(WorkspaceName::parse(&name)?)),
+            None => Ok(of_key.cloned()),
         }
     }
 

@@ -12,6 +12,9 @@ use serde_json::{Map, Value, json};
 /// connection's own.
 const WORKSPACE_DEFAULT: &str = "Default: this connection's own workspace, or the one called default.";
 
+/// For tools that act on every workspace where nothing names one.
+const WORKSPACE_ALL: &str = "Default: this connection's own workspace, or all workspaces if it has none.";
+
 struct Hints {
     read_only: bool,
     destructive: bool,
@@ -126,6 +129,16 @@ fn remember_properties() -> Value {
         "superseded": {
             "type": "array", "items": {"type": "string"},
             "description": "Ids of the records that this one replaced."
+        },
+        "similar": {
+            "type": "array", "maxItems": 3,
+            "items": {
+                "type": "object",
+                "properties": {"id": {"type": "string"}, "score": {"type": "number"}, "content": {"type": "string"}},
+                "required": ["id", "score", "content"]
+            },
+            "description": "Saved records that say nearly the same. If this record corrects one of them, call remember \
+                            again with supersedes set to its id."
         }
     })
 }
@@ -188,7 +201,7 @@ pub(super) fn forget() -> Description {
         json!({
             "memory_id": {"type": "string", "description": "Id of the record to delete."},
             "source_id": source_text("Delete every record from this source."),
-            "workspace": workspace("With source_id: only records in this workspace. Default: all workspaces.")
+            "workspace": workspace(&format!("With source_id: the workspace whose records are deleted. {WORKSPACE_ALL}"))
         }),
         &[],
     );
@@ -204,12 +217,19 @@ pub(super) fn forget() -> Description {
 pub(super) fn validate_memory() -> Description {
     let description = "Check whether the records from one source still hold. Use it after reading a file or document that \
         facts were saved from: give its current hash as current_source_hash. Records saved with another hash are \
-        reported as stale, the others as verified. Without a hash, records are compared with the newest known one.";
+        reported as stale, the others as verified. If the file or document does not exist any more, give source_gone: \
+        true; all its records become stale until a later hash brings it back. With neither, records are compared with \
+        what is known already.";
     let input = object(
         json!({
             "source_id": source_text("Source to check."),
             "current_source_hash": hash_text("Hash of the source's current content, if you know it."),
-            "workspace": workspace("Only records in this workspace. Default: all workspaces.")
+            "source_gone": {
+                "type": "boolean", "default": false,
+                "description": "True if the source was deleted or moved; give no hash then."
+            },
+            "moved_to": source_text("With source_gone: id of the source that took its place, if it moved."),
+            "workspace": workspace(&format!("Workspace whose records are checked. {WORKSPACE_ALL}"))
         }),
         &["source_id"],
     );

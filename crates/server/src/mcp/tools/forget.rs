@@ -12,7 +12,7 @@ pub(super) async fn run(
     admission: Admission<Forget>,
     mut arguments: Arguments,
 ) -> Result<OwnResult, CallError> {
-    let forget = parse(&mut arguments)?;
+    let forget = parse(call, &mut arguments)?;
     let ignored = arguments.into_ignored();
     let forgotten = call.app.engine.forget(call.ctx, admission, forget).await?;
     let body = ForgetJson {
@@ -22,12 +22,12 @@ pub(super) async fn run(
     Ok(memory_result(call, &ignored, body))
 }
 
-fn parse(arguments: &mut Arguments) -> Result<Forget, CallError> {
+fn parse(call: &Call<'_>, arguments: &mut Arguments) -> Result<Forget, CallError> {
     let memory_id = arguments.filled_text("memory_id")?;
     let source_id = arguments.source_text("source_id")?;
     match (memory_id, source_id) {
         (Some(id), None) => Ok(Forget::Record(id)),
-        (None, Some(source_id)) => Ok(Forget::Source { source_id, workspace: arguments.workspace()? }),
+        (None, Some(source_id)) => Ok(Forget::Source { source_id, workspace: arguments.named_workspace(call)? }),
         _ => Err(CallError::Argument("exactly one of memory_id and source_id is required".to_owned())),
     }
 }

@@ -47,13 +47,14 @@ pub(super) async fn run_at_once(
 
 fn result(call: &Call<'_>, ignored: &[String], saved: &Remembered) -> OwnResult {
     let body = RememberJson {
-        record: record_json(&saved.record, saved.judged.status, None),
+        record: record_json(&saved.record, saved.status, None),
         searchable: true,
         duplicate: saved.is_duplicate,
         redacted: saved.redacted,
-        conflicts_with: saved.judged.rivals.iter().map(ToString::to_string).collect(),
+        conflicts_with: saved.conflicts_with.iter().map(ToString::to_string).collect(),
         hint: hint(saved),
         superseded: saved.superseded.iter().map(ToString::to_string).collect(),
+        similar: Vec::new(),
     };
     memory_result(call, ignored, body)
 }
@@ -61,7 +62,7 @@ fn result(call: &Call<'_>, ignored: &[String], saved: &Remembered) -> OwnResult 
 /// What a model can do about a disputed key.
 fn hint(saved: &Remembered) -> Option<String> {
     let Record { id, fact_key, .. } = &saved.record;
-    let is_disputed = !saved.judged.rivals.is_empty();
+    let is_disputed = !saved.conflicts_with.is_empty();
     is_disputed.then(|| {
         format!(
             "Other records under fact_key '{}' say something else. If this one is right, call remember again with the same \
@@ -81,7 +82,7 @@ fn parse(
     check_content(&content)?;
     let fact_key = arguments.filled_text("fact_key")?;
     let (workspace, scope) =
-        (arguments.workspace_or(headers, workspace_of_key)?, scope(arguments)?.unwrap_or(Scope::Shared));
+        (arguments.workspace_of(headers, workspace_of_key)?, scope(arguments)?.unwrap_or(Scope::Shared));
     let fact_key = fact_key.map(|key| FactKey::given(&key)).transpose()?;
     let fact = Fact {
         content,
@@ -94,7 +95,7 @@ fn parse(
     };
     Ok(Remember {
         fact,
-        workspace,
+        workspace: workspace.unwrap_or_default(),
         scope,
         fact_key,
         supersedes: arguments.texts("supersedes")?.unwrap_or_default(),

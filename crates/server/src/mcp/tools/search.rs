@@ -64,7 +64,7 @@ fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Search, CallError
     Ok(Search {
         query,
         limit: limit(arguments)?,
-        workspace: arguments.workspace_or_default(call)?,
+        workspace: arguments.named_workspace(call)?.unwrap_or_default(),
         scope: scope(arguments)?,
         exclude_stale: arguments.boolean("exclude_stale")?.unwrap_or(false),
         fact_key: fact_key(arguments)?,

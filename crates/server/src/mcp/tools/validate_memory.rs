@@ -1,5 +1,6 @@
 //! `validate_memory`: takes a source, returns the status of its records.
 
+use mnemon_engine::stored::Seen;
 use mnemon_engine::{Admission, CallError, Validate};
 use mnemon_protocol::memory::ValidateJson;
 
@@ -12,7 +13,7 @@ pub(super) async fn run(
     admission: Admission<Validate>,
     mut arguments: Arguments,
 ) -> Result<OwnResult, CallError> {
-    let validate = parse(&mut arguments)?;
+    let validate = parse(call, &mut arguments)?;
     let ignored = arguments.into_ignored();
     let validated = call.app.engine.validate(call.ctx, admission, validate).await?;
     let body = ValidateJson {
@@ -29,12 +30,17 @@ pub(super) async fn run(
     Ok(memory_result(call, &ignored, body))
 }
 
-fn parse(arguments: &mut Arguments) -> Result<Validate, CallError> {
-    let source_id = arguments.source_text("source_id")?;
-    let missing = || CallError::Argument("source_id is required".to_owned());
-    Ok(Validate {
-        source_id: source_id.ok_or_else(missing)?,
-        current_source_hash: arguments.hash_text("current_source_hash")?,
-        workspace: arguments.workspace()?,
-    })
+fn parse(call: &Call<'_>, arguments: &mut Arguments) -> Result<Validate, CallError> {
+    let wrong = |text: &str| CallError::Argument(text.to_owned());
+    let source_id = arguments.source_text("source_id")?.ok_or_else(|| wrong("source_id is required"))?;
+    let hash = arguments.hash_text("current_source_hash")?;
+    let is_gone = arguments.boolean("source_gone")?.unwrap_or(false);
+    let moved_to = arguments.source_text("moved_to")?;
+    let seen = match (hash, is_gone, moved_to) {
+        (Some(_), true, _) => return Err(wrong("give current_source_hash or source_gone, not both")),
+        (_, false, Some(_)) => return Err(wrong("moved_to needs source_gone: true")),
+        (None, true, moved_to) => Some(Seen::Gone { moved_to }),
+        (hash, false, None) => hash.map(Seen::Hash),
+    };
+    Ok(Validate { source_id, seen, workspace: arguments.named_workspace(call)? })
 }

@@ -34,7 +34,7 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
         "### Verified: the source is unchanged\n- the printer is upstairs (printer.md, ",
         "### Not verified\n- lunch is at noon (",
         "### Disputed: records under the same key disagree\n- `ship.day`: invoices go out on Monday (",
-        "### Stale: the source has changed or the time is over\n- the boat is red (boat.md, ",
+        "### Stale: the source has changed or is gone, or the time is over\n- the boat is red (boat.md, ",
     ] {
         assert!(markdown.contains(part), "{part} in {markdown}");
     }

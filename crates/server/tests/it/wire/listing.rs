@@ -105,7 +105,11 @@ async fn the_listed_arguments_are_those_of_the_contract() {
         ("remember", remember, vec!["content"]),
         ("search", search, vec!["query"]),
         ("forget", vec!["memory_id", "source_id", "workspace"], vec![]),
-        ("validate_memory", vec!["source_id", "current_source_hash", "workspace"], vec!["source_id"]),
+        (
+            "validate_memory",
+            vec!["source_id", "current_source_hash", "source_gone", "moved_to", "workspace"],
+            vec!["source_id"],
+        ),
         ("gateway_call", vec!["server", "tool", "arguments"], vec!["server", "tool"]),
     ];
     for (tool, (name, arguments, required)) in tools(&caller).await.iter().zip(expected) {

@@ -1,4 +1,4 @@
--- The whole schema, as the migrations leave it; a test compares the two. Whatever a tenant owns is keyed by that tenant
+-- Why: the schema of the first release. Whatever a tenant owns is keyed by that tenant
 -- first, so its rows lie together and no statement can wander into another's.
 --
 -- The tables and columns are SQLite's. Times are microseconds since 1970. An audience is one byte and, where it names
@@ -9,9 +9,8 @@
 -- rows it is about (`mnemon.project`, `mnemon.account`, and the two that are looked up before the tenant is known,
 -- `mnemon.credential` and `mnemon.key`); what says nothing sees nothing. FORCE holds the owner of the tables to it too.
 -- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory; `copy` opens nothing. Statements that
--- serve several projects list them in `mnemon.flight`, in hexadecimal; nodes of the version before list them in `mnemon.saves`.
--- The server tries policies from the last name to the first: where `with_others` holds, it asks neither `upkeep` nor `tenant`
--- nor `saves`.
+-- serve several projects list them in `mnemon.flight`, in hexadecimal. The server tries policies from the last name to the
+-- first: where `with_others` holds, it asks neither `upkeep` nor `tenant`.
 --
 -- `mnemon_app` is the role that the service works as. It owns nothing. Another name can be configured and is put in here.
 
@@ -115,8 +114,6 @@ CREATE POLICY tenant ON project USING (
 CREATE POLICY upkeep ON project FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
 CREATE POLICY looked_up ON project FOR SELECT USING (
     id = ANY ((SELECT NULLIF(current_setting('mnemon.projects', true), '')::uuid[])::uuid[]));
-CREATE POLICY saves ON project USING (
-    id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON project USING (is_among(id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON project TO mnemon_app;
 
@@ -175,8 +172,6 @@ ALTER TABLE workspace ALTER project_id SET (n_distinct = 10);
 ALTER TABLE workspace ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON workspace USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY saves ON workspace USING (
-    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON workspace USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace TO mnemon_app;
 
@@ -190,8 +185,6 @@ CREATE TABLE workspace_audience (
 ALTER TABLE workspace_audience ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace_audience FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON workspace_audience USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY saves ON workspace_audience USING (
-    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON workspace_audience USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace_audience TO mnemon_app;
 
@@ -246,8 +239,6 @@ ALTER TABLE record ALTER project_id SET (n_distinct = 2), ALTER workspace_no SET
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY saves ON record USING (
-    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON record USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON record TO mnemon_app;
 
@@ -268,30 +259,30 @@ ALTER TABLE change FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON change USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON change TO mnemon_app;
 
--- What each audience knows of a source. The row has its place in the log: a sighting that changes what is known takes a seq.
--- `handed_seq` is the place where the row became somebody else's; 0 where that never happened.
+-- What each audience knows of a source of a workspace. The row has its place in the log: a sighting that changes what is known
+-- takes a seq. Without a `known_hash` the source is gone, to `moved_to` if that was told. `handed_seq` is the place where the
+-- row became somebody else's, or came along into another life of its workspace; 0 where that never happened.
 CREATE TABLE source (
     project_id UUID NOT NULL,
     source_id TEXT COLLATE "C" NOT NULL,
+    workspace_no BIGINT NOT NULL,
     audience BYTEA NOT NULL,
     known_seq BIGINT NOT NULL,
     confirmed_seq BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL,
+    handed_seq BIGINT NOT NULL DEFAULT 0,
+    known_at BIGINT NOT NULL,
+    confirmed_at BIGINT,
     known_hash TEXT COLLATE "C",
     confirmed_hash TEXT COLLATE "C",
-    handed_seq BIGINT NOT NULL DEFAULT 0,
-    known_at BIGINT,
-    confirmed_at BIGINT,
-    PRIMARY KEY (project_id, source_id, audience)
+    moved_to TEXT COLLATE "C",
+    PRIMARY KEY (project_id, source_id, workspace_no, audience)
 );
 
-CREATE INDEX source_place ON source (project_id, GREATEST(known_seq, handed_seq));
+CREATE INDEX source_place ON source (project_id, workspace_no, GREATEST(known_seq, handed_seq));
 
 ALTER TABLE source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON source USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY saves ON source USING (
-    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON source USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON source TO mnemon_app;
 
@@ -314,8 +305,6 @@ ALTER TABLE idempotency ALTER project_id SET (n_distinct = 10);
 ALTER TABLE idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE idempotency FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON idempotency USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY saves ON idempotency USING (
-    project_id = ANY ((SELECT NULLIF(current_setting('mnemon.saves', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON idempotency USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO mnemon_app;
 
@@ -796,55 +785,8 @@ BEGIN
 END
 $$;
 
--- Locks the projects of saves that are stored together, and tells what decides about each save.
-CREATE FUNCTION look_at_saves(
-    projects UUID[], of_projects UUID[], authors UUID[], workspaces TEXT[], hashes BYTEA[], key_members UUID[], keys TEXT[])
-RETURNS TABLE (
-    nth BIGINT, project_id UUID, seq BIGINT, live_records BIGINT, workspace_no BIGINT, meets BOOLEAN, has_author BOOLEAN)
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-BEGIN
-    PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
-    -- The lock comes first: what is read after it sees everything that was written under it.
-    RETURN QUERY
-    SELECT NULL::bigint, p.id, p.seq, p.live_records, NULL::bigint, NULL::boolean, NULL::boolean
-    FROM project p
-    WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
-    ORDER BY p.id
-    FOR NO KEY UPDATE;
-    PERFORM set_config('mnemon.accounts', COALESCE(array_agg(DISTINCT p.account_id), '{}')::text, true)
-    FROM project p
-    WHERE p.id = ANY (projects);
-    -- LATERAL with a limit looks up each value on its own; with any other join, the server may read all records per value.
-    RETURN QUERY
-    SELECT g.nth, g.project_id, NULL::bigint, NULL::bigint, w.no, r.one IS NOT NULL OR i.one IS NOT NULL, m.one IS NOT NULL
-    FROM unnest(of_projects, authors, workspaces, hashes, key_members, keys)
-        WITH ORDINALITY AS g (project_id, author_id, name, hash, key_member_id, key, nth)
-    LEFT JOIN LATERAL (
-        SELECT w.no
-        FROM workspace w
-        WHERE w.project_id = g.project_id AND w.name = g.name AND w.deleted_at IS NULL
-        LIMIT 1) AS w ON TRUE
-    LEFT JOIN LATERAL (
-        SELECT 1 AS one
-        FROM record r
-        WHERE r.project_id = g.project_id AND r.workspace_no = w.no AND r.content_hash = g.hash AND r.forgotten_at IS NULL
-        LIMIT 1) AS r ON TRUE
-    LEFT JOIN LATERAL (
-        SELECT 1 AS one
-        FROM idempotency i
-        WHERE i.project_id = g.project_id AND i.member_id = g.key_member_id AND i.key = g.key
-        LIMIT 1) AS i ON TRUE
-    LEFT JOIN LATERAL (
-        SELECT 1 AS one
-        FROM project p
-        JOIN member m ON m.account_id = p.account_id AND m.id = g.author_id
-        WHERE p.id = g.project_id
-        LIMIT 1) AS m ON TRUE;
-END
-$$;
-
--- As `look_at_saves`, which nodes of the version before call; it also tells what a known key is held against.
+-- Locks the projects of saves that are stored together, and tells what decides about each save, and what a known key is
+-- held against.
 CREATE FUNCTION look_over_saves(
     projects UUID[], of_projects UUID[], authors UUID[], workspaces TEXT[], hashes BYTEA[], key_members UUID[], keys TEXT[])
 RETURNS TABLE (

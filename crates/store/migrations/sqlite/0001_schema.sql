@@ -1,4 +1,4 @@
--- The whole schema, as the migrations leave it; a test compares the two. Whatever a tenant owns is keyed by that tenant
+-- Why: the schema of the first release. Whatever a tenant owns is keyed by that tenant
 -- first, so its rows lie together and no statement can wander into another's.
 --
 -- Times are microseconds since 1970. Ids are the 16 bytes of a UUID. An audience is one byte and, where it names somebody,
@@ -160,24 +160,26 @@ CREATE TABLE "change" (
     PRIMARY KEY (project_id, workspace_no, seq)
 ) STRICT, WITHOUT ROWID;
 
--- What each audience knows of a source. The row has its place in the log: a sighting that changes what is known takes a seq.
--- `handed_seq` is the place where the row became somebody else's; 0 where that never happened.
+-- What each audience knows of a source of a workspace. The row has its place in the log: a sighting that changes what is known
+-- takes a seq. Without a `known_hash` the source is gone, to `moved_to` if that was told. `handed_seq` is the place where the
+-- row became somebody else's, or came along into another life of its workspace; 0 where that never happened.
 CREATE TABLE source (
     project_id BLOB NOT NULL,
     source_id TEXT NOT NULL,
+    workspace_no INTEGER NOT NULL,
     audience BLOB NOT NULL,
     known_seq INTEGER NOT NULL,
     confirmed_seq INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
+    handed_seq INTEGER NOT NULL DEFAULT 0,
+    known_at INTEGER NOT NULL,
+    confirmed_at INTEGER,
     known_hash TEXT,
     confirmed_hash TEXT,
-    handed_seq INTEGER NOT NULL DEFAULT 0,
-    known_at INTEGER,
-    confirmed_at INTEGER,
-    PRIMARY KEY (project_id, source_id, audience)
+    moved_to TEXT,
+    PRIMARY KEY (project_id, source_id, workspace_no, audience)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX source_place ON source (project_id, MAX(known_seq, handed_seq));
+CREATE INDEX source_place ON source (project_id, workspace_no, MAX(known_seq, handed_seq));
 
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
 CREATE TABLE idempotency (
@@ -390,5 +392,3 @@ CREATE TABLE tool_naming (
     style TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Which migrations were applied.
-CREATE TABLE migration (no INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL) STRICT;

@@ -1,0 +1,74 @@
+//! Which commits this clone has told the service about. A clone that has not been updated for a while must not turn
+//! back what others have told since, so checks that run by themselves tell about a commit once.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use ring::digest::{SHA256, digest};
+
+use super::files::open_own;
+use super::git::{Branch, Repository};
+
+/// In the folder that all working trees of the clone share. A line each: what a key stands for, and the commit.
+const FILE: &str = "mnemon-told";
+/// How many lines are kept.
+const LINES_MAX: usize = 100;
+
+/// What was told about the branches of a clone to one workspace of one service.
+pub struct Told {
+    /// Of the service, project and workspace.
+    place: String,
+    /// The branch and commit that this process has told.
+    latest: RefCell<Option<Branch>>,
+}
+
+impl Told {
+    pub fn new(url: &str, project: &str, workspace: &str) -> Self {
+        Self { place: format!("{url}\n{project}\n{workspace}"), latest: RefCell::default() }
+    }
+
+    pub fn has(&self, repository: &Repository, branch: &Branch) -> bool {
+        let line = format!("{} {}", self.key(branch), branch.commit);
+        self.latest.borrow().as_ref() == Some(branch) || read(repository).contains(&line)
+    }
+
+    /// Notes a commit. Only if all sources were told, later processes may rely on it.
+    pub fn note(&self, repository: &Repository, branch: &Branch, is_all: bool) -> anyhow::Result<()> {
+        *self.latest.borrow_mut() = Some(branch.clone());
+        if !is_all {
+            return Ok(());
+        }
+        let key = self.key(branch);
+        let mut lines = read(repository);
+        let line = format!("{key} {}", branch.commit);
+        if lines.last() == Some(&line) {
+            return Ok(());
+        }
+        lines.retain(|known| known.split(' ').next() != Some(key.as_str()));
+        lines.push(line);
+        let text: String = lines.iter().rev().take(LINES_MAX).rev().map(|line| format!("{line}\n")).collect();
+        // Written beside it and renamed: nobody reads half of it, and a link in its place is replaced, not followed.
+        let path = file(repository)?;
+        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+        let _ = fs::remove_file(&beside);
+        open_own(&beside)?.write_all(text.as_bytes())?;
+        Ok(fs::rename(&beside, path)?)
+    }
+
+    fn key(&self, branch: &Branch) -> String {
+        let text = format!("{}\n{}", self.place, branch.reference);
+        mnemon_core::to_hex(&digest(&SHA256, text.as_bytes()).as_ref()[..16])
+    }
+}
+
+fn file(repository: &Repository) -> anyhow::Result<PathBuf> {
+    Ok(repository.common_folder()?.join(FILE))
+}
+
+fn read(repository: &Repository) -> Vec<String> {
+    let path = file(repository).ok().filter(|path| path.symlink_metadata().is_ok_and(|about| about.is_file()));
+    let text = path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}

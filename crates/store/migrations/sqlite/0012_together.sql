@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, calls that arrive together look up and save together, by functions of the database. Here nothing changes.

@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, tables of callers refer to no project, so that the schema can be spread by project. Here nothing changes.

@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, look-ups of many keys take less work. Here nothing changes.

@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, nodes ask whether what they know of a key still holds. Here one process knows all changes; nothing changes.

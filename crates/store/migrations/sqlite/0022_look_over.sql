@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, a save by a key that a node knows needs no look-up of its own. Here look-ups cost next to nothing; nothing changes.

@@ -1,2 +1,0 @@
--- Why: on PostgreSQL, saves into a project no longer wait while a snapshot of it is written. Here snapshots are files, and
--- nobody waits for them; nothing changes.

@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, row-level security reads the list of a flight's projects faster. Here there is no such list; nothing changes.

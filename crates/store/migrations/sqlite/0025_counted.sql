@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, a young table that was just counted made each save read its whole workspace. That does not happen here; nothing changes.

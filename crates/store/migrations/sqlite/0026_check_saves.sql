@@ -1,1 +1,0 @@
--- Why: on PostgreSQL, saves asked the server about their projects and wrote only when it had answered. There is no server here; nothing changes.
