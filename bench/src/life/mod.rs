@@ -1,6 +1,7 @@
-//! A repository's life of thirty commits, with facts saved along the way: how many wrong facts an assistant is shown as if they
-//! held. Three memories hear the same facts and the same questions: Mnemon with `mnemon validate` after each commit, Mnemon
-//! without it, and a full-text index (FTS5), which knows no statuses.
+//! The lives of two repositories of one project, thirty commits each, with facts saved along the way: how many wrong facts an
+//! assistant is shown as if they held. Both have pages of the same names; pages change, move, go and come back. Three memories
+//! hear the same facts and the same questions: Mnemon with `mnemon validate` after each commit, Mnemon without it, and a
+//! full-text index (FTS5), which knows no statuses.
 
 mod plot;
 mod town;
@@ -18,6 +19,8 @@ use crate::chance::Chance;
 use town::Town;
 
 const COMMITS: usize = 30;
+/// One for each repository.
+const WORKSPACES: [&str; 2] = ["north", "south"];
 /// How many facts an assistant reads for a question.
 const SHOWN: usize = 3;
 
@@ -52,49 +55,63 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 async fn live(args: &Args, binary: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
-    let mut town = Town::found(scratch.path(), Chance::new(args.seed))?;
+    let mut towns = Vec::new();
+    for (seed, name) in (args.seed..).zip(WORKSPACES) {
+        towns.push((name, Town::found(&scratch.path().join(name), Chance::new(seed))?));
+    }
     let (checked_server, unchecked_server) = (TestServer::start().await, TestServer::start().await);
     let (checked, unchecked) = (checked_server.first_caller().await, unchecked_server.first_caller().await);
     let texts = Connection::open_in_memory()?;
-    texts.execute_batch("CREATE VIRTUAL TABLE record USING fts5(text, tokenize = 'porter unicode61')")?;
+    texts.execute_batch(
+        "CREATE VIRTUAL TABLE record USING fts5(text, place UNINDEXED, tokenize = 'porter unicode61')",
+    )?;
     let mut lines = ["Mnemon with validate", "Mnemon without", "FTS5"].map(|name| Line { name, shares: Vec::new() });
     let (mut saved, mut known, mut marked) = (0, HashSet::new(), Counts::default());
     for commit in 0..COMMITS {
-        // At the start an assistant reads everything; afterwards only some of what changes is saved again.
-        let news = if commit == 0 { town.everything() } else { town.change(args.resaved_percent)? };
-        town.commit(commit)?;
-        for fact in &news {
-            let arguments =
-                json!({"content": fact.text, "source_id": fact.file, "source_hash": town.hash(&fact.file)?});
-            checked.call("remember", arguments.clone()).await.structured();
-            unchecked.call("remember", arguments).await.structured();
-            // Mnemon keeps the same fact once, and so does the baseline.
-            if known.insert(fact.text.clone()) {
-                texts.execute("INSERT INTO record (text) VALUES (?1)", [&fact.text])?;
+        let mut counts = <[Counts; 3]>::default();
+        for (name, town) in &mut towns {
+            // At the start an assistant reads everything; afterwards only some of what changes is saved again.
+            let news = if commit == 0 { town.everything() } else { town.change(args.resaved_percent)? };
+            town.commit(commit)?;
+            for fact in &news {
+                let hash = town.hash(&fact.file)?;
+                let arguments =
+                    json!({"content": fact.text, "source_id": fact.file, "source_hash": hash, "workspace": *name});
+                checked.call("remember", arguments.clone()).await.structured();
+                unchecked.call("remember", arguments).await.structured();
+                // Mnemon keeps the same fact once, and so does the baseline.
+                if known.insert((*name, fact.text.clone())) {
+                    texts.execute("INSERT INTO record (text, place) VALUES (?1, ?2)", [fact.text.as_str(), name])?;
+                }
+                saved += 1;
             }
-            saved += 1;
+            validate(binary, &scratch.path().join(*name), name, (&checked_server.url, &checked.key))?;
         }
-        validate(binary, scratch.path(), &checked_server.url, &checked.key)?;
-        let questions = town.questions();
-        let with = ask_mnemon(&checked, &town, &questions).await?;
-        let without = ask_mnemon(&unchecked, &town, &questions).await?;
-        let baseline = ask_texts(&texts, &town, &questions)?;
-        marked = with.marked();
-        for (line, counts) in lines.iter_mut().zip([with, without, baseline]) {
+        for (name, town) in &towns {
+            let questions = town.questions();
+            counts[0].join(ask_mnemon(&checked, name, town, &questions).await?);
+            counts[1].join(ask_mnemon(&unchecked, name, town, &questions).await?);
+            counts[2].join(ask_texts(&texts, name, town, &questions)?);
+        }
+        marked = counts[0];
+        for (line, counts) in lines.iter_mut().zip(counts) {
             line.shares.push(counts.share());
         }
     }
-    report(args, &lines, saved, town.questions().len())?;
+    report(args, &lines, saved, towns.iter().map(|(_, town)| town.questions().len()).sum())?;
     println!(
         "\nmarked as stale or disputed after the last commit, with validate: {} wrong facts, and {} right ones whose page\n\
-         changed elsewhere and was not read again",
-        marked.wrong, marked.right
+         changed elsewhere, moved, or was not read again; {} whose page is as it was when they were saved",
+        marked.marked_wrong, marked.marked_right, marked.marked_unchanged
     );
+    ensure!(marked.marked_unchanged == 0, "a fact whose page is unchanged may not be shown as stale");
     Ok(())
 }
 
 fn report(args: &Args, lines: &[Line], saved: usize, questions: usize) -> Result<()> {
-    println!("{COMMITS} commits, {saved} facts saved, {questions} questions after each, {SHOWN} facts shown for each");
+    println!(
+        "two repositories, {COMMITS} commits each, {saved} facts saved, {questions} questions after each, {SHOWN} facts shown for each"
+    );
     println!("in {} of 100 changes the new facts were saved; seed {}", args.resaved_percent, args.seed);
     println!("\nwrong facts shown as if they held, in % of those shown so");
     println!("{:<8} {:>22} {:>22} {:>22}", "commit", lines[0].name, lines[1].name, lines[2].name);
@@ -113,12 +130,14 @@ fn report(args: &Args, lines: &[Line], saved: usize, questions: usize) -> Result
 }
 
 /// What was shown as if it held.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Counts {
     right: usize,
     wrong: usize,
     marked_right: usize,
     marked_wrong: usize,
+    /// Marked as stale, although the page is as it was when the fact was saved.
+    marked_unchanged: usize,
 }
 
 impl Counts {
@@ -130,9 +149,12 @@ impl Counts {
         if is_right { self.marked_right += 1 } else { self.marked_wrong += 1 }
     }
 
-    /// What was shown with a mark.
-    fn marked(&self) -> Self {
-        Self { right: self.marked_right, wrong: self.marked_wrong, ..Self::default() }
+    fn join(&mut self, other: Self) {
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.marked_right += other.marked_right;
+        self.marked_wrong += other.marked_wrong;
+        self.marked_unchanged += other.marked_unchanged;
     }
 
     fn share(&self) -> f64 {
@@ -141,13 +163,17 @@ impl Counts {
 }
 
 /// A fact that Mnemon marks as stale or disputed is not shown as if it held, and counted apart.
-async fn ask_mnemon(caller: &Caller, town: &Town, questions: &[String]) -> Result<Counts> {
+async fn ask_mnemon(caller: &Caller, workspace: &str, town: &Town, questions: &[String]) -> Result<Counts> {
     let mut counts = Counts::default();
     for question in questions {
-        let answer = caller.call("search", json!({"query": question, "limit": SHOWN})).await;
+        let answer = caller.call("search", json!({"query": question, "limit": SHOWN, "workspace": workspace})).await;
         for record in answer.structured()["result"].as_array().context("a list")? {
             let is_right = town.holds(record["content"].as_str().unwrap_or_default());
+            let now = record["source_id"].as_str().and_then(|file| town.hash_now(file));
             match record["status"].as_str() {
+                Some("stale") if now.is_some() && now.as_deref() == record["source_hash"].as_str() => {
+                    counts.marked_unchanged += 1;
+                }
                 Some("stale" | "conflict") => counts.add_marked(is_right),
                 _ => counts.add(is_right),
             }
@@ -156,12 +182,14 @@ async fn ask_mnemon(caller: &Caller, town: &Town, questions: &[String]) -> Resul
     Ok(counts)
 }
 
-fn ask_texts(texts: &Connection, town: &Town, questions: &[String]) -> Result<Counts> {
-    let mut statement = texts.prepare("SELECT text FROM record WHERE record MATCH ?1 ORDER BY rank LIMIT ?2")?;
+fn ask_texts(texts: &Connection, workspace: &str, town: &Town, questions: &[String]) -> Result<Counts> {
+    let mut statement =
+        texts.prepare("SELECT text FROM record WHERE record MATCH ?1 AND place = ?3 ORDER BY rank LIMIT ?2")?;
     let mut counts = Counts::default();
     for question in questions {
         let words: Vec<String> = question.split_whitespace().map(|word| format!("\"{word}\"")).collect();
-        let found = statement.query_map((words.join(" OR "), SHOWN as i64), |row| row.get::<_, String>(0))?;
+        let found =
+            statement.query_map((words.join(" OR "), SHOWN as i64, workspace), |row| row.get::<_, String>(0))?;
         for text in found {
             counts.add(town.holds(&text?));
         }
@@ -169,9 +197,12 @@ fn ask_texts(texts: &Connection, town: &Town, questions: &[String]) -> Result<Co
     Ok(counts)
 }
 
-fn validate(binary: &Path, tree: &Path, url: &str, key: &str) -> Result<()> {
+fn validate(binary: &Path, tree: &Path, workspace: &str, (url, key): (&str, &str)) -> Result<()> {
     let mut command = Command::new(binary);
-    command.args(["validate", "--json", "--url", url, "--key", key]).current_dir(tree).env_clear();
+    command
+        .args(["validate", "--json", "--workspace", workspace, "--url", url, "--key", key])
+        .current_dir(tree)
+        .env_clear();
     let output = command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).output()?;
     ensure!(output.status.success(), "validate: {}", String::from_utf8_lossy(&output.stderr));
     Ok(())

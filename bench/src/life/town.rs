@@ -1,4 +1,4 @@
-//! A repository of plain pages about services, and what is true in it now.
+//! A repository of plain pages about services, and what is true in it now. Pages change, move and go, and may come back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,12 @@ const SERVICES: [&str; 12] = [
 const DAYS: [&str; 5] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"];
 const PEOPLE: [&str; 8] = ["Ana", "Ben", "Chidi", "Dana", "Emre", "Fatima", "Goran", "Hana"];
 const STORES: [&str; 5] = ["PostgreSQL", "MySQL", "SQLite", "Redis", "DynamoDB"];
+/// Pages move between these.
+const FOLDERS: [&str; 3] = ["services", "docs/services", "archive"];
 const TOPICS: usize = 5;
+/// In how many of a hundred commits a page is deleted or comes back, and in how many one is renamed.
+const DELETED_PERCENT: usize = 15;
+const RENAMED_PERCENT: usize = 25;
 /// How many pages a commit changes at most.
 const PAGES_MAX: usize = 3;
 
@@ -42,12 +47,16 @@ pub(crate) struct Town {
     chance: Chance,
     /// For each service and topic, which of the possible values holds.
     values: Vec<[usize; TOPICS]>,
+    /// In which of [`FOLDERS`] the page of each service is; none if it was deleted.
+    places: Vec<Option<usize>>,
 }
 
 impl Town {
     pub(crate) fn found(folder: &Path, mut chance: Chance) -> Result<Self> {
         let values = SERVICES.iter().map(|_| std::array::from_fn(|topic| chance.below(choices(topic)))).collect();
-        let town = Self { folder: folder.to_owned(), chance, values };
+        fs::create_dir_all(folder)?;
+        let places = vec![Some(0); SERVICES.len()];
+        let town = Self { folder: folder.to_owned(), chance, values, places };
         town.git(&["init", "--quiet"])?;
         for service in 0..SERVICES.len() {
             town.write(service)?;
@@ -56,24 +65,51 @@ impl Town {
     }
 
     pub(crate) fn everything(&self) -> Vec<Said> {
-        (0..SERVICES.len()).flat_map(|service| (0..TOPICS).map(move |topic| self.said(service, topic))).collect()
+        (0..SERVICES.len()).flat_map(|service| self.page(service)).collect()
+    }
+
+    /// What the page of a service says; nothing if there is none.
+    fn page(&self, service: usize) -> Vec<Said> {
+        (0..TOPICS).filter_map(|topic| self.said(service, topic)).collect()
     }
 
     /// Changes some pages, and returns what somebody saved of the news.
     pub(crate) fn change(&mut self, saved_percent: usize) -> Result<Vec<Said>> {
-        let mut news = Vec::new();
+        let mut read = Vec::new();
         for _ in 0..=self.chance.below(PAGES_MAX) {
             let (service, topic) = (self.chance.below(SERVICES.len()), self.chance.below(TOPICS));
             let step = 1 + self.chance.below(choices(topic) - 1);
             self.values[service][topic] = (self.values[service][topic] + step) % choices(topic);
+            self.move_page(service)?;
             self.write(service)?;
             // Whoever saves the news has read the page, and saves all of it.
             if self.chance.below(100) < saved_percent {
-                news.extend((0..TOPICS).map(|topic| (service, topic)));
+                read.push(service);
             }
         }
         // A page that changed twice says in the end what it said last.
-        Ok(news.into_iter().map(|(service, topic)| self.said(service, topic)).collect())
+        Ok(read.into_iter().flat_map(|service| self.page(service)).collect())
+    }
+
+    /// Sometimes deletes a page, brings one back, or renames it.
+    fn move_page(&mut self, service: usize) -> Result<()> {
+        let chance = self.chance.below(100);
+        let place = match self.places[service] {
+            Some(_) if chance < DELETED_PERCENT => None,
+            Some(place) if chance < DELETED_PERCENT + RENAMED_PERCENT => Some((place + 1) % FOLDERS.len()),
+            None if chance < 50 => Some(0),
+            same => same,
+        };
+        if let Some(file) = self.file(service).filter(|_| place != self.places[service]) {
+            fs::remove_file(self.folder.join(file))?;
+        }
+        self.places[service] = place;
+        Ok(())
+    }
+
+    /// The state of a page that a fact was saved from; none if it is gone.
+    pub(crate) fn hash_now(&self, file: &str) -> Option<String> {
+        self.hash(file).ok()
     }
 
     pub(crate) fn commit(&self, number: usize) -> Result<()> {
@@ -103,14 +139,20 @@ impl Town {
         self.everything().iter().any(|said| said.text == text)
     }
 
-    fn said(&self, service: usize, topic: usize) -> Said {
-        Said { file: file(service), text: sentence(service, topic, self.values[service][topic]) }
+    fn said(&self, service: usize, topic: usize) -> Option<Said> {
+        Some(Said { file: self.file(service)?, text: sentence(service, topic, self.values[service][topic]) })
+    }
+
+    fn file(&self, service: usize) -> Option<String> {
+        let name = SERVICES[service].replace(' ', "-");
+        self.places[service].map(|place| format!("{}/{name}.md", FOLDERS[place]))
     }
 
     fn write(&self, service: usize) -> Result<()> {
-        let path = self.folder.join(file(service));
+        let Some(file) = self.file(service) else { return Ok(()) };
+        let path = self.folder.join(file);
         fs::create_dir_all(path.parent().context("a page lies in a folder")?)?;
-        let lines = (0..TOPICS).map(|topic| self.said(service, topic).text + "\n");
+        let lines = self.page(service).into_iter().map(|said| said.text + "\n");
         fs::write(path, format!("# {}\n\n{}", SERVICES[service], lines.collect::<String>()))?;
         Ok(())
     }
@@ -124,10 +166,6 @@ impl Town {
         ensure!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         Ok(())
     }
-}
-
-fn file(service: usize) -> String {
-    format!("services/{}.md", SERVICES[service].replace(' ', "-"))
 }
 
 const fn choices(topic: usize) -> usize {
