@@ -1,6 +1,6 @@
 //! What an assistant should know at the start of its work, or about a question, in a few lines.
 
-use mnemon_core::{ProjectId, QUERY_BYTES_MAX, Seq, WorkspaceName};
+use mnemon_core::{ProjectId, QUERY_BYTES_MAX, Seq, WorkspaceName, to_hex};
 use mnemon_recall::Filter;
 
 use super::{AdminContext, AdminError};
@@ -63,9 +63,11 @@ impl Engine {
         hits.retain(|hit| asked.query.is_none() || hit.score >= asked.score_min);
         let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
         let entries = self.load_entries(ctx, project.id, &seqs).await?;
+        // Whoever saved a record could not know it, so no text looks like a line of its own.
+        let mark = format!("[{}]", &to_hex(&self.ids.secret())[58..]);
         let digest = match asked.query {
-            Some(_) => digest::of_hits(&workspace, entries, asked.budget_tokens),
-            None => digest::of_workspace(&workspace, entries, has_older, asked.budget_tokens),
+            Some(_) => digest::of_hits(&workspace, entries, asked.budget_tokens, &mark),
+            None => digest::of_workspace(&workspace, entries, has_older, asked.budget_tokens, &mark),
         };
         Ok(ShownContext { workspace, digest })
     }

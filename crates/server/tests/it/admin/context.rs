@@ -30,17 +30,23 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
     assert_eq!(ids(&digest), [&*verified, &unverified, &second, &first, &stale]);
     assert_eq!((&digest["workspace"], &digest["budget"]), (&json!("default"), &json!(2_000)));
     let markdown = digest["markdown"].as_str().expect("a text");
+    let mark = mark_of(markdown);
+    let markdown = markdown.replace(&mark, "[mark]");
+    assert_ne!(
+        mark_of(office.admin.manage("POST", &path, json!({})).await["markdown"].as_str().expect("a text")),
+        mark
+    );
     for part in [
-        "### Verified: the source is unchanged\n- the printer is upstairs (printer.md, ",
-        "### Not verified\n- lunch is at noon (",
-        "### Disputed: records under the same key disagree\n- `ship.day`: invoices go out on Monday (",
-        "### Stale: the source has changed or is gone, or the time is over\n- the boat is red (boat.md, ",
+        "### Verified: the source is unchanged\n- [mark] the printer is upstairs (printer.md, Ada, ",
+        "### Not verified\n- [mark] lunch is at noon (Ada, ",
+        "### Disputed: records under the same key disagree\n- [mark] `ship.day`: invoices go out on Monday (",
+        "### Stale: the source has changed or is gone, or the time is over\n- [mark] the boat is red (boat.md, Ada, ",
     ] {
         assert!(markdown.contains(part), "{part} in {markdown}");
     }
     let asked = office.admin.manage("POST", &path, json!({"query": "red boat"})).await;
     assert_eq!(ids(&asked), [&*stale]);
-    assert!(asked["markdown"].as_str().is_some_and(|text| text.contains("- [stale] the boat is red (boat.md, ")));
+    assert!(asked["markdown"].as_str().is_some_and(|text| text.contains(" [stale] the boat is red (boat.md, ")));
     let question = "boat insurance papers of the harbour office";
     let score = office.admin.search(question).await[0]["score"].as_f64().expect("a score");
     assert!((0.02..0.98).contains(&score), "{score}");
@@ -53,6 +59,12 @@ async fn a_digest_shows_what_holds_first_and_marks_the_rest() {
     assert_eq!((ids(&high).len(), &high["markdown"]), (0, &json!("")));
     let none = office.admin.manage("POST", &path, json!({"query": "zebra"})).await;
     assert_eq!((&none["markdown"], &none["tokens"]), (&json!(""), &json!(0)));
+}
+
+/// The mark that stands before each record of a digest.
+fn mark_of(markdown: &str) -> String {
+    let start = markdown.find("Each line with [").expect("a note about the mark") + "Each line with ".len();
+    markdown[start..].split(' ').next().expect("a mark").to_owned()
 }
 
 #[tokio::test]
