@@ -129,6 +129,9 @@ async fn the_header_and_the_key_name_the_workspace_of_a_validation_and_of_forget
         statuses.push(status(workspace).await.expect("a record"));
     }
     assert_eq!(statuses, ["stale", "stale", "unverified"]);
+    let twice = [("Mnemon-Workspace", "a"), ("Mnemon-Workspace", "b")];
+    let refused = caller.call_with("forget", json!({"source_id": "f"}), &twice).await;
+    assert!(refused.is_error() && refused.text().contains("must be sent once"), "{}", refused.text());
     let forgotten = caller.call_with("forget", json!({"source_id": "f"}), &by_header).await;
     assert_eq!(forgotten.structured()["forgotten"], 1);
     assert_eq!((status("a").await, status("b").await.is_some()), (None, true), "the other workspace keeps its own");

@@ -52,7 +52,8 @@ impl SnapshotFiles {
 
     /// Opens a file, if it is there.
     pub(super) fn open(&self, name: &str) -> Result<Option<File>, StoreError> {
-        match File::open(self.dir.join(name)) {
+        let Some(path) = self.path(name) else { return Ok(None) };
+        match File::open(path) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed("can't read", &error)),
@@ -61,7 +62,8 @@ impl SnapshotFiles {
 
     /// Removes a file. If that fails, the next sweep tries again.
     pub(super) fn remove(&self, name: &str) {
-        if let Err(error) = fs::remove_file(self.dir.join(name))
+        let Some(path) = self.path(name) else { return };
+        if let Err(error) = fs::remove_file(path)
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(%error, "could not remove an index snapshot that nobody needs any more");
@@ -84,6 +86,13 @@ impl SnapshotFiles {
         let is_idle = |name: &&String| !unnamed.contains(*name) && !named.contains(*name);
         found.iter().filter(is_idle).for_each(|name| self.remove(name));
         Ok(())
+    }
+
+    /// Where a file is. Names come from the database, which may have been a stranger's backup: anything but 16 hexadecimal
+    /// digits is none of ours.
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        let is_ours = name.len() == 16 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_ours.then(|| self.dir.join(name))
     }
 
     fn write_now(&self, name: &str, image: &dyn SnapshotImage) -> io::Result<()> {
@@ -131,6 +140,10 @@ mod tests {
 
     use super::*;
 
+    const NAMED: &str = "0123456789abcdef";
+    const WRITTEN: &str = "00000000000000aa";
+    const STRAY: &str = "00000000000000bb";
+
     #[test]
     fn a_directory_that_others_could_enter_is_closed() {
         let data = tempfile::tempdir().unwrap();
@@ -145,16 +158,29 @@ mod tests {
     fn a_sweep_leaves_what_has_a_row_or_waits_for_one() {
         let data = tempfile::tempdir().unwrap();
         let files = SnapshotFiles::take(data.path()).unwrap();
-        for name in ["named", "written", "stray"] {
+        for name in [NAMED, WRITTEN, STRAY] {
             fs::write(files.dir.join(name), name).unwrap();
         }
-        let written = Written { files: files.clone(), name: "written".into(), is_kept: false };
-        files.unnamed.lock().insert("written".into());
-        files.sweep(|| Ok(HashSet::from(["named".to_owned()]))).unwrap();
+        let written = Written { files: files.clone(), name: WRITTEN.into(), is_kept: false };
+        files.unnamed.lock().insert(WRITTEN.into());
+        files.sweep(|| Ok(HashSet::from([NAMED.to_owned()]))).unwrap();
         let there = |name: &str| files.open(name).unwrap().is_some();
-        assert_eq!(["named", "written", "stray"].map(there), [true, true, false]);
+        assert_eq!([NAMED, WRITTEN, STRAY].map(there), [true, true, false]);
         drop(written);
-        assert!(!there("written"), "without a row it goes");
+        assert!(!there(WRITTEN), "without a row it goes");
         assert!(files.unnamed.lock().is_empty());
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_opens_and_removes_nothing() {
+        let data = tempfile::tempdir().unwrap();
+        let files = SnapshotFiles::take(data.path()).unwrap();
+        let victim = data.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in ["../victim", victim.to_str().unwrap(), "", ".", "0123456789ABCDEF", "0123456789abcdef0"] {
+            assert!(files.open(name).unwrap().is_none(), "{name}");
+            files.remove(name);
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     }
 }

@@ -86,6 +86,9 @@ impl Arguments {
         headers: &HeaderMap,
         of_key: Option<&WorkspaceName>,
     ) -> Result<Option<WorkspaceName>, CallError> {
+        if headers.get_all(WORKSPACE_HEADER).iter().nth(1).is_some() {
+            return Err(CallError::Argument("the header Mnemon-Workspace must be sent once".to_owned()));
+        }
         let of_header =
             headers.get(WORKSPACE_HEADER).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         match self.text("workspace")?.or(of_header) {
