@@ -16,6 +16,7 @@ use tracing::Instrument;
 use crate::cleaning::Cleaner;
 use crate::freshness::{Claim, Judged};
 use crate::indexes::{Saved, to_stored};
+use crate::similar::SimilarRecord;
 use crate::usage::Counted;
 use crate::{Admission, CallContext, CallError, Engine, KnownCaller, Tool, ToolCall};
 use idempotency::{KeptAnswer, arguments_hash, check_key};
@@ -51,7 +52,7 @@ pub struct Remembered {
     /// The records that it took the place of, oldest first.
     pub superseded: Vec<RecordId>,
     /// Records that say nearly the same, best first; none for a duplicate.
-    pub similar: Vec<RecordId>,
+    pub similar: Vec<SimilarRecord>,
 }
 
 /// What became of a save by a caller that was recognised and not looked up.
@@ -182,7 +183,7 @@ impl Engine {
             },
             |judged| (judged.status(), judged.rivals),
         );
-        let similar = Vec::new();
+        let similar = if is_duplicate { Vec::new() } else { self.similar_to(ctx, &record).await };
         let answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, similar };
         if let Some(key) = idempotency_key.filter(|_| is_judged) {
             let kept = KeptAnswer::of(&answer).to_json();
@@ -211,7 +212,8 @@ impl Engine {
         let mut answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, similar };
         let kept = replay.answer.and_then(|kept| KeptAnswer::restore(&kept, &mut answer));
         for (id, score) in kept.unwrap_or_default() {
-            let _ = (id, score);
+            let found = self.store.find(ctx.project(), id).await?.filter(|record| ctx.viewer().sees(&record.audience));
+            answer.similar.extend(found.map(|record| SimilarRecord::of(&record, score)));
         }
         Ok(answer)
     }

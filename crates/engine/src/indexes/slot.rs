@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use mnemon_core::{NewRecord, Record, Scope, Seq, Timestamp, Viewer, WorkspaceNo};
-use mnemon_recall::{Embedding, Explanation, Filter, Hit, Model, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{Embedding, Explanation, Filter, Hit, Model, SearchRequest, Similar, WorkspaceIndex};
 use mnemon_store::{Change, Snapshot, SnapshotImage, Tail, Workspace};
 use parking_lot::RwLock;
 
@@ -135,6 +135,13 @@ impl Slot {
     /// Explains what [`Self::rank`] would return.
     pub(crate) fn explain(&self, asked: &Asked<'_>) -> Explanation {
         self.ask(asked, WorkspaceIndex::explain)
+    }
+
+    /// The records that say nearly what this one says, as far as the reader may see them.
+    pub(crate) fn similar(&self, viewer: &Viewer, seq: Seq, limit: usize) -> Vec<Similar> {
+        let state = self.state.read();
+        let visible = state.visible_to(viewer, None);
+        state.index.similar(seq.0, limit, &|number| visible[number.0 as usize])
     }
 
     /// Ranks the records that the reader may see and asks for.

@@ -65,7 +65,7 @@ impl KeptAnswer {
             status: answer.status.as_str().to_owned(),
             conflicts_with: ids(&answer.conflicts_with),
             superseded: ids(&answer.superseded),
-            similar: Vec::new(),
+            similar: answer.similar.iter().map(|similar| (similar.id.to_string(), similar.score)).collect(),
             redacted: answer.redacted,
             source_hash: source_hash.clone(),
             source_revision: source_revision.clone(),

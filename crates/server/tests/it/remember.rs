@@ -202,6 +202,43 @@ async fn the_same_fact_in_other_spaces_quotes_and_punctuation_is_a_duplicate() {
 }
 
 #[tokio::test]
+async fn a_save_names_records_that_say_nearly_the_same_and_that_the_caller_sees() {
+    let server = TestServer::start().await;
+    let organization = server.organization().await;
+    let [ana, ben] = [
+        server.member(&organization, MemberSpec::default()).await,
+        server.member(&organization, MemberSpec::default()).await,
+    ];
+    for content in
+        ["Invoices are sent on the first of the month.", "Ana owns the billing service.", "Lunch is at noon."]
+    {
+        save(&ana, json!({"content": content})).await;
+    }
+    let long =
+        format!("The nightly backup job runs at 02:00 UTC on the reporting host{}.", " and nowhere else".repeat(6));
+    let hidden =
+        json!({"content": "The nightly backup job runs at 01:00 UTC on the reporting host.", "scope": "draft"});
+    save(&ben, hidden).await;
+    let old = save(&ana, json!({"content": "The nightly backup job runs at 02:00 UTC on the reporting host."})).await;
+    assert_eq!(old.get("similar"), None, "another's draft is not there");
+    let key = [("X-Idempotency-Key", "k")];
+    let news = json!({"content": "The nightly backup job runs at 04:30 UTC on the reporting host."});
+    let saved = ana.call_with("remember", news.clone(), &key).await.structured().clone();
+    let similar = saved["similar"].as_array().expect("a list");
+    assert_eq!((similar.len(), &similar[0]["id"]), (1, &old["id"]), "{saved}");
+    assert!(similar[0]["score"].as_f64().is_some_and(|score| (0.5..=1.0).contains(&score)), "{saved}");
+    assert_eq!(similar[0]["content"], old["content"]);
+    let again = ana.call_with("remember", news, &key).await.structured().clone();
+    assert_eq!(again, saved, "the same answer again");
+    let replaced = json!({"content": saved["content"], "supersedes": [old["id"]]});
+    let replaced = save(&ana, replaced).await;
+    assert_eq!((&replaced["id"], &replaced["superseded"]), (&saved["id"], &json!([old["id"]])), "{replaced}");
+    assert_eq!(replaced.get("similar"), None);
+    let longer = save(&ana, json!({"content": long, "workspace": "other"})).await;
+    assert_eq!(longer.get("similar"), None, "of another workspace");
+}
+
+#[tokio::test]
 async fn a_duplicate_brings_hash_revision_confidence_and_validity_up_to_date() {
     let (server, caller) = server_and_caller().await;
     let base = json!({"content": "of a file", "source_id": "f", "source_hash": "h1", "source_revision": "r1"});

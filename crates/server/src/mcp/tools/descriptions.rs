@@ -4,7 +4,7 @@ use mnemon_core::{
     CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, QUERY_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX, SOURCE_CHARS_MAX, SUPERSEDES_MAX,
 };
-use mnemon_engine::Tool;
+use mnemon_engine::{SIMILAR_MAX, Tool};
 use mnemon_protocol::tools::{Annotations, Tool as Description};
 use serde_json::{Map, Value, json};
 
@@ -131,7 +131,7 @@ fn remember_properties() -> Value {
             "description": "Ids of the records that this one replaced."
         },
         "similar": {
-            "type": "array", "maxItems": 3,
+            "type": "array", "maxItems": SIMILAR_MAX,
             "items": {
                 "type": "object",
                 "properties": {"id": {"type": "string"}, "score": {"type": "number"}, "content": {"type": "string"}},

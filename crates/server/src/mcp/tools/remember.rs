@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use jiff::Timestamp;
 use mnemon_core::{Fact, FactKey, Record, Scope, WorkspaceName, check_content};
-use mnemon_engine::{Admission, AtOnce, CallContext, CallError, KnownCaller, Remember, Remembered};
-use mnemon_protocol::memory::RememberJson;
+use mnemon_engine::{Admission, AtOnce, CallContext, CallError, KnownCaller, Remember, Remembered, SimilarRecord};
+use mnemon_protocol::memory::{RememberJson, SimilarJson};
 
 use super::Arguments;
 use crate::mcp::render::{OwnResult, memory_result};
@@ -54,9 +54,13 @@ fn result(call: &Call<'_>, ignored: &[String], saved: &Remembered) -> OwnResult 
         conflicts_with: saved.conflicts_with.iter().map(ToString::to_string).collect(),
         hint: hint(saved),
         superseded: saved.superseded.iter().map(ToString::to_string).collect(),
-        similar: Vec::new(),
+        similar: saved.similar.iter().map(similar).collect(),
     };
     memory_result(call, ignored, body)
+}
+
+fn similar(found: &SimilarRecord) -> SimilarJson {
+    SimilarJson { id: found.id.to_string(), score: found.score, content: found.content.clone() }
 }
 
 /// What a model can do about a disputed key.
