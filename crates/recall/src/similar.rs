@@ -91,15 +91,6 @@ impl WorkspaceIndex {
         for term in self.rarest(own, slot) {
             found.take_list(self, &term, slot);
         }
-        if std::env::var("STAT").is_ok() {
-            let k = self.rarest(own, slot);
-            eprintln!(
-                "postings {} words {} dfs {:?}",
-                found.postings.len(),
-                own.terms().len(),
-                k.iter().map(|t| t.counted).collect::<Vec<_>>()
-            );
-        }
         let mut shares = found.shares();
         shares.retain(|share| self.is_comparable(slot, share.slot));
         let rank = |share: &Share| Reverse((share.weight, self.records.seq(share.slot)));

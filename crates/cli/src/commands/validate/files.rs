@@ -150,19 +150,19 @@ mod tests {
 
     #[test]
     fn a_source_means_a_path_from_the_root_or_none() {
-        let root = Path::new("/work/shop");
+        let root = Path::new("/srv/shop");
         for (source, expected) in [
             ("src/a.rs", &["src/a.rs"][..]),
             ("./src/../src/a.rs", &["src/a.rs"]),
             ("src/a.rs#L10-L20", &["src/a.rs#L10-L20", "src/a.rs"]),
             ("file:src/a.rs", &["src/a.rs"]),
-            ("file:///work/shop/b%20c.md", &["b c.md"]),
-            ("file://host/work/shop/b.md", &["b.md"]),
-            ("/work/shop/b c.md", &["b c.md"]),
+            ("file:///srv/shop/b%20c.md", &["b c.md"]),
+            ("file://host/srv/shop/b.md", &["b.md"]),
+            ("/srv/shop/b c.md", &["b c.md"]),
             ("../shop/b.md", &["b.md"]),
             ("-dash \"é\".md", &["-dash \"é\".md"]),
             ("../other/b.md", &[]),
-            ("/work/shop/../../etc/passwd", &[]),
+            ("/srv/shop/../../etc/passwd", &[]),
             ("../../../../etc/passwd", &[]),
             ("/etc/passwd", &[]),
             ("https://example.com/src/a.rs", &[]),
