@@ -59,7 +59,11 @@ async fn every_event_is_answered_in_the_format_of_its_client() {
         let output = &told["hookSpecificOutput"];
         assert_eq!(output["hookEventName"], "SessionStart");
         let context = output["additionalContext"].as_str().expect("a text");
-        assert!(context.contains("### Not verified\n- the canary deploys go to the cluster in Oslo"), "{context}");
+        assert!(
+            context.contains("### Not verified\n- [")
+                && context.contains("] the canary deploys go to the cluster in Oslo"),
+            "{context}"
+        );
     }
     assert_eq!(hook(start("SessionStart", "resume")), "");
     let told: Value = serde_json::from_str(&hook(cursor_start())).expect("JSON");
@@ -67,7 +71,7 @@ async fn every_event_is_answered_in_the_format_of_its_client() {
     let told: Value = serde_json::from_str(&hook(prompt("where do canary deploys go on Tuesdays?"))).expect("JSON");
     assert_eq!(told["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
     let context = told["hookSpecificOutput"]["additionalContext"].as_str().expect("a text");
-    assert!(context.contains("- [unverified] the canary deploys"), "{context}");
+    assert!(context.contains(" [unverified] the canary deploys"), "{context}");
     for silent in ["please write a poem about winter evenings", "yes", "/compact now", ""] {
         assert_eq!(hook(prompt(silent)), "", "{silent}");
     }

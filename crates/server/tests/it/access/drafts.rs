@@ -61,6 +61,15 @@ async fn the_operator_may_purge_what_it_can_not_read_and_nothing_else() {
     }
 }
 
+/// A digest without its mark, which is another one each time.
+fn unmarked(mut digest: Value) -> Value {
+    let markdown = digest["markdown"].as_str().unwrap_or_default().to_owned();
+    let (_, rest) = markdown.split_once("Each line with ").expect("a note about the mark");
+    let (mark, _) = rest.split_once(' ').expect("a mark");
+    digest["markdown"] = json!(markdown.replace(mark, "[mark]"));
+    digest
+}
+
 #[tokio::test]
 async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see() {
     let world = World::make().await;
@@ -80,7 +89,9 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
             get("/sources").await,
             json!([usage["records"], usage["bytes"]]),
             caller.manage("POST", &format!("/projects/{project}/explain"), explain).await,
-            caller.manage("POST", &format!("/projects/{project}/context"), json!({"workspace": "mixed"})).await,
+            unmarked(
+                caller.manage("POST", &format!("/projects/{project}/context"), json!({"workspace": "mixed"})).await,
+            ),
         ]
     };
     let callers = ["admin", "reader", "elsewhere", "operator"];
