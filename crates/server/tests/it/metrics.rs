@@ -73,7 +73,8 @@ async fn every_call_is_counted_once_by_what_became_of_it() {
     assert_eq!(value(&page, "mnemon_redacted_secrets_total"), 1.0);
     assert_eq!(value(&page, r#"mnemon_index_loads_total{from="log"}"#), 1.0);
     assert_eq!(value(&page, r#"mnemon_index_loads_total{from="snapshot"}"#), 0.0);
-    assert_eq!(value(&page, "mnemon_index_hits_total"), 4.0);
+    // Saves ask for similar records: the first of them builds the index.
+    assert_eq!(value(&page, "mnemon_index_hits_total"), 8.0);
     assert_eq!(value(&page, "mnemon_indexes"), 1.0);
     let bytes = value(&page, "mnemon_index_bytes");
     assert!(bytes > 0.0 && bytes <= value(&page, "mnemon_index_bytes_max"), "{bytes}");
