@@ -74,7 +74,7 @@ impl Counted {
 
     fn write_indexes(&self, lines: &mut Lines<'_>) {
         let figures = &self.engine;
-        let hits = "Searches that found their index in memory.";
+        let hits = "Searches and saves that found their index in memory.";
         lines.counter("mnemon_index_hits_total", hits, figures.index_hits);
         let loads = [("snapshot", figures.index_loads_from_snapshot), ("log", figures.index_loads_from_log)];
         lines.counters("mnemon_index_loads_total", "Indexes that were loaded, by what from.", "from", &loads);
