@@ -1,8 +1,8 @@
 //! Which records say nearly the same as one that was just saved, so that whoever saved it may replace them: the same fact
-//! in other words, with more detail or with another value. Not what merely speaks of the same thing.
+//! in other words, with a detail more or with another value. Not what merely speaks of the same thing.
 //!
-//! It runs on every save, so it looks at little: at the records that share the rarest words, and word by word only at the
-//! few that share most of them. `bench/similar` holds the pairs that the numbers were fitted to.
+//! It runs on every save, so it looks at little: at the records that share its rarest words, and word by word only at the
+//! few that share most of them. `page.rs` reads and compares, `likeness.rs` judges.
 
 mod likeness;
 mod page;
@@ -17,17 +17,15 @@ use crate::records::AudienceNo;
 pub use likeness::Likeness;
 use page::{Page, Rarity, Term};
 
-/// From which chance on a record is named.
-const BAR: f64 = 0.75;
-/// In how many lists of words that others are known to have candidates are looked for.
-const LISTS: usize = 8;
-/// The same for words that no other counted record has: those of the caller's own circle may have them.
+/// So many lists of words that other records are known to have are searched for candidates. More found nothing more.
+const LISTS: usize = 6;
+/// The same for words that no other counted record has: records of the caller's own circle may have them.
 const NOVEL_LISTS: usize = 8;
-/// So many postings are taken at most. A list with more than there is room for is left out as a whole.
-const POSTINGS: usize = 512;
+/// So many postings are taken at most. A list that has more than there is room for is left out as a whole.
+const POSTINGS: usize = 1_024;
 /// So many candidates are read.
-const READ: usize = 12;
-/// A record with more than so many words for each of the other's is another one: a line of a page is not the page.
+const READ: usize = 8;
+/// A record of more than so many times the words is another one: a line of a page is not the page.
 const TIMES_AS_LONG: u32 = 3;
 
 /// A record that says nearly the same.
@@ -40,47 +38,44 @@ pub struct Similar {
 }
 
 impl WorkspaceIndex {
-    /// The visible records that say nearly the same as this one, best first; of equal ones the newest first. What is not
-    /// visible changes nothing.
+    /// The visible records that say nearly the same as this one, best first; of equal ones the newest first. `visible` is
+    /// asked once per audience. What is not visible changes nothing in the answer.
     pub fn similar(&self, seq: u64, limit: usize, visible: &dyn Fn(AudienceNo) -> bool) -> Vec<Similar> {
         let Some(slot) = self.records.find(seq) else { return Vec::new() };
         let rarity = Rarity::new(self.totals.records);
         let own = Page::read(self, slot, &rarity);
-        let mut similar: Vec<Similar> = self
-            .candidates(&own, slot, visible)
-            .into_iter()
-            .filter_map(|other| {
-                let score = self.compare(&own, slot, other, &rarity)?.score();
-                (score >= BAR).then(|| Similar { seq: self.records.seq(other), score })
-            })
-            .collect();
+        let mut similar = Vec::new();
+        for other in self.candidates(&own, slot, visible) {
+            let likeness = self.compare(&own, slot, other, &rarity, Likeness::DENSITY_MIN);
+            if let Some(score) = likeness.and_then(|likeness| likeness.score()) {
+                similar.push(Similar { seq: self.records.seq(other), score });
+            }
+        }
         similar.sort_unstable_by(|one, other| other.score.total_cmp(&one.score).then(other.seq.cmp(&one.seq)));
         similar.truncate(limit);
         similar
     }
 
-    /// How alike two records are, for measuring. `None` where one is not there, or where they share too little.
+    /// How alike two records are, for measuring. `None` where one is not there, or is much longer than the other.
     pub fn likeness(&self, seq: u64, other: u64) -> Option<Likeness> {
         let (slot, other) = (self.records.find(seq)?, self.records.find(other)?);
         let rarity = Rarity::new(self.totals.records);
-        self.compare(&Page::read(self, slot, &rarity), slot, other, &rarity)
+        let own = Page::read(self, slot, &rarity);
+        self.are_comparable(slot, other).then(|| self.compare(&own, slot, other, &rarity, 0.0))?
     }
 
-    fn compare(&self, own: &Page, slot: u32, other: u32, rarity: &Rarity) -> Option<Likeness> {
-        if !self.is_comparable(slot, other) {
-            return None;
-        }
+    /// `None` where they share less than `density_min`: then the rest need not be read.
+    fn compare(&self, own: &Page, slot: u32, other: u32, rarity: &Rarity, density_min: f64) -> Option<Likeness> {
         let overlap = own.overlap(self, other);
-        let density = overlap.density();
-        if density < Likeness::DENSITY_MIN {
+        if overlap.density() < density_min {
             return None;
         }
         let has_vectors = self.vectors.has(slot) && self.vectors.has(other);
         let cosine = if has_vectors { self.vectors.cosine(slot, other) } else { 0.0 };
-        Some(Likeness::new(density, cosine, &own.difference(self, other, &overlap, rarity)))
+        Some(Likeness::new(overlap.density(), cosine, &own.difference(self, other, &overlap, rarity)))
     }
 
-    fn is_comparable(&self, slot: u32, other: u32) -> bool {
+    fn are_comparable(&self, slot: u32, other: u32) -> bool {
         let [one, other] = [slot, other].map(|slot| u32::from(self.records.lengths()[slot as usize]));
         one.max(other) <= TIMES_AS_LONG * one.min(other)
     }
@@ -92,9 +87,9 @@ impl WorkspaceIndex {
             found.take_list(self, &term, slot);
         }
         let mut shares = found.shares();
-        shares.retain(|share| self.is_comparable(slot, share.slot));
-        let rank = |share: &Share| Reverse((share.weight, self.records.seq(share.slot)));
+        shares.retain(|share| self.are_comparable(slot, share.slot));
         if shares.len() > READ {
+            let rank = |share: &Share| Reverse((share.weight, self.records.seq(share.slot)));
             shares.select_nth_unstable_by_key(READ, rank);
             shares.truncate(READ);
         }
@@ -108,7 +103,7 @@ impl WorkspaceIndex {
         let own_count = u32::from(self.records.is_counted(slot));
         let (mut novel, mut known): (Vec<Term>, Vec<Term>) =
             own.terms().iter().partition(|term| term.counted == own_count);
-        // Where every record is counted, nobody else has a word that no other counted one has.
+        // Where every record is counted, nobody at all has a word that no other counted record has.
         let has_uncounted = self.totals.records as usize != self.records.len();
         keep_rarest(&mut novel, if has_uncounted { NOVEL_LISTS } else { 0 });
         keep_rarest(&mut known, LISTS);
@@ -130,16 +125,21 @@ struct Share {
 
 /// Postings of visible records.
 struct Found<'v> {
-    /// Slot and weight of the word, in one number each: they are sorted.
+    /// The slot in the high half, the weight of the word in the low one: as one number they are sorted faster.
     postings: Vec<u64>,
     sights: Sights<'v>,
 }
 
 impl Found<'_> {
-    /// A list that is too long says little, and which part of it to take would depend on the order of slots.
+    /// Half a list would not do: which half it is depends on the order in which a node learnt of the records. Hidden
+    /// records are passed over and take no room.
     fn take_list(&mut self, index: &WorkspaceIndex, term: &Term, own: u32) {
         let before = self.postings.len();
+        if term.counted as usize > POSTINGS - before {
+            return;
+        }
         for posting in index.lexicon.postings(term.number).iter() {
+            // A count of 0 stands beside the text only.
             if posting.count == 0 || posting.slot == own || !self.sights.see(index, posting.slot) {
                 continue;
             }
@@ -155,16 +155,15 @@ impl Found<'_> {
     fn shares(mut self) -> Vec<Share> {
         self.postings.sort_unstable();
         let of_slot = self.postings.chunk_by(|one, other| one >> 32 == other >> 32);
-        of_slot
-            .map(|postings| Share {
-                slot: (postings[0] >> 32) as u32,
-                weight: postings.iter().map(|&posting| posting as u32).sum(),
-            })
-            .collect()
+        let share = |postings: &[u64]| Share {
+            slot: (postings[0] >> 32) as u32,
+            weight: postings.iter().map(|&posting| posting as u32).sum(),
+        };
+        of_slot.map(share).collect()
     }
 }
 
-/// Who is seen, asked once per audience that is met.
+/// Who is seen, asked once per audience that is met: asking for all slots at once would read every record's.
 struct Sights<'v> {
     visible: &'v dyn Fn(AudienceNo) -> bool,
     known: HashMap<AudienceNo, bool, FxBuildHasher>,
@@ -179,13 +178,72 @@ impl<'v> Sights<'v> {
 
     fn see(&mut self, index: &WorkspaceIndex, slot: u32) -> bool {
         let audience = index.records.facts(slot).audience;
-        match self.last {
-            Some((last, is_seen)) if last == audience => is_seen,
-            _ => {
-                let is_seen = *self.known.entry(audience).or_insert_with(|| (self.visible)(audience));
-                self.last = Some((audience, is_seen));
-                is_seen
-            }
+        if let Some((last, is_seen)) = self.last
+            && last == audience
+        {
+            return is_seen;
         }
+        let is_seen = *self.known.entry(audience).or_insert_with(|| (self.visible)(audience));
+        self.last = Some((audience, is_seen));
+        is_seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::page::WORDS;
+    use super::*;
+    use crate::{Model, NewDoc};
+
+    /// Work is counted here, not timed: pages of 16 KiB that all share their rarest words.
+    #[test]
+    fn pages_of_the_largest_size_are_read_in_part_and_few_of_them() {
+        let mut index = WorkspaceIndex::new(Model::shipped());
+        for seq in 0..60_u64 {
+            let words = (0..2_600_u64).map(|nth| format!("w{} ", (nth * 7 + seq) % 3_000));
+            let page: String = words.collect();
+            assert!(page.len() > 12_000, "{}", page.len());
+            index.add(NewDoc::new(seq, &page[..page.len().min(16 * 1024)]));
+        }
+        let slot = index.records.find(59).unwrap();
+        let own = Page::read(&index, slot, &Rarity::new(index.totals.records));
+        assert!(own.terms().len() <= WORDS);
+        assert_eq!(index.rarest(&own, slot).len(), LISTS);
+        assert_eq!(index.candidates(&own, slot, &|_| true).len(), READ);
+    }
+
+    /// A common word has a long list. It is not read, and the rare ones still find the twin.
+    #[test]
+    fn lists_that_are_too_long_are_left_out() {
+        let mut index = WorkspaceIndex::new(Model::shipped());
+        for seq in 0..3_000_u64 {
+            index.add(NewDoc::new(seq, &format!("server release number{seq} done")));
+        }
+        index.add(NewDoc::new(5_000, "the quokka of the server release burrows under the wooden fence at dusk"));
+        index.add(NewDoc::new(5_001, "the quokka of the server release burrows under the wooden fence at dawn"));
+        let slot = index.records.find(5_001).unwrap();
+        let own = Page::read(&index, slot, &Rarity::new(index.totals.records));
+        let mut found = Found { postings: Vec::new(), sights: Sights::new(&|_| true) };
+        for term in own.terms() {
+            found.take_list(&index, term, slot);
+        }
+        assert_eq!(found.postings.len(), 4, "quokka, burrows, wooden and fence of the twin");
+        assert_eq!(index.similar(5_001, 3, &|_| true)[0].seq, 5_000);
+    }
+
+    #[test]
+    fn an_audience_is_asked_for_once() {
+        let mut index = WorkspaceIndex::new(Model::shipped());
+        for seq in 0..50 {
+            let audience = AudienceNo(seq as u32 % 3);
+            index.add(NewDoc { audience, counted: audience.0 == 0, ..NewDoc::new(seq, "the boiler code is 4711") });
+        }
+        let asked = std::cell::RefCell::new(Vec::new());
+        index.similar(49, 3, &|audience| {
+            asked.borrow_mut().push(audience.0);
+            true
+        });
+        asked.borrow_mut().sort_unstable();
+        assert_eq!(*asked.borrow(), [0, 1, 2]);
     }
 }

@@ -4,21 +4,21 @@
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 
-/// Of a longer record the beginning is compared: it tells well enough, and the cost stays bounded.
-const WORDS: usize = 512;
+/// Of a longer record the first words are compared: they tell well enough, and the cost stays bounded.
+pub(super) const WORDS: usize = 512;
 /// The most that a word can weigh.
 const ONE: u32 = 256;
-/// So many records more are imagined, and so many of them to have a word: in a workspace of three, a word of two is not
-/// common, nor is it telling.
-const IMAGINED: (u32, u32) = (64, 4);
-/// So many words more a record is taken to have, which the other has not: two words of two say less than six of six.
-const DOUBTED_WORDS: u32 = 3;
+/// So many records more are imagined, and so many of these to have a word: in a workspace of three, a word that two of them
+/// have is not common, and a word that one has is not rare.
+const IMAGINED: (u32, u32) = (64, 2);
+/// So many words more a record is taken to have, which the other lacks: two words of two say less than six of six.
+const DOUBTED_WORDS: f64 = 3.0;
 
 /// What words weigh in a workspace.
 pub(super) struct Rarity {
     /// The logarithm of the number of records.
     records: u32,
-    /// By how much that of a count can be smaller. Two records have a word that is shared.
+    /// What it is above the logarithm of two: no fewer records have a word that is shared.
     span: u32,
 }
 
@@ -28,7 +28,7 @@ impl Rarity {
         Self { records, span: records - log2(2) }
     }
 
-    /// The weight of a word that stands in so many counted records, up to [`ONE`].
+    /// The weight of a word that stands in so many counted records, below [`ONE`].
     fn weight(&self, counted: u32) -> u32 {
         self.records.saturating_sub(log2(counted.max(2).saturating_add(IMAGINED.1))) * ONE / self.span
     }
@@ -74,7 +74,7 @@ impl Page {
     pub(super) fn read(index: &WorkspaceIndex, slot: u32, rarity: &Rarity) -> Self {
         let mut places: Vec<(TermNo, u32)> = content(index, slot).zip(0..).collect();
         places.sort_unstable();
-        let (mut terms, mut words): (Vec<Term>, Vec<u32>) = (Vec::with_capacity(places.len()), vec![0; places.len()]);
+        let (mut terms, mut words): (Vec<Term>, _) = (Vec::with_capacity(places.len()), vec![0; places.len()]);
         for (number, at) in places {
             if terms.last().is_none_or(|last| last.number != number) {
                 terms.push(Term::new(index, number, at, rarity));
@@ -89,18 +89,10 @@ impl Page {
         &self.terms
     }
 
-    fn find(&self, number: TermNo) -> Option<usize> {
-        if self.hints & hint(number) == 0 {
-            return None;
-        }
-        self.terms.binary_search_by_key(&number, |term| term.number).ok()
-    }
-
     /// What the record in a slot shares with this one.
     pub(super) fn overlap(&self, index: &WorkspaceIndex, slot: u32) -> Overlap {
         let mut is_shared = vec![false; self.terms.len()];
-        let mut words = 0;
-        let mut weight = 0;
+        let (mut words, mut weight) = (0, 0);
         for number in content(index, slot) {
             words += 1;
             if let Some(at) = self.find(number)
@@ -110,7 +102,7 @@ impl Page {
                 weight += self.terms[at].weight;
             }
         }
-        Overlap { is_shared, weight, words: words.min(self.words.len() as u32) }
+        Overlap { is_shared, weight, length: words.min(self.words.len()) + words.min(self.terms.len()) }
     }
 
     /// How the record in a slot differs from this one.
@@ -133,9 +125,14 @@ impl Page {
         }
         Difference {
             lateness: own.lateness().max(other.lateness()),
-            word_replaced: own.has_lone_word && other.has_lone_word,
-            number_replaced: own.has_lone_number && other.has_lone_number,
+            has_other_word: own.has_lone_word && other.has_lone_word,
+            has_other_number: own.has_lone_number && other.has_lone_number,
         }
+    }
+
+    fn find(&self, number: TermNo) -> Option<usize> {
+        let may_be_here = self.hints & hint(number) != 0;
+        may_be_here.then(|| self.terms.binary_search_by_key(&number, |term| term.number).ok())?
     }
 }
 
@@ -153,36 +150,36 @@ fn hint(term: TermNo) -> u64 {
 pub(super) struct Overlap {
     /// By term of the page.
     is_shared: Vec<bool>,
-    /// What the shared terms without digits weigh, each once. Numbers are shared by chance.
+    /// What the shared terms weigh, each once. Those with digits are left out: numbers are often shared by chance.
     weight: u32,
-    /// How many words the shorter one has.
-    words: u32,
+    /// How many words the shorter one has and how many different ones, about: in code and in tables the same come again.
+    length: usize,
 }
 
 impl Overlap {
-    /// How much is shared for each word of the shorter record, from 0 to nearly 1.
+    /// How much weight is shared for each word of the shorter record.
     pub(super) fn density(&self) -> f64 {
-        f64::from(self.weight) / f64::from(ONE) / f64::from(self.words + DOUBTED_WORDS)
+        f64::from(self.weight) / f64::from(ONE) / (self.length as f64 / 2.0 + DOUBTED_WORDS)
     }
 }
 
 /// How two records differ.
 pub(super) struct Difference {
-    /// Where: 0 at the beginning, 1 at the end, or nowhere in one of them. What is said of comes first as a rule, and what
-    /// is said of it later.
+    /// Where: 0 at the beginning, 1 at the end, or nowhere in one of the two. What a sentence is about comes first as a
+    /// rule, and what it says of that comes later.
     pub(super) lateness: f64,
-    /// Whether each has a word that the other has not.
-    pub(super) word_replaced: bool,
-    /// The same for numbers, and whatever has digits.
-    pub(super) number_replaced: bool,
+    /// Whether each has a word that the other lacks.
+    pub(super) has_other_word: bool,
+    /// Whether each has a number, or another name with digits, that the other lacks.
+    pub(super) has_other_number: bool,
 }
 
-/// What one of two records has that the other has not, and where.
+/// What one of two records has that the other lacks, and where.
 #[derive(Default)]
 struct Side {
     /// What its words weigh.
     weight: u32,
-    /// What those weigh that the other has not.
+    /// What those weigh that the other lacks.
     lone: u32,
     /// The sum of their weights, each times twice the weight up to its middle.
     lone_moment: u64,
@@ -206,5 +203,39 @@ impl Side {
             return 1.0;
         }
         self.lone_moment as f64 / (2.0 * f64::from(self.lone) * f64::from(self.weight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_fall_with_the_number_of_records_and_stay_within_bounds() {
+        for records in [0, 1, 2, 100, 10_000, 1_000_000, u32::MAX] {
+            let rarity = Rarity::new(records);
+            let weights = [0, 1, 2, 3, 10, 1_000, 1_000_000, u32::MAX].map(|counted| rarity.weight(counted));
+            assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
+            assert!(weights[0] <= ONE && weights[0] == weights[2]);
+        }
+        let weight = |records, counted| f64::from(Rarity::new(records).weight(counted)) / f64::from(ONE);
+        assert!((0.75..0.85).contains(&weight(2, 2)) && (0.9..0.95).contains(&weight(10_000, 2)));
+        assert!((0.2..0.35).contains(&weight(10_000, 1_000)));
+    }
+
+    #[test]
+    fn a_difference_is_early_or_late_by_the_weight_of_the_words_before_it() {
+        let term = |weight, has_digits| Term { number: TermNo(0), weight, counted: 0, first_at: 0, has_digits };
+        let lateness = |words: &[(u32, bool)]| {
+            let mut side = Side::default();
+            words.iter().for_each(|&(weight, is_shared)| side.add(&term(weight, false), is_shared));
+            side.lateness()
+        };
+        assert_eq!(lateness(&[]), 1.0);
+        assert_eq!(lateness(&[(10, true), (10, true)]), 1.0);
+        assert_eq!(lateness(&[(10, false), (10, true)]), 0.25);
+        assert_eq!(lateness(&[(10, true), (10, false)]), 0.75);
+        assert_eq!(lateness(&[(10, false), (10, false)]), 0.5);
+        assert_eq!(lateness(&[(0, false)]), 1.0);
     }
 }
