@@ -22,6 +22,7 @@ mod ranker;
 mod real_texts;
 mod recall;
 mod recall_speed;
+mod similar;
 mod tokens;
 mod validate;
 
@@ -78,6 +79,8 @@ enum Bench {
     Recall(recall::Args),
     /// What a search, a save and a cold start cost, by the size of the workspace
     RecallSpeed(recall_speed::Args),
+    /// Of what a save calls nearly the same, how much is about the same fact
+    Similar(similar::Args),
     /// The text that an assistant reads for ten hits, for `bench/tokens/run` to count
     Tokens(tokens::Args),
     /// What `mnemon validate` finds, asks and sends in a repository of 2,000 files
@@ -105,6 +108,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),
         Bench::RecallSpeed(args) => recall_speed::run(&args),
+        Bench::Similar(args) => similar::run(&args),
         Bench::Tokens(args) => tokens::run(&args),
         Bench::Validate(args) => validate::run(&args),
     }
