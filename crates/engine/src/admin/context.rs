@@ -64,7 +64,7 @@ impl Engine {
         let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
         let entries = self.load_entries(ctx, project.id, &seqs).await?;
         // Whoever saved a record could not know it, so no text looks like a line of its own.
-        let mark = format!("[{}]", &to_hex(&self.ids.secret())[58..]);
+        let mark = format!("[{}]", &to_hex(self.ids.secret())[58..]);
         let digest = match asked.query {
             Some(_) => digest::of_hits(&workspace, entries, asked.budget_tokens, &mark),
             None => digest::of_workspace(&workspace, entries, has_older, asked.budget_tokens, &mark),
