@@ -41,7 +41,7 @@ use mnemon_core::{
 use mnemon_store::{Actor, AuditEntry, Credential, StoreError};
 
 use crate::usage::Counted;
-use crate::{Engine, Identity, NotAuthenticated};
+use crate::{CallContext, CallError, Engine, Identity, NotAuthenticated};
 
 pub use audit::{AuditLine, AuditPage};
 pub use context::{BUDGET_TOKENS_DEFAULT, ContextQuery, ShownContext};
@@ -78,8 +78,20 @@ pub enum AdminError {
     /// It conflicts with the current state; the text says what to do first.
     #[error("{0}")]
     Conflict(String),
+    /// What refuses a tool call refuses this too: a rate limit or the subscription.
+    #[error("{0}")]
+    Call(CallError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<CallError> for AdminError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Store(error) => Self::Store(error),
+            error => Self::Call(error),
+        }
+    }
 }
 
 const ADMINS_ONLY: AdminError = AdminError::Forbidden("this requires the key of a member with role admin");
@@ -89,7 +101,7 @@ const OPERATOR_ONLY: AdminError = AdminError::Forbidden("this requires the opera
 #[derive(Debug, Clone)]
 enum Authority {
     Operator,
-    Member(Arc<Credential>),
+    Member(CallContext),
 }
 
 /// A caller of the admin API, and the time. Created only in [`Engine::authenticate_admin`].
@@ -124,23 +136,25 @@ impl AdminContext {
 
     /// Whose the caller's key is; the operator has none.
     pub fn identity(&self) -> Option<Identity> {
-        match &self.authority {
-            Authority::Operator => None,
-            Authority::Member(credential) => Some(Identity::of(credential)),
-        }
+        self.credential().map(|credential| Identity::of(credential))
     }
 
     /// A member whose credential was accepted a moment ago.
-    pub(crate) fn of_member(credential: Arc<Credential>, now: Timestamp) -> Self {
-        Self { authority: Authority::Member(credential), now }
+    pub(crate) const fn of_member(call: CallContext) -> Self {
+        Self { now: call.now, authority: Authority::Member(call) }
+    }
+
+    /// The member as a caller of tools; the operator calls none.
+    pub(crate) const fn call(&self) -> Option<&CallContext> {
+        match &self.authority {
+            Authority::Operator => None,
+            Authority::Member(call) => Some(call),
+        }
     }
 
     /// The member's credential; the operator has none.
-    pub(crate) fn credential(&self) -> Option<&Credential> {
-        match &self.authority {
-            Authority::Operator => None,
-            Authority::Member(credential) => Some(credential),
-        }
+    pub(crate) fn credential(&self) -> Option<&Arc<Credential>> {
+        self.call().map(|call| &call.credential)
     }
 
     pub(crate) const fn now(&self) -> Timestamp {
@@ -154,10 +168,8 @@ impl AdminContext {
 
     /// The caller as a reader of records. The operator belongs to no account and sees what every key of a project sees.
     pub(crate) fn viewer(&self) -> Viewer {
-        match &self.authority {
-            Authority::Operator => Viewer::without_departments(MemberId::from_bytes([0; 16])),
-            Authority::Member(credential) => credential.viewer.clone(),
-        }
+        let nobody = || Viewer::without_departments(MemberId::from_bytes([0; 16]));
+        self.credential().map_or_else(nobody, |credential| credential.viewer.clone())
     }
 
     fn need_operator(&self) -> Result<(), AdminError> {
@@ -166,8 +178,8 @@ impl AdminContext {
 
     /// A read-only key can only read, whatever its member's role.
     fn need_write(&self) -> Result<(), AdminError> {
-        match &self.authority {
-            Authority::Member(credential) if credential.access == Access::Read => {
+        match self.credential() {
+            Some(credential) if credential.access == Access::Read => {
                 Err(AdminError::Forbidden("this key is read-only"))
             }
             _ => Ok(()),
@@ -176,50 +188,35 @@ impl AdminContext {
 
     /// Allows the operator and the account's own admins. Another account is absent.
     fn need_admin(&self, account: AccountId) -> Result<(), AdminError> {
-        match &self.authority {
-            Authority::Operator => Ok(()),
-            Authority::Member(credential) if credential.role != Role::Admin => Err(ADMINS_ONLY),
-            Authority::Member(credential) if credential.account == account => Ok(()),
-            Authority::Member(_) => Err(AdminError::NotFound("account")),
+        match self.credential() {
+            None => Ok(()),
+            Some(credential) if credential.role != Role::Admin => Err(ADMINS_ONLY),
+            Some(credential) if credential.account == account => Ok(()),
+            Some(_) => Err(AdminError::NotFound("account")),
         }
     }
 
     fn member_of_caller(&self) -> Option<MemberId> {
-        match &self.authority {
-            Authority::Operator => None,
-            Authority::Member(credential) => Some(credential.member),
-        }
+        self.credential().map(|credential| credential.member)
     }
 
     /// The member if it has no administrative role: it reads only what is in its own name.
-    fn plain_member(&self) -> Option<&Credential> {
-        match &self.authority {
-            Authority::Member(credential) if credential.role == Role::Member => Some(credential),
-            _ => None,
-        }
+    fn plain_member(&self) -> Option<&Arc<Credential>> {
+        self.credential().filter(|credential| credential.role == Role::Member)
     }
 
     /// The member if it is no admin.
-    fn not_admin(&self) -> Option<&Credential> {
-        match &self.authority {
-            Authority::Member(credential) if credential.role != Role::Admin => Some(credential),
-            _ => None,
-        }
+    fn not_admin(&self) -> Option<&Arc<Credential>> {
+        self.credential().filter(|credential| credential.role != Role::Admin)
     }
 
     fn account_of_caller(&self) -> Option<AccountId> {
-        match &self.authority {
-            Authority::Operator => None,
-            Authority::Member(credential) => Some(credential.account),
-        }
+        self.credential().map(|credential| credential.account)
     }
 
     /// The workspace that the caller's key was made with, where the key is of this project.
     fn workspace_in(&self, project: ProjectId) -> Option<WorkspaceName> {
-        match &self.authority {
-            Authority::Member(credential) if credential.project == project => credential.workspace.clone(),
-            _ => None,
-        }
+        self.credential().filter(|credential| credential.project == project)?.workspace.clone()
     }
 }
 
@@ -231,7 +228,7 @@ impl Engine {
         }
         let ctx = self.authenticate(token).await?;
         self.usage.count(&ctx, Counted::Administration);
-        Ok(AdminContext { authority: Authority::Member(ctx.credential), now: ctx.now })
+        Ok(AdminContext::of_member(ctx))
     }
 
     async fn authenticate_operator(&self, token: &str) -> Result<AdminContext, NotAuthenticated> {
@@ -253,7 +250,7 @@ impl Engine {
 
     /// Which part of an account the caller may manage, for acts that heads may do in their department.
     async fn reach(&self, ctx: &AdminContext, account: AccountId) -> Result<Reach, AdminError> {
-        let Authority::Member(credential) = &ctx.authority else {
+        let Some(credential) = ctx.credential() else {
             self.find_account_or_absent(account).await?;
             return Ok(Reach::Whole);
         };
@@ -310,10 +307,7 @@ impl Engine {
         action: &'static str,
         subject: impl ToString,
     ) -> AuditEntry {
-        let actor = match &ctx.authority {
-            Authority::Operator => Actor::Operator,
-            Authority::Member(credential) => Actor::Member(credential.member),
-        };
+        let actor = ctx.member_of_caller().map_or(Actor::Operator, Actor::Member);
         AuditEntry {
             id: AuditId::new(self.ids.uuid(ctx.now)),
             account,

@@ -1,9 +1,10 @@
-//! What comes before every tool call: rate limits, then the subscription.
+//! What comes before every use of memory, by whatever way it comes: rate limits, then the subscription.
 
 use std::marker::PhantomData;
 
 use mnemon_core::{Access, PlanLimits};
 
+use crate::admin::{AdminContext, AdminError};
 use crate::usage::Counted;
 use crate::{CallContext, CallError, Engine};
 
@@ -49,6 +50,15 @@ pub trait ToolCall {
     const TOOL: Tool;
 }
 
+/// What a request of the admin API or the console does with records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryUse {
+    /// It shows them, or says which of them still hold.
+    Reads,
+    /// It adds, forgets, restores or purges them.
+    Writes,
+}
+
 /// Proof that a call passed what stands before its tool. What lets a read-only key search does not let it save, so a proof
 /// is worth something for one kind of call alone.
 #[derive(Debug)]
@@ -71,7 +81,29 @@ pub(crate) fn check_rights(ctx: &CallContext, tool: Tool) -> Result<(), CallErro
 impl Engine {
     /// Admits and counts a call, or says why not.
     pub fn admit<Call: ToolCall>(&self, ctx: &CallContext) -> Result<Admission<Call>, CallError> {
-        let tool = Call::TOOL;
+        self.count_call(ctx)?;
+        self.admit_again(ctx)
+    }
+
+    /// Admits the call that a counted request makes.
+    pub(crate) fn admit_again<Call: ToolCall>(&self, ctx: &CallContext) -> Result<Admission<Call>, CallError> {
+        check_rights(ctx, Call::TOOL)?;
+        Ok(Admission(PhantomData))
+    }
+
+    /// Admits and counts a request that uses records without being a tool call. The operator has no plan and no limits.
+    pub fn admit_to_memory(&self, ctx: &AdminContext, memory: MemoryUse) -> Result<(), AdminError> {
+        let Some(call) = ctx.call() else { return Ok(()) };
+        self.count_call(call)?;
+        let state = call.subscription;
+        let is_allowed = match memory {
+            MemoryUse::Reads => state.allows_reading(),
+            MemoryUse::Writes => state.allows_writing(),
+        };
+        if is_allowed { Ok(()) } else { Err(AdminError::Call(CallError::Subscription(state))) }
+    }
+
+    fn count_call(&self, ctx: &CallContext) -> Result<(), CallError> {
         let limits = self.plan_limits(ctx);
         let passed = self.rates.pass(ctx.connection_id(), ctx.project(), &limits, &ctx.elsewhere, ctx.now);
         match &passed {
@@ -87,8 +119,7 @@ impl Engine {
         }
         passed?;
         self.usage.count(ctx, Counted::Call);
-        check_rights(ctx, tool)?;
-        Ok(Admission(PhantomData))
+        Ok(())
     }
 
     /// What the caller's plan allows. An account without a plan can do nothing anyway, so it needs no limits.

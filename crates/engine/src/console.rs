@@ -5,7 +5,6 @@ mod acts;
 mod because;
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -25,6 +24,9 @@ pub use because::{Because, Explained, Explanations};
 pub const SESSION_LIFE: SignedDuration = SignedDuration::from_hours(12);
 /// How long a session of the operator lasts.
 pub const OPERATOR_SESSION_LIFE: SignedDuration = SignedDuration::from_hours(1);
+
+/// How many sessions of one key are open at most. One more ends the oldest.
+pub const SESSIONS_MAX: usize = 20;
 
 /// A new session. Its value can be seen only now.
 #[derive(Debug)]
@@ -75,16 +77,13 @@ impl Engine {
     /// Opens a session with a pasted key or operator's token. Wrong ones are counted together with those of OAuth's page.
     /// `browser` is what the person will know the session by.
     pub async fn sign_in(&self, pasted: &str, caller: IpAddr, browser: &str) -> Result<SignedIn, SignInError> {
-        let counted = self.count_pasted(caller);
-        counted.map_err(|retry_after_seconds| SignInError::TooMany { retry_after_seconds })?;
         // People copy keys together with surrounding whitespace.
         let pasted = pasted.trim();
-        let authenticated = self.authenticate_admin(pasted).await;
-        if !matches!(authenticated, Err(NotAuthenticated::Rejected)) {
-            self.forgive_pasted(caller);
-        }
-        let admin = authenticated.map_err(|error| match error {
-            NotAuthenticated::Rejected => SignInError::WrongKey,
+        let admin = self.authenticate_admin(pasted).await.map_err(|error| match error {
+            NotAuthenticated::Rejected => match self.count_wrong_key(caller) {
+                Ok(()) => SignInError::WrongKey,
+                Err(retry_after_seconds) => SignInError::TooMany { retry_after_seconds },
+            },
             NotAuthenticated::Store(error) => SignInError::Store(error),
         })?;
         let is_operator = CredentialKind::of(pasted) == Some(CredentialKind::Operator);
@@ -104,8 +103,22 @@ impl Engine {
                 browser: browser.to_owned(),
             }),
         };
+        self.make_room_for_session(&admin, now).await?;
         self.store.insert_console_session(session).await?;
         Ok(SignedIn { value: Secret::new(value), life })
+    }
+
+    /// Ends the oldest sessions of a key that has as many as it may have.
+    async fn make_room_for_session(&self, admin: &AdminContext, now: Timestamp) -> Result<(), StoreError> {
+        let Some(own) = admin.call() else { return Ok(()) };
+        let mut open = self.store.list_console_sessions(own.project(), now).await?;
+        open.retain(|session| session.holder.key == own.credential.key);
+        for session in open.iter().take((open.len() + 1).saturating_sub(SESSIONS_MAX)) {
+            let id = session.holder.id;
+            let audit = self.audit(own, "console.end", id.to_string()).about(&own.credential.member_name);
+            self.store.end_console_session(own.project(), id, audit).await?;
+        }
+        Ok(())
     }
 
     /// The person behind a browser's value, if its session and its key are accepted now.
@@ -120,7 +133,7 @@ impl Engine {
         };
         let call = self.accept(Some(presented), Connection::Key, now)?;
         self.usage.count(&call, Counted::Administration);
-        let admin = AdminContext::of_member(Arc::clone(&call.credential), now);
+        let admin = AdminContext::of_member(call.clone());
         Ok(Visitor { admin, call: Some(call), ends_at, session: own })
     }
 

@@ -18,6 +18,8 @@ const CLOSING_TOKENS: usize = 60;
 pub(crate) struct Entry {
     pub(crate) record: Record,
     pub(crate) judged: Judged,
+    /// Who confirmed its source last, if it is verified and that is known.
+    pub(crate) confirmed_by: Option<String>,
 }
 
 impl Entry {
@@ -68,18 +70,27 @@ const GROUPS: [(Status, &str); 4] = [
     (Status::Stale, "### Stale: the source has changed or is gone, or the time is over"),
 ];
 
-/// A digest of a workspace: of the records given, newest first. `mark` stands before each of them, and nobody who saved one
-/// could know it.
+/// How a digest is made.
+pub(crate) struct Terms<'a> {
+    pub(crate) budget_tokens: usize,
+    /// Stands before each record. Nobody who saved one could know it.
+    pub(crate) mark: &'a str,
+    /// Whether a text gives orders. Two harmless records may make one together.
+    pub(crate) is_refused: &'a dyn Fn(&str) -> bool,
+}
+
+/// A digest of a workspace: of the records given, newest first.
 pub(crate) fn of_workspace(
     workspace: &WorkspaceName,
     entries: Vec<Entry>,
     has_older: bool,
-    budget: usize,
-    mark: &str,
+    terms: &Terms<'_>,
 ) -> Digest {
+    let mark = terms.mark;
     let (entries, cautioned) = without_cautioned(entries);
     let head = format!("## Memory of workspace `{}`\n{}\n", short(workspace.as_str()), note(mark));
-    let mut room = Room::new(&entries, true, mark, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
+    let mut room =
+        Room::new(&entries, true, mark, terms.budget_tokens.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
     let in_group = |status: Status| {
         let with_place = entries.iter().enumerate();
         with_place.filter(move |(_, entry)| entry.status() == status).map(|(at, _)| at)
@@ -90,7 +101,10 @@ pub(crate) fn of_workspace(
     room.take(&holding, room.tokens_max * numerator / denominator);
     room.take(&doubtful, room.tokens_max);
     room.take(&holding, room.tokens_max);
-    let left_out = LeftOut { cautioned, has_older, ..room.left_out() };
+    let left_out = room.left_out();
+    let order: Vec<usize> = GROUPS.iter().flat_map(|(status, _)| in_group(*status)).collect();
+    let cautioned = cautioned + room.drop_refused(&order, terms);
+    let left_out = LeftOut { cautioned, has_older, ..left_out };
     let mut markdown = head;
     let mut shown = Vec::new();
     for (status, heading) in GROUPS {
@@ -108,16 +122,20 @@ pub(crate) fn of_workspace(
 }
 
 /// A digest of the records that answer a query, best first.
-pub(crate) fn of_hits(workspace: &WorkspaceName, entries: Vec<Entry>, budget: usize, mark: &str) -> Digest {
+pub(crate) fn of_hits(workspace: &WorkspaceName, entries: Vec<Entry>, terms: &Terms<'_>) -> Digest {
+    let mark = terms.mark;
     let (entries, cautioned) = without_cautioned(entries);
     let head = format!("## Memory of workspace `{}`: best matches\n{}\n", short(workspace.as_str()), note(mark));
-    let mut room = Room::new(&entries, false, mark, budget.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
+    let mut room =
+        Room::new(&entries, false, mark, terms.budget_tokens.saturating_sub(estimate_tokens(&head) + CLOSING_TOKENS));
     let all: Vec<usize> = (0..entries.len()).collect();
     room.take(&all, room.tokens_max);
+    let left_out = room.left_out();
+    let cautioned = cautioned + room.drop_refused(&all, terms);
     let chosen = || entries.iter().zip(&room.is_chosen).filter(|(_, is_chosen)| **is_chosen).map(|(entry, _)| entry);
     let lines: String = chosen().map(|entry| line(entry, true, mark)).collect();
     let shown = chosen().map(|entry| entry.record.id).collect();
-    finish(head + &lines, shown, LeftOut { cautioned, ..room.left_out() })
+    finish(head + &lines, shown, LeftOut { cautioned, ..left_out })
 }
 
 /// A reader must be able to tell what was remembered from what it is told to do.
@@ -168,6 +186,17 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// Leaves out what gives orders together with the rest, and answers how many records that were.
+    fn drop_refused(&mut self, order: &[usize], terms: &Terms<'_>) -> usize {
+        let chosen: Vec<usize> = order.iter().copied().filter(|at| self.is_chosen[*at]).collect();
+        let lines: Vec<String> = chosen.iter().map(|at| line(&self.entries[*at], false, "-")).collect();
+        let kept = harmless((0..chosen.len()).collect(), &lines, terms.is_refused);
+        for (nth, at) in chosen.iter().enumerate() {
+            self.is_chosen[*at] = kept.contains(&nth);
+        }
+        chosen.len() - kept.len()
+    }
+
     fn left_out(&self) -> LeftOut {
         let count = |status: Status| {
             let rest = self.entries.iter().zip(&self.is_chosen).filter(|(_, is_chosen)| !**is_chosen);
@@ -181,6 +210,23 @@ impl<'a> Room<'a> {
             ..LeftOut::default()
         }
     }
+}
+
+/// The lines that can stand together. Where all of them can't, each half is looked at by itself; where only the two halves
+/// can't, the first one stays.
+fn harmless(places: Vec<usize>, lines: &[String], is_refused: &dyn Fn(&str) -> bool) -> Vec<usize> {
+    let stand = |places: &[usize]| !is_refused(&places.iter().map(|at| lines[*at].as_str()).collect::<String>());
+    if places.is_empty() || stand(&places) {
+        return places;
+    }
+    let (first, second) = places.split_at(places.len() / 2);
+    if first.is_empty() {
+        return Vec::new();
+    }
+    let first = harmless(first.to_vec(), lines, is_refused);
+    let mut both = first.clone();
+    both.extend(harmless(second.to_vec(), lines, is_refused));
+    if both.len() < places.len() && stand(&both) { both } else { first }
 }
 
 fn heading_tokens(status: Status) -> usize {
@@ -204,8 +250,12 @@ fn line(entry: &Entry, has_status: bool, mark: &str) -> String {
     let source = fact.source_id.as_ref().or(fact.source.as_ref());
     let source = source.map(|source| format!("{}{}, ", short(source), entry.why_gone())).unwrap_or_default();
     let author = record.author_name.as_deref().map_or_else(|| "somebody who left".to_owned(), short);
+    let confirmed = match (status, &entry.confirmed_by) {
+        (Status::Verified, Some(who)) => format!(", confirmed by {}", short(who)),
+        _ => String::new(),
+    };
     let (text, day) = (escaped(text), day(record.updated_at));
-    format!("- {mark} {status_word}{key}{text}{rest} ({source}{author}, {day})\n")
+    format!("- {mark} {status_word}{key}{text}{rest} ({source}{author}, {day}{confirmed})\n")
 }
 
 fn day(at: Timestamp) -> String {

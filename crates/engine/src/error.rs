@@ -24,6 +24,8 @@ pub enum CallError {
     Guard { reference: String },
     #[error("project memory limit exceeded")]
     MemoryLimit,
+    #[error("project workspace limit exceeded")]
+    WorkspaceLimit,
     /// Nothing was saved there, or it was deleted.
     #[error("workspace '{0}' is not active")]
     WorkspaceNotActive(String),
@@ -41,6 +43,19 @@ pub enum CallError {
     /// Storage failed; the endpoint decides how much of the cause it shows.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl CallError {
+    /// When to try again, if that is known.
+    pub const fn retry_after_seconds(&self) -> Option<u64> {
+        match self {
+            Self::ConnectionRate { retry_after_seconds } | Self::ProjectRate { retry_after_seconds } => {
+                Some(*retry_after_seconds)
+            }
+            Self::Upstream { error: UpstreamError::Resting { seconds, .. }, .. } => Some(*seconds),
+            _ => None,
+        }
+    }
 }
 
 impl From<InvalidText> for CallError {

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use mnemon_core::{
-    ContentHash, ProjectId, Reason, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer, WorkspaceNo,
-    confirms_hash, newest_visible_source,
+    ContentHash, MemberId, ProjectId, Reason, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer,
+    WorkspaceNo, confirms_hash, newest_visible_source,
 };
 use mnemon_store::{Brief, Observation, Seen, SourcePart, StoreError};
 
@@ -223,6 +223,8 @@ pub struct KnownSource {
     pub known_at: Option<Timestamp>,
     /// When it was last confirmed.
     pub confirmed_at: Option<Timestamp>,
+    /// By whom, if that is known.
+    pub confirmed_by: Option<MemberId>,
 }
 
 impl KnownSource {
@@ -236,6 +238,7 @@ impl KnownSource {
             state: newest_visible_source(viewer, own().map(|part| (&part.audience, &part.state))),
             known_at: own().max_by_key(|part| part.state.known_seq).and_then(|part| part.known_at),
             confirmed_at: confirmed.and_then(|part| part.confirmed_at),
+            confirmed_by: confirmed.and_then(|part| part.confirmed_by),
         }
     }
 }

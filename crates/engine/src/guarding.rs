@@ -78,6 +78,36 @@ impl Engine {
         Ok(is_cautioned)
     }
 
+    /// Whether the guard refuses a label: a name, a hash, a path. Every mode refuses these, and a refusal costs what that of
+    /// a saved text costs. The operator has no budget.
+    pub(crate) async fn is_refused_label(
+        &self,
+        ctx: Option<&CallContext>,
+        fields: &[Field],
+        text: &str,
+    ) -> Result<bool, CallError> {
+        if let Some(ctx) = ctx {
+            self.rates.check_rejections(ctx.credential.key, &self.plan_limits(ctx), ctx.now)?;
+        }
+        let mut is_refused = fields.iter().any(|field| self.guard.judge(*field, text) == Verdict::Refuse);
+        if let Some(ctx) = ctx.filter(|_| is_refused) {
+            let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+            is_refused = !self.store.is_released(ctx.project(), hash).await?;
+            if is_refused {
+                self.note_refusal(ctx, to_hex(hash)).await?;
+            }
+        }
+        Ok(is_refused)
+    }
+
+    async fn note_refusal(&self, ctx: &CallContext, hash: String) -> Result<(), CallError> {
+        self.counts.refused_texts.add(1);
+        self.store.insert_audit(self.audit(ctx, REJECTED, hash)).await?;
+        self.usage.count(ctx, Counted::Rejection);
+        self.rates.count_rejection(ctx.credential.key, &self.plan_limits(ctx), ctx.now);
+        Ok(())
+    }
+
     /// Whether a text that the guard found passes anyway: it is released for the project, or the account's mode does not
     /// reject.
     pub(crate) async fn is_let_through(
@@ -98,21 +128,20 @@ impl Engine {
             return Ok(false);
         }
         let hash = to_hex(hash);
-        let refused = CallError::Guard { reference: reference(&hash).to_owned() };
-        let (action, is_refused, count) = match (verdict, mode) {
-            (Verdict::Refuse, GuardMode::Reject) => (REJECTED, true, &self.counts.refused_texts),
-            (Verdict::Refuse, _) => (REPORTED, false, &self.counts.reported_texts),
-            _ => (CAUTIONED, false, &self.counts.cautioned_texts),
+        if (verdict, mode) == (Verdict::Refuse, GuardMode::Reject) {
+            let reference = reference(&hash).to_owned();
+            self.note_refusal(ctx, hash).await?;
+            return Err(CallError::Guard { reference });
+        }
+        let (action, count) = match verdict {
+            Verdict::Refuse => (REPORTED, &self.counts.reported_texts),
+            _ => (CAUTIONED, &self.counts.cautioned_texts),
         };
         count.add(1);
         self.store.insert_audit(self.audit(ctx, action, hash)).await?;
-        if action != CAUTIONED {
+        if action == REPORTED {
             self.usage.count(ctx, Counted::Rejection);
         }
-        if !is_refused {
-            return Ok(true);
-        }
-        self.rates.count_rejection(ctx.credential.key, &self.plan_limits(ctx), ctx.now);
-        Err(refused)
+        Ok(true)
     }
 }

@@ -16,6 +16,7 @@ mod error;
 mod figures;
 mod first_start;
 mod forget;
+mod forgotten;
 mod freshness;
 mod gateway_call;
 mod guarding;
@@ -48,7 +49,7 @@ use mnemon_guard::Guard;
 use mnemon_recall::Model;
 use mnemon_store::{Store, StoreError};
 
-pub use admission::{Admission, Tool, ToolCall};
+pub use admission::{Admission, MemoryUse, Tool, ToolCall};
 pub use authenticate::NotAuthenticated;
 pub use bodies::Body;
 pub use context::{CallContext, Connection, Identity};
@@ -73,6 +74,7 @@ pub use mnemon_gateway::{BreakerCounts, Health, ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
 use figures::Counts;
+use forgotten::ForgottenRoom;
 use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
 use nodes::Presence;
@@ -101,6 +103,7 @@ pub struct Engine {
     model: &'static Model,
     indexes: Indexes,
     rates: RateLimiter,
+    forgotten: ForgottenRoom,
     usage: UsageCounter,
     presence: Presence,
     surveyed: Surveyed,
@@ -138,6 +141,7 @@ impl Engine {
             model,
             indexes,
             rates: RateLimiter::default(),
+            forgotten: ForgottenRoom::default(),
             usage: UsageCounter::default(),
             presence,
             surveyed: Surveyed::default(),

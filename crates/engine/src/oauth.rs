@@ -110,14 +110,10 @@ impl Issuer {
 }
 
 impl Engine {
-    /// Counts a pasted key, or says in how many seconds its address may paste the next one.
-    pub(crate) fn count_pasted(&self, caller: IpAddr) -> Result<(), u64> {
+    /// Counts a wrong key that somebody pasted, or says in how many seconds its address may paste the next one. A right key
+    /// always works: others behind the same address can't lock anybody out.
+    pub(crate) fn count_wrong_key(&self, caller: IpAddr) -> Result<(), u64> {
         self.oauth.wrong_keys.count(caller, self.clock.now())
-    }
-
-    /// A right key takes back what its address was counted for.
-    pub(crate) fn forgive_pasted(&self, caller: IpAddr) {
-        self.oauth.wrong_keys.forgive(caller);
     }
 
     /// Removes long-ended connections, used codes, and unused clients.

@@ -13,6 +13,7 @@ use crate::{CallError, Engine};
 
 const WINDOW_MICROS: i64 = 60_000_000;
 const SECOND_MICROS: i64 = 1_000_000;
+const HOUR_MICROS: i64 = 3_600_000_000;
 /// Idle windows are removed once per this many admitted calls, so that memory follows use.
 const SWEEP_EVERY: u32 = 4096;
 
@@ -32,6 +33,8 @@ struct Windows {
     projects: HashMap<ProjectId, Window>,
     /// Texts that the guard refused, per key.
     rejections: HashMap<KeyId, Window>,
+    /// Bytes that were imported within the last hour, per project, by the minute.
+    imports: HashMap<ProjectId, VecDeque<(i64, u64)>>,
     passed_since_sweep: u32,
     /// What was counted since the last report to other nodes, with the project of each.
     untold: HashSet<(ProjectId, Uuid)>,
@@ -133,6 +136,35 @@ impl RateLimiter {
         if limits.connection_calls_max.is_some() {
             self.windows.lock().rejections.entry(key).or_default().0.push_back(now.as_microsecond());
         }
+    }
+
+    /// Counts bytes of an import, or says in how many seconds there is room for more. Every node counts for itself.
+    pub(crate) fn pass_import(
+        &self,
+        project: ProjectId,
+        bytes: u64,
+        limits: &PlanLimits,
+        now: Timestamp,
+    ) -> Result<(), CallError> {
+        let Some(bytes_max) = limits.import_bytes_max else { return Ok(()) };
+        let now = now.as_microsecond();
+        let mut windows = self.windows.lock();
+        windows.imports.retain(|_, minutes| minutes.back().is_some_and(|(at, _)| now < at + HOUR_MICROS));
+        let minutes = windows.imports.entry(project).or_default();
+        while minutes.front().is_some_and(|(at, _)| at + HOUR_MICROS <= now) {
+            minutes.pop_front();
+        }
+        let total: u64 = minutes.iter().map(|(_, bytes)| bytes).sum();
+        if let Some((first, _)) = minutes.front().filter(|_| total + bytes > bytes_max) {
+            let micros = u64::try_from(first + HOUR_MICROS - now).unwrap_or(0);
+            return Err(CallError::ConnectionRate { retry_after_seconds: micros.div_ceil(1_000_000).max(1) });
+        }
+        let minute = now - now.rem_euclid(WINDOW_MICROS);
+        match minutes.back_mut() {
+            Some((at, counted)) if *at == minute => *counted += bytes,
+            _ => minutes.push_back((minute, bytes)),
+        }
+        Ok(())
     }
 
     /// What was counted since the last report, in the form that other nodes get.
@@ -279,6 +311,25 @@ mod tests {
         assert_eq!(check(one, 60_000_000), Ok(()), "the first has left");
         assert_eq!(check(other, 29), Ok(()), "another key has its own");
         assert_eq!(limiter.check_rejections(one, &PlanLimits::default(), at(29)), Ok(()), "no limits, no budget");
+    }
+
+    #[test]
+    fn an_import_waits_until_an_hour_has_passed() {
+        let limiter = RateLimiter::default();
+        let limits = PlanLimits { import_bytes_max: Some(100), ..PlanLimits::default() };
+        let minutes = |count: i64| count * WINDOW_MICROS;
+        let pass = |bytes, micros| limiter.pass_import(PROJECT, bytes, &limits, at(micros));
+        assert_eq!(pass(60, 0), Ok(()));
+        assert_eq!(pass(40, minutes(10)), Ok(()), "up to the limit");
+        let Err(CallError::ConnectionRate { retry_after_seconds }) = pass(1, minutes(20)) else {
+            panic!("one past it")
+        };
+        assert!((2_340..=2_400).contains(&retry_after_seconds), "{retry_after_seconds}");
+        assert_eq!(pass(60, minutes(60)), Ok(()), "the first sixty have left");
+        assert!(pass(1, minutes(60)).is_err());
+        let other = ProjectId::from_bytes([8; 16]);
+        assert_eq!(limiter.pass_import(other, 100, &limits, at(minutes(60))), Ok(()), "every project has its own");
+        assert_eq!(limiter.pass_import(PROJECT, u64::MAX / 2, &PlanLimits::default(), at(minutes(60))), Ok(()));
     }
 
     #[test]

@@ -4,8 +4,8 @@ mod idempotency;
 
 use jiff::SignedDuration;
 use mnemon_core::{
-    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, SUPERSEDES_MAX, Scope,
-    Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo,
+    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, PlanLimits, ProjectId, Record, RecordId,
+    SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo,
 };
 use mnemon_guard::{Field, Verdict};
 use mnemon_recall::Embedding;
@@ -51,6 +51,8 @@ pub struct Remembered {
     pub redacted: usize,
     /// The records that it took the place of, oldest first.
     pub superseded: Vec<RecordId>,
+    /// How many records that were forgotten long ago are gone for good, to make room for those.
+    pub purged: u64,
     /// Records that say nearly the same, best first; none for a duplicate.
     pub similar: Vec<SimilarRecord>,
 }
@@ -153,8 +155,8 @@ impl Engine {
         });
         let idempotency_key = idempotency.as_ref().map(|idempotency| idempotency.key.clone());
         let saving = Saving { new: record.clone(), embedding, idempotency_key, redacted };
-        let records_max = self.plan_limits(ctx).records_max;
-        Ok((Insert { record, records_max, idempotency, supersede }, saving))
+        let PlanLimits { records_max, workspaces_max, .. } = self.plan_limits(ctx);
+        Ok((Insert { record, records_max, workspaces_max, idempotency, supersede }, saving))
     }
 
     /// Shows what was stored to the next search, and makes the answer.
@@ -172,6 +174,7 @@ impl Engine {
             Inserted::Replayed(replay) => return Box::pin(self.replay(ctx, *replay, new.id, redacted)).await,
             Inserted::KeyReused => return Err(CallError::IdempotencyKeyReused),
             Inserted::LimitReached => return Err(CallError::MemoryLimit),
+            Inserted::TooManyWorkspaces => return Err(CallError::WorkspaceLimit),
         };
         // From here on the record is durable: an error would make the caller save it again.
         let judged = self.judge_record(ctx, &record).await;
@@ -184,7 +187,8 @@ impl Engine {
             |judged| (judged.status(), judged.rivals),
         );
         let similar = if is_duplicate { Vec::new() } else { self.similar_to(ctx, &record).await };
-        let answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, similar };
+        let purged = self.purge_beyond(ctx.project(), &self.plan_limits(ctx), superseded.len(), ctx.now).await;
+        let answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, purged, similar };
         if let Some(key) = idempotency_key.filter(|_| is_judged) {
             let kept = KeptAnswer::of(&answer).to_json();
             let saved = self.store.save_answer(ctx.project(), ctx.credential.member, &key, kept).await;
@@ -204,12 +208,15 @@ impl Engine {
         asked_for: RecordId,
         redacted: usize,
     ) -> Result<Remembered, CallError> {
-        let record = replay.record.ok_or_else(|| CallError::NotFound(asked_for.to_string()))?;
+        // Whoever left a department since does not see what was saved for it.
+        let record = replay.record.filter(|record| ctx.viewer().sees(&record.audience));
+        let record = record.ok_or_else(|| CallError::NotFound(asked_for.to_string()))?;
         let judged = self.judge_record(ctx, &record).await?;
         let (is_duplicate, superseded) = (replay.was_duplicate, replay.superseded);
         let (status, conflicts_with) = (judged.status(), judged.rivals);
-        let similar = Vec::new();
-        let mut answer = Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, similar };
+        let (purged, similar) = (0, Vec::new());
+        let mut answer =
+            Remembered { record, status, conflicts_with, is_duplicate, redacted, superseded, purged, similar };
         let kept = replay.answer.and_then(|kept| KeptAnswer::restore(&kept, &mut answer));
         for (id, score) in kept.unwrap_or_default() {
             let found = self.store.find(ctx.project(), id).await?.filter(|record| ctx.viewer().sees(&record.audience));

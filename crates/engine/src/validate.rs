@@ -2,7 +2,7 @@
 
 use mnemon_core::{Access, RecordId, Status, WorkspaceName, newest_visible_source, shown_hash};
 use mnemon_guard::Field;
-use mnemon_store::{Brief, Observation, Seen, StoreError};
+use mnemon_store::{Brief, Look, Observation, Seen, StoreError};
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::{Claim, Judged};
@@ -53,7 +53,8 @@ impl Engine {
             self.check_texts(ctx, texts(observation)).await?;
         }
         if let Some(observation) = observed.clone().filter(|_| may_note(ctx)) {
-            self.store.observe_source(ctx.project(), workspace.as_ref(), observation, ctx.now).await?;
+            let look = Look { by: Some(ctx.credential.member), at: ctx.now };
+            self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look).await?;
             self.surveyed.recheck(ctx.project());
         }
         let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;

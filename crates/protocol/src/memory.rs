@@ -87,6 +87,9 @@ pub struct RememberJson<'a> {
     /// The records that this one took the place of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<String>,
+    /// How many of the oldest forgotten records were purged, because the project keeps no more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub purged: usize,
     /// Records that say nearly the same, best first, at most three.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<SimilarJson>,
@@ -116,6 +119,9 @@ pub struct ForgetJson {
     pub forgotten: usize,
     /// Oldest first.
     pub memory_ids: Vec<String>,
+    /// How many of the oldest forgotten records were purged, because the project keeps no more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub purged: usize,
 }
 
 /// The result of `validate_memory`.

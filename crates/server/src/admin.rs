@@ -36,7 +36,7 @@ use axum::{Extension, Router};
 
 use self::extract::NoParameters;
 use crate::http::App;
-use crate::http::routes::{self, Route, route};
+use crate::http::routes::{self, Route, RouteRow, route};
 
 pub(crate) const PREFIX: &str = "/admin/v1";
 
@@ -85,17 +85,17 @@ fn routes() -> Vec<Route> {
         bare("GET", "/projects/{project}/console-sessions", get(console_sessions::list)),
         bare("DELETE", "/projects/{project}/console-sessions/{console_session}", delete(console_sessions::end)),
         bare("GET", "/nodes", get(nodes::list)),
-        route("GET", "/projects/{project}/workspaces", get(workspaces::list)),
-        bare("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)),
-        bare("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)),
-        route("GET", "/projects/{project}/records", get(records::list)),
-        bare("GET", "/projects/{project}/standing", get(records::standing)),
-        route("GET", "/projects/{project}/export", get(exporting::export)),
-        route("POST", "/projects/{project}/import", post(importing::import)),
-        route("GET", "/projects/{project}/sources", get(sources::list)),
-        bare("POST", "/projects/{project}/sources/validate", post(sources::validate)),
-        bare("POST", "/projects/{project}/context", post(context::show)),
-        bare("POST", "/projects/{project}/explain", post(records::explain)),
+        route("GET", "/projects/{project}/workspaces", get(workspaces::list)).reads(),
+        bare("DELETE", "/projects/{project}/workspaces/{workspace}", delete(workspaces::remove)).writes(),
+        bare("POST", "/projects/{project}/workspaces/{workspace}/restore", post(workspaces::restore)).writes(),
+        route("GET", "/projects/{project}/records", get(records::list)).reads(),
+        bare("GET", "/projects/{project}/standing", get(records::standing)).reads(),
+        route("GET", "/projects/{project}/export", get(exporting::export)).reads(),
+        route("POST", "/projects/{project}/import", post(importing::import)).writes(),
+        route("GET", "/projects/{project}/sources", get(sources::list)).reads(),
+        bare("POST", "/projects/{project}/sources/validate", post(sources::validate)).reads(),
+        bare("POST", "/projects/{project}/context", post(context::show)).reads(),
+        bare("POST", "/projects/{project}/explain", post(records::explain)).reads(),
         bare("POST", "/projects/{project}/guard/releases", post(guarding::release)),
         bare("GET", "/projects/{project}/integrations", get(integrations::list)),
         bare("GET", "/projects/{project}/integrations/{integration}", get(integrations::show)),
@@ -104,18 +104,18 @@ fn routes() -> Vec<Route> {
         bare("POST", "/projects/{project}/integrations/{integration}/accept", post(integrations::accept)),
         bare("POST", "/projects/{project}/integrations/{integration}/test", post(integrations::test)),
         bare("POST", "/integrations/rotate-key", post(integrations::rotate_key)),
-        bare("GET", "/records/{record}", get(records::show)),
-        bare("POST", "/records/{record}/keep", post(records::keep)),
-        bare("POST", "/records/{record}/restore", post(records::restore)),
-        route("DELETE", "/records/{record}", delete(records::remove)),
+        bare("GET", "/records/{record}", get(records::show)).reads(),
+        bare("POST", "/records/{record}/keep", post(records::keep)).writes(),
+        bare("POST", "/records/{record}/restore", post(records::restore)).writes(),
+        route("DELETE", "/records/{record}", delete(records::remove)).writes(),
         route("GET", "/projects/{project}/sessions", get(sessions::list)),
         bare("DELETE", "/projects/{project}/sessions/{session}", delete(sessions::remove)),
         bare("POST", "/compact", post(records::compact)),
     ]
 }
 
-/// Method and path of every route, for the access table.
-pub fn route_table() -> Vec<(&'static str, String)> {
+/// Every route, for the access table.
+pub fn route_table() -> Vec<RouteRow> {
     routes::table(PREFIX, &routes())
 }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::http::routes::{self, Route, route};
+use crate::http::routes::{self, Route, RouteRow, route};
 use crate::http::{App, Reply, authenticate, read_body, storage_failed};
 
 /// Maximum number of histories in one list.
@@ -35,7 +35,7 @@ fn routes() -> Vec<Route> {
 }
 
 /// Method and path of every route, for the access table.
-pub fn route_table() -> Vec<(&'static str, String)> {
+pub fn route_table() -> Vec<RouteRow> {
     routes::table(PREFIX, &routes())
 }
 

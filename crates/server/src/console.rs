@@ -35,7 +35,7 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::http::App;
-use crate::http::routes::{self, Route, route};
+use crate::http::routes::{self, Route, RouteRow, route};
 
 /// Every route.
 fn routes() -> Vec<Route> {
@@ -46,19 +46,19 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/sign-in", post(sign_in::submit)),
         route("POST", "/console/sign-out", post(sign_in::leave)),
         route("POST", "/console/theme", post(sign_in::choose_theme)),
-        route("GET", "/console/memory", get(memory::show)),
-        route("POST", "/console/records/restore", post(record::restore)),
-        route("GET", "/console/records/{record}", get(record::show)),
-        route("POST", "/console/records/{record}/forget", post(record::forget)),
-        route("POST", "/console/records/{record}/purge", post(record::purge)),
-        route("POST", "/console/records/{record}/keep", post(record::keep)),
-        route("POST", "/console/records/{record}/hold", post(record::hold)),
-        route("GET", "/console/sources", get(sources::list)),
-        route("POST", "/console/sources/check", post(sources::check)),
-        route("POST", "/console/sources/forget", post(sources::forget)),
-        route("GET", "/console/workspaces", get(workspaces::list)),
-        route("POST", "/console/workspaces/delete", post(workspaces::delete)),
-        route("POST", "/console/workspaces/restore", post(workspaces::restore)),
+        route("GET", "/console/memory", get(memory::show)).reads(),
+        route("POST", "/console/records/restore", post(record::restore)).writes(),
+        route("GET", "/console/records/{record}", get(record::show)).reads(),
+        route("POST", "/console/records/{record}/forget", post(record::forget)).writes(),
+        route("POST", "/console/records/{record}/purge", post(record::purge)).writes(),
+        route("POST", "/console/records/{record}/keep", post(record::keep)).writes(),
+        route("POST", "/console/records/{record}/hold", post(record::hold)).writes(),
+        route("GET", "/console/sources", get(sources::list)).reads(),
+        route("POST", "/console/sources/check", post(sources::check)).reads(),
+        route("POST", "/console/sources/forget", post(sources::forget)).writes(),
+        route("GET", "/console/workspaces", get(workspaces::list)).reads(),
+        route("POST", "/console/workspaces/delete", post(workspaces::delete)).writes(),
+        route("POST", "/console/workspaces/restore", post(workspaces::restore)).writes(),
         route("GET", "/console/keys", get(keys::list)),
         route("POST", "/console/keys", post(keys::create)),
         route("POST", "/console/keys/{key}/revoke", post(keys::revoke)),
@@ -97,8 +97,8 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Method and path of every route, for the access table.
-pub fn route_table() -> Vec<(&'static str, String)> {
+/// Every route, for the access table.
+pub fn route_table() -> Vec<RouteRow> {
     routes::table("", &routes())
 }
 

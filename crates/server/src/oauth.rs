@@ -14,7 +14,7 @@ mod token;
 use axum::Router;
 use axum::routing::{get, post};
 
-use crate::http::routes::{self, Route, route};
+use crate::http::routes::{self, Route, RouteRow, route};
 use crate::http::{App, cors};
 
 /// Routes that any page in a browser may call.
@@ -39,7 +39,7 @@ fn page_routes() -> Vec<Route> {
 }
 
 /// Method and path of every route, for the access table.
-pub fn route_table() -> Vec<(&'static str, String)> {
+pub fn route_table() -> Vec<RouteRow> {
     [routes::table("", &open_routes()), routes::table("", &page_routes())].concat()
 }
 

@@ -43,7 +43,13 @@ async fn save(houses: &[House], records: usize, callers: usize, round: usize) {
             tokio::spawn(async move {
                 for n in 0..count {
                     let record = text(&house, round, caller, n);
-                    let insert = Insert { record, records_max: Some(u64::MAX), idempotency: None, supersede: None };
+                    let insert = Insert {
+                        record,
+                        records_max: Some(u64::MAX),
+                        workspaces_max: None,
+                        idempotency: None,
+                        supersede: None,
+                    };
                     let inserted = house.store.insert(insert).await.expect("a save");
                     assert!(matches!(inserted, Inserted::New { .. }));
                 }

@@ -37,7 +37,10 @@ async fn child() {
 async fn save_on(house: House, caller: usize) {
     for n in 0..u64::MAX {
         let record = house.record(&text(caller, n));
-        let answer = house.store.insert(Insert { record, records_max: None, idempotency: None, supersede: None }).await;
+        let answer = house
+            .store
+            .insert(Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
+            .await;
         match answer {
             Ok(Inserted::New { seq, .. }) => {
                 tell(&format!("saved {} {}", seq.0, text(caller, n)));

@@ -1,6 +1,7 @@
 //! `mnemon selftest isolation`: random organizations in a scratch store, random calls by random members through the real
 //! engine, and every answer compared with a naive model that shares no code with the engine.
 
+mod beyond;
 mod chance;
 mod checks;
 mod model;

@@ -2,7 +2,7 @@
 
 use mnemon_core::{Account, AccountId, PlanLimits, PlanName, Subscription, Timestamp};
 
-use super::{AdminContext, AdminError, checks};
+use super::{AdminContext, AdminError};
 use crate::Engine;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
         ctx.need_operator()?;
         let account = Account {
             id: AccountId::new(self.ids.uuid(ctx.now)),
-            name: checks::name(self.guard, "name", name)?,
+            name: self.check_name(ctx, "name", name).await?,
             subscription: Subscription { plan, paid_until, is_suspended: false },
             created_at: ctx.now,
         };

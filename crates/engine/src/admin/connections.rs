@@ -4,6 +4,7 @@ use mnemon_core::{ConnectionId, ProjectId};
 use mnemon_store::ConnectionRow;
 
 use super::keys::need_role;
+use super::members::check_rank;
 use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
 
@@ -39,8 +40,9 @@ impl Engine {
             return Err(absent());
         }
         let reach = self.reach(ctx, row.account).await?;
-        self.member_within(&reach, row.account, row.member).await.map_err(|_| absent())?;
+        let member = self.member_within(&reach, row.account, row.member).await.map_err(|_| absent())?;
         ctx.need_write()?;
+        check_rank(&reach, &member)?;
         let audit = self
             .admin_audit(ctx, row.account, Some(row.project), "connection.revoke", id)
             .about(row.client_name.as_deref().unwrap_or_default());

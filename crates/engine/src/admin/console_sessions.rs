@@ -3,6 +3,7 @@
 use mnemon_core::{ConsoleSessionId, Member, Project, ProjectId};
 use mnemon_store::OpenSession;
 
+use super::members::outranks;
 use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
 
@@ -29,7 +30,10 @@ impl Engine {
         let project = self.readable_project(ctx, project).await?;
         let open = self.sessions_within(ctx, &project).await?;
         let session = open.into_iter().find(|session| session.holder.id == id).ok_or(ABSENT)?;
-        ctx.need_write()?;
+        // A read-only key may still sign itself out.
+        if ctx.credential().is_none_or(|own| own.key != session.holder.key) {
+            ctx.need_write()?;
+        }
         let members = self.store.list_members(project.account).await?;
         let holder = members.iter().find(|member| member.id == session.holder.member);
         let name = holder.map(|member| member.name.as_str()).unwrap_or_default();
@@ -48,7 +52,7 @@ impl Engine {
         let reach = self.reach(ctx, project.account).await?;
         if let Reach::Departments(_) = &reach {
             let members = self.store.list_members(project.account).await?;
-            let manages = |member: &Member| reach.covers(member.department);
+            let manages = |member: &Member| reach.covers(member.department) && !outranks(&reach, member);
             open.retain(|session| {
                 let holder = session.holder.member;
                 Some(holder) == own || members.iter().any(|member| member.id == holder && manages(member))

@@ -1,13 +1,14 @@
 //! What an assistant should know at the start of its work, or about a question, in a few lines.
 
-use mnemon_core::{ProjectId, QUERY_BYTES_MAX, Seq, WorkspaceName, to_hex};
+use mnemon_core::{Project, ProjectId, QUERY_BYTES_MAX, Seq, Status, Viewer, WorkspaceName, to_hex};
+use mnemon_guard::{Field, Verdict};
 use mnemon_recall::Filter;
 
 use super::{AdminContext, AdminError};
-use crate::Engine;
-use crate::digest::{self, Digest, Entry};
-use crate::freshness::Claim;
+use crate::digest::{self, Digest, Entry, Terms};
+use crate::freshness::{Claim, KnownSource};
 use crate::indexes::Asked;
+use crate::{Engine, GuardMode};
 
 /// How many tokens a digest may be asked to fit: fewer leave no room for a record, and more are no digest.
 const BUDGET_TOKENS: std::ops::RangeInclusive<usize> = 200..=20_000;
@@ -62,12 +63,15 @@ impl Engine {
         hits.truncate(NEWEST_MAX);
         hits.retain(|hit| asked.query.is_none() || hit.score >= asked.score_min);
         let seqs: Vec<Seq> = hits.iter().map(|hit| Seq(hit.seq)).collect();
-        let entries = self.load_entries(ctx, project.id, &seqs).await?;
+        let entries = self.load_entries(ctx, &project, &seqs).await?;
         // Whoever saved a record could not know it, so no text looks like a line of its own.
         let mark = format!("[{}]", &to_hex(self.ids.secret())[58..]);
+        let rejects = self.guard_mode(project.account).await? == GuardMode::Reject;
+        let is_refused = |text: &str| rejects && self.guard.judge(Field::Content, text) == Verdict::Refuse;
+        let terms = Terms { budget_tokens: asked.budget_tokens, mark: &mark, is_refused: &is_refused };
         let digest = match asked.query {
-            Some(_) => digest::of_hits(&workspace, entries, asked.budget_tokens, &mark),
-            None => digest::of_workspace(&workspace, entries, has_older, asked.budget_tokens, &mark),
+            Some(_) => digest::of_hits(&workspace, entries, &terms),
+            None => digest::of_workspace(&workspace, entries, has_older, &terms),
         };
         Ok(ShownContext { workspace, digest })
     }
@@ -76,18 +80,46 @@ impl Engine {
     async fn load_entries(
         &self,
         ctx: &AdminContext,
-        project: ProjectId,
+        project: &Project,
         seqs: &[Seq],
     ) -> Result<Vec<Entry>, AdminError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
         let viewer = ctx.viewer();
-        let mut records = self.store.load(project, seqs).await?;
+        let mut records = self.store.load(project.id, seqs).await?;
         records.retain(|record| viewer.sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_record).collect();
-        let judged = self.judge_for(project, &viewer, ctx.now, &claims, &[]).await?;
-        Ok(records.into_iter().zip(judged).map(|(record, judged)| Entry { record, judged }).collect())
+        let judged = self.judge_for(project.id, &viewer, ctx.now, &claims, &[]).await?;
+        let entries = records.into_iter().zip(judged);
+        let mut entries: Vec<Entry> =
+            entries.map(|(record, judged)| Entry { record, judged, confirmed_by: None }).collect();
+        self.name_confirmers(project, &viewer, &mut entries).await?;
+        Ok(entries)
+    }
+
+    /// Says of what is verified who looked: that the source is unchanged is their word.
+    async fn name_confirmers(
+        &self,
+        project: &Project,
+        viewer: &Viewer,
+        entries: &mut [Entry],
+    ) -> Result<(), AdminError> {
+        let verified = || entries.iter().filter(|entry| entry.judged.status() == Status::Verified);
+        let ids: Vec<&str> = verified().filter_map(|entry| entry.record.fact.source_id.as_deref()).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let parts = self.store.list_sources(project.id, &ids).await?;
+        let members = self.store.list_members(project.account).await?;
+        for entry in entries.iter_mut() {
+            let record = &entry.record;
+            let Some(source_id) = record.fact.source_id.as_deref() else { continue };
+            let by = KnownSource::of(viewer, &parts, record.workspace_no, source_id).confirmed_by;
+            let member = members.iter().find(|member| Some(member.id) == by);
+            entry.confirmed_by = member.map(|member| member.name.clone());
+        }
+        Ok(())
     }
 }
 

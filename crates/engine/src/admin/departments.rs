@@ -3,7 +3,7 @@
 use mnemon_core::{AccountId, Department, DepartmentId};
 use mnemon_store::DepartmentDeleted;
 
-use super::{AdminContext, AdminError, checks};
+use super::{AdminContext, AdminError};
 use crate::Engine;
 
 /// A new department, or the new state of one.
@@ -28,7 +28,7 @@ impl Engine {
             id: DepartmentId::new(self.ids.uuid(ctx.now)),
             account,
             parent: new.parent,
-            name: checks::name(self.guard, "name", &new.name)?,
+            name: self.check_name(ctx, "name", &new.name).await?,
         };
         let audit = self.admin_audit(ctx, account, None, "department.create", department.id).about(&department.name);
         self.store.insert_department(department.clone(), audit).await?;
@@ -68,7 +68,7 @@ impl Engine {
         ctx.need_write()?;
         let mut department = self.department_or_absent(account, id).await?;
         if let Some(name) = name {
-            department.name = checks::name(self.guard, "name", &name)?;
+            department.name = self.check_name(ctx, "name", &name).await?;
         }
         if let Some(parent) = parent {
             self.check_parent(account, parent).await?;

@@ -8,18 +8,16 @@ use std::collections::HashSet;
 
 use futures_util::future::{join_all, try_join_all};
 use mnemon_core::{
-    Audience, Department, Fact, FactKey, Member, Project, ProjectId, RecordId, Role, Scope, SubscriptionState,
-    Timestamp, WorkspaceName,
+    Audience, Department, Fact, FactKey, Member, PlanLimits, Project, ProjectId, RecordId, Role, Scope, Timestamp,
+    WorkspaceName,
 };
-use mnemon_guard::Verdict;
-use mnemon_store::{AdoptedSource, CallsElsewhere, Insert, Inserted, Listed, Observation, Seen};
-use sha2::{Digest, Sha256};
+use mnemon_store::{AdoptedSource, Insert, Inserted, Listed, Observation, Seen};
 
 use super::sources::{HASHES_MAX, check_path};
-use super::{AdminContext, AdminError, Authority};
+use super::{AdminContext, AdminError};
 use crate::remember::{Written, idempotency, texts, without_secrets};
 use crate::usage::Counted;
-use crate::{CallContext, CallError, Connection, Engine, Remember};
+use crate::{CallContext, CallError, Engine, Remember};
 use places::Taken;
 
 /// An import on its way.
@@ -29,8 +27,6 @@ pub struct Import {
     is_dry_run: bool,
     members: Vec<Member>,
     departments: Vec<Department>,
-    /// The account's other projects: an id leads to one record of an account.
-    other_projects: Vec<ProjectId>,
     saved: u64,
 }
 
@@ -84,9 +80,10 @@ pub enum ImportOutcome {
     /// What is known about a source was taken over, or was known here already.
     Source(bool),
     Refused(Refusal),
-    /// Too many texts were refused. Nothing after this item was looked at.
+    /// A limit was reached. Nothing from this item on was looked at.
     Later {
         retry_after_seconds: u64,
+        why: &'static str,
     },
 }
 
@@ -113,32 +110,18 @@ impl Engine {
         project: ProjectId,
         is_dry_run: bool,
     ) -> Result<Import, AdminError> {
-        let Authority::Member(credential) = &ctx.authority else {
+        let Some(call) = ctx.call() else {
             return Err(AdminError::Forbidden("importing requires the key of a member: the records need an author"));
         };
         // The same for every other project, whether it is there or not.
-        if credential.project != project {
+        if call.project() != project {
             return Err(AdminError::Forbidden("a key imports into its own project; use a key of the project you mean"));
         }
         let Project { account, .. } = self.readable_project(ctx, project).await?;
         ctx.need_write()?;
-        let subscription = credential.subscription.state(ctx.now);
-        check_subscription(subscription)?;
-        let (members, departments, projects) = (
-            self.store.list_members(account).await?,
-            self.store.list_departments(account).await?,
-            self.store.list_projects(account).await?,
-        );
-        let other_projects = projects.iter().map(|project| project.id).filter(|id| *id != project).collect();
-        let call = CallContext {
-            credential: credential.clone(),
-            connection: Connection::Key,
-            now: ctx.now,
-            seq: mnemon_core::Seq::default(),
-            elsewhere: CallsElsewhere::default(),
-            subscription,
-        };
-        Ok(Import { call, is_dry_run, members, departments, other_projects, saved: 0 })
+        let (members, departments) =
+            (self.store.list_members(account).await?, self.store.list_departments(account).await?);
+        Ok(Import { call: call.clone(), is_dry_run, members, departments, saved: 0 })
     }
 
     /// Takes the next items, and says what became of each, in their order. The records keep that order.
@@ -160,7 +143,11 @@ impl Engine {
                         continue;
                     }
                     record.id = record.id.filter(|id| !taken.is_taken(*id) && ids.insert(*id));
-                    match self.prepare(import, *record).await? {
+                    let prepared = match self.pass_import(import, &record) {
+                        Ok(()) => self.prepare(import, *record).await?,
+                        Err(outcome) => Err(outcome),
+                    };
+                    match prepared {
                         Ok((insert, outcome)) => ready.push(Ready { nth, insert, outcome }),
                         Err(outcome) => {
                             let is_end = matches!(outcome, ImportOutcome::Later { .. });
@@ -203,15 +190,7 @@ impl Engine {
         let ids: Vec<RecordId> = items.iter().filter_map(of_record).collect();
         let project = import.call.project();
         let here = try_join_all(ids.iter().map(|id| self.store.find_any(project, *id))).await?;
-        let mut elsewhere = HashSet::new();
-        for other in &import.other_projects {
-            if !self.store.find_places(*other, &ids).await?.is_empty() {
-                for id in &ids {
-                    elsewhere.extend(self.store.find_place(*other, *id).await?.map(|_| *id));
-                }
-            }
-        }
-        Ok(Taken { here: here.into_iter().flatten().collect(), elsewhere })
+        Ok(Taken(here.into_iter().flatten().collect()))
     }
 
     /// What it means that a record with this id is here. `None`: it is none of the caller's, or another text.
@@ -227,6 +206,23 @@ impl Engine {
         (import.call.credential.role == Role::Admin).then(|| {
             let id = here.record.id;
             refused("forgotten", format!("it was forgotten here; bring it back with `mnemon record restore {id}`"))
+        })
+    }
+
+    /// Counts the bytes of a record towards what the plan lets in within an hour. A dry run stores nothing and takes none.
+    fn pass_import(&self, import: &Import, record: &ImportedRecord) -> Result<(), ImportOutcome> {
+        let fact = &record.fact;
+        let labels = [&fact.source, &fact.source_id, &fact.source_hash, &fact.source_revision];
+        let bytes = fact.content.len() + labels.into_iter().flatten().map(String::len).sum::<usize>();
+        let limits = self.plan_limits(&import.call);
+        // An import may take long, and its last records are as young as it gets.
+        let passed = match import.is_dry_run {
+            true => Ok(()),
+            false => self.rates.pass_import(import.call.project(), bytes as u64, &limits, self.clock.now()),
+        };
+        passed.map_err(|error| ImportOutcome::Later {
+            retry_after_seconds: error.retry_after_seconds().unwrap_or(1),
+            why: "the plan lets in no more imported text within an hour",
         })
     }
 
@@ -269,7 +265,7 @@ impl Engine {
             Ok(clean) => clean,
             Err(error) => return refusal(error).map(Err),
         };
-        let is_cautioned = match self.judge_texts(import, &call).await {
+        let is_cautioned = match self.check_texts(ctx, texts(&call)).await {
             Ok(is_cautioned) => is_cautioned,
             Err(error) => return refusal(error).map(Err),
         };
@@ -283,31 +279,9 @@ impl Engine {
             refreshed_elsewhere_at: has_past.then_some(updated_at),
         };
         let (record, _) = self.new_record(ctx.project(), call, written);
-        let records_max = self.plan_limits(ctx).records_max;
-        let insert = Insert { record, records_max, idempotency, supersede: None };
+        let PlanLimits { records_max, workspaces_max, .. } = self.plan_limits(ctx);
+        let insert = Insert { record, records_max, workspaces_max, idempotency, supersede: None };
         Ok(Ok((insert, ImportOutcome::Saved { redacted, is_cautioned, is_by_other })))
-    }
-
-    /// A dry run asks the guard too, and leaves no trace.
-    async fn judge_texts(&self, import: &Import, call: &Remember) -> Result<bool, CallError> {
-        let ctx = &import.call;
-        if !import.is_dry_run {
-            return self.check_texts(ctx, texts(call)).await;
-        }
-        let mut is_cautioned = false;
-        for (field, text) in texts(call) {
-            let verdict = self.guard.judge(field, text);
-            if verdict == Verdict::Pass {
-                continue;
-            }
-            let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-            let passes = self.is_let_through(ctx.credential.account, ctx.project(), hash).await?;
-            if verdict == Verdict::Refuse && !passes {
-                return Err(CallError::Guard { reference: String::new() });
-            }
-            is_cautioned |= !passes;
-        }
-        Ok(is_cautioned)
     }
 
     /// Hands the records to storage in their order, all at once: storage writes together what waits together.
@@ -333,6 +307,9 @@ impl Engine {
                 }
                 Inserted::Duplicate { .. } | Inserted::Replayed(_) | Inserted::KeyReused => ImportOutcome::Present,
                 Inserted::LimitReached => refused("full", "the project's memory limit is reached".to_owned()),
+                Inserted::TooManyWorkspaces => {
+                    refused("full", "the project's limit of workspaces is reached".to_owned())
+                }
                 Inserted::NotFound(id) => refused("invalid", format!("memory '{id}' not found")),
             });
         }
@@ -357,8 +334,11 @@ impl Engine {
                 return Ok(refused("invalid", format!("known_hash of '{source_id}' lists too many hashes")));
             }
             for hash in pieces {
-                if let Err(AdminError::Invalid(text)) = self.check_hash(&source_id, hash) {
-                    return Ok(refused("invalid", text));
+                match self.check_hash(Some(&import.call), &source_id, hash).await {
+                    Ok(()) => {}
+                    Err(AdminError::Invalid(text)) => return Ok(refused("invalid", text)),
+                    Err(AdminError::Call(error)) => return refusal(error),
+                    Err(error) => return Err(error),
                 }
             }
         }
@@ -376,7 +356,12 @@ impl Engine {
         if !is_seen || import.is_dry_run {
             return Ok(ImportOutcome::Source(import.is_dry_run));
         }
-        let Observation { source_id, seen: known } = self.without_orders(Observation { source_id, seen: known });
+        let Observation { source_id, seen: known } =
+            match self.without_orders(Some(ctx), Observation { source_id, seen: known }).await {
+                Ok(observation) => observation,
+                Err(AdminError::Call(error)) => return refusal(error),
+                Err(error) => return Err(error),
+            };
         let adopted = AdoptedSource { workspace, source_id, audience, known, confirmed_hash };
         let is_new = self.store.adopt_source(ctx.project(), adopted, ctx.now).await?;
         if is_new {
@@ -384,13 +369,6 @@ impl Engine {
         }
         Ok(ImportOutcome::Source(is_new))
     }
-}
-
-fn check_subscription(state: SubscriptionState) -> Result<(), AdminError> {
-    if state.allows_writing() {
-        return Ok(());
-    }
-    Err(AdminError::Forbidden("this account's subscription does not allow saving; renew it, then import"))
 }
 
 fn refused(code: &'static str, text: String) -> ImportOutcome {
@@ -401,9 +379,8 @@ fn refused(code: &'static str, text: String) -> ImportOutcome {
 fn refusal(error: CallError) -> Result<ImportOutcome, AdminError> {
     match error {
         CallError::Store(error) => Err(error.into()),
-        CallError::ConnectionRate { retry_after_seconds } => Ok(ImportOutcome::Later { retry_after_seconds }),
-        CallError::Guard { reference } if reference.is_empty() => {
-            Ok(refused("guard", "Memory rejected by Mnemon Guard".to_owned()))
+        CallError::ConnectionRate { retry_after_seconds } => {
+            Ok(ImportOutcome::Later { retry_after_seconds, why: "too many texts were refused" })
         }
         CallError::Guard { reference } => {
             let text = format!("Memory rejected by Mnemon Guard; an admin can release it by its reference {reference}");

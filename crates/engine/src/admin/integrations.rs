@@ -8,7 +8,7 @@ use mnemon_core::{Project, ProjectId, Timestamp, to_hex};
 use mnemon_gateway::{Health, UpstreamTool};
 use mnemon_store::{IntegrationRow, UpstreamAddress};
 
-use super::{AdminContext, AdminError, checks};
+use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::integrations::{Looked, ToolNames, ToolState, check_name, is_allowed, state_of};
 
@@ -102,10 +102,10 @@ impl Engine {
         let project = self.admin_project(ctx, project).await?;
         ctx.need_write()?;
         check_name(name).map_err(AdminError::Invalid)?;
-        checks::name(self.guard, "name", name)?;
+        self.check_name(ctx, "name", name).await?;
         let found = self.store.list_integrations(project.id).await?;
         let known = found.rows.into_iter().find(|row| row.name == name);
-        let saved = self.merge(ctx, &project, name, known.as_ref(), request)?;
+        let saved = self.merge(ctx, &project, name, known.as_ref(), request).await?;
         let action = if known.is_some() { "integration.change" } else { "integration.create" };
         let audit = self.admin_audit(ctx, project.account, Some(project.id), action, name);
         if !self.store.save_integration(saved, audit).await? {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mnemon_core::{
-    Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Role, Secret, Timestamp, WorkspaceName,
-    key_hint, make_token,
+    Access, CredentialHash, CredentialKind, KeyId, MemberId, ProjectId, Secret, Timestamp, WorkspaceName, key_hint,
+    make_token,
 };
 use mnemon_store::{Credential, KeyRow, NewKey};
 
-use super::{AdminContext, AdminError, Authority, Reach, checks};
+use super::members::{check_end, check_rank};
+use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,17 +53,19 @@ impl Engine {
         let reach = self.reach(ctx, project.account).await?;
         ctx.need_write()?;
         let member = self.member_within(&reach, project.account, request.member).await?;
-        if matches!(reach, Reach::Departments(_)) && member.role == Role::Admin {
-            return Err(AdminError::Forbidden("a head may not create keys for admins"));
-        }
-        if let (Reach::Departments(_), Authority::Member(head)) = (&reach, &ctx.authority)
+        check_rank(&reach, &member)?;
+        check_end(ctx, [request.expires_at, member.access_until].into_iter().flatten().min())?;
+        if let (Reach::Departments(_), Some(head)) = (&reach, ctx.credential())
             && !self.has_key_of(head, project.id, ctx.now).await?
         {
             return Err(AdminError::Forbidden("a head may make keys only for projects that it has a key of itself"));
         }
-        let label = request.label.map(|label| checks::name(self.guard, "label", &label)).transpose()?;
+        let label = match &request.label {
+            Some(label) => Some(self.check_name(ctx, "label", label).await?),
+            None => None,
+        };
         if let Some(workspace) = &request.workspace {
-            checks::name(self.guard, "workspace", workspace.as_str())?;
+            self.check_name(ctx, "workspace", workspace.as_str()).await?;
         }
         let key = make_token(CredentialKind::ApiKey, &self.ids.secret());
         let id = request.id.unwrap_or_else(|| KeyId::new(self.ids.uuid(ctx.now)));
@@ -116,7 +119,7 @@ impl Engine {
 
     /// Every key in the caller's own name, of all projects, oldest first, with who made each. The operator has none.
     pub async fn list_own_keys(&self, ctx: &AdminContext) -> Result<Vec<ShownKey>, AdminError> {
-        let Authority::Member(caller) = &ctx.authority else { return Ok(Vec::new()) };
+        let Some(caller) = ctx.credential() else { return Ok(Vec::new()) };
         self.flush_seen(true).await?;
         let keys = self.store.list_member_keys(caller.account, caller.member).await?;
         let members = self.store.list_members(caller.account).await?;
@@ -158,8 +161,9 @@ impl Engine {
             return Err(absent());
         }
         let reach = self.reach(ctx, key.account).await?;
-        self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
+        let member = self.member_within(&reach, key.account, key.member).await.map_err(|_| absent())?;
         ctx.need_write()?;
+        check_rank(&reach, &member)?;
         let audit = self
             .admin_audit(ctx, key.account, Some(key.project), "key.revoke", id)
             .about(key.label.as_deref().unwrap_or_default());
@@ -170,10 +174,8 @@ impl Engine {
 
 /// Refuses plain members before anything is looked up, so that they learn nothing about what exists.
 pub(super) fn need_role(ctx: &AdminContext) -> Result<(), AdminError> {
-    match &ctx.authority {
-        Authority::Member(credential) if credential.role == Role::Member => {
-            Err(AdminError::Forbidden("this requires the key of a member with role admin or head"))
-        }
-        _ => Ok(()),
+    match ctx.plain_member() {
+        Some(_) => Err(AdminError::Forbidden("this requires the key of a member with role admin or head")),
+        None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mnemon_core::{Account, PlanLimits, Project, SubscriptionState};
 use mnemon_store::Credential;
 
-use super::{AdminContext, AdminError, Authority};
+use super::{AdminContext, AdminError};
 use crate::Engine;
 
 /// A member, as its key presents it.
@@ -22,7 +22,7 @@ pub struct Me {
 impl Engine {
     /// The caller itself. The operator is no member of anything.
     pub async fn show_me(&self, ctx: &AdminContext) -> Result<Option<Me>, AdminError> {
-        let Authority::Member(credential) = &ctx.authority else { return Ok(None) };
+        let Some(credential) = ctx.credential() else { return Ok(None) };
         let account = self.find_account_or_absent(credential.account).await?;
         let project = self.reachable_project(ctx, credential.project).await?;
         let limits = account.plan().map(|plan| *self.plans.limits(plan));

@@ -3,7 +3,7 @@
 use mnemon_core::{AccountId, DepartmentId, Member, MemberId, Role, Timestamp};
 use mnemon_store::MemberDeleted;
 
-use super::{AdminContext, AdminError, Reach, checks};
+use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +35,8 @@ pub struct RemovedMember {
 /// What a member has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemberHoldings {
-    /// Records in all projects that can still be read or restored.
+    /// Records in all projects that can still be read or restored. Drafts are the member's own affair.
     pub records: u64,
-    /// How many of them only the member sees.
-    pub drafts: u64,
     /// Keys that are not revoked.
     pub keys: u64,
     /// Uploaded session histories.
@@ -59,12 +57,13 @@ impl Engine {
             id: MemberId::new(self.ids.uuid(ctx.now)),
             account,
             department: new.department,
-            name: checks::name(self.guard, "name", &new.name)?,
+            name: self.check_name(ctx, "name", &new.name).await?,
             role: new.role,
             access_until: new.access_until,
             created_at: ctx.now,
         };
         check_within(&reach, &member)?;
+        check_end(ctx, member.access_until)?;
         let audit = self.admin_audit(ctx, account, None, "member.create", member.id).about(&member.name);
         self.store.insert_member(member.clone(), audit).await?;
         Ok(member)
@@ -100,13 +99,16 @@ impl Engine {
         let mut member = self.member_within(&reach, account, id).await?;
         check_within(&reach, &member)?;
         if let Some(name) = change.name {
-            member.name = checks::name(self.guard, "name", &name)?;
+            member.name = self.check_name(ctx, "name", &name).await?;
         }
         if change.role.is_some_and(|role| role != Role::Admin) {
             self.check_not_last_admin(&member).await?;
         }
         member.role = change.role.unwrap_or(member.role);
-        member.access_until = change.access_until.unwrap_or(member.access_until);
+        if let Some(until) = change.access_until.filter(|until| *until != member.access_until) {
+            check_end(ctx, until)?;
+            member.access_until = until;
+        }
         if let Some(department) = change.department {
             self.check_department(&reach, account, department).await?;
             member.department = department;
@@ -140,8 +142,7 @@ impl Engine {
         let mut all = MemberHoldings::default();
         for project in self.store.list_projects(account).await? {
             let own = self.store.count_holdings(project.id, member.id).await?;
-            all.records += own.records;
-            all.drafts += own.drafts;
+            all.records += own.records - own.drafts;
             all.sessions += own.sessions;
         }
         let keys = self.store.list_member_keys(account, member.id).await?;
@@ -172,9 +173,10 @@ impl Engine {
         match self.store.delete_member(account, id, hand_over_to, audit).await? {
             MemberDeleted::Done { keys, records } => Ok(RemovedMember { keys, records }),
             MemberDeleted::Absent => Err(AdminError::NotFound("member")),
-            MemberDeleted::NeedsHeir { records } => Err(AdminError::Conflict(format!(
-                "the member has {records} record(s); set hand_over_to to the member who takes them over"
-            ))),
+            MemberDeleted::NeedsHeir { .. } => {
+                let text = "the member has records; set hand_over_to to the member who takes them over";
+                Err(AdminError::Conflict(text.to_owned()))
+            }
         }
     }
 
@@ -201,6 +203,23 @@ impl Engine {
         let member = members.into_iter().find(|member| member.id == id && reach.covers(member.department));
         member.ok_or(AdminError::NotFound("member"))
     }
+}
+
+/// Nobody acts on a member of a higher role: on its keys, connections and sessions.
+pub(super) fn check_rank(reach: &Reach, member: &Member) -> Result<(), AdminError> {
+    let text = "a head may not act on an admin; ask an admin of the account";
+    if outranks(reach, member) { Err(AdminError::Forbidden(text)) } else { Ok(()) }
+}
+
+pub(super) fn outranks(reach: &Reach, member: &Member) -> bool {
+    matches!(reach, Reach::Departments(_)) && member.role == Role::Admin
+}
+
+/// Nobody lets access last longer than their own, for themselves or for others.
+pub(super) fn check_end(ctx: &AdminContext, until: Option<Timestamp>) -> Result<(), AdminError> {
+    let Some(own) = ctx.credential().and_then(|credential| credential.access_until) else { return Ok(()) };
+    let text = "your own access ends, and nobody may let access last longer than their own; set an earlier end";
+    if until.is_some_and(|until| until <= own) { Ok(()) } else { Err(AdminError::Forbidden(text)) }
 }
 
 /// A head may create and change only plain members of its own departments: nobody may grant more than they have.

@@ -2,7 +2,7 @@
 
 use mnemon_core::{AccountId, Project, ProjectId};
 
-use super::{AdminContext, AdminError, checks};
+use super::{AdminContext, AdminError};
 use crate::Engine;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
         let project = Project {
             id: ProjectId::new(self.ids.uuid(ctx.now)),
             account,
-            name: checks::name(self.guard, "name", name)?,
+            name: self.check_name(ctx, "name", name).await?,
             created_at: ctx.now,
         };
         let audit = self.admin_audit(ctx, account, Some(project.id), "project.create", project.id).about(&project.name);

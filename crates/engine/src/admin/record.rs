@@ -5,8 +5,8 @@ use mnemon_store::Listed;
 
 use super::records::ShownRecord;
 use super::{AdminContext, AdminError};
-use crate::Engine;
 use crate::freshness::{Claim, KnownSource};
+use crate::{Engine, Forgotten};
 
 /// A record with everything that helps a person to judge it.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +46,8 @@ impl Engine {
         Ok(RecordDetail { shown, reason: judged.reason, source, rivals, project })
     }
 
-    /// Decides a dispute: forgets the visible records that contradict this one, all or none. Returns their ids.
-    pub async fn keep_record(&self, ctx: &AdminContext, id: RecordId) -> Result<Vec<RecordId>, AdminError> {
+    /// Decides a dispute: forgets the visible records that contradict this one, all or none.
+    pub async fn keep_record(&self, ctx: &AdminContext, id: RecordId) -> Result<Forgotten, AdminError> {
         let (project, listed) = self.readable_record(ctx, id).await?;
         ctx.need_write()?;
         if listed.forgotten_at.is_some() {
@@ -55,11 +55,13 @@ impl Engine {
         }
         let rivals = self.rivals_of(project.id, &ctx.viewer(), ctx.now, &listed.record).await?;
         if rivals.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Forgotten { ids: Vec::new(), purged: 0 });
         }
         let seqs: Vec<Seq> = rivals.iter().map(|rival| rival.seq).collect();
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.keep", id);
-        Ok(self.store.forget(project.id, &seqs, audit).await?)
+        let ids = self.store.forget(project.id, &seqs, audit).await?;
+        let purged = self.purge_beyond_plan(ctx, &project, ids.len()).await?;
+        Ok(Forgotten { ids, purged })
     }
 
     /// A record that the caller may see. Only those who may restore a forgotten record find it.
@@ -70,13 +72,7 @@ impl Engine {
             let seen = found.filter(|record| credential.viewer.sees(&record.audience));
             return seen.map(|record| (project, living(record))).ok_or(AdminError::NotFound("record"));
         }
-        for project in self.administered_projects(ctx).await? {
-            let found = self.store.find_any(project.id, id).await?;
-            if let Some(listed) = found.filter(|listed| ctx.viewer().sees(&listed.record.audience)) {
-                return Ok((project, listed));
-            }
-        }
-        Err(AdminError::NotFound("record"))
+        self.find_in_any_project(ctx, id, false).await
     }
 }
 

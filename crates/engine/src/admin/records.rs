@@ -189,24 +189,39 @@ impl Engine {
         Ok(shown.pop().expect("one record gives one"))
     }
 
+    /// Makes room for what was just forgotten in a project, as its account's plan has it.
+    pub(super) async fn purge_beyond_plan(
+        &self,
+        ctx: &AdminContext,
+        project: &Project,
+        count: usize,
+    ) -> Result<u64, AdminError> {
+        let account = self.find_account_or_absent(project.account).await?;
+        let Some(plan) = account.plan() else { return Ok(0) };
+        Ok(self.purge_beyond(project.id, self.plans.limits(plan), count, ctx.now).await)
+    }
+
     /// How many live records a project may have.
     pub(super) async fn records_max(&self, project: &Project) -> Result<Option<u64>, AdminError> {
         let account = self.find_account_or_absent(project.account).await?;
         Ok(account.plan().and_then(|plan| self.plans.limits(plan).records_max))
     }
 
-    /// Forgets a record, or purges it.
-    pub async fn delete_record(&self, ctx: &AdminContext, id: RecordId, is_purge: bool) -> Result<(), AdminError> {
+    /// Forgets a record, or purges it. Answers how many others had to be purged to make room among the forgotten ones.
+    pub async fn delete_record(&self, ctx: &AdminContext, id: RecordId, is_purge: bool) -> Result<u64, AdminError> {
         let (project, listed) = self.visible_record(ctx, id, is_purge).await?;
         ctx.need_write()?;
         if is_purge {
             let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.purge", id);
             let was_there = self.store.purge(project.id, id, audit).await?;
-            return if was_there { Ok(()) } else { Err(AdminError::NotFound("record")) };
+            return if was_there { Ok(0) } else { Err(AdminError::NotFound("record")) };
         }
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.forget", id);
         let forgotten = self.store.forget(project.id, &[listed.record.seq], audit).await?;
-        if forgotten.is_empty() { Err(AdminError::NotFound("record")) } else { Ok(()) }
+        if forgotten.is_empty() {
+            return Err(AdminError::NotFound("record"));
+        }
+        self.purge_beyond_plan(ctx, &project, forgotten.len()).await
     }
 
     /// Purges records forgotten more than 30 days ago. Returns the number of records removed.
@@ -238,22 +253,36 @@ impl Engine {
         if ctx.not_admin().is_some() {
             return Err(ADMINS_ONLY);
         }
-        let mut found = None;
+        // The operator may purge what it can't read, because it needs only the id. Restoring shows the text.
+        self.find_in_any_project(ctx, id, is_purge && ctx.is_operator()).await
+    }
+
+    /// The record with this id in the caller's projects. An id is one record's within a project; an import may have brought
+    /// it to another one too. Then the project of the caller's key is meant.
+    pub(super) async fn find_in_any_project(
+        &self,
+        ctx: &AdminContext,
+        id: RecordId,
+        sees_all: bool,
+    ) -> Result<(Project, Listed), AdminError> {
+        let (viewer, mut found) = (ctx.viewer(), Vec::new());
         for project in self.administered_projects(ctx).await? {
-            let Some(listed) = self.store.find_any(project.id, id).await? else { continue };
-            // The operator may purge what it can't read, because it needs only the id. Restoring shows the text.
-            if (is_purge && ctx.is_operator()) || ctx.viewer().sees(&listed.record.audience) {
-                // An id is one record's within an account. An import may have brought it to another account too.
-                if found.replace((project, listed)).is_some() {
-                    let text = "several accounts have a record with this id; use the key of an admin of the right one";
-                    return Err(AdminError::Conflict(text.to_owned()));
-                }
-                if !ctx.is_operator() {
-                    break;
-                }
-            }
+            let listed = self.store.find_any(project.id, id).await?;
+            found.extend(
+                listed
+                    .filter(|listed| sees_all || viewer.sees(&listed.record.audience))
+                    .map(|listed| (project, listed)),
+            );
         }
-        found.ok_or(AdminError::NotFound("record"))
+        let own = ctx.credential().map(|credential| credential.project);
+        if let Some(at) = found.iter().position(|(project, _)| Some(project.id) == own) {
+            return Ok(found.swap_remove(at));
+        }
+        if found.len() > 1 {
+            let text = "several projects have a record with this id; use the key of an admin of the right one";
+            return Err(AdminError::Conflict(text.to_owned()));
+        }
+        found.pop().ok_or(AdminError::NotFound("record"))
     }
 
     pub(super) async fn administered_projects(&self, ctx: &AdminContext) -> Result<Vec<Project>, AdminError> {

@@ -7,15 +7,15 @@ use mnemon_core::{
     Access, ProjectId, RecordId, Status, WorkspaceName, WorkspaceNo, check_hash_text, check_source_text, join_hashes,
     shown_hash,
 };
-use mnemon_guard::{Field, Verdict, redact};
-use mnemon_store::{Brief, Observation, Seen, SourcePart};
+use mnemon_guard::{Field, redact};
+use mnemon_store::{Brief, Look, Observation, Seen, SourcePart};
 use tokio::task::JoinSet;
 
 use super::standing::StatusCounts;
-use super::{AdminContext, AdminError, Authority};
-use crate::Engine;
+use super::{AdminContext, AdminError};
 use crate::cleaning::cleaned;
 use crate::freshness::{Claim, Judged, KnownSource};
+use crate::{CallContext, Engine};
 
 /// How many sources one request may check.
 pub const SOURCES_MAX: usize = 500;
@@ -150,7 +150,7 @@ impl Engine {
         seen: &[SeenSource],
     ) -> Result<Vec<CheckedSource>, AdminError> {
         let project = self.readable_project(ctx, project).await?.id;
-        self.check_seen(seen)?;
+        self.check_seen(ctx, seen).await?;
         let mut briefs = Vec::new();
         for source in seen {
             briefs.extend(self.store.list_by_source(project, &source.source_id, workspace).await?);
@@ -159,7 +159,10 @@ impl Engine {
         briefs.retain(|brief| viewer.sees(&brief.audience));
         let visible: HashSet<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
         let known = seen.iter().filter(|source| visible.contains(source.source_id.as_str()));
-        let observed: Vec<Observation> = known.map(|source| self.without_orders(source.observation())).collect();
+        let mut observed = Vec::new();
+        for source in known {
+            observed.push(self.without_orders(ctx.call(), source.observation()).await?);
+        }
         if may_record(ctx) {
             self.record_sightings(ctx, project, workspace, &observed).await?;
         }
@@ -217,7 +220,7 @@ impl Engine {
         Some(ShownSource { source_id, workspace, counts, source_hashes, known })
     }
 
-    fn check_seen(&self, seen: &[SeenSource]) -> Result<(), AdminError> {
+    async fn check_seen(&self, ctx: &AdminContext, seen: &[SeenSource]) -> Result<(), AdminError> {
         let invalid = |text: String| Err(AdminError::Invalid(text));
         if seen.is_empty() || seen.len() > SOURCES_MAX {
             return invalid(format!("sources must list 1 to {SOURCES_MAX} sources"));
@@ -237,7 +240,7 @@ impl Engine {
                         }
                     }
                     for hash in std::iter::once(current_source_hash).chain(equal_hashes).chain(unknown_hashes) {
-                        self.check_hash(source_id, hash)?;
+                        self.check_hash(ctx.call(), source_id, hash).await?;
                     }
                 }
                 SeenState::Gone { moved_to } => check_path(moved_to.as_deref())?,
@@ -248,21 +251,29 @@ impl Engine {
 
     /// Whoever asks about the source next reads where it moved to. A path that the guard refuses is left out: that the source
     /// is gone counts all the same.
-    pub(super) fn without_orders(&self, observation: Observation) -> Observation {
+    pub(super) async fn without_orders(
+        &self,
+        ctx: Option<&CallContext>,
+        observation: Observation,
+    ) -> Result<Observation, AdminError> {
         let Observation { source_id, seen: Seen::Gone { moved_to: Some(path) } } = observation else {
-            return observation;
+            return Ok(observation);
         };
         let path = cleaned(path);
-        let moved_to = (self.guard.judge(Field::Source, &path) != Verdict::Refuse).then_some(path);
-        Observation { source_id, seen: Seen::Gone { moved_to } }
+        let is_refused = self.is_refused_label(ctx, &[Field::Source], &path).await?;
+        Ok(Observation { source_id, seen: Seen::Gone { moved_to: (!is_refused).then_some(path) } })
     }
 
     /// Whoever asks about the source next reads the hash. Its id came with a save, and was judged then.
-    pub(super) fn check_hash(&self, source_id: &str, hash: &str) -> Result<(), AdminError> {
+    pub(super) async fn check_hash(
+        &self,
+        ctx: Option<&CallContext>,
+        source_id: &str,
+        hash: &str,
+    ) -> Result<(), AdminError> {
         check_hash_text("current_source_hash", hash).map_err(|error| AdminError::Invalid(error.to_string()))?;
-        let is_refused =
-            [Field::Hash, Field::Name].iter().any(|field| self.guard.judge(*field, hash) == Verdict::Refuse);
-        if hash.is_empty() || is_refused || redact(hash).count > 0 {
+        let is_wrong = hash.is_empty() || redact(hash).count > 0;
+        if is_wrong || self.is_refused_label(ctx, &[Field::Hash, Field::Name], hash).await? {
             return Err(AdminError::Invalid(format!("current_source_hash of '{source_id}' is not a hash")));
         }
         Ok(())
@@ -275,13 +286,13 @@ impl Engine {
         workspace: Option<&WorkspaceName>,
         observed: &[Observation],
     ) -> Result<(), AdminError> {
-        let now = ctx.now;
+        let look = Look { by: ctx.member_of_caller(), at: ctx.now };
         for group in observed.chunks(WRITES_AT_ONCE) {
             let mut writes = JoinSet::new();
             for observation in group {
                 let (store, workspace, observation) =
                     (Arc::clone(&self.store), workspace.cloned(), observation.clone());
-                writes.spawn(async move { store.observe_source(project, workspace.as_ref(), observation, now).await });
+                writes.spawn(async move { store.observe_source(project, workspace.as_ref(), observation, look).await });
             }
             while let Some(written) = writes.join_next().await {
                 written.expect("a write neither panics nor is cancelled")?;
@@ -299,12 +310,9 @@ pub(super) fn check_path(moved_to: Option<&str>) -> Result<(), AdminError> {
 }
 
 fn may_record(ctx: &AdminContext) -> bool {
-    match &ctx.authority {
-        Authority::Operator => true,
-        Authority::Member(credential) => {
-            credential.access == Access::Write && credential.subscription.state(ctx.now).allows_writing()
-        }
-    }
+    ctx.credential().is_none_or(|credential| {
+        credential.access == Access::Write && credential.subscription.state(ctx.now).allows_writing()
+    })
 }
 
 fn checked(source: &SeenSource, own: &[(&Brief, Status)]) -> CheckedSource {

@@ -77,13 +77,13 @@ impl Engine {
     }
 
     /// Deletes a workspace: its records are soft-deleted, and a later save creates the name again, empty. Returns how many of
-    /// its records the caller could see.
+    /// its records the caller could see, and how many older forgotten ones had to be purged to make room for them.
     pub async fn delete_workspace(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
         name: &WorkspaceName,
-    ) -> Result<u64, AdminError> {
+    ) -> Result<(u64, u64), AdminError> {
         let project = self.admin_project(ctx, project).await?;
         ctx.need_write()?;
         let viewer = ctx.viewer();
@@ -91,8 +91,9 @@ impl Engine {
         let absent = || AdminError::NotFound("workspace");
         let row = rows.into_iter().find(|row| row.name == *name && is_visible(row, &viewer)).ok_or_else(absent)?;
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "workspace.delete", name);
-        self.store.delete_workspace(project.id, name, audit).await?.ok_or_else(absent)?;
-        Ok(show(row, &viewer).records)
+        let count = self.store.delete_workspace(project.id, name, audit).await?.ok_or_else(absent)?;
+        let purged = self.purge_beyond_plan(ctx, &project, usize::try_from(count).unwrap_or(usize::MAX)).await?;
+        Ok((show(row, &viewer).records, purged))
     }
 }
 

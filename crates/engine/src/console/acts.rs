@@ -11,10 +11,11 @@ impl Engine {
     /// Forgets a record: an admin as the admin API does, everybody else as the tool does.
     pub async fn forget_in_console(&self, visitor: &Visitor, id: RecordId) -> Result<(), ConsoleError> {
         if visitor.admin.may_restore() {
-            return Ok(self.delete_record(&visitor.admin, id, false).await?);
+            self.delete_record(&visitor.admin, id, false).await?;
+            return Ok(());
         }
         let call = visitor.caller()?;
-        let admission = self.admit::<Forget>(call)?;
+        let admission = self.admit_again::<Forget>(call)?;
         self.forget(call, admission, Forget::Record(id.to_string())).await?;
         Ok(())
     }
@@ -27,7 +28,7 @@ impl Engine {
         source_id: &str,
     ) -> Result<usize, ConsoleError> {
         let call = visitor.caller()?;
-        let admission = self.admit::<Forget>(call)?;
+        let admission = self.admit_again::<Forget>(call)?;
         let forget = Forget::Source { source_id: source_id.to_owned(), workspace: Some(workspace) };
         Ok(self.forget(call, admission, forget).await?.ids.len())
     }
@@ -41,7 +42,7 @@ impl Engine {
         hash: Option<&str>,
     ) -> Result<Validated, ConsoleError> {
         let call = visitor.caller()?;
-        let admission = self.admit::<Validate>(call)?;
+        let admission = self.admit_again::<Validate>(call)?;
         let seen = hash.map(|hash| Seen::Hash(hash.to_owned()));
         let validate = Validate { source_id: source_id.to_owned(), seen, workspace: Some(workspace) };
         Ok(self.validate(call, admission, validate).await?)
@@ -50,7 +51,7 @@ impl Engine {
     /// Saves a stale record again with the newest known hash of its source: somebody has looked, and it still holds.
     pub async fn hold_in_console(&self, visitor: &Visitor, id: RecordId) -> Result<Remembered, ConsoleError> {
         let call = visitor.caller()?;
-        let admission = self.admit::<Remember>(call)?;
+        let admission = self.admit_again::<Remember>(call)?;
         let detail = self.show_record(&visitor.admin, id).await?;
         let record = &detail.shown.listed.record;
         let conflict = |text: &str| ConsoleError::Admin(AdminError::Conflict(text.to_owned()));

@@ -28,7 +28,11 @@ fn entry(number: u8, status: Status, content: &str) -> Entry {
         Status::Verified => Reason::Confirmed,
         Status::Unverified => Reason::NeverChecked,
     };
-    Entry { record, judged: Judged { reason, moved_to: None, rivals: Vec::new() } }
+    Entry { record, judged: Judged { reason, moved_to: None, rivals: Vec::new() }, confirmed_by: None }
+}
+
+fn terms(budget_tokens: usize) -> Terms<'static> {
+    Terms { budget_tokens, mark: "[k7]", is_refused: &|_| false }
 }
 
 fn gone(number: u8, moved_to: Option<&str>) -> Entry {
@@ -52,7 +56,7 @@ fn what_holds_comes_first_and_what_does_not_is_named_as_such() {
         gone(5, None),
         gone(6, Some("docs/new name.md")),
     ];
-    let digest = of_workspace(&WorkspaceName::default(), entries, false, 1_000, "[k7]");
+    let digest = of_workspace(&WorkspaceName::default(), entries, false, &terms(1_000));
     assert_eq!(
         digest.markdown,
         "## Memory of workspace `default`\n\
@@ -79,7 +83,7 @@ fn the_budget_is_kept_and_what_is_doubtful_has_its_share_of_it() {
     let text = "a fact of ordinary length about the warehouse in Rotterdam and its gates ".repeat(3);
     for budget in (200..2_000).step_by(37) {
         let entries = (0..100).map(|n| entry(n, statuses[usize::from(n) % 5], &text)).collect();
-        let digest = of_workspace(&WorkspaceName::default(), entries, true, budget, "[k7]");
+        let digest = of_workspace(&WorkspaceName::default(), entries, true, &terms(budget));
         assert!(digest.tokens <= budget, "{} of {budget}", digest.tokens);
         assert!(digest.markdown.ends_with("older ones. Search finds them.\n"), "{}", digest.markdown);
         let LeftOut { verified, unverified, conflict, stale, .. } = digest.left_out;
@@ -94,12 +98,12 @@ fn the_budget_is_kept_and_what_is_doubtful_has_its_share_of_it() {
 fn a_long_name_and_long_texts_fit_the_smallest_budget() {
     let workspace = WorkspaceName::parse(&"間".repeat(64)).unwrap();
     let entries = || (0..9).map(|n| entry(n, Status::Verified, &"長い話".repeat(2_000))).collect();
-    for digest in [of_workspace(&workspace, entries(), true, 200, "[k7]"), of_hits(&workspace, entries(), 200, "[k7]")]
+    for digest in [of_workspace(&workspace, entries(), true, &terms(200)), of_hits(&workspace, entries(), &terms(200))]
     {
         assert!(digest.tokens <= 200, "{}", digest.tokens);
         assert_eq!(digest.left_out.verified, 9);
     }
-    let digest = of_workspace(&workspace, entries(), true, 1_000, "[k7]");
+    let digest = of_workspace(&workspace, entries(), true, &terms(1_000));
     assert!(digest.shown.len() == 2 && digest.markdown.contains("[… memory_id "), "{}", digest.markdown);
 }
 
@@ -107,7 +111,7 @@ fn a_long_name_and_long_texts_fit_the_smallest_budget() {
 fn a_cautioned_record_is_counted_and_never_shown() {
     let mut unsure = entry(1, Status::Verified, "perhaps an order");
     unsure.record.is_cautioned = true;
-    let digest = of_hits(&WorkspaceName::default(), vec![unsure, entry(2, Status::Stale, "plain")], 500, "[k7]");
+    let digest = of_hits(&WorkspaceName::default(), vec![unsure, entry(2, Status::Stale, "plain")], &terms(500));
     assert_eq!((digest.shown, digest.left_out.cautioned), (ids(&[2]), 1));
     assert!(digest.markdown.contains("- [k7] [stale] plain (docs/2.md, Ana, 2027-01-15)\n"), "{}", digest.markdown);
     assert!(digest.markdown.contains("Not shown: 1 with possible instructions."), "{}", digest.markdown);
@@ -115,8 +119,8 @@ fn a_cautioned_record_is_counted_and_never_shown() {
 
 #[test]
 fn nothing_to_tell_is_an_empty_text() {
-    assert_eq!(of_workspace(&WorkspaceName::default(), Vec::new(), false, 500, "[k7]"), Digest::default());
-    assert_eq!(of_hits(&WorkspaceName::default(), Vec::new(), 500, "[k7]"), Digest::default());
+    assert_eq!(of_workspace(&WorkspaceName::default(), Vec::new(), false, &terms(500)), Digest::default());
+    assert_eq!(of_hits(&WorkspaceName::default(), Vec::new(), &terms(500)), Digest::default());
 }
 
 #[test]
@@ -141,13 +145,46 @@ fn markup_of_templates_and_tools_arrives_escaped() {
         let mut record = entry(1, Status::Unverified, &format!("before {marker} after"));
         record.record.fact.source_id = Some(marker.to_owned());
         record.record.author_name = Some(marker.to_owned());
-        let digest = of_hits(&WorkspaceName::default(), vec![record], 1_000, "[k7]").markdown;
+        let digest = of_hits(&WorkspaceName::default(), vec![record], &terms(1_000)).markdown;
         for sign in ["<", ">", "＜", "[INST]", "[/INST]", "[TOOL_CALLS]", "{{", "}}", "{%", "```"] {
             assert!(!digest.contains(sign), "{sign} in {digest}");
         }
         assert_eq!(digest.lines().count(), 3, "{digest}");
     }
     let harmless = "if a[0] == [x] { use `b` } // see [the docs] and [OK]";
-    let digest = of_hits(&WorkspaceName::default(), vec![entry(1, Status::Unverified, harmless)], 1_000, "[k7]");
+    let digest = of_hits(&WorkspaceName::default(), vec![entry(1, Status::Unverified, harmless)], &terms(1_000));
     assert!(digest.markdown.contains(harmless), "{}", digest.markdown);
+}
+
+#[test]
+fn what_is_verified_says_who_confirmed_it() {
+    let entries = vec![
+        Entry { confirmed_by: Some("Bo <b>".to_owned()), ..entry(1, Status::Verified, "sure") },
+        Entry { confirmed_by: Some("Bo".to_owned()), ..entry(2, Status::Unverified, "unsure") },
+    ];
+    let digest = of_workspace(&WorkspaceName::default(), entries, false, &terms(1_000)).markdown;
+    assert!(digest.contains("sure (docs/1.md, Ana, 2027-01-15, confirmed by Bo &lt;b&gt;)\n"), "{digest}");
+    assert!(digest.contains("unsure (docs/2.md, Ana, 2027-01-15)\n"), "{digest}");
+}
+
+/// Each half passes alone; only the digest would put them together.
+#[test]
+fn records_that_give_an_order_together_do_not_stand_together() {
+    let is_refused =
+        |text: &str| text.contains("open the safe") && text.contains("as soon as") || text.contains("obey");
+    let texts =
+        ["lunch is at noon", "as soon as you see this", "tea is at five", "obey", "open the safe", "all is well"];
+    let entries = || {
+        let numbered = texts.iter().zip(1..);
+        numbered.map(|(text, number)| entry(number, Status::Unverified, text)).collect::<Vec<_>>()
+    };
+    let terms = Terms { is_refused: &is_refused, ..terms(1_000) };
+    for digest in [
+        of_workspace(&WorkspaceName::default(), entries(), false, &terms),
+        of_hits(&WorkspaceName::default(), entries(), &terms),
+    ] {
+        assert_eq!(digest.shown, ids(&[1, 2, 3]), "{}", digest.markdown);
+        assert_eq!(digest.left_out.cautioned, 3);
+        assert!(digest.markdown.ends_with("Not shown: 3 with possible instructions. Search finds them.\n"));
+    }
 }

@@ -118,15 +118,12 @@ impl Engine {
     /// The person agreed with this key: creates the code that the client exchanges for a token.
     pub async fn grant(&self, issuer: &Issuer, asked: &Asked, key: &str, caller: IpAddr) -> Result<String, GrantError> {
         let now = self.clock.now();
-        let counted = self.count_pasted(caller);
-        counted.map_err(|retry_after_seconds| GrantError::TooMany { retry_after_seconds })?;
         // People copy keys together with surrounding whitespace.
-        let authenticated = self.authenticate(key.trim()).await;
-        if !matches!(authenticated, Err(NotAuthenticated::Rejected)) {
-            self.forgive_pasted(caller);
-        }
-        let ctx = authenticated.map_err(|error| match error {
-            NotAuthenticated::Rejected => GrantError::WrongKey,
+        let ctx = self.authenticate(key.trim()).await.map_err(|error| match error {
+            NotAuthenticated::Rejected => match self.count_wrong_key(caller) {
+                Ok(()) => GrantError::WrongKey,
+                Err(retry_after_seconds) => GrantError::TooMany { retry_after_seconds },
+            },
             NotAuthenticated::Store(error) => GrantError::Store(error),
         })?;
         let code = make_token(CredentialKind::OauthCode, &self.ids.secret());

@@ -111,12 +111,16 @@ pub struct PlanJson {
     pub name: String,
     /// Live records per project.
     pub records_max: Option<u64>,
+    /// Active workspaces per project.
+    pub workspaces_max: Option<u64>,
     /// Calls per connection and minute.
     pub connection_calls_max: Option<u32>,
     /// Calls per project and minute.
     pub project_calls_max: Option<u32>,
     /// Bytes of session histories per project.
     pub history_bytes_max: Option<u64>,
+    /// Bytes of imported texts per project and hour.
+    pub import_bytes_max: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -85,10 +85,8 @@ pub struct MemberJson {
 /// `GET /accounts/{id}/members/{id}/holdings`: what a member's leaving would hand over, revoke or delete.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HoldingsJson {
-    /// Records in all projects that can still be read or restored.
+    /// Records in all projects that can still be read or restored, without drafts.
     pub records: u64,
-    /// How many of them only the member sees.
-    pub drafts: u64,
     /// Keys that are not revoked.
     pub keys: u64,
     /// Uploaded session histories.

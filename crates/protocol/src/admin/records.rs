@@ -118,4 +118,6 @@ pub struct KeptJson {
     /// How many records contradicted it.
     pub forgotten: usize,
     pub memory_ids: Vec<String>,
+    /// How many of the oldest forgotten records were purged, because the project keeps no more.
+    pub purged: u64,
 }

@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX, Timestamp};
-use mnemon_engine::Engine;
 use mnemon_engine::admin::{AdminContext, AdminError};
+use mnemon_engine::{Engine, MemoryUse};
 use mnemon_protocol::json;
 use serde::de::DeserializeOwned;
 
@@ -29,6 +29,10 @@ impl FromRequestParts<App> for Admin {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         app.0.origins.check(&parts.headers).map_err(IntoResponse::into_response)?;
         let ctx = admin_context(&app.0, (&*parts).into()).await.map_err(|refusal| *refusal)?;
+        if let Some(memory) = parts.extensions.get::<MemoryUse>() {
+            let admitted = app.0.engine.admit_to_memory(&ctx, *memory);
+            admitted.map_err(|error| Failure(error).into_response())?;
+        }
         // Only now: a caller without a credential learns nothing about a route.
         if parts.extensions.get::<NoParameters>().is_some() {
             check_names::<()>(parts).map_err(IntoResponse::into_response)?;

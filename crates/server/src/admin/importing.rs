@@ -232,8 +232,8 @@ fn note(report: &mut ImportReport, line: u64, outcome: ImportOutcome) {
                 report.problems.push(ImportProblem { line, code: code.to_owned(), message: text });
             }
         }
-        ImportOutcome::Later { retry_after_seconds } => {
-            let message = "too many texts were refused; send the rest later".to_owned();
+        ImportOutcome::Later { retry_after_seconds, why } => {
+            let message = format!("{why}; send the rest later");
             report.stopped = Some(ImportStop { line, retry_after_seconds, message });
         }
     }

@@ -70,7 +70,6 @@ pub(crate) async fn remove(
 
 pub(crate) async fn holdings(admin: Admin, Path((account, member)): Path<(String, String)>) -> Result<Reply, Failure> {
     let (account, member) = (id(&account, "account")?, id(&member, "member")?);
-    let MemberHoldings { records, drafts, keys, sessions } =
-        admin.engine.show_holdings(&admin.ctx, account, member).await?;
-    Ok(show::ok(&HoldingsJson { records, drafts, keys, sessions }))
+    let MemberHoldings { records, keys, sessions } = admin.engine.show_holdings(&admin.ctx, account, member).await?;
+    Ok(show::ok(&HoldingsJson { records, keys, sessions }))
 }

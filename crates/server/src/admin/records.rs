@@ -1,6 +1,7 @@
 //! Records, as visible to the caller, and compaction.
 
 use mnemon_core::{Scope, Seq, Status, WorkspaceName};
+use mnemon_engine::Forgotten;
 use mnemon_engine::admin::{AdminError, ExplainQuery, RecordQuery};
 use mnemon_protocol::admin::{ExplainSearch, KeptJson};
 use serde::Deserialize;
@@ -84,9 +85,9 @@ pub(crate) async fn show(admin: Admin, Path(record): Path<String>) -> Result<Rep
 }
 
 pub(crate) async fn keep(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
-    let ids = admin.engine.keep_record(&admin.ctx, id(&record, "record")?).await?;
+    let Forgotten { ids, purged } = admin.engine.keep_record(&admin.ctx, id(&record, "record")?).await?;
     let memory_ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    Ok(show::ok(&KeptJson { forgotten: memory_ids.len(), memory_ids }))
+    Ok(show::ok(&KeptJson { forgotten: memory_ids.len(), memory_ids, purged }))
 }
 
 pub(crate) async fn restore(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
@@ -100,9 +101,8 @@ pub(crate) async fn remove(
     Query(removal): Query<Removal>,
 ) -> Result<Reply, Failure> {
     let is_purge = removal.purge.map(|text| flag(&text, "purge")).transpose()?.unwrap_or(false);
-    admin.engine.delete_record(&admin.ctx, id(&record, "record")?, is_purge).await?;
-    let word = if is_purge { "purged" } else { "forgotten" };
-    Ok(show::ok(&json!({word: true})))
+    let older = admin.engine.delete_record(&admin.ctx, id(&record, "record")?, is_purge).await?;
+    Ok(show::ok(&if is_purge { json!({"purged": true}) } else { json!({"forgotten": true, "older_purged": older}) }))
 }
 
 pub(crate) async fn compact(admin: Admin) -> Result<Reply, Failure> {

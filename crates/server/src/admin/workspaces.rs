@@ -32,8 +32,8 @@ pub(crate) async fn list(
 
 pub(crate) async fn remove(admin: Admin, Path((project, workspace)): Path<(String, String)>) -> Result<Reply, Failure> {
     let name = WorkspaceName::parse(&workspace).map_err(|_| AdminError::NotFound("workspace"))?;
-    let records = admin.engine.delete_workspace(&admin.ctx, id(&project, "project")?, &name).await?;
-    Ok(show::ok(&json!({"deleted": true, "records_forgotten": records})))
+    let (records, older) = admin.engine.delete_workspace(&admin.ctx, id(&project, "project")?, &name).await?;
+    Ok(show::ok(&json!({"deleted": true, "records_forgotten": records, "older_purged": older})))
 }
 
 pub(crate) async fn restore(

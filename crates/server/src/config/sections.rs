@@ -231,9 +231,11 @@ impl<'a> Reader<'a> {
             let per_minute = |count: Option<u64>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
             *plans.limits_mut(plan) = PlanLimits {
                 records_max: limit("records"),
+                workspaces_max: limit("workspaces"),
                 connection_calls_max: per_minute(limit("connection_calls")),
                 project_calls_max: per_minute(limit("project_calls")),
                 history_bytes_max: limit("history_mb").map(|mb| mb.saturating_mul(MB)),
+                import_bytes_max: limit("import_mb").map(|mb| mb.saturating_mul(MB)),
             };
         }
         plans

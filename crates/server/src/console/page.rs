@@ -112,12 +112,20 @@ fn words(error: &ConsoleError) -> (StatusCode, &'static str, String) {
         ConsoleError::Call(error @ CallError::ReadOnlyKey) => {
             (StatusCode::FORBIDDEN, "That is not yours to do", told(&error.to_string()))
         }
-        ConsoleError::Call(error @ (CallError::ConnectionRate { .. } | CallError::ProjectRate { .. })) => (
-            StatusCode::TOO_MANY_REQUESTS,
-            "Too many calls",
-            format!("{} Wait a minute, then try again.", told(&error.to_string())),
-        ),
-        ConsoleError::Call(error) => (StatusCode::BAD_REQUEST, "That did not work", told(&error.to_string())),
+        ConsoleError::Admin(AdminError::Call(error)) | ConsoleError::Call(error)
+            if error.retry_after_seconds().is_some() =>
+        {
+            let seconds = error.retry_after_seconds().unwrap_or(1);
+            let text = format!("{} Try again in {}.", told(&error.to_string()), p::counted(seconds, "second"));
+            (StatusCode::TOO_MANY_REQUESTS, "Too many calls", text)
+        }
+        ConsoleError::Admin(AdminError::Call(error @ CallError::Subscription(_)))
+        | ConsoleError::Call(error @ CallError::Subscription(_)) => {
+            (StatusCode::FORBIDDEN, "The subscription does not allow that", told(&error.to_string()))
+        }
+        ConsoleError::Admin(AdminError::Call(error)) | ConsoleError::Call(error) => {
+            (StatusCode::BAD_REQUEST, "That did not work", told(&error.to_string()))
+        }
     }
 }
 

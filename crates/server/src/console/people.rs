@@ -93,7 +93,6 @@ struct Leaving {
     sessions: String,
     records: u64,
     has: String,
-    drafts: String,
 }
 
 struct Row {
@@ -177,7 +176,6 @@ async fn leaving(visit: &Visit, names: &Names, id: Option<&str>) -> Result<Optio
         },
         records: has.records,
         has: p::counted(has.records, "record"),
-        drafts: p::counted(has.drafts, "draft"),
     }))
 }
 

@@ -334,7 +334,7 @@ pub(super) async fn purge(Path(id): Path<String>, act: Act) -> Response {
         Ok(id) => visit.engine().delete_record(&visit.visitor.admin, id, true).await.map_err(ConsoleError::from),
         Err(error) => Err(error),
     };
-    visit.done(outcome.map(|()| Told::new("Record removed for good.")), "/console/memory?state=forgotten")
+    visit.done(outcome.map(|_| Told::new("Record removed for good.")), "/console/memory?state=forgotten")
 }
 
 /// `POST /console/records/{id}/keep`
@@ -344,7 +344,8 @@ pub(super) async fn keep(Path(id): Path<String>, act: Act) -> Response {
         Ok(id) => visit.engine().keep_record(&visit.visitor.admin, id).await.map_err(ConsoleError::from),
         Err(error) => Err(error),
     };
-    let told = outcome.map(|ids| {
+    let told = outcome.map(|forgotten| {
+        let ids = forgotten.ids;
         let told = Told::new(format!("Kept. {} forgotten.", p::counted(ids.len() as u64, "other record")));
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         let can_undo = visit.visitor.admin.may_restore() && !ids.is_empty();

@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, StatusCode};
 use mnemon_core::{Access, AccountId, KeyId, ProjectId, Role, Timestamp};
 use mnemon_engine::admin::{Me, Waiting};
 use mnemon_engine::console::{ConsoleError, Visitor};
-use mnemon_engine::{Engine, NotAuthenticated};
+use mnemon_engine::{Engine, MemoryUse, NotAuthenticated};
 
 use super::cookies::Cookie;
 use super::page;
@@ -153,14 +153,14 @@ impl Visit {
         note(|notes| notes.caller = visitor.admin.identity());
         let waiting = match &me {
             // A form is answered by a redirect, which has no menu. What goes wrong here goes wrong on the page too.
-            Some(me) if parts.method == Method::GET => {
+            Some(me) if parts.method == Method::GET && me.state.allows_reading() => {
                 shared.engine.show_waiting(&visitor.admin, me.project.id).await.unwrap_or_default()
             }
             _ => Waiting::default(),
         };
         let visitor = shared.welcome(parts.into(), visitor);
         let told = Cookie::Told.find(shared, headers);
-        Ok(Self {
+        let visit = Self {
             theme: Cookie::Theme.find(shared, headers).and_then(Theme::parse).unwrap_or(Theme::System),
             told: told.and_then(|told| Told::open(&shared.engine, value, told)),
             path: path.to_owned(),
@@ -170,7 +170,12 @@ impl Visit {
             app: app.clone(),
             visitor,
             me,
-        })
+        };
+        let memory = parts.extensions.get::<MemoryUse>();
+        match memory.map_or(Ok(()), |memory| visit.engine().admit_to_memory(&visit.visitor.admin, *memory)) {
+            Ok(()) => Ok(visit),
+            Err(error) => Err(visit.trouble(&ConsoleError::Admin(error))),
+        }
     }
 }
 

@@ -133,7 +133,7 @@ async fn try_delete(act: &Act) -> Result<Told, ConsoleError> {
     if act.fields.find("typed") != Some(name.as_str()) {
         return Err(AdminError::Invalid("the typed name is not the workspace's".to_owned()).into());
     }
-    let count = visit.engine().delete_workspace(&visit.visitor.admin, visit.project()?, &name).await?;
+    let (count, _) = visit.engine().delete_workspace(&visit.visitor.admin, visit.project()?, &name).await?;
     let told = Told::new(format!("Workspace “{name}” deleted, with {}.", p::counted(count, "record")));
     Ok(told.with_undo("/console/workspaces/restore", "name", name.to_string()))
 }

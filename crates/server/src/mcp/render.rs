@@ -2,7 +2,7 @@
 
 use mnemon_core::SubscriptionState;
 use mnemon_engine::stored::StoreError;
-use mnemon_engine::{CallError, Connection, ToolResult, UpstreamError};
+use mnemon_engine::{CallError, Connection, ToolResult};
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
 use mnemon_protocol::memory::{CommonMembers, MemoryResult};
@@ -104,7 +104,7 @@ pub(crate) fn passed_on(call: &Call<'_>, result: &ToolResult) -> Vec<u8> {
 /// The answer of a tool that failed, under the name it was called by, and advice as a second text.
 pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError, advice: Option<&str>) -> Vec<u8> {
     let mut trailer = trailer(call);
-    trailer.meta.retry_after_seconds = retry_after_seconds(error);
+    trailer.meta.retry_after_seconds = error.retry_after_seconds();
     if let CallError::Guard { reference } = error {
         note(|notes| notes.reference = Some(reference.clone()));
         trailer.meta.guard = Some(GuardMeta { reference: reference.clone() });
@@ -115,17 +115,6 @@ pub(crate) fn tool_failure(call: &Call<'_>, tool: &str, error: &CallError, advic
     };
     let content = [Some(text.as_str()), advice].into_iter().flatten().map(TextItem::new).collect();
     success(call.id, CallToolResult { content, structured_content: None, is_error: true, trailer: &trailer })
-}
-
-/// When to retry, if known.
-fn retry_after_seconds(error: &CallError) -> Option<u64> {
-    match error {
-        CallError::ConnectionRate { retry_after_seconds } | CallError::ProjectRate { retry_after_seconds } => {
-            Some(*retry_after_seconds)
-        }
-        CallError::Upstream { error: UpstreamError::Resting { seconds, .. }, .. } => Some(*seconds),
-        _ => None,
-    }
 }
 
 fn notice(call: &Call<'_>) -> Option<String> {

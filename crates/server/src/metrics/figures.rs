@@ -97,6 +97,7 @@ const fn outcome(result: Result<(), &CallError>) -> &'static str {
         Err(CallError::ReadOnlyKey) => "read_only",
         Err(CallError::Guard { .. }) => "guard",
         Err(CallError::MemoryLimit) => "memory_limit",
+        Err(CallError::WorkspaceLimit) => "workspace_limit",
         Err(CallError::Upstream { .. }) => "upstream",
         Err(CallError::Store(_)) => "storage",
         Err(CallError::WorkspaceNotActive(_) | CallError::NotFound(_)) => "not_found",

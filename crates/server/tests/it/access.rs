@@ -2,6 +2,7 @@
 //! The tables are compared with what the service offers, so a new route without a row fails.
 
 mod absent;
+mod admission;
 mod console;
 mod doors;
 mod drafts;
@@ -13,9 +14,14 @@ use world::{WHO, World};
 
 const NOBODYS: [&str; 3] = ["nobody", "revoked", "expired"];
 
+/// A table of routes without the column that `admission.rs` is about.
+fn without_memory<Memory>(table: Vec<(&'static str, String, Memory)>) -> Vec<(&'static str, String)> {
+    table.into_iter().map(|(method, path, _)| (method, path)).collect()
+}
+
 #[tokio::test]
 async fn every_door_has_a_row() {
-    let mut expected: Vec<(&str, String)> = mnemon_server::admin_route_table();
+    let mut expected: Vec<(&str, String)> = without_memory(mnemon_server::admin_route_table());
     let mut rows: Vec<(&str, String)> =
         routes::rows().into_iter().map(|row| (row.method, format!("/admin/v1{}", row.path))).collect();
     expected.sort();

@@ -150,19 +150,20 @@ async fn each_exports_what_it_sees_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_export_works_in_every_state_and_an_import_where_saving_does() {
+async fn an_export_works_where_reading_does_and_an_import_where_saving_does() {
     let server = TestServer::start().await;
     let house = House::build(&server).await;
     save(&house.admin, json!({"content": "paid for"})).await;
     let ago = |days: i64| Timestamp::from_second(server.clock.now().as_second() - days * 86_400).ok();
-    for (subscription, imports) in [
-        (Subscription { plan: Some(PlanName::Pro), paid_until: None, is_suspended: false }, 200),
-        (Subscription { plan: Some(PlanName::Pro), paid_until: ago(1), is_suspended: false }, 403),
-        (Subscription { plan: Some(PlanName::Pro), paid_until: ago(20), is_suspended: false }, 403),
-        (Subscription::default(), 403),
+    for (subscription, exports, imports) in [
+        (Subscription { plan: Some(PlanName::Pro), paid_until: None, is_suspended: false }, 200, 200),
+        (Subscription { plan: Some(PlanName::Pro), paid_until: ago(1), is_suspended: false }, 200, 403),
+        (Subscription { plan: Some(PlanName::Pro), paid_until: ago(20), is_suspended: false }, 403, 403),
+        (Subscription::default(), 403, 403),
     ] {
         server.subscribe(&house.organization, subscription).await;
-        assert!(house.export(&house.admin).await.contains("paid for"));
+        let answer = house.admin.admin("GET", &house.path("/export"), Value::Null).await;
+        assert_eq!((answer.status, answer.text.contains("paid for")), (exports, exports == 200), "{subscription:?}");
         let answer = send(&house.admin, &house.path("/import"), "{\"type\":\"record\",\"content\":\"more\"}\n").await;
         assert_eq!(answer.status, imports, "{subscription:?}: {}", answer.text);
     }
@@ -235,7 +236,8 @@ async fn an_import_is_guarded_and_redacted_and_a_dry_run_changes_nothing() {
     let dry = answer.json();
     assert_eq!((&dry["saved"], &dry["refused"], &dry["dry_run"]), (&json!(2), &json!(1), &json!(true)), "{dry}");
     assert_eq!(server.log_position(&house.organization).await, before);
-    assert_eq!(server.audit_log(&house.organization).await.len(), audit);
+    let audited = server.audit_log(&house.organization).await.len();
+    assert_eq!(audited, audit + 1, "what the guard refused leaves its row");
     let report = house.import(&house.admin, &lines).await;
     assert_eq!((&report["saved"], &report["redacted"]), (&json!(2), &json!(1)), "{report}");
     assert_eq!(report["problems"][0]["code"], "guard");
@@ -317,7 +319,7 @@ async fn an_import_never_makes_newer_facts_stale_nor_brings_back_what_was_forgot
 }
 
 #[tokio::test]
-async fn an_id_stays_one_records_within_an_account() {
+async fn an_id_belongs_to_its_project_and_the_same_one_elsewhere_is_another_record() {
     let server = TestServer::start().await;
     let house = House::build(&server).await;
     let saved = save(&house.admin, json!({"content": "one"})).await;
@@ -331,6 +333,23 @@ async fn an_id_stays_one_records_within_an_account() {
     let path = format!("/projects/{}/export", second.project);
     let copied = parsed(&eve.admin("GET", &path, Value::Null).await.text);
     assert_eq!(copied[1]["content"], "one");
-    assert_ne!(copied[1]["id"], saved["id"], "the id leads to the first one");
+    assert_eq!(copied[1]["id"], saved["id"], "whether it is taken elsewhere can't be told");
     assert_eq!(copied[1]["author"], "Ada", "who is a member of the account");
+    // Both stay apart: each admin's key means the record of its own project.
+    let record = format!("/records/{}", saved["id"].as_str().expect("an id"));
+    eve.manage("DELETE", &record, Value::Null).await;
+    assert!(house.export(&house.admin).await.contains("\"one\""), "the first one lives");
+    let refused = house.admin.refusal("POST", &format!("{record}/restore"), Value::Null).await;
+    assert_eq!(refused, (409, "the record is not forgotten".to_owned()));
+    eve.manage("POST", &format!("{record}/restore"), Value::Null).await;
+    eve.manage("DELETE", &format!("{record}?purge=true"), Value::Null).await;
+    assert!(house.export(&house.admin).await.contains("\"one\""), "the first one lives still");
+    let third =
+        Organization { project: server.project(house.organization.account).await, ..house.organization.clone() };
+    let spec = MemberSpec { name: "Flo", role: Role::Admin, ..MemberSpec::default() };
+    let flo = server.member(&third, spec).await;
+    assert_eq!(flo.manage("GET", &record, Value::Null).await["record"]["id"], saved["id"], "one is left");
+    send(&eve, &format!("/projects/{}/import", second.project), &exported).await;
+    let text = "several projects have a record with this id; use the key of an admin of the right one";
+    assert_eq!(flo.refusal("DELETE", &record, Value::Null).await, (409, text.to_owned()));
 }

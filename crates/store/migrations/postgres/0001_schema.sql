@@ -272,6 +272,7 @@ CREATE TABLE source (
     handed_seq BIGINT NOT NULL DEFAULT 0,
     known_at BIGINT NOT NULL,
     confirmed_at BIGINT,
+    confirmed_by UUID,
     known_hash TEXT COLLATE "C",
     confirmed_hash TEXT COLLATE "C",
     moved_to TEXT COLLATE "C",

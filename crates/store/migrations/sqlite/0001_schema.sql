@@ -173,6 +173,7 @@ CREATE TABLE source (
     handed_seq INTEGER NOT NULL DEFAULT 0,
     known_at INTEGER NOT NULL,
     confirmed_at INTEGER,
+    confirmed_by BLOB,
     known_hash TEXT,
     confirmed_hash TEXT,
     moved_to TEXT,

@@ -33,11 +33,11 @@ pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
     Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, RestoredWorkspace, Stretch, Supersede,
-    WorkspaceRow,
+    WorkspaceRow, audit_subject,
 };
-pub use self::retention::Retention;
+pub use self::retention::{PurgedBeyond, Retention};
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
-pub use self::sources::{AdoptedSource, Observation, Seen, SourcePart, Sources};
+pub use self::sources::{AdoptedSource, Look, Observation, Seen, SourcePart, Sources};
 pub use self::survey::{Holdings, Since, Survey, Surveyed, Surveys};
 use crate::{StoreError, StoreFigures};
 

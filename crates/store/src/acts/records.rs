@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use mnemon_core::{
-    Audience, ContentHash, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp, Viewer, WorkspaceName,
-    WorkspaceNo,
+    Audience, ContentHash, MemberId, NewRecord, ProjectId, Record, RecordId, Scope, Seq, Timestamp, Viewer,
+    WorkspaceName, WorkspaceNo,
 };
 
 use super::stored::Stored;
@@ -167,6 +167,8 @@ pub struct Insert {
     pub record: NewRecord,
     /// How many live records the project may have. Checked inside the transaction, so concurrent saves can't exceed it.
     pub records_max: Option<u64>,
+    /// How many active workspaces the project may have.
+    pub workspaces_max: Option<u64>,
     /// Makes a repeated save return the first one's answer.
     pub idempotency: Option<Idempotency>,
     pub supersede: Option<Supersede>,
@@ -193,14 +195,19 @@ impl Supersede {
     }
 
     /// The audit row, about the record that took their place.
-    pub(crate) fn audit_of(&self, by: RecordId) -> AuditEntry {
-        AuditEntry { subject: by.to_string(), ..self.audit.clone() }
+    pub(crate) fn audit_of(&self, by: RecordId, audience: Audience) -> AuditEntry {
+        AuditEntry { subject: audit_subject(by, audience), ..self.audit.clone() }
     }
 
     /// The record that was found, or the id if the viewer can't see it.
     pub(crate) fn find_seen(&self, id: RecordId, found: Option<Brief>) -> Result<Brief, RecordId> {
         found.filter(|brief| self.viewer.sees(&brief.audience)).ok_or(id)
     }
+}
+
+/// What the audit log calls a record. Others read the log, and drafts are their author's.
+pub fn audit_subject(id: RecordId, audience: Audience) -> String {
+    if audience.scope() == Scope::Draft { "(a draft)".to_owned() } else { id.to_string() }
 }
 
 /// Oldest first, each once, without the record that takes their place.
@@ -246,6 +253,8 @@ pub enum Inserted {
     KeyReused,
     /// The project is full. Nothing was stored.
     LimitReached,
+    /// The save would begin a workspace too many. Nothing was stored.
+    TooManyWorkspaces,
 }
 
 /// What the first use of an idempotency key led to.

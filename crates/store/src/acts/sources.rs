@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use mnemon_core::{
-    Audience, ProjectId, Seq, SourceState, Timestamp, WorkspaceName, WorkspaceNo, admits_hash, confirms_hash,
+    Audience, MemberId, ProjectId, Seq, SourceState, Timestamp, WorkspaceName, WorkspaceNo, admits_hash, confirms_hash,
 };
 
 use crate::StoreError;
@@ -22,7 +22,7 @@ pub trait Sources: Send + Sync {
         project: ProjectId,
         workspace: Option<&WorkspaceName>,
         observation: Observation,
-        at: Timestamp,
+        look: Look,
     ) -> Result<Option<Seq>, StoreError>;
 
     /// Takes over what an audience knew about a source elsewhere. If that audience knows something about it here, nothing
@@ -35,6 +35,13 @@ pub trait Sources: Send + Sync {
 pub struct Observation {
     pub source_id: String,
     pub seen: Seen,
+}
+
+/// Who looked, and when. The operator is nobody's member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub by: Option<MemberId>,
+    pub at: Timestamp,
 }
 
 /// Whether a source is there, and its content.
@@ -87,6 +94,8 @@ pub struct SourcePart {
     pub known_at: Option<Timestamp>,
     /// When it was last confirmed.
     pub confirmed_at: Option<Timestamp>,
+    /// Who confirmed it, if that is known.
+    pub confirmed_by: Option<MemberId>,
 }
 
 /// Something that may change what is known about a source.
@@ -156,19 +165,19 @@ pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePar
     let workspace_no = WorkspaceNo(cells.count(1, "workspace_no")?);
     let audience = cells.audience(2, "audience")?;
     let (known_at, confirmed_at) = (cells.time_opt(8, "known_at")?, cells.time_opt(9, "confirmed_at")?);
-    Ok(SourcePart { source_id, workspace_no, audience, state, known_at, confirmed_at })
+    let confirmed_by = cells.id_opt(10, "confirmed_by")?;
+    Ok(SourcePart { source_id, workspace_no, audience, state, known_at, confirmed_at, confirmed_by })
 }
 
 #[cfg(test)]
 mod tests {
-    use mnemon_core::MemberId;
-
     use super::*;
 
     fn part(audience: Audience, hash: &str, seq: u64) -> SourcePart {
         let state = SourceState { known_hash: Some(hash.to_owned()), known_seq: Seq(seq), ..SourceState::default() };
         let (source_id, workspace_no) = ("page".to_owned(), WorkspaceNo(1));
-        SourcePart { source_id, workspace_no, audience, state, known_at: None, confirmed_at: None }
+        let (known_at, confirmed_at, confirmed_by) = (None, None, None);
+        SourcePart { source_id, workspace_no, audience, state, known_at, confirmed_at, confirmed_by }
     }
 
     fn gone(audience: Audience, moved_to: Option<&str>, seq: u64) -> SourcePart {

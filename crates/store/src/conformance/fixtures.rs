@@ -16,7 +16,7 @@ use mnemon_core::{
 use uuid::Uuid;
 
 use crate::{
-    Actor, AuditEntry, Idempotency, Insert, Inserted, KeptImage, NewKey, Observation, RestoredWorkspace, Seen,
+    Actor, AuditEntry, Idempotency, Insert, Inserted, KeptImage, Look, NewKey, Observation, RestoredWorkspace, Seen,
     Snapshot, SnapshotImage, Store,
 };
 
@@ -214,13 +214,14 @@ impl House {
 
     /// Saves, whatever comes of it.
     pub async fn insert(&self, record: NewRecord) -> Inserted {
-        let insert = Insert { record, records_max: None, idempotency: None, supersede: None };
+        let insert = Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None };
         self.store.insert(insert).await.expect("storage works")
     }
 
     /// Saves under an idempotency key.
     pub async fn insert_with_key(&self, record: NewRecord, key: Idempotency) -> Inserted {
-        let insert = Insert { record, records_max: None, idempotency: Some(key), supersede: None };
+        let insert =
+            Insert { record, records_max: None, workspaces_max: None, idempotency: Some(key), supersede: None };
         self.store.insert(insert).await.expect("storage works")
     }
 
@@ -245,7 +246,10 @@ impl House {
     /// Observes a source, in one workspace or wherever it is known.
     pub async fn observe(&self, name: Option<&str>, source_id: &str, seen: Seen, second: i64) -> Option<Seq> {
         let (name, observation) = (name.map(workspace), Observation { source_id: source_id.to_owned(), seen });
-        let observed = self.store.observe_source(self.project, name.as_ref(), observation, at(second)).await;
+        let observed = self
+            .store
+            .observe_source(self.project, name.as_ref(), observation, Look { by: Some(self.ana), at: at(second) })
+            .await;
         observed.expect("storage works")
     }
 

@@ -92,7 +92,13 @@ pub async fn the_key_is_looked_at_first(make: MakeEngine) {
     let house = House::build(&engine.store).await;
     let save = async |text: &str, name: &str, arguments: u8, max: u64| {
         let idempotency = Some(key(house.ana, name, arguments, at(0)));
-        let insert = Insert { record: house.record(text), records_max: Some(max), idempotency, supersede: None };
+        let insert = Insert {
+            record: house.record(text),
+            records_max: Some(max),
+            workspaces_max: None,
+            idempotency,
+            supersede: None,
+        };
         house.store.insert(insert).await.expect("storage works")
     };
     assert!(matches!(save("one", "a", 1, 1).await, Inserted::New { .. }));

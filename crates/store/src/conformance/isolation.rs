@@ -79,13 +79,14 @@ pub async fn an_unknown_project_is_empty_and_takes_nothing(make: MakeEngine) {
     let insert = crate::Insert {
         record: NewRecord { project: nowhere, ..house.record("lost") },
         records_max: None,
+        workspaces_max: None,
         idempotency: None,
         supersede: None,
     };
     assert!(store.insert(insert).await.is_err());
     for name in [None, Some(&WorkspaceName::default())] {
         let observation = Observation { source_id: "page".to_owned(), seen: Seen::Hash("h".to_owned()) };
-        assert!(store.observe_source(nowhere, name, observation, at(1)).await.is_err());
+        assert!(store.observe_source(nowhere, name, observation, crate::Look { by: None, at: at(1) }).await.is_err());
     }
     assert_eq!(store.forget(nowhere, &[Seq(1)], audit(house.account, 1, "record.forget")).await, Ok(Vec::new()));
 }

@@ -247,8 +247,10 @@ pub async fn who_left_saves_nothing(make: MakeEngine) {
     house.save(NewRecord { author: ben, ..house.record("before") }).await;
     assert_eq!(leave(&house, ben, Some(house.ana)).await, MemberDeleted::Done { keys: 0, records: 1 });
     let record = NewRecord { author: ben, ..house.record("after") };
-    let answer =
-        house.store.insert(crate::Insert { record, records_max: None, idempotency: None, supersede: None }).await;
+    let answer = house
+        .store
+        .insert(crate::Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
+        .await;
     assert!(matches!(answer, Err(StoreError::Failed(_))), "{answer:?}");
     let refused = house.store.insert_key(super::new_key(house.project, ben), audit(house.account, 60, "story")).await;
     assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");

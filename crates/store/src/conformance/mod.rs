@@ -72,6 +72,7 @@ macro_rules! conformance {
             a_duplicate_brings_given_values_up_to_date
             a_forgotten_record_is_no_duplicate
             a_full_project_takes_duplicates_and_nothing_else
+            a_project_has_so_many_workspaces
             concurrent_saves_never_exceed_the_limit
             a_record_takes_the_place_of_others
             a_key_is_replaced_within_sight
@@ -109,6 +110,7 @@ macro_rules! conformance {
             an_observed_hash_is_known_and_confirmed
             several_hashes_of_one_content_stay_together
             a_source_keeps_its_moments
+            a_sighting_that_others_hide_moves_no_moment
             workspaces_know_their_sources_apart
             a_source_that_is_gone_comes_back_with_any_hash
             a_restored_record_keeps_what_was_known_of_its_source
@@ -153,6 +155,7 @@ macro_rules! conformance {
             workspaces_and_sizes_are_told_by_audience
             a_purged_record_is_gone
             a_purge_makes_room_once
+            a_project_keeps_so_many_forgotten_records
             what_ended_long_ago_goes_in_pieces
             following_while_records_are_purged_converges
             the_newest_snapshot_stays

@@ -444,7 +444,12 @@ async fn save(
         arguments_hash: [arguments; 32],
         valid_since: at(0),
     });
-    match house.store.insert(Insert { record, records_max, idempotency, supersede }).await.expect("storage works") {
+    match house
+        .store
+        .insert(Insert { record, records_max, workspaces_max: None, idempotency, supersede })
+        .await
+        .expect("storage works")
+    {
         Inserted::New { seq, superseded, .. } => Saved::New(seq, superseded),
         Inserted::Duplicate { record, superseded } => Saved::Duplicate(record.seq, superseded),
         Inserted::NotFound(_) => Saved::NotFound,
@@ -452,7 +457,7 @@ async fn save(
             Saved::Replayed(replay.record.map_or(Seq(0), |record| record.seq), replay.was_duplicate)
         }
         Inserted::KeyReused => Saved::KeyReused,
-        Inserted::LimitReached => Saved::LimitReached,
+        Inserted::LimitReached | Inserted::TooManyWorkspaces => Saved::LimitReached,
     }
 }
 

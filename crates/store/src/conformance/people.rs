@@ -111,7 +111,13 @@ pub async fn a_deleted_project_is_gone_for_every_reader(make: MakeEngine) {
     assert!(!store.tail(project, no, mnemon_core::Seq(0), 10).await.expect("storage works").is_active);
     assert_eq!(store.purge(project, given.id, line()).await, Ok(false));
     assert_eq!(house.forget(&[seq], 40).await, []);
-    let insert = crate::Insert { record: house.record("late"), records_max: None, idempotency: None, supersede: None };
+    let insert = crate::Insert {
+        record: house.record("late"),
+        records_max: None,
+        workspaces_max: None,
+        idempotency: None,
+        supersede: None,
+    };
     assert!(matches!(store.insert(insert).await, Err(StoreError::Failed(_))));
     assert!(matches!(store.insert_key(super::new_key(project, house.ana), line()).await, Err(StoreError::Failed(_))));
     assert!(other.load(kept).await.is_some());

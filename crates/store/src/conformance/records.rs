@@ -225,7 +225,13 @@ pub async fn a_full_project_takes_duplicates_and_nothing_else(make: MakeEngine) 
     let engine = make().await;
     let house = House::build(&engine.store).await;
     let insert = async |text: &str, max: u64| {
-        let insert = Insert { record: house.record(text), records_max: Some(max), idempotency: None, supersede: None };
+        let insert = Insert {
+            record: house.record(text),
+            records_max: Some(max),
+            workspaces_max: None,
+            idempotency: None,
+            supersede: None,
+        };
         house.store.insert(insert).await.expect("storage works")
     };
     assert_eq!(insert("one", 0).await, Inserted::LimitReached);
@@ -245,6 +251,26 @@ pub async fn a_full_project_takes_duplicates_and_nothing_else(make: MakeEngine) 
     assert!(matches!(insert("three", 1).await, Inserted::New { .. }), "deleting a workspace makes room");
 }
 
+/// One more workspace than allowed is refused and stores nothing; those that are there take records.
+pub async fn a_project_has_so_many_workspaces(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let insert = async |text: &str, name: &str| {
+        let record = NewRecord { workspace: workspace(name), ..house.record(text) };
+        let insert = Insert { record, records_max: None, workspaces_max: Some(2), idempotency: None, supersede: None };
+        house.store.insert(insert).await.expect("storage works")
+    };
+    assert!(matches!(insert("one", "a").await, Inserted::New { .. }));
+    assert!(matches!(insert("two", "b").await, Inserted::New { .. }), "up to the limit");
+    assert_eq!(insert("three", "c").await, Inserted::TooManyWorkspaces);
+    assert_eq!(house.last_seq().await, Seq(2), "a refusal takes no place");
+    assert!(matches!(insert("three", "b").await, Inserted::New { .. }));
+    assert_eq!(house.store.find_workspace(house.project, &workspace("c")).await, Ok(None), "nothing was made");
+    house.delete_workspace("a", 30).await;
+    assert!(matches!(insert("three", "c").await, Inserted::New { .. }), "deleting one makes room");
+    assert_eq!(insert("again", "a").await, Inserted::TooManyWorkspaces);
+}
+
 /// 64 callers at ten below the limit: ten get in.
 pub async fn concurrent_saves_never_exceed_the_limit(make: MakeEngine) {
     let engine = make().await;
@@ -258,7 +284,13 @@ pub async fn concurrent_saves_never_exceed_the_limit(make: MakeEngine) {
         tasks.push(tokio::spawn(async move {
             let record = house.record(&format!("late fact {caller}"));
             store
-                .insert(Insert { record, records_max: Some(30), idempotency: None, supersede: None })
+                .insert(Insert {
+                    record,
+                    records_max: Some(30),
+                    workspaces_max: None,
+                    idempotency: None,
+                    supersede: None,
+                })
                 .await
                 .expect("storage works")
         }));

@@ -43,6 +43,40 @@ pub async fn a_purged_record_is_gone(make: MakeEngine) {
     assert!(matches!(again, Inserted::New { .. }), "the key that led to it is gone too: {again:?}");
 }
 
+/// Forgotten records and those of deleted workspaces count alike, and the oldest go first.
+pub async fn a_project_keeps_so_many_forgotten_records(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let beyond = async |keep: u64| {
+        let purged = house.store.purge_beyond(house.project, keep, at(100)).await.expect("storage works");
+        (purged.purged, purged.kept)
+    };
+    assert_eq!(beyond(0).await, (0, 0));
+    let mut ids = Vec::new();
+    for n in 0..6 {
+        let name = if n == 2 { "over" } else { "default" };
+        let record = NewRecord { workspace: workspace(name), ..house.record(&format!("text {n}")) };
+        ids.push(record.id);
+        let seq = house.save(record).await;
+        match n {
+            2 => assert_eq!(house.delete_workspace("over", 30).await, Some(1)),
+            5 => {}
+            n => assert_eq!(house.forget(&[seq], 10 + i64::from(n) * 10).await.len(), 1),
+        }
+    }
+    assert_eq!(beyond(5).await, (0, 5), "the limit itself is kept");
+    assert_eq!(beyond(4).await, (1, 4));
+    assert_eq!(beyond(2).await, (2, 2), "the workspace's record is the third oldest");
+    let mut left = Vec::new();
+    for id in ids {
+        left.push(house.store.find_any(house.project, id).await.expect("storage works").is_some());
+    }
+    assert_eq!(left, [false, false, false, true, true, true]);
+    assert_eq!(beyond(0).await, (2, 0), "what is alive stays");
+    let living = house.store.list_records(house.project, RecordFilter::default(), None, 10).await;
+    assert_eq!(living.map(|rows| rows.len()), Ok(1));
+}
+
 /// Only purging a live record makes room.
 pub async fn a_purge_makes_room_once(make: MakeEngine) {
     let engine = make().await;
@@ -51,6 +85,7 @@ pub async fn a_purge_makes_room_once(make: MakeEngine) {
         let insert = crate::Insert {
             record: house.record(text),
             records_max: Some(records_max),
+            workspaces_max: None,
             idempotency: None,
             supersede: None,
         };

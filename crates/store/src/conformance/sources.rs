@@ -18,7 +18,8 @@ fn part(source_id: &str, audience: Audience, known: (&str, Seq), confirmed: Opti
         confirmed_seq: confirmed.map_or(Seq(0), |(_, seq)| seq),
     };
     let source_id = source_id.to_owned();
-    SourcePart { source_id, workspace_no: FIRST, audience, state, known_at: None, confirmed_at: None }
+    let (known_at, confirmed_at, confirmed_by) = (None, None, None);
+    SourcePart { source_id, workspace_no: FIRST, audience, state, known_at, confirmed_at, confirmed_by }
 }
 
 /// The same, of a source that is gone since a place.
@@ -40,7 +41,10 @@ fn gone(moved_to: Option<&str>) -> Seen {
 async fn list(house: &House, ids: &[&str]) -> Vec<SourcePart> {
     let mut parts = house.store.list_sources(house.project, ids).await.expect("storage works");
     parts.sort_by_key(|part| (part.source_id.clone(), part.workspace_no, part.audience));
-    parts.into_iter().map(|part| SourcePart { known_at: None, confirmed_at: None, ..part }).collect()
+    parts
+        .into_iter()
+        .map(|part| SourcePart { known_at: None, confirmed_at: None, confirmed_by: None, ..part })
+        .collect()
 }
 
 /// A source knows when its newest hash was seen, and when it was last confirmed.
@@ -65,6 +69,34 @@ pub async fn a_source_keeps_its_moments(make: MakeEngine) {
     }
     let elsewhere = house.observe(Some("default"), "never there", gone(None), 70).await;
     assert_eq!(elsewhere, Some(house.last_seq().await), "it has a place though nothing was known");
+}
+
+/// Seeing again what was known is no news to a reader, whatever somebody else saw in between: its moment stays. Who looked
+/// is kept with what they confirmed.
+pub async fn a_sighting_that_others_hide_moves_no_moment(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let shared = async || {
+        let parts = house.store.list_sources(house.project, &["page"]).await.expect("storage works");
+        let part = parts.into_iter().find(|part| part.audience == Audience::Shared).expect("it is known");
+        (part.known_at, part.confirmed_at, part.confirmed_by)
+    };
+    let draft = |content: &str, hash: &str, second: i64| NewRecord {
+        audience: Audience::Author(house.ana),
+        created_at: at(second),
+        ..house.sourced(content, "page", hash)
+    };
+    house.save(house.sourced("one", "page", "h1")).await;
+    house.save(draft("mine", "h2", 20)).await;
+    let seq = house.save(NewRecord { created_at: at(30), ..house.sourced("two", "page", "h1") }).await;
+    assert_eq!(shared().await, (Some(at(10)), None, None), "saved again");
+    let parts = house.store.list_sources(house.project, &["page"]).await.expect("storage works");
+    assert!(parts.iter().any(|part| part.audience == Audience::Shared && part.state.known_seq == seq), "{parts:?}");
+    house.save(draft("mine too", "h3", 40)).await;
+    house.observe_hash("page", "h1", 50).await;
+    assert_eq!(shared().await, (Some(at(10)), Some(at(50)), Some(house.ana)), "looked at");
+    house.observe_hash("page", "h1", 60).await;
+    assert_eq!(shared().await, (Some(at(10)), Some(at(60)), Some(house.ana)), "and again");
 }
 
 /// A hash that comes with a save is known to those who may see the save, and the later one counts.

@@ -25,7 +25,8 @@ fn by_key(house: &House) -> Supersede {
 }
 
 async fn insert(house: &House, record: NewRecord, supersede: Supersede) -> Inserted {
-    let insert = Insert { record, records_max: None, idempotency: None, supersede: Some(supersede) };
+    let insert =
+        Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: Some(supersede) };
     house.store.insert(insert).await.expect("storage works")
 }
 
@@ -147,7 +148,8 @@ pub async fn replacing_works_at_the_limit(make: MakeEngine) {
     let save = async |content: &str, records_max: u64, ids: &[RecordId]| {
         let supersede = (!ids.is_empty()).then(|| by_ids(&house, ids));
         let record = house.record(content);
-        let insert = Insert { record, records_max: Some(records_max), idempotency: None, supersede };
+        let insert =
+            Insert { record, records_max: Some(records_max), workspaces_max: None, idempotency: None, supersede };
         house.store.insert(insert).await.expect("storage works")
     };
     assert_eq!(save("three", 2, &[]).await, Inserted::LimitReached);
@@ -169,7 +171,8 @@ pub async fn a_repeated_replace_changes_nothing(make: MakeEngine) {
         Idempotency { member: house.ana, key: "k".to_owned(), arguments_hash: [1; 32], valid_since: at(0) };
     let again = async || {
         let (record, idempotency) = (keyed(&house, "port 2", "port"), Some(idempotency.clone()));
-        let insert = Insert { record, records_max: None, idempotency, supersede: Some(by_key(&house)) };
+        let insert =
+            Insert { record, records_max: None, workspaces_max: None, idempotency, supersede: Some(by_key(&house)) };
         house.store.insert(insert).await.expect("storage works")
     };
     assert!(matches!(again().await, Inserted::New { superseded, .. } if superseded == [old.id]));

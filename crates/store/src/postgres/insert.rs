@@ -13,7 +13,7 @@ use super::project::Locked;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
 use super::transaction::Tx;
-use super::workspaces::find_living;
+use super::workspaces::{find_living, has_room_for_workspace};
 use crate::acts::records::{EarlierUse, to_supersede};
 use crate::acts::stored::{Changed, broken};
 use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
@@ -52,6 +52,9 @@ pub(super) async fn insert(
     let staying = project.live_records.saturating_sub(superseded.len() as u64);
     if insert.records_max.is_some_and(|max| staying >= max) {
         return Ok(Inserted::LimitReached);
+    }
+    if workspace.is_none() && !has_room_for_workspace(tx, record.project, insert.workspaces_max).await? {
+        return Ok(Inserted::TooManyWorkspaces);
     }
     let mut rows = NewRows::default();
     let (seq, workspace_no) = rows.add(project, workspace, insert, content_hash);
@@ -100,7 +103,7 @@ async fn supersede(
     tx.rows(UPDATE, &[&project.id.uuid(), &seqs, &micros(at), &by.uuid()]).await?;
     project.insert_changes(tx, &touched, "forget", at).await?;
     project.live_records = project.live_records.saturating_sub(count);
-    insert_audit(tx, &wanted.audit_of(by), count).await?;
+    insert_audit(tx, &wanted.audit_of(by, insert.record.audience), count).await?;
     Ok(superseded.iter().map(|brief| brief.id).collect())
 }
 

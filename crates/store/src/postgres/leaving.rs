@@ -180,9 +180,9 @@ async fn move_sources(tx: &Tx, project: &mut Locked, from: MemberId, to: Option<
     const UPSERT: &str = joined_by_newest!(
         "
         INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, handed_seq,
-            known_at, confirmed_at, known_hash, confirmed_hash, moved_to)
+            known_at, confirmed_at, confirmed_by, known_hash, confirmed_hash, moved_to)
         SELECT project_id, source_id, workspace_no, $3, known_seq, confirmed_seq, $4, known_at, confirmed_at,
-            known_hash, confirmed_hash, moved_to
+            confirmed_by, known_hash, confirmed_hash, moved_to
         FROM source
         WHERE project_id = $1 AND audience = $2"
     );

@@ -19,7 +19,7 @@ use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros};
 use super::snapshots;
 use super::transaction::{Ask, Tenant, Tx, ask};
-use crate::acts::retention::Place;
+use crate::acts::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
 use crate::encoding::AudienceBytes;
 use crate::{AuditEntry, Retention, StoreError};
 
@@ -55,6 +55,22 @@ impl Retention for PostgresStore {
             }
         }
         Ok(purged)
+    }
+
+    async fn purge_beyond(&self, project: ProjectId, keep: u64, now: Timestamp) -> Result<PurgedBeyond, StoreError> {
+        let mut purged = 0;
+        loop {
+            let kept = self.attempt(|| count_ended(&self.pool, project)).await?;
+            if kept <= keep {
+                return Ok(PurgedBeyond { purged, kept });
+            }
+            let rows_max = (kept - keep).min(PURGE_AT_ONCE);
+            let count = self.attempt(|| purge_oldest(&self.pool, project, now, rows_max)).await?;
+            purged += count;
+            if count == 0 {
+                return Ok(PurgedBeyond { purged, kept });
+            }
+        }
     }
 
     /// Rewrites the tables that hold memory, one after the other. Whoever needs one meanwhile gets `storage is unavailable`.
@@ -158,6 +174,62 @@ async fn purge_project(pool: &Arc<Pool>, id: ProjectId, before: Timestamp, rows_
     Ok(count)
 }
 
+/// How many records of a project have ended.
+async fn count_ended(pool: &Arc<Pool>, project: ProjectId) -> Result<u64, Fault> {
+    const COUNT: &str = "
+        SELECT (
+            SELECT count(*)
+            FROM record r
+            WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL) + (
+            SELECT count(*)
+            FROM workspace w
+            JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.forgotten_at IS NULL
+            WHERE w.project_id = $1 AND w.deleted_at IS NOT NULL)";
+    let tx = Tx::read(pool, Tenant::project(project)).await?;
+    let answers = tx.finish(vec![ask(COUNT, &[&project.uuid()])]).await?;
+    let count = answers.first().and_then(|rows| rows.first()).map_or(0, |row| row.get::<_, i64>(0));
+    Ok(count.unsigned_abs())
+}
+
+/// Purges records of a project that have ended, the oldest first.
+async fn purge_oldest(pool: &Arc<Pool>, id: ProjectId, now: Timestamp, rows_max: u64) -> Result<u64, Fault> {
+    const OLDEST: &str = "
+        DELETE FROM record
+        WHERE project_id = $1 AND seq IN (
+            SELECT ended.seq
+            FROM (
+                SELECT r.seq, r.forgotten_at AS at
+                FROM record r
+                WHERE r.project_id = $1 AND r.forgotten_at IS NOT NULL
+                UNION ALL
+                SELECT r.seq, w.deleted_at
+                FROM workspace w
+                JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.forgotten_at IS NULL
+                WHERE w.project_id = $1 AND w.deleted_at IS NOT NULL) ended
+            ORDER BY ended.at, ended.seq
+            LIMIT $2)
+        RETURNING workspace_no";
+    // What ended in this very moment has ended.
+    let before = now + jiff::SignedDuration::from_micros(1);
+    let tx = Tx::write(pool, Tenant::project(id)).await?;
+    let row = tx.row(project::LOCK, &[&id.uuid()]).await?;
+    let Some(mut locked) = project::read(row.as_ref(), id)? else { return Ok(0) };
+    let rows = tx.rows(OLDEST, &[&id.uuid(), &integer(rows_max)]).await?;
+    for no in touched_by(&rows, id)? {
+        note_purge(&tx, &mut locked, no, before).await?;
+    }
+    remove_keys(&tx, id, before).await?;
+    remove_sources(&tx, id).await?;
+    tx.finish(vec![locked.flush()]).await?;
+    Ok(rows.len() as u64)
+}
+
+/// The workspaces of deleted records.
+fn touched_by(rows: &[Row], project: ProjectId) -> Result<BTreeSet<WorkspaceNo>, StoreError> {
+    let read = |row| Ok(WorkspaceNo(Cells::new(row, "record", || project.to_string()).count(0, "workspace_no")?));
+    rows.iter().map(read).collect()
+}
+
 /// Waits until nobody sees this database as it was before now, and no writer on the server could make a newcomer do so.
 /// Rewriting a table keeps deleted rows for as long as they might still be seen.
 async fn outlive_older_views(client: &tokio_postgres::Client) -> Result<(), StoreError> {
@@ -214,8 +286,7 @@ async fn remove_records(
             LIMIT $3)
         RETURNING workspace_no";
     let rows = tx.rows(DELETE, &[&project.uuid(), &micros(before), &integer(rows_max)]).await?;
-    let read = |row| Ok(WorkspaceNo(Cells::new(row, "record", || project.to_string()).count(0, "workspace_no")?));
-    Ok((rows.len() as u64, rows.iter().map(read).collect::<Result<_, StoreError>>()?))
+    Ok((rows.len() as u64, touched_by(&rows, project)?))
 }
 
 /// Drops the snapshot of a workspace and records that one taken earlier must not be stored later. The records themselves

@@ -14,7 +14,7 @@ use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
 use super::workspaces::find_living;
 use crate::acts::sources::{Sight, is_news, read_part, split_by_news};
-use crate::{AdoptedSource, Observation, SourcePart, Sources, StoreError};
+use crate::{AdoptedSource, Look, Observation, SourcePart, Sources, StoreError};
 
 #[async_trait]
 impl Sources for PostgresStore {
@@ -28,9 +28,9 @@ impl Sources for PostgresStore {
         project: ProjectId,
         workspace: Option<&WorkspaceName>,
         observation: Observation,
-        at: Timestamp,
+        look: Look,
     ) -> Result<Option<Seq>, StoreError> {
-        self.attempt(|| observe_source(&self.pool, project, workspace, &observation, at)).await
+        self.attempt(|| observe_source(&self.pool, project, workspace, &observation, look)).await
     }
 
     async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError> {
@@ -53,7 +53,7 @@ async fn load_parts_in(
 ) -> Result<Vec<SourcePart>, Fault> {
     const SELECT: &str = "
         SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
-            known_at, confirmed_at
+            known_at, confirmed_at, confirmed_by
         FROM source
         WHERE project_id = $1 AND source_id = $2 AND workspace_no = $3
         ORDER BY audience";
@@ -63,7 +63,7 @@ async fn load_parts_in(
 
 const LIST: &str = "
     SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to, known_at,
-        confirmed_at
+        confirmed_at, confirmed_by
     FROM source
     WHERE project_id = $1 AND source_id = ANY($2)
     ORDER BY source_id, workspace_no, audience";
@@ -78,7 +78,10 @@ pub(super) const NOTE_KNOWN_HASHES: &str = "
     FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
         AS g (source_id, workspace_no, audience, seq, at, hash)
     ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
-    SET known_seq = excluded.known_seq, known_at = excluded.known_at, moved_to = NULL,
+    SET known_seq = excluded.known_seq, moved_to = NULL,
+        known_at = CASE
+            WHEN strpos(' ' || translate(source.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') > 0
+            THEN source.known_at ELSE excluded.known_at END,
         known_hash = CASE
             WHEN strpos(' ' || translate(source.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') > 0
             THEN source.known_hash ELSE excluded.known_hash END
@@ -125,27 +128,30 @@ async fn observe_source(
     project: ProjectId,
     workspace: Option<&WorkspaceName>,
     Observation { source_id, seen }: &Observation,
-    at: Timestamp,
+    Look { by, at }: Look,
 ) -> Result<Option<Seq>, Fault> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, known_at,
-            confirmed_at, known_hash, confirmed_hash, moved_to)
+            confirmed_at, confirmed_by, known_hash, confirmed_hash, moved_to)
         SELECT $1, $2, g.no, $4, $5::bigint, CASE WHEN $7::text IS NULL THEN 0 ELSE $5 END, $6::bigint,
-            CASE WHEN $7 IS NULL THEN NULL ELSE $6 END, $7, $7, $8
+            CASE WHEN $7 IS NULL THEN NULL ELSE $6 END, CASE WHEN $7 IS NULL THEN NULL ELSE $9::uuid END, $7, $7, $8
         FROM unnest($3::bigint[]) AS g (no)
         ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
-        SET known_at = excluded.known_at, known_seq = excluded.known_seq, known_hash = excluded.known_hash,
-            moved_to = excluded.moved_to,
+        SET known_at = CASE WHEN source.known_hash IS NOT DISTINCT FROM excluded.known_hash THEN source.known_at
+                ELSE excluded.known_at END,
+            known_seq = excluded.known_seq, known_hash = excluded.known_hash, moved_to = excluded.moved_to,
+            confirmed_by =
+                CASE WHEN excluded.confirmed_at IS NULL THEN source.confirmed_by ELSE excluded.confirmed_by END,
             confirmed_at = COALESCE(excluded.confirmed_at, source.confirmed_at),
             confirmed_seq = GREATEST(excluded.confirmed_seq, source.confirmed_seq),
             confirmed_hash = COALESCE(excluded.confirmed_hash, source.confirmed_hash)";
     const CONFIRM: &str = "
         UPDATE source
-        SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = $5
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = $5, confirmed_by = $6
         WHERE project_id = $1 AND source_id = $2 AND workspace_no = ANY($3) AND audience = $4
             AND known_hash IS NOT NULL";
     let everybody = AudienceBytes::of(Audience::Shared);
-    let (id, at, everybody) = (project.uuid(), micros(at), everybody.as_slice());
+    let (id, at, by, everybody) = (project.uuid(), micros(at), by.map(|by| by.uuid()), everybody.as_slice());
     let tx = Tx::write(pool, Tenant::project(project)).await?;
     let mut locked = project::lock(&tx, project).await?;
     let workspaces = match workspace {
@@ -159,14 +165,14 @@ async fn observe_source(
     let (news, known) = split_by_news(workspaces, &parts, seen);
     let numbers = |list: Vec<WorkspaceNo>| list.into_iter().map(|no| integer(no.0)).collect::<Vec<i64>>();
     let (news, known) = (numbers(news), numbers(known));
-    let confirm = ask(CONFIRM, &[&id, source_id, &known, &everybody, &at]);
+    let confirm = ask(CONFIRM, &[&id, source_id, &known, &everybody, &at, &by]);
     if news.is_empty() {
         tx.finish(vec![confirm]).await?;
         return Ok(None);
     }
     let seq = locked.take_seq();
     let (place, hash, moved_to) = (integer(seq.0), seen.hash(), seen.moved_to());
-    let upsert = ask(UPSERT, &[&id, source_id, &news, &everybody, &place, &at, &hash, &moved_to]);
+    let upsert = ask(UPSERT, &[&id, source_id, &news, &everybody, &place, &at, &hash, &moved_to, &by]);
     tx.finish(vec![confirm, upsert, locked.flush()]).await?;
     Ok(Some(seq))
 }
@@ -245,6 +251,8 @@ macro_rules! joined_by_newest {
                 known_at = CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_at ELSE source.known_at END,
                 confirmed_at = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_at
                     ELSE source.confirmed_at END,
+                confirmed_by = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_by
+                    ELSE source.confirmed_by END,
                 known_hash =
                     CASE WHEN excluded.known_seq > source.known_seq THEN excluded.known_hash ELSE source.known_hash END,
                 confirmed_hash = CASE WHEN excluded.confirmed_seq > source.confirmed_seq THEN excluded.confirmed_hash
@@ -268,9 +276,9 @@ pub(super) async fn carry_sources(
     const UPSERT: &str = joined_by_newest!(
         "
         INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, handed_seq,
-            known_at, confirmed_at, known_hash, confirmed_hash, moved_to)
+            known_at, confirmed_at, confirmed_by, known_hash, confirmed_hash, moved_to)
         SELECT project_id, source_id, $4, audience, known_seq, confirmed_seq, $5, known_at, confirmed_at,
-            known_hash, confirmed_hash, moved_to
+            confirmed_by, known_hash, confirmed_hash, moved_to
         FROM source
         WHERE project_id = $1 AND source_id = ANY($2) AND workspace_no = $3"
     );

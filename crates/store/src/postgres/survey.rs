@@ -49,7 +49,7 @@ async fn survey_all(pool: &Arc<Pool>, project: ProjectId) -> Result<Survey, Faul
         WHERE project_id = $1 AND forgotten_at IS NULL";
     const PARTS: &str = "
         SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
-            known_at, confirmed_at
+            known_at, confirmed_at, confirmed_by
         FROM source
         WHERE project_id = $1";
     let id = project.uuid();
@@ -83,7 +83,7 @@ async fn survey_changes(pool: &Arc<Pool>, project: ProjectId, since: Since) -> R
         WHERE w.project_id = $1 AND c.project_id = $1 AND r.project_id = $1 AND c.seq > $2 AND r.forgotten_at IS NULL";
     const PARTS: &str = "
         SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
-            known_at, confirmed_at
+            known_at, confirmed_at, confirmed_by
         FROM source
         WHERE project_id = $1 AND source_id IN (
             SELECT source_id

@@ -38,7 +38,10 @@ async fn build(store: &Arc<SqliteStore>) -> House {
 
 async fn try_save(house: &House, text: &str) -> Result<Inserted, StoreError> {
     let record = NewRecord { embedding: vec![7; 300], ..house.record(text) };
-    house.store.insert(Insert { record, records_max: None, idempotency: None, supersede: None }).await
+    house
+        .store
+        .insert(Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
+        .await
 }
 
 async fn set(store: &SqliteStore, pragma: &'static str) {

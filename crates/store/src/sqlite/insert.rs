@@ -46,6 +46,9 @@ pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash
     if insert.records_max.is_some_and(|max| staying >= max) {
         return Ok(Inserted::LimitReached);
     }
+    if workspace.is_none() && !tx.has_room_for_workspace(record.project, insert.workspaces_max)? {
+        return Ok(Inserted::TooManyWorkspaces);
+    }
     let (seq, workspace_no) = insert_new(tx, record, workspace, content_hash)?;
     let superseded = supersede(tx, insert, record.id, &superseded)?;
     note_key(tx, insert, seq, false)?;
@@ -91,7 +94,7 @@ fn supersede(
     }
     let state = tx.project(project)?;
     state.live_records = state.live_records.saturating_sub(count);
-    insert_audit(tx.conn, &wanted.audit_of(by), count)?;
+    insert_audit(tx.conn, &wanted.audit_of(by, insert.record.audience), count)?;
     Ok(superseded.iter().map(|brief| brief.id).collect())
 }
 

@@ -17,7 +17,7 @@ use super::log::{delete_snapshot, insert_change, is_active};
 use super::oversight::insert_audit;
 use super::projects::find_project;
 use super::rows::{Cells, integer, micros};
-use crate::acts::retention::Place;
+use crate::acts::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
 use crate::encoding::AudienceBytes;
 use crate::{AuditEntry, Retention, StoreError};
 
@@ -45,6 +45,25 @@ impl Retention for SqliteStore {
             // Where something came back between finding and removing, others take its place.
             if found < rest || count == 0 || count as usize == rest {
                 return Ok(purged);
+            }
+        }
+    }
+
+    async fn purge_beyond(&self, project: ProjectId, keep: u64, now: Timestamp) -> Result<PurgedBeyond, StoreError> {
+        // What ended in this very moment has ended.
+        let before = now + jiff::SignedDuration::from_micros(1);
+        let mut purged = 0;
+        loop {
+            let (kept, records) = self.readers.read_long(move |conn| list_beyond(conn, project, keep)).await?;
+            if records.is_empty() {
+                return Ok(PurgedBeyond { purged, kept });
+            }
+            let doomed = Doomed { records, ..Doomed::default() };
+            let (count, files) = self.writer.write(move |tx| purge_doomed(tx, &doomed, before)).await?;
+            self.snapshot_files.remove_all(&files);
+            purged += count;
+            if count == 0 {
+                return Ok(PurgedBeyond { purged, kept });
             }
         }
     }
@@ -133,6 +152,29 @@ fn list_doomed(conn: &Connection, before: Timestamp, rows_max: usize) -> Result<
         doomed.projects = list_leftovers(conn, before)?;
     }
     Ok(doomed)
+}
+
+/// How many records of a project have ended, and the oldest of them beyond those that are kept.
+fn list_beyond(conn: &Connection, project: ProjectId, keep: u64) -> Result<(u64, Vec<(ProjectId, Seq)>), StoreError> {
+    const ENDED: &str = "
+        SELECT r.seq, r.forgotten_at
+        FROM record r INDEXED BY record_forgotten
+        WHERE r.project_id = ?1 AND r.forgotten_at IS NOT NULL
+        UNION ALL
+        SELECT r.seq, w.deleted_at
+        FROM workspace w
+        CROSS JOIN record r INDEXED BY record_workspace ON r.project_id = w.project_id AND r.workspace_no = w.no
+        WHERE w.project_id = ?1 AND w.deleted_at IS NOT NULL AND r.forgotten_at IS NULL
+        ORDER BY 2, 1";
+    let mut statement = conn.prepare_cached(ENDED)?;
+    let mut rows = statement.query([project.to_bytes()])?;
+    let mut ended = Vec::new();
+    while let Some(row) = rows.next()? {
+        ended.push((project, Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?)));
+    }
+    let count = ended.len() as u64;
+    ended.truncate(usize::try_from(count.saturating_sub(keep).min(PURGE_AT_ONCE)).unwrap_or(usize::MAX));
+    Ok((count, ended))
 }
 
 fn list_places(

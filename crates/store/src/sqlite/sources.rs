@@ -9,7 +9,7 @@ use super::batch::Tx;
 use super::known_records::Touched;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use crate::acts::sources::{Sight, is_news, kept_hash, read_part, split_by_news};
-use crate::{AdoptedSource, Observation, SourcePart, Sources, StoreError};
+use crate::{AdoptedSource, Look, Observation, SourcePart, Sources, StoreError};
 
 #[async_trait]
 impl Sources for SqliteStore {
@@ -31,10 +31,10 @@ impl Sources for SqliteStore {
         project: ProjectId,
         workspace: Option<&WorkspaceName>,
         observation: Observation,
-        at: Timestamp,
+        look: Look,
     ) -> Result<Option<Seq>, StoreError> {
         let workspace = workspace.cloned();
-        self.writer.write(move |tx| observe_source(tx, project, workspace.as_ref(), &observation, at)).await
+        self.writer.write(move |tx| observe_source(tx, project, workspace.as_ref(), &observation, look)).await
     }
 
     async fn adopt_source(&self, project: ProjectId, source: AdoptedSource, at: Timestamp) -> Result<bool, StoreError> {
@@ -51,7 +51,7 @@ pub(super) fn load_parts(
 ) -> Result<Vec<SourcePart>, StoreError> {
     const SELECT: &str = "
         SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
-            known_at, confirmed_at
+            known_at, confirmed_at, confirmed_by
         FROM source
         WHERE project_id = ?1 AND source_id = ?2 AND (?3 IS NULL OR workspace_no = ?3)
         ORDER BY workspace_no, audience";
@@ -77,8 +77,8 @@ pub(super) fn note_known_hash(
             known_hash)
         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)
         ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
-        SET known_at = excluded.known_at, known_seq = excluded.known_seq, known_hash = excluded.known_hash,
-            moved_to = NULL";
+        SET known_at = IIF(known_hash IS excluded.known_hash, known_at, excluded.known_at),
+            known_seq = excluded.known_seq, known_hash = excluded.known_hash, moved_to = NULL";
     let Some((source_id, hash)) = record.sighting() else { return Ok(()) };
     let parts = load_parts(tx.conn, record.project, source_id, Some(no))?;
     if !is_news(&parts, record.audience, Sight::Saved(hash)) {
@@ -105,25 +105,28 @@ fn observe_source(
     project: ProjectId,
     workspace: Option<&WorkspaceName>,
     Observation { source_id, seen }: &Observation,
-    at: Timestamp,
+    Look { by, at }: Look,
 ) -> Result<Option<Seq>, StoreError> {
     const UPSERT: &str = "
         INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, known_at,
-            confirmed_at, known_hash, confirmed_hash, moved_to)
-        VALUES (?1, ?2, ?3, ?4, ?5, IIF(?7 IS NULL, 0, ?5), ?6, IIF(?7 IS NULL, NULL, ?6), ?7, ?7, ?8)
+            confirmed_at, confirmed_by, known_hash, confirmed_hash, moved_to)
+        VALUES (?1, ?2, ?3, ?4, ?5, IIF(?7 IS NULL, 0, ?5), ?6, IIF(?7 IS NULL, NULL, ?6), IIF(?7 IS NULL, NULL, ?9),
+            ?7, ?7, ?8)
         ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
-        SET known_at = excluded.known_at, known_seq = excluded.known_seq, known_hash = excluded.known_hash,
-            moved_to = excluded.moved_to,
+        SET known_at = IIF(known_hash IS excluded.known_hash, known_at, excluded.known_at),
+            known_seq = excluded.known_seq, known_hash = excluded.known_hash, moved_to = excluded.moved_to,
+            confirmed_by = IIF(excluded.confirmed_at IS NULL, confirmed_by, excluded.confirmed_by),
             confirmed_at = COALESCE(excluded.confirmed_at, confirmed_at),
             confirmed_seq = MAX(excluded.confirmed_seq, confirmed_seq),
             confirmed_hash = COALESCE(excluded.confirmed_hash, confirmed_hash)";
     const CONFIRM: &str = "
         UPDATE source
-        SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = ?5
+        SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = ?5, confirmed_by = ?6
         WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3 AND audience = ?4 AND known_hash IS NOT NULL";
     tx.touch_records(Touched::Nothing);
     tx.project(project)?;
     let (id, everybody) = (project.to_bytes(), AudienceBytes::of(Audience::Shared));
+    let by = by.map(|by| by.to_bytes());
     let (parts, workspaces) = match workspace {
         Some(name) => {
             let no = tx.find_workspace(project, name)?;
@@ -137,7 +140,7 @@ fn observe_source(
     };
     let (news, known) = split_by_news(workspaces, &parts, seen);
     for no in known {
-        let values = (id, source_id, integer(no.0), everybody.as_slice(), micros(at));
+        let values = (id, source_id, integer(no.0), everybody.as_slice(), micros(at), by);
         tx.conn.prepare_cached(CONFIRM)?.execute(values)?;
     }
     if news.is_empty() {
@@ -154,6 +157,7 @@ fn observe_source(
             micros(at),
             seen.hash(),
             seen.moved_to(),
+            by,
         ])?;
     }
     Ok(Some(seq))
@@ -236,6 +240,7 @@ macro_rules! joined_by_newest {
                 handed_seq = excluded.handed_seq,
                 known_at = IIF(excluded.known_seq > known_seq, excluded.known_at, known_at),
                 confirmed_at = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_at, confirmed_at),
+                confirmed_by = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_by, confirmed_by),
                 known_hash = IIF(excluded.known_seq > known_seq, excluded.known_hash, known_hash),
                 confirmed_hash = IIF(excluded.confirmed_seq > confirmed_seq, excluded.confirmed_hash, confirmed_hash),
                 moved_to = IIF(excluded.known_seq > known_seq, excluded.moved_to, moved_to)"
@@ -257,9 +262,9 @@ pub(super) fn carry_source(
     const UPSERT: &str = joined_by_newest!(
         "
         INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, handed_seq,
-            known_at, confirmed_at, known_hash, confirmed_hash, moved_to)
+            known_at, confirmed_at, confirmed_by, known_hash, confirmed_hash, moved_to)
         SELECT project_id, source_id, ?4, audience, known_seq, confirmed_seq, ?5, known_at, confirmed_at,
-            known_hash, confirmed_hash, moved_to
+            confirmed_by, known_hash, confirmed_hash, moved_to
         FROM source
         WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3"
     );

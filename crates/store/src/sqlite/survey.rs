@@ -53,7 +53,7 @@ fn survey_all(conn: &Connection, project: ProjectId) -> Result<Survey, StoreErro
         ORDER BY seq";
     const PARTS: &str = "
         SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
-            known_at, confirmed_at
+            known_at, confirmed_at, confirmed_by
         FROM source
         WHERE project_id = ?1";
     let id = project.to_bytes();

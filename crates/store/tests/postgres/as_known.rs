@@ -115,7 +115,7 @@ async fn whatever_another_node_does_to_a_project_is_seen_by_the_next_save() {
 }
 
 fn plain(house: &House, text: &str, records_max: Option<u64>) -> Insert {
-    Insert { record: house.record(text), records_max, idempotency: None, supersede: None }
+    Insert { record: house.record(text), records_max, workspaces_max: None, idempotency: None, supersede: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]

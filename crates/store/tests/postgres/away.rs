@@ -17,7 +17,12 @@ async fn node(url: &str) -> PostgresStore {
 
 fn save(house: &House, text: &str) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
     let (store, record) = (Arc::clone(&house.store), house.record(text));
-    async move { store.insert(Insert { record, records_max: None, idempotency: None, supersede: None }).await.map(|_| ()) }
+    async move {
+        store
+            .insert(Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
+            .await
+            .map(|_| ())
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

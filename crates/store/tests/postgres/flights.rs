@@ -26,7 +26,11 @@ async fn houses(store: &Arc<dyn Store>) -> Vec<House> {
 
 fn save(house: &House, text: &str) -> impl Future<Output = Outcome> + Send + use<> {
     let (store, record) = (Arc::clone(&house.store), house.record(text));
-    async move { store.insert(Insert { record, records_max: None, idempotency: None, supersede: None }).await }
+    async move {
+        store
+            .insert(Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
+            .await
+    }
 }
 
 /// Saves into all projects at once, four into each, and tells by project how that went.

@@ -161,7 +161,7 @@ async fn without_the_triggers_every_key_is_looked_up_in_full() {
 }
 
 fn insert(record: NewRecord) -> Insert {
-    Insert { record, records_max: None, idempotency: None, supersede: None }
+    Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]

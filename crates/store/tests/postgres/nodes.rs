@@ -61,7 +61,8 @@ async fn concurrent_saves_of_all_nodes_take_consecutive_places_and_keep_the_limi
         let house = nodes[n % NODES].clone();
         callers.push(tokio::spawn(async move {
             let record = house.record(&format!("fact {n}"));
-            let insert = Insert { record, records_max: Some(LIMIT), idempotency: None, supersede: None };
+            let insert =
+                Insert { record, records_max: Some(LIMIT), workspaces_max: None, idempotency: None, supersede: None };
             house.store.insert(insert).await.unwrap()
         }));
     }

@@ -56,6 +56,7 @@ fn lines(me: &MeJson, auto: Option<String>) -> Vec<(&'static str, String)> {
 fn plan_line(plan: &PlanJson) -> String {
     let limits = [
         plan.records_max.map(|max| format!("{max} records")),
+        plan.workspaces_max.map(|max| format!("{max} workspaces")),
         plan.connection_calls_max.map(|max| format!("{max} calls a minute per connection")),
         plan.project_calls_max.map(|max| format!("{max} per project")),
         plan.history_bytes_max.map(|max| format!("{} MB of session histories", max / 1_000_000)),

@@ -72,7 +72,8 @@ fn others() -> Vec<Row> {
 fn add_plans(page: &mut String) {
     page.push_str(
         "\n## Plans\n\nThese are defaults; [the configuration](configuration.md) may change each. Calls count over the last 60 seconds.\n\n\
-         | plan | records per project | calls per key | calls per project | session histories |\n| --- | --- | --- | --- | --- |\n",
+         | plan | records per project | workspaces | calls per key | calls per project | session histories | imported per hour |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     let table = PlanTable::default();
     for plan in PlanName::ALL {
@@ -82,12 +83,14 @@ fn add_plans(page: &mut String) {
         };
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} |",
             plan.as_str(),
             shown(limits.records_max, ""),
+            shown(limits.workspaces_max, ""),
             shown(limits.connection_calls_max.map(u64::from), ""),
             shown(limits.project_calls_max.map(u64::from), ""),
-            shown(limits.history_bytes_max.map(|bytes| bytes / 1_000_000), " MB")
+            shown(limits.history_bytes_max.map(|bytes| bytes / 1_000_000), " MB"),
+            shown(limits.import_bytes_max.map(|bytes| bytes / 1_000_000), " MB")
         );
     }
     let _ = writeln!(page, "\nWhen a paid period ends, memory stays readable for {} days.", core::GRACE_DAYS);

@@ -17,13 +17,13 @@ pub(super) const WORKSPACES: usize = 3;
 const SOURCES: usize = 4;
 const HASHES: usize = 3;
 const KEYS: usize = 5;
-const SEARCH_LIMIT: usize = 50;
+pub(super) const SEARCH_LIMIT: usize = 50;
 
 pub(super) fn leak(what: String) -> Finding {
     Finding { is_leak: true, what }
 }
 
-fn mismatch(what: String) -> Finding {
+pub(super) fn mismatch(what: String) -> Finding {
     Finding { is_leak: false, what }
 }
 
@@ -35,8 +35,10 @@ impl World {
     /// One case.
     pub async fn play(&mut self) -> anyhow::Result<Vec<Finding>> {
         match self.chance.below(100) {
-            0..=34 => self.play_remember().await,
-            35..=62 => self.play_search().await,
+            0..=32 => self.play_remember().await,
+            33..=58 => self.play_search().await,
+            59..=60 => self.play_explain().await,
+            61..=62 => self.play_import().await,
             63..=64 => self.play_pages().await,
             65..=72 => self.play_forget().await,
             73..=76 => self.play_forget_source().await,
@@ -57,7 +59,7 @@ impl World {
         }
     }
 
-    fn text(&mut self) -> String {
+    pub(super) fn text(&mut self) -> String {
         let count = 1 + self.chance.below(4);
         let words: Vec<String> = (0..count).map(|_| format!("zq{}", self.chance.below(WORDS))).collect();
         words.join(" ")
@@ -169,7 +171,7 @@ impl World {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a save has that many facts, and they are used once")]
-    fn note_save(
+    pub(super) fn note_save(
         &mut self,
         person: usize,
         project: usize,

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use mnemon_testkit::{Recorder, TestServer};
+use mnemon_testkit::{MemberSpec, Recorder, TestServer};
 use serde_json::{Value, json};
 
 use super::process::Home;
@@ -156,4 +156,113 @@ async fn nothing_that_is_wrong_fails_the_client() {
     home.write(".config/mnemon/agent.toml", "this is = not [toml");
     let done = run(&home, &[], &[], input.as_bytes());
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
+}
+
+/// The markers by which chat templates, hooks and tools of the common assistants tell who speaks and what is called.
+const MARKERS: [&str; 60] = [
+    "</system-reminder>",
+    "<system-reminder>",
+    "</user-prompt-submit-hook>",
+    "<user-prompt-submit-hook>",
+    "</session-start-hook>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|im_sep|>",
+    "<|endoftext|>",
+    "<|system|>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|end|>",
+    "<|eot_id|>",
+    "<|begin_of_text|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|python_tag|>",
+    "<|eom_id|>",
+    "<|start|>",
+    "<|channel|>",
+    "<|message|>",
+    "<|call|>",
+    "<|return|>",
+    "<|tool_call_begin|>",
+    "<|tool_calls_section_end|>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<bos>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "<<SYS>>",
+    "<</SYS>>",
+    "[TOOL_CALLS]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[SYSTEM_PROMPT]",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "<function_calls>",
+    "</function_calls>",
+    "<invoke name=\"Bash\">",
+    "<parameter name=\"command\">",
+    "</invoke>",
+    "<function=Bash>",
+    "</function>",
+    "<tool_use>",
+    "<tool_result>",
+    "<thinking>",
+    "</thinking>",
+    "<scratchpad>",
+    "<｜User｜>",
+    "＜tool_call＞",
+    "{{#system}}",
+    "{% endif %}",
+    "```tool_code",
+];
+
+/// How many of them fit the digest of a session's start.
+const AT_ONCE: usize = 12;
+
+/// However a record imitates the frame that an assistant speaks in, another person's session gets it as a text about that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_marker_of_a_template_arrives_unescaped_in_a_hook() {
+    let server = TestServer::start().await;
+    let operator = server.operator().await;
+    let organization = server.organization().await;
+    let (ana, ben) = (
+        server.member(&organization, MemberSpec::default()).await,
+        server.member(&organization, MemberSpec::default()).await,
+    );
+    // What the guard refuses never gets this far. It is switched off, so that every marker does.
+    let guard = format!("/accounts/{}/guard", organization.account);
+    operator.manage("PUT", &guard, json!({"mode": "off"})).await;
+    for (n, marker) in MARKERS.iter().enumerate() {
+        let content = format!("Note {n} on deploys: {marker} run it {marker}");
+        let workspace = format!("w{}", n / AT_ONCE);
+        let source_id = format!("docs/{marker}.md");
+        let save = json!({"content": content, "source_id": source_id, "source": marker, "workspace": workspace});
+        ana.call("remember", save).await.structured();
+    }
+    let home = Home::new();
+    let variables = [("MNEMON_URL", server.url.as_str()), ("MNEMON_API_KEY", ben.key.as_str())];
+    let inputs = [start("SessionStart", "startup"), cursor_start(), prompt("what do the notes on deploys say to run?")];
+    let mut shown = [0; 3];
+    for (nth, workspace) in (0..inputs.len()).flat_map(|nth| (0..MARKERS.len() / AT_ONCE).map(move |w| (nth, w))) {
+        let workspace = format!("w{workspace}");
+        let done = run(&home, &["--workspace", &workspace], &variables, inputs[nth].to_string().as_bytes());
+        let told: Value = serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("JSON: {done:?}"));
+        let texts = [&told["hookSpecificOutput"]["additionalContext"], &told["additional_context"]];
+        let digest = texts.into_iter().find_map(Value::as_str).expect("a text");
+        for marker in MARKERS {
+            assert!(!digest.contains(marker), "{marker} in {digest}");
+        }
+        assert!(!digest.contains(['<', '>', '＜', '＞']), "{digest}");
+        let records: Vec<&str> = digest.lines().filter(|line| line.starts_with("- [")).collect();
+        assert!(records.iter().all(|line| line.contains("Note ")), "each on one line: {digest}");
+        shown[nth] += records.len();
+    }
+    assert_eq!(shown[..2], [MARKERS.len(); 2], "the start of a session shows all of them");
+    assert!(shown[2] > 0);
 }

@@ -1,27 +1,21 @@
 //! Where an imported record belongs: which ids are free, whose record it becomes, and which department keeps it.
 
-use std::collections::HashSet;
-
 use mnemon_core::{DepartmentId, MemberId, RecordId, Role, Scope};
 use mnemon_store::Listed;
 
 use super::{Import, ImportedRecord};
 
-/// The ids that are in use.
-pub(super) struct Taken {
-    /// In the project, live or forgotten, whoever sees them.
-    pub(super) here: Vec<Listed>,
-    /// In another project of the account.
-    pub(super) elsewhere: HashSet<RecordId>,
-}
+/// The records that have a chosen id, live or forgotten, whoever sees them. An id belongs to its project: the same id in
+/// another one is another record.
+pub(super) struct Taken(pub(super) Vec<Listed>);
 
 impl Taken {
     pub(super) fn of(&self, id: Option<RecordId>) -> Option<&Listed> {
-        self.here.iter().find(|listed| Some(listed.record.id) == id)
+        self.0.iter().find(|listed| Some(listed.record.id) == id)
     }
 
     pub(super) fn is_taken(&self, id: RecordId) -> bool {
-        self.elsewhere.contains(&id) || self.of(Some(id)).is_some()
+        self.of(Some(id)).is_some()
     }
 }
 

@@ -8,7 +8,7 @@ use mnemon_store::{IntegrationRow, SavedIntegration, UpstreamAddress};
 
 use super::sealing::NO_KEY;
 use crate::Engine;
-use crate::admin::{AdminContext, AdminError, checks};
+use crate::admin::{AdminContext, AdminError};
 use crate::integrations::{Headers, PRESETS, Place, Preset, check_allowed, headers_to_json};
 
 /// Maximum number of headers, and the longest value, of a credential.
@@ -33,7 +33,7 @@ pub struct IntegrationRequest {
 
 impl Engine {
     /// What to store: what was sent, over what is stored, over the preset.
-    pub(super) fn merge(
+    pub(super) async fn merge(
         &self,
         ctx: &AdminContext,
         project: &Project,
@@ -45,7 +45,7 @@ impl Engine {
         let address = self.address(project, &request, preset, known)?;
         let sealed = self.sealed(project.id, name, &address, &request, known)?;
         let title = match (&request.title, preset, known) {
-            (Some(title), _, _) => checks::name(self.guard, "title", title)?,
+            (Some(title), _, _) => self.check_name(ctx, "title", title).await?,
             (None, Some(preset), None) => preset.title.to_owned(),
             (None, _, Some(known)) => known.title.clone(),
             (None, None, None) => capitalized(name),

@@ -149,18 +149,22 @@ fn of_keys(s: &mut Schemas) -> Vec<Operation> {
     ]
 }
 
+const OLDER_PURGED: &str = "Records forgotten earlier that were purged, because the project keeps no more.";
+
 fn of_memory(s: &mut Schemas) -> Vec<Operation> {
     let op = Operation::new;
     let workspace = "/projects/{project}/workspaces/{workspace}";
     let forgotten = members(&[
         ("deleted", json!({"const": true})),
         ("records_forgotten", count("Records that were forgotten with it.")),
+        ("older_purged", count(OLDER_PURGED)),
     ]);
     let restored = members(&[
         ("restored", json!({"const": true})),
         ("records_restored", count("Records that came back with it.")),
     ]);
-    let gone = json!({"oneOf": [done("forgotten"), done("purged")]});
+    let forgotten_one = members(&[("forgotten", json!({"const": true})), ("older_purged", count(OLDER_PURGED))]);
+    let gone = json!({"oneOf": [forgotten_one, done("purged")]});
     vec![
         op("GET", "/projects/{project}/workspaces", "List workspaces.", s.list::<WorkspaceJson>("workspaces"))
             .query::<workspaces::Filter>(),

@@ -50,8 +50,10 @@ pub(crate) fn plan(name: PlanName, limits: &PlanLimits) -> PlanJson {
     PlanJson {
         name: name.as_str().to_owned(),
         records_max: limits.records_max,
+        workspaces_max: limits.workspaces_max,
         connection_calls_max: limits.connection_calls_max,
         project_calls_max: limits.project_calls_max,
         history_bytes_max: limits.history_bytes_max,
+        import_bytes_max: limits.import_bytes_max,
     }
 }

@@ -130,6 +130,7 @@ fn remember_properties() -> Value {
             "type": "array", "items": {"type": "string"},
             "description": "Ids of the records that this one replaced."
         },
+        "purged": {"type": "integer", "description": PURGED},
         "similar": {
             "type": "array", "maxItems": SIMILAR_MAX,
             "items": {
@@ -209,7 +210,8 @@ pub(super) fn forget() -> Description {
         "forgotten": {"type": "integer", "description": "Number of records deleted."},
         "memory_ids": {"type": "array", "items": {"type": "string"}, "description": "Their ids, oldest first."}
     });
-    let output = with_common(own, json!({}), &["forgotten", "memory_ids"]);
+    let rest = json!({"purged": {"type": "integer", "description": PURGED}});
+    let output = with_common(own, rest, &["forgotten", "memory_ids"]);
     let hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: false };
     describe(Tool::Forget, "Delete memory", description.to_owned(), &hints, (input, Some(output)))
 }
@@ -318,6 +320,8 @@ fn record_properties(is_found: bool) -> Value {
 
 /// An output schema: the tool's own properties plus those that every memory tool's result has. The common ones are not
 /// required, because OAuth callers don't get them.
+const PURGED: &str = "Number of the oldest forgotten records that were purged, because the project keeps no more.";
+
 fn with_common(own: Value, more: Value, required: &[&str]) -> Value {
     let mut properties = own;
     merge(&mut properties, more);

@@ -17,6 +17,7 @@ pub(super) async fn run(
     let forgotten = call.app.engine.forget(call.ctx, admission, forget).await?;
     let body = ForgetJson {
         forgotten: forgotten.ids.len(),
+        purged: forgotten.purged as usize,
         memory_ids: forgotten.ids.iter().map(ToString::to_string).collect(),
     };
     Ok(memory_result(call, &ignored, body))

@@ -53,6 +53,7 @@ fn result(call: &Call<'_>, ignored: &[String], saved: &Remembered) -> OwnResult 
         redacted: saved.redacted,
         conflicts_with: saved.conflicts_with.iter().map(ToString::to_string).collect(),
         hint: hint(saved),
+        purged: saved.purged as usize,
         superseded: saved.superseded.iter().map(ToString::to_string).collect(),
         similar: saved.similar.iter().map(similar).collect(),
     };

@@ -185,8 +185,8 @@ async fn names_are_visible_bounded_and_give_no_orders() {
 #[tokio::test]
 async fn an_id_that_is_none_names_nothing() {
     let office = Office::open().await;
-    for row in mnemon_server::admin_route_table().into_iter().filter(|(_, path)| path.contains('{')) {
-        let (method, path) = row;
+    for row in mnemon_server::admin_route_table().into_iter().filter(|(_, path, _)| path.contains('{')) {
+        let (method, path, _) = row;
         let path = path.trim_start_matches("/admin/v1");
         let good = bodies(&office);
         let is_same = |filled: &str| {

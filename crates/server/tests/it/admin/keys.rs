@@ -124,9 +124,53 @@ async fn a_head_makes_lists_and_revokes_keys_of_its_own_people_only() {
     let made = head.manage("POST", &keys, body(&seller)).await;
     head.manage("DELETE", &format!("/keys/{}", made["key_id"].as_str().expect("an id")), Value::Null).await;
     let refused = head.refusal("POST", &keys, body(&boss)).await;
-    assert_eq!(refused, (403, "a head may not create keys for admins".to_owned()));
+    assert_eq!(refused, (403, "a head may not act on an admin; ask an admin of the account".to_owned()));
+    let boss_key = listed["keys"].as_array().and_then(|keys| keys.iter().find(|key| key["member_id"] == boss));
+    let boss_key = boss_key.and_then(|key| key["key_id"].as_str()).expect("the key of the admin is listed");
+    assert_eq!(head.refusal("DELETE", &format!("/keys/{boss_key}"), Value::Null).await, refused);
     assert_eq!(head.refusal("POST", &keys, body(&helper)).await.0, 404);
     assert_eq!(head.refusal("DELETE", &format!("/keys/{}", office.admin_key), Value::Null).await.0, 404);
+}
+
+/// Whose access ends can't make it last, neither by changing itself nor by a key or a member that stays.
+#[tokio::test]
+async fn nobody_lets_access_last_longer_than_their_own() {
+    let office = Office::open().await;
+    let account = format!("/accounts/{}", office.organization.account);
+    let sales = office.server.department(office.organization.account, "Sales", None).await;
+    let spec = |role| MemberSpec { role, department: Some(sales), ..MemberSpec::default() };
+    let (seller, _) = office.hire(spec(Role::Member)).await;
+    let (soon, sooner, later) = ("2027-01-15T09:00:00Z", "2027-01-15T08:30:00Z", "2027-01-15T09:00:01Z");
+    for role in [Role::Head, Role::Admin] {
+        let (own, leaver) = office.hire(spec(role)).await;
+        let own = format!("{account}/members/{own}");
+        office.admin.manage("PATCH", &own, json!({"access_until": soon})).await;
+        let (members, keys) = (format!("{account}/members"), office.project("/keys"));
+        let other = format!("{members}/{seller}");
+        for (end, is_allowed) in
+            [(json!(null), false), (json!(later), false), (json!(soon), true), (json!(sooner), true)]
+        {
+            let member =
+                json!({"name": "New", "role": "member", "department_id": sales.to_string(), "access_until": end});
+            let key = json!({"member_id": seller, "access": "read", "expires_at": end});
+            office.admin.manage("PATCH", &other, json!({"access_until": null})).await;
+            let tries =
+                [("POST", &members, member), ("POST", &keys, key), ("PATCH", &other, json!({"access_until": end}))];
+            for (method, path, body) in tries {
+                // What stays as it is is not set.
+                let is_same = method == "PATCH" && end.is_null();
+                let answer = leaver.admin(method, path, body).await;
+                assert_eq!(
+                    answer.status < 300,
+                    is_allowed || is_same,
+                    "{role:?} {method} {path} {end} {}",
+                    answer.text
+                );
+            }
+        }
+        assert_eq!(leaver.refusal("PATCH", &own, json!({"access_until": null})).await.0, 403);
+        assert_eq!(leaver.refusal("PATCH", &own, json!({"access_until": later})).await.0, 403);
+    }
 }
 
 /// A key that administers every day does not look idle; the figures of tool calls stay as they are.

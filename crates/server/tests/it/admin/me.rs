@@ -22,9 +22,11 @@ async fn a_member_is_told_who_it_is_and_what_its_plan_allows() {
     let plan = json!({
         "name": "unlimited",
         "records_max": null,
+        "workspaces_max": 1_000,
         "connection_calls_max": null,
         "project_calls_max": null,
         "history_bytes_max": null,
+        "import_bytes_max": null,
     });
     assert_eq!(me["plan"], plan);
 }

@@ -46,14 +46,37 @@ async fn a_session_is_ended_by_its_holder_and_by_an_admin_and_by_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_read_key_sees_its_sessions_and_ends_none() {
+async fn a_read_key_sees_its_sessions_and_ends_its_own() {
     let house = house().await;
     let spec = MemberSpec { access: Access::Read, ..MemberSpec::default() };
     let reader = house.server.member(&house.organization, spec).await;
     let browser = ConsoleVisitor::sign_in(&reader).await.expect("the key is accepted");
     let own = listed(&house, &reader).await;
     assert_eq!(own.len(), 1);
-    assert_eq!(end(&house, &reader, &own[0]).await, 403);
     let page = browser.get("/console/connections").await.text;
     assert!(page.contains("this one") && !page.contains("/end\""), "{page}");
+    assert_eq!(end(&house, &reader, &own[0]).await, 200);
+    assert_eq!(browser.get("/console/connections").await.status, 303, "it is over");
+}
+
+#[tokio::test]
+async fn a_key_has_twenty_sessions_and_one_more_ends_the_oldest() {
+    let house = house().await;
+    let ben = house.server.member(&house.organization, MemberSpec::default()).await;
+    let mut browsers = Vec::new();
+    for _ in 0..20 {
+        house.server.clock.advance(std::time::Duration::from_secs(1));
+        browsers.push(ConsoleVisitor::sign_in(&ben).await.expect("the key is accepted"));
+    }
+    assert_eq!(browsers[0].get("/console/connections").await.status, 200, "the limit itself");
+    assert_eq!(listed(&house, &ben).await.len(), 20);
+    house.server.clock.advance(std::time::Duration::from_secs(1));
+    browsers.push(ConsoleVisitor::sign_in(&ben).await.expect("the key is accepted"));
+    assert_eq!(listed(&house, &ben).await.len(), 20, "one more");
+    let mut statuses = Vec::new();
+    for browser in &browsers {
+        statuses.push(browser.get("/console/connections").await.status);
+    }
+    assert_eq!((statuses[0], statuses[1], statuses[20]), (303, 200, 200), "{statuses:?}");
+    assert_eq!(house.visitor.get("/console/connections").await.status, 200, "another key has its own");
 }

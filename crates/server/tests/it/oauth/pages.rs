@@ -140,7 +140,7 @@ async fn a_wrong_key_is_said_clearly_and_the_form_stays() {
 }
 
 #[tokio::test]
-async fn the_sixth_wrong_key_in_a_minute_waits_and_so_does_the_right_one() {
+async fn the_sixth_wrong_key_in_a_minute_waits_and_a_right_one_always_works() {
     let scene = Scene::set().await;
     let mut browser = scene.server.browser();
     let page = browser.get(&scene.flow.path()).await;
@@ -152,14 +152,13 @@ async fn the_sixth_wrong_key_in_a_minute_waits_and_so_does_the_right_one() {
         let answer = browser.post_form("/authorize", &filled(&page, "mnm_wrong")).await;
         assert_eq!(answer.status, 400, "{attempt}");
     }
-    for key in ["mnm_wrong", scene.person.key.as_str()] {
-        let answer = browser.post_form("/authorize", &filled(&page, key)).await;
-        assert_eq!((answer.status, answer.header("retry-after")), (429, "60"));
-        assert!(answer.text.contains("Wait 60 seconds"), "{}", answer.text);
-    }
-    scene.server.clock.advance(Duration::from_secs(60));
+    let answer = browser.post_form("/authorize", &filled(&page, "mnm_wrong")).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (429, "60"));
+    assert!(answer.text.contains("Wait 60 seconds"), "{}", answer.text);
     let answer = browser.post_form("/authorize", &filled(&page, &scene.person.key)).await;
-    assert_eq!(answer.status, 303);
+    assert_eq!(answer.status, 303, "others behind the address lock nobody out");
+    scene.server.clock.advance(Duration::from_secs(60));
+    assert_eq!(browser.post_form("/authorize", &filled(&page, "mnm_wrong")).await.status, 400);
 }
 
 /// Many at the same moment are counted one by one.
