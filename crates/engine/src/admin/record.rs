@@ -23,7 +23,8 @@ pub struct RecordDetail {
 impl Engine {
     /// One record that the caller may see. Forgotten ones are shown to those who may restore them.
     pub async fn show_record(&self, ctx: &AdminContext, id: RecordId) -> Result<RecordDetail, AdminError> {
-        let (project, listed) = self.readable_record(ctx, id).await?;
+        let (project, mut listed) = self.readable_record(ctx, id).await?;
+        self.hide_successors(ctx, project.id, std::slice::from_mut(&mut listed)).await?;
         let viewer = ctx.viewer();
         let claim = Claim::of_record(&listed.record);
         let judged = self.judge_for(project.id, &viewer, ctx.now, &[claim], &[]).await?;

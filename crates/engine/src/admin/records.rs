@@ -1,5 +1,8 @@
 //! Records, as visible to the caller: listed, restored, purged.
 
+use std::collections::BTreeSet;
+
+use futures_util::future::try_join_all;
 use jiff::SignedDuration;
 use mnemon_core::{
     AccountId, Member, MemberId, Project, ProjectId, RecordId, Scope, Seq, Status, Timestamp, Viewer, WorkspaceName,
@@ -302,12 +305,29 @@ impl Engine {
         }
     }
 
+    /// Leaves out which record took the place of another where the caller can't see it: a draft may have done so.
+    pub(super) async fn hide_successors(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+        listed: &mut [Listed],
+    ) -> Result<(), AdminError> {
+        let ids: BTreeSet<RecordId> = listed.iter().filter_map(|row| row.superseded_by).collect();
+        let found = try_join_all(ids.iter().map(|id| self.store.find_any(project, *id))).await?;
+        let viewer = ctx.viewer();
+        let seen = found.into_iter().flatten().filter(|row| viewer.sees(&row.record.audience));
+        let seen: BTreeSet<RecordId> = seen.map(|row| row.record.id).collect();
+        listed.iter_mut().for_each(|row| row.superseded_by = row.superseded_by.filter(|id| seen.contains(id)));
+        Ok(())
+    }
+
     pub(super) async fn judge_listed(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
-        listed: Vec<Listed>,
+        mut listed: Vec<Listed>,
     ) -> Result<Vec<ShownRecord>, AdminError> {
+        self.hide_successors(ctx, project, &mut listed).await?;
         let claims: Vec<Claim<'_>> = listed.iter().map(|row| Claim::of_record(&row.record)).collect();
         let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, &[]).await?;
         Ok(listed

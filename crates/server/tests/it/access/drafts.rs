@@ -120,3 +120,24 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
         assert_eq!(refused, (404, "no such workspace".to_owned()), "{who}: a digest of others' drafts");
     }
 }
+
+/// A shared record that somebody replaced by a draft: who may not see the draft learns neither its id nor that there is one.
+#[tokio::test]
+async fn a_draft_that_took_a_records_place_is_named_to_nobody_else() {
+    let world = World::make().await;
+    let admin = world.caller("admin");
+    let old = world.save(json!({"content": "we deploy on Mondays"})).await;
+    let draft = json!({"content": "we deploy on Fridays, I think", "scope": "draft", "supersedes": [old]});
+    let draft = world.save(draft).await;
+    let detail = admin.admin("GET", &format!("/records/{old}"), Value::Null).await;
+    assert_eq!(detail.json()["superseded_by"], Value::Null, "{}", detail.text);
+    let list = format!("/projects/{}/records?state=forgotten", world.organization.project);
+    let list = admin.admin("GET", &list, Value::Null).await;
+    assert!(list.text.contains(&old), "{}", list.text);
+    world.author.call("forget", json!({"memory_id": draft})).await.structured();
+    let audit = admin.admin("GET", &format!("/accounts/{}/audit", world.organization.account), Value::Null).await;
+    assert!(audit.text.contains("record.supersede") && audit.text.contains("(a draft)"), "{}", audit.text);
+    for text in [detail.text, list.text, audit.text] {
+        assert!(!text.contains(&draft), "{text}");
+    }
+}
