@@ -38,7 +38,7 @@ impl Damaged {
             tracing::error!(
                 record = row,
                 column,
-                "a stored record is damaged and left out of answers; restore a backup to get it back"
+                "a stored record is damaged and left out of answers; restore a backup in which it is whole, or forget it and save it again"
             );
         }
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::operations::{address_of, operator_token, request};
 use crate::process::{Done, Place};
 
 fn json(done: &Done) -> Value {
@@ -168,7 +169,7 @@ fn a_backup_is_proved_by_its_last_line_and_a_plain_copy_needs_a_flag() {
 fn damaged_data_is_told_at_backup_and_left_out_of_answers_without_failing_them() {
     let place = Place::new();
     let service = place.serve(&[]);
-    let key = service.key();
+    let (key, token) = (service.key(), operator_token(&service));
     for n in 0..3 {
         remember(&place, &service.url, &key, &format!("Boiler number {n} stands in the cellar"));
     }
@@ -191,8 +192,17 @@ fn damaged_data_is_told_at_backup_and_left_out_of_answers_without_failing_them()
     assert_eq!((exported.code, exported.out.matches("\"content\"").count()), (0, 2), "{exported:?}");
     let listed = place.run(&["record", "list", "--url", &service.url, "--key", &key, "--json"]);
     assert_eq!((listed.code, listed.out.matches("stands in the cellar").count()), (0, 2), "{listed:?}");
+    let page = request(address_of(&service), "GET", "/metrics", &format!("Bearer {token}"), "");
+    assert!(page.contains("\nmnemon_damaged_records 1\n"), "{page}");
     let digest = place.run(&["context", "--query", "boiler", "--url", &service.url, "--key", &key]);
     assert!(digest.code == 0 && digest.out.contains("number 2"), "{digest:?}");
+    // Whoever forgets it can save it again, and make backups again.
+    let id = refused.err.split(": ").nth(3).and_then(|rest| rest.split('.').next()).expect("its id");
+    assert_eq!(place.run(&["forget", id, "--url", &service.url, "--key", &key]).code, 0, "{id}");
+    remember(&place, &service.url, &key, "Boiler number 1 stands in the cellar");
+    assert_eq!(found(&place, &service.url, &key, "boiler cellar").len(), 3);
+    let again = place.run(&["backup", "again.db", "--data-dir", "data"]);
+    assert_eq!(again.code, 0, "{again:?}");
     let stopped = service.stop();
     assert!(stopped.err.contains("a stored record is damaged and left out of answers"), "{stopped:?}");
 }

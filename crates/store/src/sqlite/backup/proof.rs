@@ -11,19 +11,20 @@ use crate::acts::log::read_present;
 /// How many damaged records are named.
 const NAMED_MAX: usize = 5;
 
-/// Counts the records. Damaged ones are a reason to refuse, unless they are kept.
+/// Counts the records. Damaged ones are a reason to refuse, unless they are kept, or forgotten: those are in no answer, and
+/// whoever forgets what is damaged must be able to make backups again.
 pub(super) fn check_records(conn: &Connection, keeps_damaged: bool) -> Result<u64, BackupError> {
     const SELECT: &str = "
         SELECT project_id, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
             valid_until, created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content,
-            checksum, is_cautioned, embedding
+            checksum, is_cautioned, embedding, forgotten_at IS NOT NULL
         FROM record";
     let mut statement = conn.prepare(SELECT)?;
     let mut rows = statement.query([])?;
     let (mut records, mut damaged, mut named) = (0, 0, Vec::new());
     while let Some(row) = rows.next()? {
         records += 1;
-        if !is_sound(row) {
+        if !is_sound(row) && !row.get::<_, bool>(21)? {
             damaged += 1;
             if named.len() < NAMED_MAX {
                 named.push(name(row));
@@ -36,7 +37,7 @@ pub(super) fn check_records(conn: &Connection, keeps_damaged: bool) -> Result<u6
     let more = if damaged > named.len() { ", …" } else { "" };
     Err(BackupError::Refused(format!(
         "the checksum does not match in {damaged} of {records} records: {}{more}. Use an earlier backup, in which they are \
-         whole; or pass --keep-damaged to copy them as they are, and answers go on leaving them out",
+         whole; or forget them; or pass --keep-damaged to copy them as they are, and answers go on leaving them out",
         named.join(", "),
     )))
 }

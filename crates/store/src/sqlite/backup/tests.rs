@@ -26,8 +26,8 @@ struct Ground {
 
 impl Ground {
     async fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&dir.path().join("data")).unwrap());
+        let dir = tempfile::tempdir().expect("a directory");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&dir.path().join("data")).expect("it opens"));
         let house = House::build(&store).await;
         let mut seqs = Vec::new();
         for n in 0..40_u8 {
@@ -37,9 +37,9 @@ impl Ground {
         }
         // What happens to records later must leave them provable.
         house.forget(&seqs[..4], 20).await;
-        let restored = house.store.load(house.project, &seqs[4..6]).await.unwrap();
+        let restored = house.store.load(house.project, &seqs[4..6]).await.expect("storage works");
         house.forget(&seqs[4..6], 21).await;
-        house.restore(restored[0].id, 0, 22).await.unwrap();
+        house.restore(restored[0].id, 0, 22).await.expect("it was forgotten");
         house.insert(house.sourced("boiler 9 stands in the cellar of the house at the harbour", "plan 4", "new")).await;
         house.delete_workspace("default", 23).await;
         house.restore_workspace("default", 0, 24).await;
@@ -60,12 +60,13 @@ impl Ground {
     }
 
     fn change(&self, file: &str, sql: &str) {
-        Connection::open(self.path(file)).unwrap().execute_batch(sql).unwrap();
+        let conn = Connection::open(self.path(file)).expect("a database");
+        conn.execute_batch(sql).expect("a change");
     }
 
     /// What answers show of a data directory, as far as they come from storage.
     async fn answers(&self, dir: &str) -> String {
-        let store = SqliteStore::open(&self.path(dir)).unwrap();
+        let store = SqliteStore::open(&self.path(dir)).expect("it opens");
         let store: &dyn Store = &store;
         let (account, project) = (self.house.account, self.house.project);
         let sources: Vec<String> = (0..5).map(|n| format!("plan {n}")).collect();
@@ -91,8 +92,8 @@ fn refusal(result: Result<Copied, BackupError>) -> String {
 
 /// Whether a folder holds nothing but these.
 fn holds(folder: &Path, names: &[&str]) -> bool {
-    let mut found: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut found: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
     found.sort_unstable();
     found == names
 }
