@@ -306,7 +306,7 @@ fn missing_folders(path: &Path) -> Vec<PathBuf> {
 
 /// A symbolic link stays a link: the file it points to is written. In a project it may not lead out of the project: whoever
 /// made the project made the link, and the file that it names belongs to somebody else.
-fn resolved(path: &Path) -> Result<PathBuf, InstallError> {
+pub fn resolved(path: &Path) -> Result<PathBuf, InstallError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let real = real_path(&path);
     let Some(project) = project_of(&path) else { return Ok(real) };

@@ -410,6 +410,9 @@ pub struct Backup {
     /// Maximum megabytes to copy per second [default: no limit].
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
     pub rate: Option<u64>,
+    /// Copy damaged records as they are, instead of refusing. Answers leave them out.
+    #[arg(long)]
+    pub keep_damaged: bool,
     #[command(flatten)]
     pub settings: Settings,
 }
@@ -418,6 +421,13 @@ pub struct Backup {
 pub struct Restore {
     /// File that `mnemon backup` wrote.
     pub from: PathBuf,
+    /// Accept a file without a checksum at its end: a plain copy of mnemon.db, or a backup by an earlier version. Only its records
+    /// are checked then.
+    #[arg(long)]
+    pub raw: bool,
+    /// Restore damaged records as they are, instead of refusing. Answers leave them out.
+    #[arg(long)]
+    pub keep_damaged: bool,
     #[command(flatten)]
     pub settings: Settings,
 }

@@ -1,6 +1,6 @@
 //! Builds the effective configuration from flags, the environment and a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -13,6 +13,30 @@ use crate::{data_dir, logging};
 /// The file that is read by default.
 const USUAL_FILE: &str = "mnemon.toml";
 
+/// What a file may not say that nobody named: it may have come with a stranger's folder. Each of these gives somebody else the
+/// service, its data, or a command on this machine.
+const NAMED_ONLY: [(&str, &str); 10] = [
+    ("admin", "operator_token"),
+    ("database", "replicas"),
+    ("gateway", "commands"),
+    ("gateway", "encryption_key"),
+    ("gateway", "previous_encryption_key"),
+    ("outgoing", "allowed_hosts"),
+    ("outgoing", "ca_file"),
+    ("storage", "data_dir"),
+    ("storage", "database"),
+    ("traces", "endpoint"),
+];
+
+/// The effective configuration and where it is from.
+pub struct Loaded {
+    pub config: Config,
+    /// What a person should know about the choices that were made for them.
+    pub advice: Vec<String>,
+    /// The file that was read.
+    pub file: Option<PathBuf>,
+}
+
 /// All sources of settings, layered.
 pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
     Ok(layers_and_advice(settings)?.0)
@@ -21,16 +45,12 @@ pub fn layers(settings: &Settings) -> anyhow::Result<Layers> {
 /// The same, with what a person has to know about the data directory that was chosen.
 fn layers_and_advice(settings: &Settings) -> anyhow::Result<(Layers, Option<String>)> {
     let mut layers = Layers::default();
-    match &settings.config {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
-            layers.file(&path.display().to_string(), &text);
+    if let Some(path) = file(settings) {
+        let text = std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
+        layers.file(&path.display().to_string(), &text);
+        if settings.config.is_none() {
+            list_dangerous(&text).into_iter().for_each(|mistake| layers.mistake(mistake));
         }
-        None if Path::new(USUAL_FILE).exists() => {
-            let text = std::fs::read_to_string(USUAL_FILE).with_context(|| format!("can't read {USUAL_FILE}"))?;
-            layers.file(USUAL_FILE, &text);
-        }
-        None => {}
     }
     layers.environment(std::env::vars());
     let flags = [
@@ -58,13 +78,40 @@ fn layers_and_advice(settings: &Settings) -> anyhow::Result<(Layers, Option<Stri
     Ok((layers, advice))
 }
 
-/// The effective configuration, or every mistake in it.
-pub fn load(settings: &Settings) -> anyhow::Result<Config> {
-    Ok(load_with_advice(settings)?.0)
+/// The file that was named, or else the one in the working directory.
+fn file(settings: &Settings) -> Option<&Path> {
+    let found = || Some(Path::new(USUAL_FILE)).filter(|path| path.exists());
+    settings.config.as_deref().or_else(found)
 }
 
-/// The same, with what a person should know about the choices that were made for them.
-pub fn load_with_advice(settings: &Settings) -> anyhow::Result<(Config, Vec<String>)> {
+/// A mistake for everything that a file may not say unless it was named.
+fn list_dangerous(text: &str) -> Vec<String> {
+    let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
+    let is_set = |value: &toml::Value| match value {
+        toml::Value::String(text) => !text.is_empty(),
+        toml::Value::Array(items) => !items.is_empty(),
+        toml::Value::Table(table) => !table.is_empty(),
+        _ => true,
+    };
+    let found = NAMED_ONLY
+        .iter()
+        .filter(|(section, key)| table.get(*section).and_then(|section| section.get(*key)).is_some_and(is_set));
+    let tell = |(section, key): &(&str, &str)| {
+        format!(
+            "{USUAL_FILE}: '{section}.{key}' is not taken from a file that was only found in the working directory; if the \
+             file is yours, name it with --config {USUAL_FILE}"
+        )
+    };
+    found.map(tell).collect()
+}
+
+/// The effective configuration, or every mistake in it.
+pub fn load(settings: &Settings) -> anyhow::Result<Config> {
+    Ok(load_with_advice(settings)?.config)
+}
+
+/// The same, with what `mnemon serve` tells about it.
+pub fn load_with_advice(settings: &Settings) -> anyhow::Result<Loaded> {
     let (layers, advice) = layers_and_advice(settings)?;
     let mut config = layers.finish()?;
     logging::filter(&config.log)?;
@@ -72,7 +119,8 @@ pub fn load_with_advice(settings: &Settings) -> anyhow::Result<(Config, Vec<Stri
     *data_dir = std::path::absolute(&*data_dir).context("can't tell the working directory")?;
     // With PostgreSQL there is no data directory to speak of.
     let advice = advice.filter(|_| config.storage.database.is_none());
-    Ok((config, advice.into_iter().chain(strange_variables()).collect()))
+    let file = file(settings).map(std::path::absolute).transpose().context("can't tell the working directory")?;
+    Ok(Loaded { config, advice: advice.into_iter().chain(strange_variables()).collect(), file })
 }
 
 /// The configuration as `config check` sees it: a variable that nothing knows is a mistake, too. A start only warns of it,

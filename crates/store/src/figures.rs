@@ -32,6 +32,8 @@ pub struct StoreFigures {
     /// Writes that wait for their turn.
     pub waiting_writes: u64,
     pub connections: DatabaseConnections,
+    /// Records that were found damaged, and are left out of answers.
+    pub damaged_records: u64,
 }
 
 /// Counts commits where they happen.

@@ -12,6 +12,7 @@ mod acts;
 mod checksum;
 #[cfg(feature = "testing")]
 pub mod conformance;
+mod damaged;
 mod encoding;
 mod error;
 mod figures;

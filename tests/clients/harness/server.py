@@ -18,6 +18,9 @@ class Server:
         ready_file = home / "ready.json"
         self.log_path = home / "server.log"
         command = [binary, "serve", "--data-dir", home / "data", "--listen", "127.0.0.1:0", "--ready-file", ready_file]
+        settings = home / "mnemon.toml"
+        if settings.exists():
+            command += ["--config", settings]
         command += [f"--allow-origin={origin}" for origin in origins]
         # Settings of the person who runs the tests must not leak in, neither by environment nor by a file in the folder.
         env = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use mnemon_core::Clock;
 use mnemon_engine::SystemClock;
 use mnemon_server::config::StorageConfig;
-use mnemon_store::sqlite::{Copied, back_up, restore as bring_back};
+use mnemon_store::sqlite::{Copied, Trust, back_up, restore as bring_back};
 use serde_json::json;
 
 use crate::arguments::{Backup, Restore};
@@ -28,7 +28,7 @@ pub fn back(backup: &Backup, printer: &Printer) -> anyhow::Result<ExitCode> {
             let _ = write!(std::io::stderr(), "\r\u{1b}[2Kcopying: {} of {} MB", done / MB, all / MB);
         }
     };
-    let copied = back_up(&data_dir, &to, backup.rate.map(|rate| rate * MB), &mut tell);
+    let copied = back_up(&data_dir, &to, backup.rate.map(|rate| rate * MB), backup.keep_damaged, &mut tell);
     if is_shown {
         let _ = write!(std::io::stderr(), "\r\u{1b}[2K");
     }
@@ -39,7 +39,8 @@ pub fn back(backup: &Backup, printer: &Printer) -> anyhow::Result<ExitCode> {
 
 pub fn restore(restore: &Restore, printer: &Printer) -> anyhow::Result<ExitCode> {
     let data_dir = data_dir(settings::load(&restore.settings)?.storage)?;
-    let copied = bring_back(&restore.from, &data_dir).context("nothing was restored")?;
+    let trust = Trust { unsealed: restore.raw, damaged_records: restore.keep_damaged };
+    let copied = bring_back(&restore.from, &data_dir, trust).context("nothing was restored")?;
     let next = format!("Start the service with `mnemon serve --data-dir {}`.", data_dir.display());
     show(printer, "data_dir", &data_dir, &copied, &next);
     Ok(ExitCode::SUCCESS)
@@ -68,9 +69,14 @@ fn file_in(to: &Path) -> anyhow::Result<PathBuf> {
 }
 
 fn show(printer: &Printer, name: &str, path: &Path, copied: &Copied, next: &str) {
-    let Copied { bytes, records } = copied;
+    let Copied { bytes, records, dropped } = copied;
     if printer.is_json() {
-        return printer.value(&json!({name: path.display().to_string(), "bytes": bytes, "records": records}));
+        let shown = json!({name: path.display().to_string(), "bytes": bytes, "records": records, "dropped": dropped});
+        return printer.value(&shown);
+    }
+    for part in dropped {
+        // Its name is a stranger's.
+        printer.text(&format!("left out, because mnemon did not make it: {}", part.escape_debug()));
     }
     let records = if *records == 1 { "1 record".to_owned() } else { format!("{records} records") };
     printer.text(&format!("{}: {records}, {:.1} MB. {next}", path.display(), *bytes as f64 / MB as f64));

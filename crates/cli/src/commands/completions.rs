@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
+use mnemon_agent::private::replace;
 
 use crate::arguments::{Arguments, Completions, Man};
 use crate::printer::Printer;
@@ -34,7 +35,7 @@ fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> anyhow::Re
     let mut page = Vec::new();
     let own = command.clone().display_name(name);
     clap_mangen::Man::new(own).render(&mut page)?;
-    std::fs::write(&path, page).with_context(|| format!("can't write {}", path.display()))?;
+    replace(&path, &page, Some(0o644)).with_context(|| format!("can't write {}", path.display()))?;
     let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help");
     let mut count = 1;
     for inner in shown {

@@ -4,13 +4,14 @@ pub mod front_matter;
 mod markdown;
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IntoInnerError, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use mnemon_protocol::moving::{EndLine, ExportLine};
 use serde_json::json;
+use tempfile::NamedTempFile;
 
 use crate::admin_client::{AdminClient, encode};
 use crate::connecting;
@@ -101,42 +102,46 @@ impl<W: Write> Sink for Screen<W> {
     }
 }
 
-/// A file of lines. It gets its name when it is whole, and only its owner may read it.
+/// A file of lines. It gets its name when it is whole, and only its owner may read it. Until then its name can't be guessed,
+/// so that nobody has put a link there; if the export breaks off, it is removed.
 struct Lines {
     to: PathBuf,
-    partial: PathBuf,
-    file: BufWriter<File>,
+    file: BufWriter<NamedTempFile>,
 }
 
 impl Lines {
     fn new(to: &Path) -> anyhow::Result<Self> {
-        if to.exists() {
+        if to.symlink_metadata().is_ok() {
             bail!("{} exists already; choose another name", to.display());
         }
-        let name = to.file_name().with_context(|| format!("{} is no file name", to.display()))?.to_string_lossy();
-        let partial = to.with_file_name(format!("{name}.partial"));
-        let file = private_file(&partial)?;
-        Ok(Self { to: to.to_owned(), partial, file: BufWriter::new(file) })
+        to.file_name().with_context(|| format!("{} is no file name", to.display()))?;
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = tempfile::Builder::new().prefix(".mnemon-export-").suffix(".partial").tempfile_in(folder);
+        let file = file.with_context(|| format!("can't write to {}", folder.display()))?;
+        Ok(Self { to: to.to_owned(), file: BufWriter::new(file) })
     }
 }
 
 impl Sink for Lines {
     fn take(&mut self, text: &[u8], _: ExportLine) -> anyhow::Result<()> {
-        self.file.write_all(text).with_context(|| format!("can't write {}", self.partial.display()))
+        self.file.write_all(text).with_context(|| format!("can't write {}", self.to.display()))
     }
 
-    fn finish(mut self) -> anyhow::Result<()> {
-        let written = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
-        written
-            .and_then(|()| std::fs::rename(&self.partial, &self.to))
-            .with_context(|| format!("can't write {}", self.to.display()))
+    fn finish(self) -> anyhow::Result<()> {
+        let Self { to, file } = self;
+        let file = file.into_inner().map_err(IntoInnerError::into_error);
+        let kept = file.and_then(|file| {
+            file.as_file().sync_all()?;
+            file.persist_noclobber(&to).map_err(|failed| failed.error)
+        });
+        kept.map(drop).with_context(|| format!("can't write {}", to.display()))
     }
 }
 
-/// An export holds all texts, so it is its owner's alone.
+/// A new file. An export holds all texts, so it is its owner's alone.
 fn private_file(path: &Path) -> anyhow::Result<File> {
     let mut options = File::options();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).with_context(|| format!("can't write {}", path.display()))

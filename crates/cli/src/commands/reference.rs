@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::CommandFactory;
+use mnemon_agent::private::replace;
 use mnemon_protocol::tools::Tool;
 use mnemon_server::config::{DEFAULTS, ENVIRONMENT};
 use serde_json::Value;
@@ -37,7 +38,7 @@ pub fn run(reference: &Reference, printer: &Printer) -> anyhow::Result<ExitCode>
     for (name, page) in pages {
         let path = reference.folder.join(name);
         if !reference.check {
-            std::fs::write(&path, page).with_context(|| format!("can't write {}", path.display()))?;
+            replace(&path, page.as_bytes(), Some(0o644)).with_context(|| format!("can't write {}", path.display()))?;
         } else if std::fs::read_to_string(&path).ok().as_deref() != Some(page.as_str()) {
             bail!("{} is out of date; run `cargo run -- reference docs/reference`", path.display());
         }

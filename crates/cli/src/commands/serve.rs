@@ -1,13 +1,12 @@
 //! `mnemon serve`: the service, from configuration to shutdown.
 
-use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use mnemon_agent::private::replace;
 use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
@@ -22,14 +21,19 @@ use super::welcome;
 use crate::arguments::Serve;
 use crate::logging::Beside;
 use crate::printer::Printer;
+use crate::settings::Loaded;
 use crate::{logging, open_files, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let (config, advice) = settings::load_with_advice(&serve.settings)?;
+    let Loaded { config, advice, file } = settings::load_with_advice(&serve.settings)?;
     let beside = logging::start(&config.log, config.traces.as_ref())?;
     let lines = beside.lines.clone();
     for advice in &advice {
         tracing::warn!("{advice}");
+    }
+    match file {
+        Some(file) => tracing::info!("the configuration is in {}", file.display()),
+        None => tracing::info!("there is no configuration file"),
     }
     open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -171,8 +175,7 @@ fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str,
     }
 }
 
-/// Writes to a temporary name first, so nobody who waits for the file reads half of it. It holds secrets, so only the
-/// owner may read it.
+/// Nobody who waits for the file reads half of it. It holds secrets, so only the owner may read it.
 fn write_ready_file(path: &Path, base_url: &str, address: SocketAddr, made: &Made) -> anyhow::Result<()> {
     let ready = json!({
         "url": base_url,
@@ -181,14 +184,8 @@ fn write_ready_file(path: &Path, base_url: &str, address: SocketAddr, made: &Mad
         "key": made.key(),
         "operator_token": made.operator_token(),
     });
-    let partial = path.with_extension("partial");
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options
-        .open(&partial)
-        .and_then(|mut file| file.write_all(ready.to_string().as_bytes()))
-        .and_then(|()| std::fs::rename(&partial, path))
-        .with_context(|| format!("can't write {}", path.display()))
+    let written = replace(path, ready.to_string().as_bytes(), Some(0o600));
+    written.with_context(|| format!("can't write {}", path.display()))
 }
 
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {

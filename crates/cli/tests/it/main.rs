@@ -9,6 +9,7 @@ mod backup;
 mod config;
 mod doctor;
 mod guide;
+mod links;
 mod logs;
 mod moving;
 mod operations;

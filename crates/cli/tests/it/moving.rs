@@ -1,6 +1,6 @@
 //! `mnemon export` and `mnemon import`, as a person types them: each kind of file, and the way out and back.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
@@ -185,6 +185,41 @@ fn notes_and_rules_are_taken_with_their_file_as_the_source() {
     assert_eq!(report["formats"], json!(["rules"]), "{report}");
     let expected = ["Shop › Tests: The suite runs under nextest.", "Shop › Tests: Fixtures are in `tests/data`."];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_import_follows_no_link_and_names_those_that_lead_away() {
+    let house = House::open();
+    let folder = house.place.path();
+    for (name, text) in [("vault/Home.md", "The boiler is in the cellar."), ("secret.md", "the key of the safe")] {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    std::fs::write(folder.join("vault/.hidden"), "the key of the shed").expect("a file");
+    for (link, to) in [("away.md", "../secret.md"), ("hidden.md", ".hidden"), ("again.md", "Home.md"), ("up", "..")] {
+        symlink(to, folder.join("vault").join(link)).expect("a link");
+    }
+    let key = elsewhere(&house);
+    let done = house.with_key(&key, &["import", "vault"]);
+    assert_eq!(done.code, 3, "{done:?}");
+    assert!(done.out.starts_with("1 record saved, 0 already there, 2 not taken.\n"), "{done:?}");
+    for link in ["vault/away.md", "vault/hidden.md"] {
+        assert!(done.out.contains(&format!("{link}: it is a link, and links are not followed")), "{done:?}");
+    }
+    // The same of a folder that an export made, whose list of files somebody changed.
+    export(&house, &key, "own", &["--format", "markdown"]);
+    symlink("../..", folder.join("own/default/up")).expect("a link");
+    symlink("../../secret.md", folder.join("own/default/away.md")).expect("a link");
+    let order = folder.join("own/.mnemon/order");
+    assert!(order.is_file(), "the list of files has another name now");
+    std::fs::write(&order, "default/up/secret.md\ndefault/away.md\n../secret.md\n").expect("a list");
+    let second = elsewhere(&house);
+    house.with_key(&second, &["import", "own"]);
+    for key in [&key, &second] {
+        let exported = house.with_key(key, &["export"]).out;
+        assert!(exported.contains("boiler") && !exported.contains("the key of"), "{exported}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn tool(name: &str, arguments: &[&str]) -> Done {
 }
 
 /// Sends a request on a connection of its own, and returns the answer's body.
-fn request(address: &str, method: &str, path: &str, authorization: &str, body: &str) -> String {
+pub(crate) fn request(address: &str, method: &str, path: &str, authorization: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap_or_else(|error| panic!("{address}: {error}"));
     let length = body.len();
     let head = format!(
@@ -41,11 +41,11 @@ fn request(address: &str, method: &str, path: &str, authorization: &str, body: &
     answer.split_once("\r\n\r\n").expect("an answer has a head").1.to_owned()
 }
 
-fn address_of(service: &Service) -> &str {
+pub(crate) fn address_of(service: &Service) -> &str {
     service.url.trim_start_matches("http://")
 }
 
-fn operator_token(service: &Service) -> String {
+pub(crate) fn operator_token(service: &Service) -> String {
     let line = service.welcome.lines().map(str::trim).find(|line| line.starts_with("mnp_"));
     line.expect("the first start prints the operator's token").to_owned()
 }

@@ -70,6 +70,9 @@ fn the_compose_file_starts_three_nodes_that_can_write_nowhere() {
         let scraped = read("prometheus/prometheus.yml");
         assert!(scraped.contains(&format!("{name}:7677")), "{name}");
     }
+    let proxy = services["haproxy"]["networks"]["default"]["ipv4_address"].as_str().expect("a fixed address");
+    let trusted = services["node1"]["environment"]["MNEMON_TRUSTED_PROXIES"].as_str().expect("an address");
+    assert_eq!(trusted, format!("{proxy}/32"), "nobody but the proxy says who calls");
     for (name, service) in services {
         for volume in service["volumes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             let source = volume.split(':').next().unwrap_or_default();

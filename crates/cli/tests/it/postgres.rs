@@ -2,7 +2,7 @@
 
 use mnemon_testkit::postgres::Database;
 
-use crate::process::Place;
+use crate::process::{NAMED_CONFIG, Place};
 
 fn database() -> Database {
     Database::fresh().expect("PostgreSQL is installed: apt-get install postgresql")
@@ -58,7 +58,7 @@ fn read_replicas_are_checked_by_the_doctor_and_their_passwords_are_not_shown() {
     let config =
         |replicas: &[&str]| format!("[storage]\ndatabase = {:?}\n[database]\nreplicas = {replicas:?}\n", database.url);
     let doctor = |replicas: &[&str]| {
-        place.write("mnemon.toml", &config(replicas));
+        place.write(NAMED_CONFIG, &config(replicas));
         place.run(&["doctor", "--url", &first.url, "--key", &first.key()])
     };
     let gone = concat!("postgres://mnemon:", "hunter2@127.0.0.1:1/mnemon");
@@ -77,10 +77,8 @@ fn read_replicas_are_checked_by_the_doctor_and_their_passwords_are_not_shown() {
 fn a_list_of_read_replicas_has_a_database_and_at_most_sixteen_servers() {
     let place = Place::new();
     let check = |database: &str, replicas: &[&str]| {
-        place.write(
-            "mnemon.toml",
-            &format!("[storage]\ndatabase = {database:?}\n[database]\nreplicas = {replicas:?}\n"),
-        );
+        place
+            .write(NAMED_CONFIG, &format!("[storage]\ndatabase = {database:?}\n[database]\nreplicas = {replicas:?}\n"));
         place.run(&["config", "check"])
     };
     let (primary, replica) = ("postgres://db/mnemon", "postgres://standby/mnemon");
@@ -179,6 +177,8 @@ fn a_restored_dump_is_read_as_a_whole_and_answers_as_before() {
     restored.sql("UPDATE record SET content = replace(content, 'number 7 ', 'number 8 ')").expect("it is damaged");
     let damaged = place.run(&["doctor", "--restore-check", "--database", &restored.url]);
     assert!(damaged.code == 1 && damaged.out.contains("FAILED  restored data: project "), "{damaged:?}");
+    let told = "30 records are counted, but 29 can be read and 29 are in the log; the checksum does not match in 1;";
+    assert!(damaged.out.contains(told), "{damaged:?}");
     let sqlite = place.run(&["doctor", "--restore-check"]);
     assert!(sqlite.out.contains("--restore-check is for PostgreSQL"), "{sqlite:?}");
 }

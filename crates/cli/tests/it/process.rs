@@ -8,6 +8,9 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// A configuration file that every command is told to use, if it is there.
+pub(crate) const NAMED_CONFIG: &str = "named.toml";
+
 /// A directory for a test's files.
 pub(crate) struct Place(TempDir);
 
@@ -44,6 +47,10 @@ impl Place {
         command.args(arguments).current_dir(self.path()).env_clear().stdin(Stdio::null());
         // The usual address has one port, and tests run beside each other.
         command.env("MNEMON_METRICS_LISTEN", "");
+        let config = self.path().join(NAMED_CONFIG);
+        if config.exists() {
+            command.env("MNEMON_CONFIG", config);
+        }
         command
     }
 

@@ -292,6 +292,31 @@ fn a_directory_that_can_not_be_used_is_named() {
 }
 
 #[test]
+fn a_file_that_was_only_found_chooses_no_token_no_data_and_no_command() {
+    let place = Place::new();
+    let token = concat!("mnp_", "chosen_by_a_stranger_in_a_folder_1");
+    for (text, setting) in [
+        (format!("[admin]\noperator_token = \"{token}\"\n"), "admin.operator_token"),
+        ("[storage]\ndata_dir = \"elsewhere\"\n".to_owned(), "storage.data_dir"),
+        ("[storage]\ndatabase = \"postgres://stranger@example.com/all\"\n".to_owned(), "storage.database"),
+        ("[gateway.commands]\nsh = { run = [\"sh\"], accounts = [\"*\"] }\n".to_owned(), "gateway.commands"),
+    ] {
+        let file = place.write("mnemon.toml", &text);
+        let refused = place.run(&["serve", "--listen", "127.0.0.1:0"]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        let told = format!("'{setting}' is not taken from a file that was only found in the working directory");
+        assert!(refused.err.contains(&told) && refused.err.contains("--config mnemon.toml"), "{}", refused.err);
+        assert!(!refused.err.contains(token));
+        let named = place.run(&["config", "check", "--config", &file.display().to_string()]);
+        assert_eq!(named.code, 0, "{named:?}");
+    }
+    assert!(!place.path().join("elsewhere").exists());
+    let file = place.write("mnemon.toml", "[log]\nlevel = \"info\"\n[storage]\ndata_dir = \"\"\n");
+    let stopped = place.serve(&[]).stop();
+    assert!(stopped.err.contains(&format!("the configuration is in {}", file.display())), "{}", stopped.err);
+}
+
+#[test]
 fn settings_come_from_the_file_and_flags_win() {
     let place = Place::new();
     place.write("mnemon.toml", "[server]\nlisten = \"127.0.0.1:1\"\nbase_url = \"https://memory.example.com\"\n");

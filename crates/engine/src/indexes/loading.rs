@@ -72,7 +72,11 @@ impl Slot {
     /// Loads a snapshot, if it can be read.
     fn start_from(&mut self, snapshot: &Snapshot<KeptImage>, model: &'static Model) -> bool {
         let Some((audiences, index)) = snapshots::read(&snapshot.image, model) else {
-            tracing::warn!("could not read a snapshot; building the index from the log instead");
+            // A file that is cut while it is mapped ends the process, so the next start is the first chance to tell.
+            tracing::warn!(
+                "could not read a snapshot; building the index from the log instead. If the service ended with SIGBUS before, \
+                 the snapshot was cut while it was in use"
+            );
             return false;
         };
         let state = self.state.get_mut();

@@ -94,6 +94,8 @@ impl Counted {
         let store = &self.engine.store;
         lines.commit_sizes("mnemon_commit_writes", "Writes stored by one commit.", &store.commits);
         lines.gauge("mnemon_waiting_writes", "Writes that wait for their turn.", store.waiting_writes);
+        let damaged = "Records found damaged since the start, which answers leave out.";
+        lines.gauge("mnemon_damaged_records", damaged, store.damaged_records);
         let connections = &store.connections;
         let states = [("idle", connections.idle), ("busy", connections.busy)];
         lines.gauges("mnemon_database_connections", "Connections to PostgreSQL.", "state", &states);

@@ -8,6 +8,7 @@
 
 mod console;
 mod credentials;
+mod damaged;
 mod fixtures;
 mod forgetting;
 mod idempotency;
@@ -32,6 +33,7 @@ mod walls;
 
 pub use console::*;
 pub use credentials::*;
+pub use damaged::*;
 pub use fixtures::*;
 pub use forgetting::*;
 pub use idempotency::*;

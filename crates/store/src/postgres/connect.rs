@@ -14,6 +14,7 @@ use tokio_postgres::{Client, Config};
 
 use super::error::{Fault, closed, describe};
 use super::tls;
+use crate::damaged::Damaged;
 use crate::{DatabaseConnections, StoreError};
 
 /// How the service connects to PostgreSQL.
@@ -95,6 +96,8 @@ pub(super) struct Pool {
     patience: Duration,
     epoch: Arc<AtomicU64>,
     round_trips: Arc<AtomicU64>,
+    /// What reads of this pool have left out.
+    pub(super) damaged: Damaged,
 }
 
 impl Pool {
@@ -135,7 +138,7 @@ impl Pool {
             apart_within: config.patience * 3 / 2,
         };
         let (epoch, round_trips) = (Arc::clone(epoch), Arc::clone(round_trips));
-        Self { inner, other, limits, patience: config.patience, epoch, round_trips }
+        Self { inner, other, limits, patience: config.patience, epoch, round_trips, damaged: Damaged::default() }
     }
 
     pub(super) fn limits(&self) -> &Limits {

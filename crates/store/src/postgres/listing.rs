@@ -51,13 +51,28 @@ pub(super) async fn list_records(
     before: Option<Seq>,
     rows_max: usize,
 ) -> Result<Vec<Listed>, Fault> {
-    let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
-    let seqs = list_places(&tx, project, filter, before, rows_max).await?;
-    let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
-    let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
-    let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
+    let (mut found, mut before) = (Vec::new(), before);
+    // Whoever turns the pages takes a short one for the last, so others come in for damaged records.
+    loop {
+        let missing = rows_max - found.len();
+        let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
+        let seqs = list_places(&tx, project, filter, before, missing).await?;
+        found.extend(read_places(tx, pool, project, &seqs).await?);
+        if seqs.len() < missing || found.len() == rows_max {
+            break;
+        }
+        before = seqs.last().copied();
+    }
     found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.record.seq));
     Ok(found.into_iter().map(Listed::from).collect())
+}
+
+/// The records at these positions, without the damaged ones.
+async fn read_places(tx: Tx, pool: &Pool, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Stored>, Fault> {
+    let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(seqs)])]).await?;
+    let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
+    let read = rows.iter().map(|row| pool.damaged.leave_out(read_stored(row, project).map(Some)));
+    Ok(read.filter_map(Result::transpose).collect::<Result<_, StoreError>>()?)
 }
 
 pub(super) async fn list_onward(
@@ -78,14 +93,20 @@ pub(super) async fn list_onward(
     let audiences: Vec<AudienceBytes> = stretch.audiences.iter().map(|audience| AudienceBytes::of(*audience)).collect();
     let audiences: Vec<&[u8]> = audiences.iter().map(AudienceBytes::as_slice).collect();
     let name = stretch.workspace.as_ref().map(WorkspaceName::as_str);
-    let (after, upto, rows_max) = (integer(stretch.after.0), integer(stretch.upto.0), integer(rows_max as u64));
-    let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
-    let found = tx.rows(SELECT, &[&project.uuid(), &after, &upto, &audiences, &name, &rows_max]).await?;
-    let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
-    let seqs = found.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
-    let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
-    let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
-    let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
+    let (mut found, mut place, upto) = (Vec::new(), stretch.after, integer(stretch.upto.0));
+    loop {
+        let missing = rows_max - found.len();
+        let (after, missing_rows) = (integer(place.0), integer(missing as u64));
+        let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
+        let rows = tx.rows(SELECT, &[&project.uuid(), &after, &upto, &audiences, &name, &missing_rows]).await?;
+        let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
+        let seqs = rows.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
+        found.extend(read_places(tx, pool, project, &seqs).await?);
+        match seqs.last() {
+            Some(last) if seqs.len() == missing && found.len() < rows_max => place = *last,
+            _ => break,
+        }
+    }
     found.retain(Stored::is_alive);
     found.sort_unstable_by_key(|stored| stored.record.seq);
     Ok(found.into_iter().map(|stored| stored.record).collect())

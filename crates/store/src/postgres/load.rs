@@ -56,7 +56,7 @@ impl Flight for Load {
             read => read,
         };
         match read {
-            Ok(read) => asked.iter().map(|asked| read.take(asked)).collect(),
+            Ok(read) => asked.iter().map(|asked| read.take(asked, |read| self.pool.damaged.leave_out(read))).collect(),
             Err(fault) => asked.iter().map(|_| Err(fault.error.clone())).collect(),
         }
     }
@@ -79,7 +79,7 @@ impl Flight for ReplicaLoad {
 async fn visited(visit: Visit, asked: &[Asked]) -> Result<Answer<Vec<Option<Vec<Record>>>>, Fault> {
     let read = read(&visit.pool, asked, true).await?;
     let is_ours = visit.is_of_the_primary(&read.standing);
-    let of = |asked: &Asked| if is_ours && read.has(asked) { read.take(asked).ok() } else { None };
+    let of = |asked: &Asked| if is_ours && read.has(asked) { read.take(asked, |read| read).ok() } else { None };
     let value: Vec<Option<Vec<Record>>> = asked.iter().map(of).collect();
     let is_behind = value.iter().any(Option::is_none);
     Ok(Answer { value, is_behind })
@@ -103,9 +103,9 @@ impl Read {
     }
 
     /// The live records among those asked for, in their order. A position that is requested twice is answered twice.
-    fn take(&self, asked: &Asked) -> Result<Vec<Record>, StoreError> {
+    fn take(&self, asked: &Asked, judge: impl Fn(Loaded) -> Loaded) -> Result<Vec<Record>, StoreError> {
         let found = asked.seqs.iter().filter_map(|seq| self.records.get(&(asked.project, *seq)).cloned());
-        found.filter_map(Result::transpose).collect()
+        found.map(judge).filter_map(Result::transpose).collect()
     }
 }
 

@@ -15,7 +15,7 @@ use super::rows::{Cells, integer, read_audiences};
 use super::snapshots;
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
-use crate::{Change, KeptImage, Log, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
+use crate::{Change, KeptImage, Log, Present, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
 #[async_trait]
 impl Log for PostgresStore {
@@ -255,8 +255,13 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
             What::Workspace => {}
         }
     }
-    let touched = touched.into_iter().map(|(seq, row)| read_change(row, project, seq));
-    let changes = touched.collect::<Result<_, StoreError>>()?;
+    let change = |(seq, row)| {
+        let present = find_present(row, project, seq);
+        // What a replica can't read is the primary's to explain.
+        let present = if visit.is_some() { present? } else { pool.damaged.leave_out(present)? };
+        Ok(present.map_or(Change::Absent(seq), |present| Change::Present(Box::new(present))))
+    };
+    let changes = touched.into_iter().map(change).collect::<Result<_, StoreError>>()?;
     for row in known {
         sightings.push(read_sighting(row, 0, project)?);
     }
@@ -270,10 +275,7 @@ enum What<'a> {
     Workspace,
 }
 
-fn read_change(row: &Row, project: ProjectId, seq: Seq) -> Result<Change, StoreError> {
+fn find_present(row: &Row, project: ProjectId, seq: Seq) -> Result<Option<Present>, StoreError> {
     let found = Cells::new(row, "record", || format!("{project}/{seq}")).count_opt(2, "seq")?;
-    match found {
-        Some(_) => read_present(row, 2, project).map(|present| Change::Present(Box::new(present))),
-        None => Ok(Change::Absent(seq)),
-    }
+    found.map(|_| read_present(row, 2, project)).transpose()
 }

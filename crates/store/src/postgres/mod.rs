@@ -256,6 +256,7 @@ impl Store for PostgresStore {
             commits: self.writer.commits(),
             waiting_writes: self.writer.waiting(),
             connections: self.pool.figures(),
+            damaged_records: self.pool.damaged.count(),
         }
     }
 

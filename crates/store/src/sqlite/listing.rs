@@ -9,6 +9,7 @@ use super::batch::{find_living, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
 use super::rows::{AudienceBytes, Cells, integer};
+use crate::damaged::Damaged;
 use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
@@ -101,18 +102,42 @@ pub(super) fn list_records(
     filter: &RecordFilter,
     before: Option<Seq>,
     rows_max: usize,
+    damaged: &Damaged,
 ) -> Result<Vec<Listed>, StoreError> {
     if !is_living(conn, project)? {
         return Ok(Vec::new());
     }
-    let seqs = if filter.is_forgotten {
-        list_gone(conn, project, filter, before, rows_max)?
-    } else {
-        list_living(conn, project, filter, before, rows_max)?
-    };
     let mut bodies = Bodies::new(conn, project);
-    let found = seqs.into_iter().map(|seq| Ok(bodies.find(seq)?.map(Listed::from)));
-    found.filter_map(Result::transpose).collect()
+    fill(
+        before,
+        rows_max,
+        |before, rows_max| match filter.is_forgotten {
+            true => list_gone(conn, project, filter, before, rows_max),
+            false => list_living(conn, project, filter, before, rows_max),
+        },
+        |seq| Ok(damaged.leave_out(bodies.find(seq))?.map(Listed::from)),
+    )
+}
+
+/// A page of what can be read. Whoever turns the pages takes a short one for the last, so others come in for damaged records.
+fn fill<T>(
+    mut place: Option<Seq>,
+    rows_max: usize,
+    mut list: impl FnMut(Option<Seq>, usize) -> Result<Vec<Seq>, StoreError>,
+    mut read: impl FnMut(Seq) -> Result<Option<T>, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut page = Vec::new();
+    loop {
+        let missing = rows_max - page.len();
+        let seqs = list(place, missing)?;
+        for seq in &seqs {
+            page.extend(read(*seq)?);
+        }
+        if seqs.len() < missing || page.len() == rows_max {
+            return Ok(page);
+        }
+        place = seqs.last().copied();
+    }
 }
 
 /// What every list can be narrowed by. Lists of ids are JSON arrays of hexadecimal numbers.
@@ -311,8 +336,9 @@ fn read_seqs(mut rows: Rows<'_>, project: ProjectId) -> Result<Vec<Seq>, StoreEr
 pub(super) fn list_onward(
     conn: &Connection,
     project: ProjectId,
-    stretch: &Stretch,
+    stretch: Stretch,
     rows_max: usize,
+    damaged: &Damaged,
 ) -> Result<Vec<Record>, StoreError> {
     const SELECT: &str = "
         SELECT r.seq
@@ -326,18 +352,21 @@ pub(super) fn list_onward(
         return Ok(Vec::new());
     }
     let audience = |audience: &Audience| quoted_hex(AudienceBytes::of(*audience).as_slice());
-    let mut statement = conn.prepare_cached(SELECT)?;
-    let rows = statement.query(params![
-        project.to_bytes(),
-        integer(stretch.after.0),
-        integer(stretch.upto.0),
-        json_array(stretch.audiences.iter().map(audience)),
-        stretch.workspace.as_ref().map(WorkspaceName::as_str),
-        integer(rows_max as u64),
-    ])?;
+    let audiences = json_array(stretch.audiences.iter().map(audience));
+    let list = |after: Option<Seq>, rows_max: usize| {
+        let mut statement = conn.prepare_cached(SELECT)?;
+        let rows = statement.query(params![
+            project.to_bytes(),
+            integer(after.unwrap_or_default().0),
+            integer(stretch.upto.0),
+            audiences,
+            stretch.workspace.as_ref().map(WorkspaceName::as_str),
+            integer(rows_max as u64),
+        ])?;
+        read_seqs(rows, project)
+    };
     let mut bodies = Bodies::new(conn, project);
-    let found = read_seqs(rows, project)?.into_iter().map(|seq| bodies.find_living(seq));
-    found.filter_map(Result::transpose).collect()
+    fill(Some(stretch.after), rows_max, list, |seq| damaged.leave_out(bodies.find_living(seq)))
 }
 
 pub(super) fn find_any(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

@@ -13,7 +13,8 @@ use super::error::no_such_project;
 use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
 use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
-use crate::{Change, KeptImage, Log, Sighting, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
+use crate::damaged::Damaged;
+use crate::{Change, KeptImage, Log, Present, Sighting, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
 /// A tail of at most this many positions is read on the calling thread; see [`super::readers::Readers::read`].
 const SHORT_TAIL_MAX: u64 = 64;
@@ -34,7 +35,8 @@ impl Log for SqliteStore {
         after: Seq,
         rows_max: usize,
     ) -> Result<Tail, StoreError> {
-        let read = move |conn: &Connection| tail(conn, project, workspace, after, rows_max.max(1));
+        let damaged = Arc::clone(&self.damaged);
+        let read = move |conn: &Connection| tail(conn, project, workspace, after, rows_max.max(1), &damaged);
         let last = self.last_seq(project).await?.unwrap_or_default();
         if last.0.saturating_sub(after.0) <= SHORT_TAIL_MAX {
             self.readers.read_at_once(read)
@@ -129,6 +131,7 @@ fn tail(
     no: WorkspaceNo,
     after: Seq,
     rows_max: usize,
+    damaged: &Damaged,
 ) -> Result<Tail, StoreError> {
     let end = load_seq(conn, project)?.ok_or_else(|| no_such_project(project))?;
     if !is_active(conn, project, no)? {
@@ -146,8 +149,11 @@ fn tail(
             What::Workspace => {}
         }
     }
-    let changes: Vec<Change> =
-        touched.into_iter().map(|seq| load_change(conn, project, no, seq)).collect::<Result<_, _>>()?;
+    let change = |seq| {
+        let present = damaged.leave_out(find_present(conn, project, no, seq))?;
+        Ok(present.map_or(Change::Absent(seq), |present| Change::Present(Box::new(present))))
+    };
+    let changes: Vec<Change> = touched.into_iter().map(change).collect::<Result<_, StoreError>>()?;
     sightings.extend(load_sightings(conn, project, no, &changes)?);
     dedup_sightings(&mut sightings);
     let audiences = list_audiences(conn, project, no)?;
@@ -270,7 +276,12 @@ fn load_sightings(
     Ok(sightings)
 }
 
-fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq) -> Result<Change, StoreError> {
+fn find_present(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    seq: Seq,
+) -> Result<Option<Present>, StoreError> {
     const SELECT: &str = "
         SELECT seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
             created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum,
@@ -279,10 +290,7 @@ fn load_change(conn: &Connection, project: ProjectId, no: WorkspaceNo, seq: Seq)
         WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), integer(seq.0), integer(no.0)))?;
-    match rows.next()? {
-        Some(row) => read_present(row, 0, project).map(|present| Change::Present(Box::new(present))),
-        None => Ok(Change::Absent(seq)),
-    }
+    rows.next()?.map(|row| read_present(row, 0, project)).transpose()
 }
 
 /// Takes the next position in the log for something that happened to a record or to its whole workspace.

@@ -22,14 +22,8 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
 }
 
 fn migrate_with(conn: &mut Connection, migrations: &[Migration]) -> Result<(), StoreError> {
-    let known = migrations.last().map_or(0, |newest| newest.no);
     let applied = newest_applied(conn)?;
-    if applied > known {
-        return Err(StoreError::Failed(format!(
-            "the database has schema {applied}, and this program knows schemas up to {known}: it was written by a newer \
-             mnemon; start that one, or restore a backup made before the upgrade"
-        )));
-    }
+    refuse_newer(applied, migrations)?;
     for migration in migrations.iter().filter(|migration| migration.no > applied) {
         apply(conn, migration)?;
         tracing::info!(migration.no, migration.name, "applied migration {} ({})", migration.no, migration.name);
@@ -37,7 +31,28 @@ fn migrate_with(conn: &mut Connection, migrations: &[Migration]) -> Result<(), S
     Ok(())
 }
 
-fn newest_applied(conn: &Connection) -> Result<i64, StoreError> {
+/// A database in memory with the schema after this step.
+pub(super) fn schema_at(no: i64) -> Result<Connection, StoreError> {
+    refuse_newer(no, MIGRATIONS)?;
+    let mut conn = Connection::open_in_memory()?;
+    for migration in MIGRATIONS.iter().filter(|migration| migration.no <= no) {
+        apply(&mut conn, migration)?;
+    }
+    Ok(conn)
+}
+
+fn refuse_newer(applied: i64, migrations: &[Migration]) -> Result<(), StoreError> {
+    let known = migrations.last().map_or(0, |newest| newest.no);
+    if applied <= known {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "the database has schema {applied}, and this program knows schemas up to {known}: it was written by a newer \
+         mnemon; start that one, or restore a backup made before the upgrade"
+    )))
+}
+
+pub(super) fn newest_applied(conn: &Connection) -> Result<i64, StoreError> {
     const HAS_TABLE: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'";
     const NEWEST: &str = "SELECT COALESCE(MAX(no), 0) FROM migration";
     let has_table = conn.query_row(HAS_TABLE, [], |_| Ok(())).optional()?.is_some();

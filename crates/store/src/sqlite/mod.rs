@@ -54,7 +54,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-pub use self::backup::{BackupError, Copied, back_up, restore};
+pub use self::backup::{BackupError, Copied, Trust, back_up, restore};
 use self::batch::Tx;
 use self::files::Files;
 use self::known_records::Touched;
@@ -63,6 +63,7 @@ use self::readers::Readers;
 use self::snapshot_files::SnapshotFiles;
 pub(crate) use self::transfer::SqliteSide;
 use self::writer::Writer;
+use crate::damaged::Damaged;
 use crate::{NodeRow, Store, StoreError, StoreFigures};
 
 /// How long [`Store::check`] waits for the writer before it reports that writing does not work.
@@ -75,6 +76,7 @@ pub struct SqliteStore {
     writer: Writer,
     snapshot_files: SnapshotFiles,
     nodes: Mutex<Vec<NodeRow>>,
+    damaged: Arc<Damaged>,
 }
 
 impl SqliteStore {
@@ -87,7 +89,7 @@ impl SqliteStore {
         let readers = Arc::new(Readers::new(files));
         let snapshot_files = SnapshotFiles::take(dir)?;
         sweep_snapshots(&snapshot_files, &readers);
-        Ok(Self { memory, readers, writer, snapshot_files, nodes: Mutex::default() })
+        Ok(Self { memory, readers, writer, snapshot_files, nodes: Mutex::default(), damaged: Arc::default() })
     }
 }
 
@@ -104,6 +106,7 @@ impl Store for SqliteStore {
         StoreFigures {
             commits: self.writer.commits(),
             waiting_writes: self.writer.waiting(),
+            damaged_records: self.damaged.count(),
             ..StoreFigures::default()
         }
     }

@@ -22,6 +22,7 @@ use super::rows::{Cells, integer, micros};
 use super::workspaces::{bring_back, delete_workspace, list_deleted_workspaces, restore_workspace};
 use crate::acts::records::read_seq_and_audience;
 use crate::acts::stored::Stored;
+use crate::damaged::Damaged;
 use crate::{
     AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, Stretch,
     WorkspaceRow,
@@ -69,7 +70,8 @@ impl Records for SqliteStore {
             return self.load_known(project, seqs);
         }
         let seqs = seqs.to_vec();
-        self.readers.read_long(move |conn| load(conn, project, &seqs)).await
+        let damaged = Arc::clone(&self.damaged);
+        self.readers.read_long(move |conn| load(conn, project, &seqs, &damaged)).await
     }
 
     async fn find_place(&self, project: ProjectId, id: RecordId) -> Result<Option<(Seq, Audience)>, StoreError> {
@@ -100,7 +102,7 @@ impl Records for SqliteStore {
 
     async fn find(&self, project: ProjectId, id: RecordId) -> Result<Option<Record>, StoreError> {
         self.readers.read_at_once(|conn| match find_seq(conn, project, id)? {
-            Some(seq) => Bodies::new(conn, project).find_living(seq),
+            Some(seq) => self.damaged.leave_out(Bodies::new(conn, project).find_living(seq)),
             None => Ok(None),
         })
     }
@@ -158,7 +160,8 @@ impl Records for SqliteStore {
         before: Option<Seq>,
         rows_max: usize,
     ) -> Result<Vec<Listed>, StoreError> {
-        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, rows_max)).await
+        let damaged = Arc::clone(&self.damaged);
+        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, rows_max, &damaged)).await
     }
 
     async fn list_onward(
@@ -167,11 +170,12 @@ impl Records for SqliteStore {
         stretch: Stretch,
         rows_max: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        self.readers.read_long(move |conn| list_onward(conn, project, &stretch, rows_max)).await
+        let damaged = Arc::clone(&self.damaged);
+        self.readers.read_long(move |conn| list_onward(conn, project, stretch, rows_max, &damaged)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
-        self.readers.read_at_once(|conn| find_any(conn, project, id))
+        self.readers.read_at_once(|conn| self.damaged.leave_out(find_any(conn, project, id)))
     }
 
     async fn forget(&self, project: ProjectId, seqs: &[Seq], audit: AuditEntry) -> Result<Vec<RecordId>, StoreError> {
@@ -230,7 +234,8 @@ impl SqliteStore {
             seqs.iter().zip(&known).filter(|(_, record)| record.is_none()).map(|(seq, _)| *seq).collect();
         let mut read = Vec::new();
         if !missing.is_empty() {
-            read = self.readers.read_at_once(|conn| load(conn, project, &missing))?.into_iter().map(Arc::new).collect();
+            let found = self.readers.read_at_once(|conn| load(conn, project, &missing, &self.damaged))?;
+            read = found.into_iter().map(Arc::new).collect();
             self.memory.records.keep(project, &read, generation);
         }
         let mut read = read.into_iter().peekable();
@@ -242,9 +247,9 @@ impl SqliteStore {
     }
 }
 
-fn load(conn: &Connection, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
+fn load(conn: &Connection, project: ProjectId, seqs: &[Seq], damaged: &Damaged) -> Result<Vec<Record>, StoreError> {
     let mut bodies = Bodies::new(conn, project);
-    let found = seqs.iter().map(|seq| bodies.find_living(*seq));
+    let found = seqs.iter().map(|seq| damaged.leave_out(bodies.find_living(*seq)));
     found.filter_map(Result::transpose).collect()
 }
 

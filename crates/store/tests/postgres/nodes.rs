@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mnemon_core::{ProjectId, Seq};
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, at, audit};
+use mnemon_store::conformance::{House, at, audit, check_that_a_damaged_record_is_left_out};
 use mnemon_store::{Idempotency, Insert, Inserted, Store};
 
 use crate::{database, node};
@@ -189,4 +189,18 @@ async fn nodes_that_write_to_the_same_projects_do_not_stand_in_each_others_way()
         let house = House { project, ..nodes[0].clone() };
         assert_eq!(house.last_seq().await, Seq(30));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_record_takes_no_other_with_it() {
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let house = House::build(&store).await;
+    let project = house.project;
+    let damage = async |seq: Seq| {
+        let change =
+            format!("UPDATE record SET content = 'another' WHERE project_id = '{project}' AND seq = {}", seq.0);
+        database.sql(&change).unwrap();
+    };
+    check_that_a_damaged_record_is_left_out(&house, damage).await;
 }

@@ -172,14 +172,20 @@ async fn answer(wire: &mut Wire, tool: &str, arguments: &Value) -> Result<Value>
 async fn kill_one(program: &Program, to: &Path, after: Duration) -> Result<()> {
     let arguments = ["backup", text(to)?, "--data-dir", text(&program.data_dir)?, "--rate", SLOW_RATE];
     let mut child = command(program, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let partial = format!("{}.partial", text(to)?);
-    while !Path::new(&partial).exists() && child.try_wait()?.is_none() {
+    let folder = to.parent().context("a file has a folder")?;
+    while !has_partial(folder)? && child.try_wait()?.is_none() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     tokio::time::sleep(after).await;
     let _ = child.kill();
     child.wait()?;
     Ok(())
+}
+
+/// Whether a backup has begun in a folder. What a killed one left was removed by the next, which was not killed.
+fn has_partial(folder: &Path) -> Result<bool> {
+    let mut entries = std::fs::read_dir(folder)?.flatten();
+    Ok(entries.any(|entry| entry.file_name().to_string_lossy().ends_with(".partial")))
 }
 
 fn restore(program: &Program, from: &Path, to: &Path) -> Result<()> {

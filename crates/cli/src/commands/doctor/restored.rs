@@ -43,7 +43,11 @@ async fn check_project(store: &dyn Store, project: ProjectId) -> anyhow::Result<
         indexed += read_indexed(store, project, workspace).await?;
     }
     if shown != expected || indexed != expected {
-        bail!("{expected} records are counted, but {shown} can be read and {indexed} are in the log; restore again");
+        let damaged = store.figures().damaged_records;
+        bail!(
+            "{expected} records are counted, but {shown} can be read and {indexed} are in the log; the checksum does not \
+             match in {damaged}; restore again"
+        );
     }
     Ok(expected)
 }

@@ -1,6 +1,7 @@
 //! Markdown files: each becomes a record, and a long one several, cut at its headings. The file is the records' source, with its
 //! hash, so that `mnemon validate` tells when it has changed.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,24 +16,35 @@ use crate::commands::validate::kinds::{Kind, hash_file};
 /// A note up to this size stays whole: about a page, which a search shows as one result.
 const WHOLE_BYTES: usize = 3_000;
 
+/// Why a link is left out.
+pub const LINK: &str = "it is a link, and links are not followed; name the file it leads to if you want it";
+
 pub fn read(path: &Path, desk: &mut Desk<'_>) -> anyhow::Result<()> {
     if !path.is_dir() {
         return file(path, Path::new(""), desk);
     }
-    for found in files(path) {
+    for found in files(path, desk) {
         file(&found, path, desk)?;
     }
     Ok(())
 }
 
-/// The Markdown files of a folder, by path. Hidden ones and those that .gitignore names are left alone.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+/// The Markdown files of a folder, by path. Hidden ones and those that .gitignore names are left alone. So are links: whoever
+/// made the folder chose where they lead, and that may be a file of the reader's own. A link to one of the notes needs no word.
+pub fn files(folder: &Path, desk: &mut Desk<'_>) -> Vec<PathBuf> {
     let is_note = |path: &Path| {
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         path.is_file() && matches!(extension.as_str(), "md" | "markdown")
     };
     let walk = WalkBuilder::new(folder).sort_by_file_path(Ord::cmp).build();
-    walk.filter_map(Result::ok).map(ignore::DirEntry::into_path).filter(|path| is_note(path)).collect()
+    let found = walk.filter_map(Result::ok).map(ignore::DirEntry::into_path).filter(|path| is_note(path));
+    let (links, files): (Vec<PathBuf>, Vec<PathBuf>) = found.partition(|path| path.is_symlink());
+    let real = |path: &PathBuf| fs::canonicalize(path).ok();
+    let known: HashSet<PathBuf> = files.iter().filter_map(real).collect();
+    for link in links.iter().filter(|link| real(link).is_none_or(|real| !known.contains(&real))) {
+        desk.left_out(link.display().to_string(), LINK);
+    }
+    files
 }
 
 /// One file.

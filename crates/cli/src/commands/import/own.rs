@@ -75,18 +75,20 @@ pub fn folder(path: &Path, desk: &mut Desk<'_>) -> anyhow::Result<()> {
         // What was written by somebody else must not lead out of the folder.
         let is_inside = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         let file = path.join(name);
-        if is_inside && file.is_file() {
+        if is_inside && file.is_file() && !leads_elsewhere(path, &file) {
             note(&file, desk)?;
             seen.insert(file);
         }
     }
-    for file in notes::files(path) {
+    for file in notes::files(path, desk) {
         if !seen.contains(&file) {
             note(&file, desk)?;
         }
     }
     let rest = hidden.join(REST);
-    if rest.is_file() {
+    if leads_elsewhere(path, &rest) {
+        desk.left_out(rest.display().to_string(), notes::LINK);
+    } else if rest.is_file() {
         let file = File::open(&rest).with_context(|| format!("can't read {}", rest.display()))?;
         let mut count = Count::default();
         each_line(BufReader::new(file), |nth, text| {
@@ -95,6 +97,15 @@ pub fn folder(path: &Path, desk: &mut Desk<'_>) -> anyhow::Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Whether a file is not where its name says, because of a link on the way from the folder.
+fn leads_elsewhere(folder: &Path, file: &Path) -> bool {
+    let Ok(inner) = file.strip_prefix(folder) else { return true };
+    match (fs::canonicalize(folder), fs::canonicalize(file)) {
+        (Ok(folder), Ok(real)) => real != folder.join(inner),
+        _ => false,
+    }
 }
 
 /// A note with the fields of a record; any other is a plain note.

@@ -5,6 +5,8 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use mnemon_agent::install::resolved;
+use mnemon_agent::private::replace;
 use serde_json::json;
 
 use super::files::open_own;
@@ -28,7 +30,7 @@ pub fn install(working_dir: &Path, validate: &Validate, printer: &Printer) -> an
     let changes: Vec<(PathBuf, Option<String>, String)> = EVENTS
         .iter()
         .map(|event| {
-            let path = folder.join(event);
+            let path = resolved(&folder.join(event))?;
             let before = read(&path)?;
             let after = with_block(before.as_deref(), &block).with_context(|| {
                 let path = path.display();
@@ -50,7 +52,7 @@ pub fn uninstall(working_dir: &Path, printer: &Printer) -> anyhow::Result<()> {
     let folder = repository(working_dir)?.hooks_folder()?;
     let mut removed = Vec::new();
     for event in EVENTS {
-        let path = folder.join(event);
+        let path = resolved(&folder.join(event))?;
         let Some(before) = read(&path)? else { continue };
         let Some(after) = without_block(&before) else { continue };
         if after == SHEBANG {
@@ -87,16 +89,8 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("can't write {}", path.display());
-    let is_new = !path.exists();
-    fs::write(path, text).with_context(failed)?;
-    #[cfg(unix)]
-    if is_new {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).with_context(failed)?;
-    }
-    let _ = is_new;
-    Ok(())
+    let mode = if path.exists() { None } else { Some(0o755) };
+    replace(path, text.as_bytes(), mode).with_context(|| format!("can't write {}", path.display()))
 }
 
 /// In the background and without a word, so that no commit waits for it. Git's variables name a repository and an index that

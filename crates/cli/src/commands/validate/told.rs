@@ -3,12 +3,11 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
+use mnemon_agent::private::replace;
 use ring::digest::{SHA256, digest};
 
-use super::files::open_own;
 use super::git::{Branch, Repository};
 
 /// In the folder that all working trees of the clone share. A line each: what a key stands for, and the commit.
@@ -49,12 +48,8 @@ impl Told {
         lines.retain(|known| known.split(' ').next() != Some(key.as_str()));
         lines.push(line);
         let text: String = lines.iter().rev().take(LINES_MAX).rev().map(|line| format!("{line}\n")).collect();
-        // Written beside it and renamed: nobody reads half of it, and a link in its place is replaced, not followed.
-        let path = file(repository)?;
-        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-        let _ = fs::remove_file(&beside);
-        open_own(&beside)?.write_all(text.as_bytes())?;
-        Ok(fs::rename(&beside, path)?)
+        // Nobody reads half of it, and a link in its place is replaced, not followed.
+        Ok(replace(&file(repository)?, text.as_bytes(), None)?)
     }
 
     fn key(&self, branch: &Branch) -> String {

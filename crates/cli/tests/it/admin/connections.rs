@@ -5,7 +5,7 @@ use mnemon_testkit::{Page, Web};
 use serde_json::{Value, json};
 
 use super::house::{House, masked, text};
-use crate::process::Place;
+use crate::process::{NAMED_CONFIG, Place};
 
 const CALLBACK: &str = "https://chat.example/callback";
 
@@ -84,7 +84,7 @@ fn a_document_on_an_allowed_host_is_fetched_as_the_configuration_says() {
     ] {
         let place = Place::new();
         place.write("ca.pem", &web.certificate_pem);
-        place.write("mnemon.toml", settings);
+        place.write(NAMED_CONFIG, settings);
         let service = place.serve(&[]);
         let page = runtime.block_on(Browser::at(&service.url).get(&Flow::new(&id, CALLBACK).path()));
         assert_eq!(page.status, expected, "{settings}: {}", page.text);
@@ -100,7 +100,7 @@ fn a_file_of_certificates_that_is_none_is_named() {
     for (file, said) in
         [("empty.pem", "it contains no certificate"), ("absent.pem", "can't read outgoing.ca_file absent.pem")]
     {
-        place.write("mnemon.toml", &format!("[outgoing]\nca_file = \"{file}\"\n"));
+        place.write(NAMED_CONFIG, &format!("[outgoing]\nca_file = \"{file}\"\n"));
         let done = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
         assert_eq!(done.code, 1);
         assert!(done.err.contains(said), "{}", done.err);

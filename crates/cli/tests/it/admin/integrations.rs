@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::house::{House, masked};
-use crate::process::{Done, Place};
+use crate::process::{Done, NAMED_CONFIG, Place};
 
 const CANARY: &str = "upstream-secret-0815-canary";
 
@@ -32,7 +32,7 @@ fn settings(key: &str, previous: &str) -> String {
 
 fn house() -> House {
     let place = Place::new();
-    place.write("mnemon.toml", &settings(&"0f".repeat(32), ""));
+    place.write(NAMED_CONFIG, &settings(&"0f".repeat(32), ""));
     House::open_in(place)
 }
 
@@ -138,18 +138,18 @@ fn a_wrong_key_is_refused_at_the_start_and_keys_are_replaced_by_a_command() {
     assert!(!stopped.err.contains(CANARY) && stopped.code == 0);
     let (right, new) = ("0f".repeat(32), "ab".repeat(32));
     for wrong in [new.as_str(), ""] {
-        place.write("mnemon.toml", &settings(wrong, ""));
+        place.write(NAMED_CONFIG, &settings(wrong, ""));
         let refused = place.run(&["serve", "--data-dir", "data", "--listen", "127.0.0.1:0"]);
         assert_eq!((refused.code, refused.out.as_str()), (1, ""));
         let expected = "error: the credentials of 1 integration(s) were encrypted with another key (id ";
         assert!(refused.err.contains(expected) && refused.err.contains("nothing was changed"), "{}", refused.err);
     }
-    place.write("mnemon.toml", &settings(&new, &right));
+    place.write(NAMED_CONFIG, &settings(&new, &right));
     let service = place.serve(&[]);
     let rotated = place.run(&["integration", "rotate-key", "--url", &service.url, "--operator-token", &token]);
     assert_eq!((rotated.code, rotated.out.trim()), (0, "rotated              1"), "{rotated:?}");
     service.stop();
-    place.write("mnemon.toml", &settings(&new, ""));
+    place.write(NAMED_CONFIG, &settings(&new, ""));
     let service = place.serve(&[]);
     let tested = place.run(&["integration", "test", "host", "--url", &service.url, "--key", &key]);
     assert_eq!(tested.code, 0, "nothing was lost: {tested:?}");
