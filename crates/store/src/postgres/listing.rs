@@ -12,8 +12,9 @@ use super::connect::Pool;
 use super::error::Fault;
 use super::rows::{AudienceBytes, Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
+use crate::acts::records::Filling;
 use crate::acts::stored::Stored;
-use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
+use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 /// The active workspaces of a project.
 pub(super) const WORKSPACES: &str = "
@@ -25,6 +26,19 @@ pub(super) const WORKSPACES: &str = "
     FROM workspace w
     WHERE w.project_id = $1 AND w.deleted_at IS NULL
     ORDER BY w.name";
+
+/// The positions of records, with the bytes of their own texts as [`Record::text_bytes`] counts them. PostgreSQL knows the length
+/// of a long text without reading it.
+macro_rules! sized {
+    ($from:literal) => {
+        concat!(
+            "
+        SELECT r.seq, (octet_length(r.content) + octet_length(
+            concat(r.fact_key, r.source, r.source_id, r.source_hash, r.source_revision)))::bigint AS text_bytes",
+            $from
+        )
+    };
+}
 
 pub(super) async fn list_workspaces(pool: &Arc<Pool>, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
     const COUNT: &str = "
@@ -49,10 +63,10 @@ pub(super) async fn list_records(
     project: ProjectId,
     filter: &RecordFilter,
     before: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Listed>, Fault> {
     let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
-    let seqs = list_places(&tx, project, filter, before, rows_max).await?;
+    let seqs = list_places(&tx, project, filter, before, portion).await?;
     let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
     let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
     let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
@@ -64,25 +78,26 @@ pub(super) async fn list_onward(
     pool: &Arc<Pool>,
     project: ProjectId,
     stretch: &Stretch,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Record>, Fault> {
-    const SELECT: &str = "
-        SELECT r.seq
+    const SELECT: &str = sized!(
+        "
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq > $2 AND r.seq <= $3 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
             AND r.audience = ANY($4) AND ($5::text IS NULL OR w.name = $5)
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
         ORDER BY r.seq
-        LIMIT $6";
+        LIMIT $6"
+    );
     let audiences: Vec<AudienceBytes> = stretch.audiences.iter().map(|audience| AudienceBytes::of(*audience)).collect();
     let audiences: Vec<&[u8]> = audiences.iter().map(AudienceBytes::as_slice).collect();
     let name = stretch.workspace.as_ref().map(WorkspaceName::as_str);
-    let (after, upto, rows_max) = (integer(stretch.after.0), integer(stretch.upto.0), integer(rows_max as u64));
+    let (after, upto, rows_max) = (integer(stretch.after.0), integer(stretch.upto.0), integer(portion.rows_max as u64));
     let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
     let found = tx.rows(SELECT, &[&project.uuid(), &after, &upto, &audiences, &name, &rows_max]).await?;
-    let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
-    let seqs = found.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
+    let found = found.iter().map(|row| read_place(row, project)).collect::<Result<Vec<_>, _>>()?;
+    let seqs = first_of(found, portion);
     let rows = tx.finish(vec![ask(BY_SEQ, &[&project.uuid(), &places(&seqs)])]).await?;
     let rows = rows.first().map(Vec::as_slice).unwrap_or_default();
     let mut found = rows.iter().map(|row| read_stored(row, project)).collect::<Result<Vec<_>, _>>()?;
@@ -124,9 +139,9 @@ pub(super) fn read_counts(
 
 /// What every list can be narrowed by.
 macro_rules! narrowed {
-    ($select:literal) => {
+    ($from:literal) => {
         concat!(
-            $select,
+            sized!($from),
             "
             AND ($6::bytea[] IS NULL OR r.audience = ANY($6)) AND ($7::uuid[] IS NULL OR r.author_id = ANY($7))
             AND ($8::text IS NULL OR r.is_key_given AND r.fact_key = $8)
@@ -149,11 +164,10 @@ async fn list_places(
     project: ProjectId,
     filter: &RecordFilter,
     before: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Seq>, Fault> {
     const FORGOTTEN: &str = narrowed!(
         "
-        SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NOT NULL
@@ -164,7 +178,7 @@ async fn list_places(
     // hardly any is in such a place.
     const OF_DELETED: &str = concat!(
         "
-        SELECT gone.seq
+        SELECT gone.seq, gone.text_bytes
         FROM (
             SELECT no
             FROM workspace
@@ -174,7 +188,6 @@ async fn list_places(
         CROSS JOIN LATERAL (",
         narrowed!(
             "
-            SELECT r.seq
             FROM record r
             WHERE r.project_id = $1 AND r.workspace_no = w.no AND r.seq < $2 AND r.forgotten_at IS NULL
                 AND ($5::text IS NULL OR r.source_id = $5)"
@@ -185,7 +198,6 @@ async fn list_places(
     );
     const LIVING: &str = narrowed!(
         "
-        SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
@@ -193,7 +205,6 @@ async fn list_places(
     );
     const AMONG: &str = narrowed!(
         "
-        SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq = ANY($11) AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
@@ -201,7 +212,6 @@ async fn list_places(
     );
     const OF_KEY: &str = narrowed!(
         "
-        SELECT r.seq
         FROM workspace w
         JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.fact_key = $8
         WHERE w.project_id = $1 AND w.deleted_at IS NULL AND r.is_key_given AND r.forgotten_at IS NULL AND r.seq < $2
@@ -223,7 +233,7 @@ async fn list_places(
     let values: [&(dyn tokio_postgres::types::ToSql + Sync); 11] = [
         &project.uuid(),
         &before,
-        &integer(rows_max as u64),
+        &integer(portion.rows_max as u64),
         &name,
         &filter.source_id,
         &audiences,
@@ -233,13 +243,27 @@ async fn list_places(
         &filter.is_confirmed,
         &among,
     ];
-    let mut seqs = Vec::new();
+    let mut found = Vec::new();
     for select in selects {
         for row in tx.rows(select, &values).await? {
-            seqs.push(Seq(Cells::new(&row, "record", || project.to_string()).count(0, "seq")?));
+            found.push(read_place(&row, project)?);
         }
     }
-    seqs.sort_unstable_by(|a, b| b.cmp(a));
-    seqs.truncate(rows_max);
-    Ok(seqs)
+    found.sort_unstable_by_key(|(seq, _)| std::cmp::Reverse(*seq));
+    Ok(first_of(found, portion))
+}
+
+/// Reads seq and text_bytes.
+fn read_place(row: &Row, project: ProjectId) -> Result<(Seq, usize), StoreError> {
+    let cells = Cells::new(row, "record", || project.to_string());
+    let bytes = cells.count(1, "content")?;
+    Ok((Seq(cells.count(0, "seq")?), usize::try_from(bytes).unwrap_or(usize::MAX)))
+}
+
+/// As many of the records as a portion takes, each given with its bytes.
+fn first_of(found: Vec<(Seq, usize)>, portion: Portion) -> Vec<Seq> {
+    let mut filling = Filling::new(portion);
+    let last = found.iter().position(|(_, bytes)| filling.add(*bytes));
+    let count = last.map_or(found.len(), |last| last + 1);
+    found.into_iter().take(count).map(|(seq, _)| seq).collect()
 }

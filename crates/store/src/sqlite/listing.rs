@@ -9,7 +9,8 @@ use super::batch::{find_living, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
 use super::rows::{AudienceBytes, Cells, integer};
-use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
+use crate::acts::records::Filling;
+use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
     list_workspaces_with(conn, project, count_living_by_audience(conn, project)?)
@@ -100,19 +101,27 @@ pub(super) fn list_records(
     project: ProjectId,
     filter: &RecordFilter,
     before: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Listed>, StoreError> {
     if !is_living(conn, project)? {
         return Ok(Vec::new());
     }
     let seqs = if filter.is_forgotten {
-        list_gone(conn, project, filter, before, rows_max)?
+        list_gone(conn, project, filter, before, portion.rows_max)?
     } else {
-        list_living(conn, project, filter, before, rows_max)?
+        list_living(conn, project, filter, before, portion.rows_max)?
     };
     let mut bodies = Bodies::new(conn, project);
-    let found = seqs.into_iter().map(|seq| Ok(bodies.find(seq)?.map(Listed::from)));
-    found.filter_map(Result::transpose).collect()
+    let (mut filling, mut listed) = (Filling::new(portion), Vec::new());
+    for seq in seqs {
+        let Some(stored) = bodies.find(seq)? else { continue };
+        let is_last = filling.add(stored.record.text_bytes());
+        listed.push(Listed::from(stored));
+        if is_last {
+            break;
+        }
+    }
+    Ok(listed)
 }
 
 /// What every list can be narrowed by. Lists of ids are JSON arrays of hexadecimal numbers.
@@ -312,7 +321,7 @@ pub(super) fn list_onward(
     conn: &Connection,
     project: ProjectId,
     stretch: &Stretch,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Record>, StoreError> {
     const SELECT: &str = "
         SELECT r.seq
@@ -333,11 +342,19 @@ pub(super) fn list_onward(
         integer(stretch.upto.0),
         json_array(stretch.audiences.iter().map(audience)),
         stretch.workspace.as_ref().map(WorkspaceName::as_str),
-        integer(rows_max as u64),
+        integer(portion.rows_max as u64),
     ])?;
     let mut bodies = Bodies::new(conn, project);
-    let found = read_seqs(rows, project)?.into_iter().map(|seq| bodies.find_living(seq));
-    found.filter_map(Result::transpose).collect()
+    let (mut filling, mut records) = (Filling::new(portion), Vec::new());
+    for seq in read_seqs(rows, project)? {
+        let Some(record) = bodies.find_living(seq)? else { continue };
+        let is_last = filling.add(record.text_bytes());
+        records.push(record);
+        if is_last {
+            break;
+        }
+    }
+    Ok(records)
 }
 
 pub(super) fn find_any(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

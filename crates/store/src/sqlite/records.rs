@@ -23,8 +23,8 @@ use super::workspaces::{bring_back, delete_workspace, list_deleted_workspaces, r
 use crate::acts::records::read_seq_and_audience;
 use crate::acts::stored::Stored;
 use crate::{
-    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, Stretch,
-    WorkspaceRow,
+    AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace, StoreError,
+    Stretch, WorkspaceRow,
 };
 
 /// Up to this many records are read on the caller's thread; see [`super::readers::Readers::read`].
@@ -156,18 +156,18 @@ impl Records for SqliteStore {
         project: ProjectId,
         filter: RecordFilter,
         before: Option<Seq>,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Listed>, StoreError> {
-        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, rows_max)).await
+        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, portion)).await
     }
 
     async fn list_onward(
         &self,
         project: ProjectId,
         stretch: Stretch,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
-        self.readers.read_long(move |conn| list_onward(conn, project, &stretch, rows_max)).await
+        self.readers.read_long(move |conn| list_onward(conn, project, &stretch, portion)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {
