@@ -1,9 +1,10 @@
 //! A route as a row of a table. The router is built from the same rows that the access tables of the tests are compared with.
 
-use axum::Router;
 use axum::routing::MethodRouter;
+use axum::{Extension, Router};
 
 use super::App;
+use super::hold::Weight;
 
 /// One route.
 pub(crate) struct Route {
@@ -14,6 +15,13 @@ pub(crate) struct Route {
 
 pub(crate) fn route(method: &'static str, path: &'static str, handler: MethodRouter<App>) -> Route {
     Route { method, path, handler }
+}
+
+impl Route {
+    /// The same route, where making an answer takes so much.
+    pub(crate) fn weighing(self, weight: Weight) -> Self {
+        Self { handler: self.handler.layer(Extension(weight)), ..self }
+    }
 }
 
 /// A router of these routes.
