@@ -5,6 +5,7 @@ mod ack_order;
 mod corrupt;
 mod disk_full;
 mod fsync;
+mod hoarders;
 mod idle;
 mod inputs;
 mod nodes;
@@ -65,7 +66,7 @@ enum Fault {
     Inputs,
     /// Clients that send or read too slowly
     Slow,
-    /// A thousand strangers who send as much as is taken
+    /// A thousand strangers who send as much as is taken, and five hundred connections with a key that never read
     Strangers,
     /// Ten thousand idle connections
     Idle,

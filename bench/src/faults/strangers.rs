@@ -1,5 +1,5 @@
 //! What people without a credential make the service hold: a thousand sockets that each send as much as is taken of half a
-//! head, of half a body, and of a body in chunks of one byte.
+//! head, of half a body, and of a body in chunks of one byte. What a stranger with a key does is in `hoarders.rs`.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::Setup;
 use super::outcome::Outcome;
+use super::{Setup, hoarders};
 
 const SOCKETS: usize = 1_000;
 /// What each of them tries to make the service hold.
@@ -40,7 +40,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
         let said = format!("{sockets} strangers with {what}: {} KiB each at the peak", each >> 10);
         outcome = outcome.must(each <= BYTES_EACH_MAX, said);
     }
-    Ok(outcome)
+    hoarders::run(setup, outcome).await
 }
 
 /// Opens the sockets, sends on all of them, and keeps them open until the service has read what it takes: what waits in the

@@ -175,6 +175,15 @@ pub struct Record {
     pub updated_at: Timestamp,
 }
 
+impl Record {
+    /// How many bytes its own texts have. The names that it refers to are not its own.
+    pub fn text_bytes(&self) -> usize {
+        let Fact { content, source, source_id, source_hash, source_revision, .. } = &self.fact;
+        let optional = [source, source_id, source_hash, source_revision];
+        content.len() + self.fact_key.text.len() + optional.into_iter().flatten().map(String::len).sum::<usize>()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

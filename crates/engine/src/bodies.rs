@@ -139,17 +139,8 @@ impl Bodies {
 }
 
 fn text_bytes(record: &Record) -> usize {
-    let fact = &record.fact;
-    let optional = [
-        &fact.source,
-        &fact.source_id,
-        &fact.source_hash,
-        &fact.source_revision,
-        &record.author_name,
-        &record.department_name,
-    ];
-    let optional: usize = optional.into_iter().flatten().map(String::len).sum();
-    fact.content.len() + record.fact_key.text.len() + optional
+    let names = [&record.author_name, &record.department_name];
+    record.text_bytes() + names.into_iter().flatten().map(String::len).sum::<usize>()
 }
 
 #[cfg(test)]

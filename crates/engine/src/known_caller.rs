@@ -5,7 +5,7 @@ use mnemon_core::{CredentialKind, Seq, WorkspaceName, is_well_formed};
 use mnemon_store::{CallsElsewhere, Presented, SavedLooks};
 
 use crate::admission::check_rights;
-use crate::{CallContext, Connection, Engine, Tool};
+use crate::{CallContext, Connection, Engine, Identity, Tool};
 
 /// A caller with a key that this node knows. Nobody has asked yet whether the key still holds, so this is no [`CallContext`]:
 /// all it can do is to save by [`Engine::remember_at_once`].
@@ -16,6 +16,11 @@ impl KnownCaller {
     /// The workspace that a call means which names none.
     pub fn workspace(&self) -> Option<&WorkspaceName> {
         self.0.credential.workspace.as_ref()
+    }
+
+    /// Whose the key was when the node last saw it.
+    pub fn identity(&self) -> Identity {
+        self.0.identity()
     }
 
     /// What the caller is if its key still holds.

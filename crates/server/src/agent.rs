@@ -17,8 +17,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::http::hold::{self, Weight};
 use crate::http::routes::{self, Route, RouteRow, route};
-use crate::http::{App, Reply, authenticate, read_body, storage_failed};
+use crate::http::{App, Received, Reply, authenticate, read_body, storage_failed};
 
 /// Maximum number of histories in one list.
 const PAGE_MAX: usize = 1_000;
@@ -26,11 +27,11 @@ const PAGE_MAX: usize = 1_000;
 /// Every route.
 fn routes() -> Vec<Route> {
     vec![
-        route("GET", "/sessions", get(list)),
+        route("GET", "/sessions", get(list)).weighing(Weight::LIST),
         route("GET", "/sessions/{client}/{name}", get(show)),
         route("POST", "/sessions/{client}/{name}", post(append)),
         route("DELETE", "/sessions/{client}/{name}", delete(remove)),
-        route("GET", "/sessions/{client}/{name}/text", get(read)),
+        route("GET", "/sessions/{client}/{name}/text", get(read)).weighing(Weight::LIST),
     ]
 }
 
@@ -53,7 +54,11 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         app.0.origins.check(&parts.headers).map_err(IntoResponse::into_response)?;
-        authenticate(&app.0, (&*parts).into()).await.map(Self).map_err(|refusal| *refusal)
+        let ctx = authenticate(&app.0, (&*parts).into()).await.map_err(|refusal| *refusal)?;
+        let (whose, weight) = (Some(ctx.identity().account), parts.extensions.get().copied());
+        let reserved = hold::reserve_answer(&app.0.room, &parts.extensions, whose, weight).await;
+        reserved.map_err(IntoResponse::into_response)?;
+        Ok(Self(ctx))
     }
 }
 
@@ -141,9 +146,8 @@ async fn append(
         .as_deref()
         .map(|text| Chain::from_hex(text).ok_or_else(|| invalid("chain must be 64 hexadecimal digits")));
     let modified = number::<i64>(place.modified.as_deref(), "modified").map_err(refuse)?;
-    let text = read_body(request.into_body()).await.map_err(|error| {
-        Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string()).into_response()
-    })?;
+    let received = read_body(request.into_body(), &app.0.room, Some(ctx.identity().account)).await;
+    let Received { bytes: text, held: _held } = received.map_err(IntoResponse::into_response)?;
     let append = AppendSession {
         client,
         name,

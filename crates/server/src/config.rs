@@ -60,7 +60,9 @@ pub struct ServerConfig {
     pub allowed_origins: Vec<String>,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
-    /// Maximum number of connections; `None` derives it from the machine.
+    /// The memory that the service may use.
+    pub memory_bytes: usize,
+    /// Maximum number of connections; `None` derives it from the memory.
     pub connections_max: Option<usize>,
 }
 

@@ -4,14 +4,17 @@
 mod auth;
 mod body;
 pub(crate) mod cors;
+mod exports;
 mod form;
 pub(crate) mod head;
 pub(crate) mod health;
+pub(crate) mod hold;
 mod listen;
 mod origin;
 mod peer;
 mod refusals;
 pub(crate) mod reply;
+mod room;
 pub(crate) mod routes;
 mod seats;
 mod stream;
@@ -25,18 +28,22 @@ use mnemon_engine::Engine;
 use mnemon_engine::oauth::Issuer;
 
 pub use listen::{Answers, bind, serve};
+pub use room::Room;
 pub use seats::Seats;
 pub(crate) use {
     auth::{admin_context, authenticate, recognise, welcome},
-    body::{NoBody, next_piece, read_body, read_small_body},
+    body::{NoBody, Received, next_piece, read_body, read_small_body},
+    exports::RunningExport,
     form::Fields,
     origin::Origins,
     reply::{Reply, storage_failed},
+    room::{Held, NoRoom, Whose},
 };
 
 use crate::access_log::{AccessLines, AccessLog};
 use crate::config::{Network, ServerConfig};
 use crate::metrics::figures::Metrics;
+use exports::Exports;
 use refusals::Refusals;
 
 /// What every request can reach.
@@ -53,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) access_log: Option<AccessLog>,
     pub(crate) seats: Option<Seats>,
+    pub(crate) room: Room,
+    pub(crate) exports: Exports,
     /// The name of the service.
     pub(crate) service_name: String,
 }
@@ -71,6 +80,8 @@ impl App {
             metrics: Metrics::new().expect("the names and labels of the figures are fixed"),
             access_log: None,
             seats: None,
+            room: Room::by_memory(config.memory_bytes),
+            exports: Exports::default(),
             service_name: config.service_name.clone(),
         }))
     }
@@ -86,6 +97,13 @@ impl App {
     #[must_use]
     pub fn with_seats(mut self, seats: Seats) -> Self {
         self.shared_mut().seats = Some(seats);
+        self
+    }
+
+    /// Holds at most as much as this room has, instead of what the memory allows.
+    #[must_use]
+    pub fn with_room(mut self, room: Room) -> Self {
+        self.shared_mut().room = room;
         self
     }
 

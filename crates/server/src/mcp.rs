@@ -23,9 +23,9 @@ use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
 use mnemon_protocol::mcp::meta;
 use serde_json::Value;
 
-use crate::http::{App, Reply, Shared, authenticate, cors, read_body, recognise, welcome};
+use crate::http::{App, Held, Received, Reply, Shared, Whose, authenticate, cors, read_body, recognise, welcome};
 use era::Era;
-use refusal::WireError;
+use refusal::{Failed, WireError};
 
 /// The descriptions of our own tools, for the reference page.
 pub fn tool_descriptions() -> Vec<&'static mnemon_protocol::tools::Tool> {
@@ -53,6 +53,12 @@ pub(crate) struct Envelope<'a> {
     pub(crate) era: Era,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) id: &'a RequestId,
+}
+
+impl Call<'_> {
+    pub(crate) fn whose(&self) -> Whose {
+        Some(self.ctx.identity().account)
+    }
 }
 
 impl<'a> Envelope<'a> {
@@ -93,8 +99,9 @@ async fn serve(app: &Shared, request: Request) -> Response {
     let (head, mut body) = request.into_parts();
     let (mut received, mut failed) = (None, None);
     if let Some(caller) = known {
-        let early = receive(&head.headers, std::mem::take(&mut body)).await;
-        if let Ok(incoming) = &early {
+        let whose = Some(caller.identity().account);
+        let early = receive(app, whose, &head.headers, std::mem::take(&mut body)).await;
+        if let Ok((incoming, _)) = &early {
             match save_at_once(app, caller, &head, incoming).await {
                 Tried::Answered(reply) => return reply.into_response(),
                 Tried::Failed(error) => failed = Some(error),
@@ -112,10 +119,10 @@ async fn serve(app: &Shared, request: Request) -> Response {
     }
     let received = match received {
         Some(received) => received,
-        None => receive(&head.headers, body).await,
+        None => receive(app, Some(ctx.identity().account), &head.headers, body).await,
     };
     match received {
-        Ok(incoming) => {
+        Ok((incoming, _held)) => {
             app.engine.note_request(&ctx, client_of(&incoming));
             answer(app, &ctx, &head.headers, incoming, failed.as_ref()).await
         }
@@ -142,8 +149,13 @@ async fn save_at_once(app: &Shared, caller: KnownCaller, head: &Parts, incoming:
     }
 }
 
-/// Parses bytes into a message.
-async fn receive(headers: &HeaderMap, body: axum::body::Body) -> Result<Incoming, WireError> {
+/// Parses bytes into a message, and keeps room for it.
+async fn receive(
+    app: &Shared,
+    whose: Whose,
+    headers: &HeaderMap,
+    body: axum::body::Body,
+) -> Result<(Incoming, Option<Held>), WireError> {
     if !admits_json(headers) {
         let message = "the Accept header must allow application/json";
         return Err(WireError::new(StatusCode::NOT_ACCEPTABLE, code::INVALID_REQUEST, message));
@@ -152,10 +164,12 @@ async fn receive(headers: &HeaderMap, body: axum::body::Body) -> Result<Incoming
         let message = "send the body without Content-Encoding";
         return Err(WireError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, message));
     }
-    let bytes = read_body(body).await.map_err(WireError::from)?;
+    let Received { bytes, held } = read_body(body, &app.room, whose).await.map_err(WireError::from)?;
     let value = json::parse(&bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX)
         .map_err(|error| WireError::bad_request(code::PARSE_ERROR, format!("the body is not valid JSON: {error}")))?;
-    Incoming::from_json(value).map_err(|error| WireError::bad_request(code::INVALID_REQUEST, error.to_string()))
+    let incoming = Incoming::from_json(value);
+    let incoming = incoming.map_err(|error| WireError::bad_request(code::INVALID_REQUEST, error.to_string()))?;
+    Ok((incoming, held))
 }
 
 /// The program's name and version: a legacy client tells them once, a modern one with every request.
@@ -186,10 +200,11 @@ async fn answer_request(call: &Call<'_>, method: &str, params: Option<Value>) ->
     match methods::run(call, method, params).await {
         Ok(body) => Reply::ok(body),
         // Legacy errors are sent with 200; a modern unknown method has its own status.
-        Err(error) if call.era == Era::Modern && error.code == code::METHOD_NOT_FOUND => {
+        Err(Failed::Rpc(error)) if call.era == Era::Modern && error.code == code::METHOD_NOT_FOUND => {
             Reply::new(StatusCode::NOT_FOUND, failure(Some(call.id), &error))
         }
-        Err(error) => Reply::ok(failure(Some(call.id), &error)),
+        Err(Failed::Rpc(error)) => Reply::ok(failure(Some(call.id), &error)),
+        Err(Failed::NoRoom(no_room)) => WireError::from(no_room).into_reply(Some(call.id)),
     }
 }
 

@@ -15,7 +15,7 @@ use mnemon_traces::span;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use self::counted::{Connections, Counted};
+use self::counted::{Connections, Counted, Room};
 use crate::access_log::{Asked, Notes, Told};
 use crate::http::{App, Reply, admin_context};
 
@@ -97,6 +97,7 @@ pub(crate) async fn for_all(State(app): State<App>) -> Response {
 
 fn page(app: &App) -> Response {
     let counted = Counted {
+        room: Room::of(app),
         refused_credentials: app.refused_credentials(),
         connections: app.0.seats.as_ref().map(Connections::of).unwrap_or_default(),
         engine: app.0.engine.figures(),

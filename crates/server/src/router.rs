@@ -17,7 +17,7 @@ use mnemon_protocol::sessions;
 use tower::{Service, ServiceExt};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::http::{App, head, health, reply};
+use crate::http::{App, head, health, hold, reply};
 use crate::{admin, agent, console, mcp, metrics, oauth};
 
 /// All doors of the service. Almost every request is for the MCP endpoint, so that one does not pass the table of routes:
@@ -39,6 +39,7 @@ pub fn router(app: App) -> Doors {
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics::for_operator))
         .fallback(reply::no_such_route)
+        .layer(from_fn(hold::carry))
         .layer(from_fn(head::check))
         .layer(from_fn_with_state(app.clone(), metrics::observe))
         .with_state(app.clone());

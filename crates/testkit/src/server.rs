@@ -9,8 +9,8 @@ use mnemon_engine::integrations::IntegrationSettings;
 use mnemon_engine::oauth::DocumentHosts;
 use mnemon_engine::{Engine, EngineConfig, Upkeep};
 use mnemon_gateway::Outgoing;
-use mnemon_server::config::{Network, ServerConfig};
-use mnemon_server::{App, Doors, Seats, router, serve};
+use mnemon_server::config::{Network, ServerConfig, machine_memory_bytes};
+use mnemon_server::{App, Doors, Room, Seats, router, serve};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -61,6 +61,8 @@ pub struct TestServerOptions {
     pub has_upkeep: bool,
     /// Maximum number of connections.
     pub connections_max: usize,
+    /// How many bytes of large answers and request bodies the service holds at once.
+    pub large_bytes_max: usize,
     /// Where documents of web clients are fetched from.
     pub document_hosts: DocumentHosts,
 }
@@ -79,6 +81,7 @@ impl Default for TestServerOptions {
             integrations: IntegrationSettings::default(),
             has_upkeep: true,
             connections_max: 4_096,
+            large_bytes_max: 256 << 20,
             document_hosts: DocumentHosts::default(),
         }
     }
@@ -288,11 +291,13 @@ impl Running {
             base_url: None,
             allowed_origins: options.allowed_origins.clone(),
             trusted_proxies: options.trusted_proxies.clone(),
+            memory_bytes: machine_memory_bytes(),
             connections_max: Some(options.connections_max),
         };
         let base_url = options.base_url.as_deref().unwrap_or(&url);
         let seats = Seats::new(options.connections_max);
         let app = App::new(Arc::clone(&engine), &server_config, base_url).with_seats(seats.clone());
+        let app = app.with_room(Room::new(options.large_bytes_max));
         let doors = router(app);
         let (stop, stopped) = oneshot::channel();
         let routes = doors.clone();

@@ -74,7 +74,8 @@ async fn run_service(
     let first = engine.first_start().await.context("can't create the first account")?;
     let operator_token = engine.first_operator_token().await.context("can't create the operator token")?;
     let made = Made { first, operator_token };
-    let seats = config.server.connections_max.map_or_else(Seats::by_machine, Seats::new);
+    let by_memory = || Seats::by_memory(config.server.memory_bytes);
+    let seats = config.server.connections_max.map_or_else(by_memory, Seats::new);
     let mut app = App::new(Arc::clone(&engine), &config.server, &base_url).with_seats(seats.clone());
     if let Some(every) = config.log.access_every {
         app = app.with_access_log(every, beside.lines);

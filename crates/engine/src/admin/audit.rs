@@ -24,6 +24,14 @@ pub struct AuditPage {
     pub next: Option<(Timestamp, AuditId)>,
 }
 
+/// A page ends with the row that fills this.
+const PAGE_BYTES: usize = 512 << 10;
+
+fn entry_bytes(entry: &AuditEntry) -> usize {
+    let names = [&entry.actor_name, &entry.subject_name];
+    size_of::<AuditEntry>() + entry.subject.len() + names.into_iter().flatten().map(String::len).sum::<usize>()
+}
+
 impl Engine {
     /// The newest rows of an account's audit log that fit.
     pub async fn list_audit(
@@ -35,6 +43,13 @@ impl Engine {
     ) -> Result<AuditPage, AdminError> {
         self.admin_account(ctx, account).await?;
         let mut rows = self.store.search_audit(account, filter, limit + 1).await?;
+        let mut bytes = 0;
+        let within = rows.iter().take_while(|(entry, _)| {
+            let is_within = bytes < PAGE_BYTES;
+            bytes += entry_bytes(entry);
+            is_within
+        });
+        let limit = limit.min(within.count());
         let has_more = rows.len() > limit;
         rows.truncate(limit);
         let next = rows.last().filter(|_| has_more).map(|(entry, _)| (entry.at, entry.id));

@@ -4,16 +4,16 @@
 use std::collections::HashSet;
 
 use mnemon_core::{Audience, Department, ProjectId, Record, Scope, Seq, Status, WorkspaceName, WorkspaceNo};
-use mnemon_store::{Seen, Stretch};
+use mnemon_store::{Portion, Seen, Stretch};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::{Claim, Judged};
 
-/// How many records a piece has: few enough to be small in memory.
-const RECORDS_MAX: usize = 200;
+/// How much a piece has: little enough to be small in memory for as long as a slow reader takes.
+const PORTION: Portion = Portion { rows_max: 200, bytes_max: 96 << 10 };
 /// How many sources one look reads.
-const SOURCES_MAX: usize = 200;
+const SOURCES_MAX: usize = 50;
 
 /// An export on its way.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Engine {
 
     async fn export_records(&self, export: &mut Export) -> Result<ExportPiece, AdminError> {
         let (viewer, now) = (export.ctx.viewer(), export.ctx.now);
-        let mut records = self.store.list_onward(export.project, export.stretch.clone(), RECORDS_MAX).await?;
+        let mut records = self.store.list_onward(export.project, export.stretch.clone(), PORTION).await?;
         match records.last() {
             Some(last) => export.stretch.after = last.seq,
             None => export.stage = Stage::Sources(None),

@@ -8,6 +8,9 @@ use super::{AdminContext, AdminError};
 use crate::freshness::{Claim, KnownSource};
 use crate::{Engine, Forgotten};
 
+/// More texts than these are not shown beside a record. A list of the records with its key, or with its status, shows all.
+const RIVALS_BYTES: usize = 1 << 20;
+
 /// A record with everything that helps a person to judge it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordDetail {
@@ -15,8 +18,10 @@ pub struct RecordDetail {
     pub reason: Reason,
     /// What the caller knows about its source; empty without one.
     pub source: KnownSource,
-    /// The records that contradict it, oldest first.
+    /// The records that contradict it, oldest first: as many as have a mebibyte of text together.
     pub rivals: Vec<ShownRecord>,
+    /// How many there are.
+    pub rivals_count: usize,
     pub project: Project,
 }
 
@@ -29,12 +34,19 @@ impl Engine {
         let claim = Claim::of_record(&listed.record);
         let judged = self.judge_for(project.id, &viewer, ctx.now, &[claim], &[]).await?;
         let judged = judged.into_iter().next().expect("one claim gives one judgement");
-        let mut rivals = Vec::new();
+        let (mut rivals, mut bytes) = (Vec::new(), 0);
         for rival in &judged.rivals {
-            rivals.extend(self.store.find(project.id, *rival).await?.map(living));
+            if bytes >= RIVALS_BYTES {
+                break;
+            }
+            let found = self.store.find(project.id, *rival).await?;
+            bytes += found.as_ref().map_or(0, Record::text_bytes);
+            rivals.extend(found.map(living));
         }
+        let read = rivals.len();
         // A rival may change hands between two reads.
         rivals.retain(|rival| viewer.sees(&rival.record.audience));
+        let rivals_count = judged.rivals.len().saturating_sub(read - rivals.len());
         let source = match &listed.record.fact.source_id {
             Some(source_id) => {
                 let parts = self.store.list_sources(project.id, &[source_id]).await?;
@@ -44,7 +56,7 @@ impl Engine {
         };
         let rivals = self.judge_listed(ctx, project.id, rivals).await?;
         let shown = ShownRecord { listed, status: judged.status() };
-        Ok(RecordDetail { shown, reason: judged.reason, source, rivals, project })
+        Ok(RecordDetail { shown, reason: judged.reason, source, rivals, rivals_count, project })
     }
 
     /// Decides a dispute: forgets the visible records that contradict this one, all or none.

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use mnemon_core::{
     AccountId, Member, MemberId, Project, ProjectId, RecordId, Scope, Seq, Status, Timestamp, Viewer, WorkspaceName,
 };
-use mnemon_store::{Listed, RecordFilter};
+use mnemon_store::{Listed, Portion, RecordFilter};
 
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
@@ -18,6 +18,8 @@ use crate::ledger::Entry;
 pub(super) const RESTORE_DAYS: i64 = 30;
 /// How many rows are read at a time while looking for those the caller may see.
 const PAGE_ROWS: usize = 200;
+/// The texts of a page have at most a mebibyte: a read ends with the record that fills this, which has less than the difference.
+const PAGE_BYTES: usize = (1 << 20) - (24 << 10);
 /// How many records one round of the clean-up purges: few enough to let saves through in between.
 const PURGE_ROWS: usize = 500;
 
@@ -49,7 +51,7 @@ pub struct ShownRecord {
     pub status: Status,
 }
 
-/// A page of records, newest first.
+/// A page of records, newest first: as many as were asked for, or fewer that have a mebibyte of text together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordPage {
     pub records: Vec<ShownRecord>,
@@ -76,20 +78,28 @@ impl Engine {
         // Storage knows who may see a record, and not what its status is for them.
         let is_exact = wanted.is_none() || filter.among.is_some();
         let rows_max = if is_exact { PAGE_ROWS.min(limit + 1) } else { PAGE_ROWS };
-        let mut seen: Vec<ShownRecord> = Vec::new();
+        let (mut seen, mut bytes): (Vec<ShownRecord>, usize) = (Vec::new(), 0);
         let next = loop {
-            let mut rows = self.store.list_records(project.id, filter.clone(), before, rows_max).await?;
-            let is_end = rows.len() < rows_max;
+            let portion = Portion { rows_max, bytes_max: PAGE_BYTES.saturating_sub(bytes) };
+            let mut rows = self.store.list_records(project.id, filter.clone(), before, portion).await?;
+            let is_end = !portion.is_filled_by(rows.iter().map(|row| &row.record));
             before = rows.last().map(|row| row.record.seq).or(before);
             rows.retain(|row| viewer.sees(&row.record.audience));
             let judged = self.judge_listed(ctx, project.id, rows).await?;
-            seen.extend(judged.into_iter().filter(|shown| wanted.is_none_or(|wanted| shown.status == wanted)));
+            let fits = |shown: &ShownRecord| wanted.is_none_or(|wanted| shown.status == wanted);
+            for shown in judged.into_iter().filter(fits) {
+                bytes += shown.listed.record.text_bytes();
+                seen.push(shown);
+            }
             if seen.len() > limit {
                 seen.truncate(limit);
                 break seen.last().map(|shown| shown.listed.record.seq);
             }
             if is_end {
                 break None;
+            }
+            if bytes >= PAGE_BYTES {
+                break before;
             }
         };
         Ok(RecordPage { records: seen, next })

@@ -101,6 +101,17 @@ pub struct CheckedSource {
     pub conflicting: Vec<RecordId>,
 }
 
+/// How many sources of a list are read at a time.
+const READ_MAX: usize = 100;
+/// A page ends with the read that fills this.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// What a record takes while its source is listed.
+fn brief_bytes(brief: &Brief) -> usize {
+    let texts = [&brief.given_fact_key, &brief.source_id, &brief.source_hash];
+    size_of::<Brief>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+}
+
 impl Engine {
     /// Lists the sources of which the caller can see a live record, of one workspace or of all.
     pub async fn list_sources(
@@ -116,18 +127,22 @@ impl Engine {
         names.retain(|_, name| workspace.is_none_or(|wanted| wanted == name));
         let viewer = ctx.viewer();
         let (mut found, mut after): (Vec<Vec<Brief>>, _) = (Vec::new(), after.map(str::to_owned));
-        while found.len() <= limit {
-            let wanted = limit + 1 - found.len();
+        let mut bytes = 0;
+        while found.len() <= limit && bytes < PAGE_BYTES {
+            let wanted = (limit + 1 - found.len()).min(READ_MAX);
             let mut briefs = self.store.list_after_source(project, after.as_deref(), wanted).await?;
             let Some(last) = briefs.last().and_then(|brief| brief.source_id.clone()) else { break };
             after = Some(last);
             briefs.retain(|brief| viewer.sees(&brief.audience) && names.contains_key(&brief.workspace_no));
+            bytes += briefs.iter().map(brief_bytes).sum::<usize>();
             found.extend(briefs.chunk_by(|a, b| a.source_id == b.source_id).map(<[Brief]>::to_vec));
         }
         let has_more = found.len() > limit;
         found.truncate(limit);
+        let next = found.last().and_then(|briefs| briefs.first()?.source_id.clone());
+        // The last source that was read may be hidden: what comes after it is what is still to read.
+        let next = if has_more { next } else { after.filter(|_| bytes >= PAGE_BYTES) };
         let sources = self.show_sources(ctx, project, &names, found.concat()).await?;
-        let next = sources.last().filter(|_| has_more).map(|source| source.source_id.clone());
         Ok(SourcePage { sources, next })
     }
 

@@ -1,9 +1,11 @@
 //! An export: one line of JSON per record, streamed as the reader takes it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -16,6 +18,7 @@ use serde::Deserialize;
 
 use super::error::Failure;
 use super::extract::{Admin, Path, Query, id};
+use crate::http::{App, RunningExport};
 use crate::record_json::CAUTION;
 
 #[derive(Debug, Deserialize)]
@@ -24,6 +27,7 @@ pub(crate) struct Narrowing {
 }
 
 pub(crate) async fn export(
+    State(app): State<App>,
     admin: Admin,
     Path(project): Path<String>,
     Query(asked): Query<Narrowing>,
@@ -31,8 +35,18 @@ pub(crate) async fn export(
     let workspace = asked.workspace.as_deref().map(WorkspaceName::parse).transpose();
     let workspace = workspace.map_err(|error| AdminError::Invalid(error.to_string()))?;
     let export = admin.engine.begin_export(&admin.ctx, id(&project, "project")?, workspace).await?;
-    let writing =
-        Writing { engine: admin.engine, export, written: EndLine { records: 0, sources: 0 }, stage: Stage::Head };
+    let running = match app.0.exports.begin(admin.ctx.identity()) {
+        Ok(running) => running,
+        Err(too_many) => return Ok(too_many.into_response()),
+    };
+    let writing = Writing {
+        engine: admin.engine,
+        export,
+        waiting: VecDeque::new(),
+        written: EndLine { records: 0, sources: 0 },
+        stage: Stage::Head,
+        _running: running,
+    };
     let mut response = Response::new(Body::from_stream(try_unfold(writing, next_text)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
@@ -41,12 +55,23 @@ pub(crate) async fn export(
     Ok(response)
 }
 
+/// A text has as many lines as fill this; one line may have as much again.
+const TEXT_BYTES: usize = 128 << 10;
+
 /// An export on its way to the reader. A piece is read from storage when the reader has taken the one before.
 struct Writing {
     engine: Arc<Engine>,
     export: Export,
+    /// What was read and is not written yet. JSON may have six times the bytes of its text, so a piece may become several texts.
+    waiting: VecDeque<Item>,
     written: EndLine,
     stage: Stage,
+    _running: RunningExport,
+}
+
+enum Item {
+    Record(Box<(Record, Status)>),
+    Source(ExportedSource),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,8 +88,12 @@ async fn next_text(mut writing: Writing) -> Result<Option<(String, Writing)>, Ad
             writing.stage = Stage::Pieces;
             ExportLine::Export(HeaderLine::default()).to_text()
         }
+        Stage::Pieces if !writing.waiting.is_empty() => writing.next_lines(),
         Stage::Pieces => match writing.engine.continue_export(&mut writing.export).await {
-            Ok(Some(piece)) => writing.write(piece),
+            Ok(Some(piece)) => {
+                writing.waiting = items(piece);
+                writing.next_lines()
+            }
             Ok(None) => {
                 writing.stage = Stage::Done;
                 ExportLine::End(writing.written.clone()).to_text()
@@ -80,17 +109,31 @@ async fn next_text(mut writing: Writing) -> Result<Option<(String, Writing)>, Ad
 }
 
 impl Writing {
-    fn write(&mut self, piece: ExportPiece) -> String {
-        match piece {
-            ExportPiece::Records(records) => {
-                self.written.records += records.len() as u64;
-                records.into_iter().map(|(record, status)| record_line(record, status).to_text()).collect()
-            }
-            ExportPiece::Sources(sources) => {
-                self.written.sources += sources.len() as u64;
-                sources.into_iter().map(|source| source_line(source).to_text()).collect()
-            }
+    fn next_lines(&mut self) -> String {
+        let mut text = String::new();
+        while text.len() < TEXT_BYTES
+            && let Some(item) = self.waiting.pop_front()
+        {
+            let line = match item {
+                Item::Record(record) => {
+                    self.written.records += 1;
+                    record_line(record.0, record.1)
+                }
+                Item::Source(source) => {
+                    self.written.sources += 1;
+                    source_line(source)
+                }
+            };
+            text.push_str(&line.to_text());
         }
+        text
+    }
+}
+
+fn items(piece: ExportPiece) -> VecDeque<Item> {
+    match piece {
+        ExportPiece::Records(records) => records.into_iter().map(|record| Item::Record(Box::new(record))).collect(),
+        ExportPiece::Sources(sources) => sources.into_iter().map(Item::Source).collect(),
     }
 }
 

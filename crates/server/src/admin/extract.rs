@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
 use http::request::Parts;
 use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX, Timestamp};
 use mnemon_engine::admin::{AdminContext, AdminError};
@@ -15,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::Failure;
 use super::parameters::unknown_name;
-use crate::http::{App, Reply, admin_context, read_body};
+use crate::http::{App, Received, admin_context, hold, read_body};
 
 /// An authenticated caller of the admin API, and the engine.
 pub(crate) struct Admin {
@@ -37,6 +36,9 @@ impl FromRequestParts<App> for Admin {
         if parts.extensions.get::<NoParameters>().is_some() {
             check_names::<()>(parts).map_err(IntoResponse::into_response)?;
         }
+        let (whose, weight) = (ctx.identity().map(|identity| identity.account), parts.extensions.get().copied());
+        let reserved = hold::reserve_answer(&app.0.room, &parts.extensions, whose, weight).await;
+        reserved.map_err(IntoResponse::into_response)?;
         Ok(Self { engine: Arc::clone(&app.0.engine), ctx })
     }
 }
@@ -82,10 +84,11 @@ pub(crate) struct Sent<T>(pub(crate) T);
 impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
     type Rejection = Response;
 
-    async fn from_request(request: Request, _: &App) -> Result<Self, Response> {
-        let bytes = read_body(request.into_body()).await.map_err(|error| {
-            Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string()).into_response()
-        })?;
+    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+        let (parts, body) = request.into_parts();
+        let received = read_body(body, &app.0.room, hold::whose(&parts.extensions)).await;
+        let Received { bytes, held } = received.map_err(IntoResponse::into_response)?;
+        hold::keep_body(&parts.extensions, held);
         let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         let value = json::parse(bytes, JSON_DEPTH_MAX, JSON_VALUES_MAX).map_err(|error| invalid(&error.to_string()))?;
         if !value.is_object() {

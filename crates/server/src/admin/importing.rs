@@ -21,8 +21,9 @@ use super::extract::{Admin, Path, Query, flag, id, moment};
 use super::show;
 use crate::http::{NoBody, Reply, next_piece};
 
-/// How many lines are saved together.
+/// How many lines are saved together, and how many bytes: a batch ends with the line that fills it.
 const BATCH_LINES: usize = 256;
+const BATCH_BYTES: usize = 512 << 10;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Way {
@@ -80,9 +81,10 @@ struct Lines {
 impl Lines {
     /// The next items with their line numbers, and whether they are the last. Lines that are no items are reported.
     async fn batch(&mut self, report: &mut ImportReport) -> Result<(Vec<(u64, ImportItem)>, bool), Unreadable> {
-        let mut batch = Vec::new();
-        while batch.len() < BATCH_LINES {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH_LINES && bytes < BATCH_BYTES {
             let Some(line) = self.next().await.map_err(Unreadable::Body)? else { return Ok((batch, true)) };
+            bytes += line.as_ref().map_or(0, Vec::len);
             let item = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
                 Some(line) => parse(&line).map_err(Unreadable::Format)?,

@@ -70,8 +70,7 @@ pub(crate) async fn list(
 ) -> Result<Reply, Failure> {
     let query = query(filter)?;
     let page = admin.engine.list_records(&admin.ctx, id(&project, "project")?, query).await?;
-    let shown: Vec<_> = page.records.iter().map(show::record).collect();
-    Ok(show::ok(&json!({"records": shown, "next": page.next.map(|seq| seq.to_string())})))
+    Ok(show::records(page))
 }
 
 pub(crate) async fn standing(admin: Admin, Path(project): Path<String>) -> Result<Reply, Failure> {

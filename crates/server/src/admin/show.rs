@@ -10,8 +10,8 @@ use http::StatusCode;
 use mnemon_core::{Account, Department, KeyId, Member, Project, Timestamp};
 use mnemon_engine::Health;
 use mnemon_engine::admin::{
-    AuditLine, CheckedSource, DayUsage, KeyUsage, Rejection, ShownIntegration, ShownKey, ShownNode, ShownRecord,
-    ShownSource, ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
+    AuditLine, CheckedSource, DayUsage, KeyUsage, RecordPage, Rejection, ShownIntegration, ShownKey, ShownNode,
+    ShownRecord, ShownSource, ShownTool, ShownWorkspace, SourcePage, StatusCounts, Tested, UsageReport,
 };
 use mnemon_engine::integrations::ToolState;
 use mnemon_engine::oauth::return_host;
@@ -36,6 +36,28 @@ pub(crate) fn created(body: &impl Serialize) -> Reply {
 
 fn reply(status: StatusCode, body: &impl Serialize) -> Reply {
     Reply::new(status, serde_json::to_vec(body).expect("wire shapes have string keys and no failing serializers"))
+}
+
+/// A page of records. JSON may have six times the bytes of its text, so it has a limit of its own, and so does the page: the next one
+/// goes on from there.
+pub(crate) fn records(page: RecordPage) -> Reply {
+    const BYTES: usize = 1 << 20;
+    let (mut body, mut next) = (br#"{"records":["#.to_vec(), page.next);
+    let mut waiting = page.records.into_iter().peekable();
+    while let Some(shown) = waiting.next() {
+        serde_json::to_writer(&mut body, &record(&shown)).expect("wire shapes have no failing serializers");
+        match waiting.peek() {
+            Some(_) if body.len() < BYTES => body.push(b','),
+            Some(_) => {
+                next = Some(shown.listed.record.seq);
+                break;
+            }
+            None => {}
+        }
+    }
+    let next = serde_json::Value::from(next.map(|seq| seq.to_string()));
+    body.extend_from_slice(format!(r#"],"next":{next}}}"#).as_bytes());
+    Reply::ok(body)
 }
 
 fn time(at: Option<Timestamp>) -> Option<String> {

@@ -14,6 +14,7 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable { name: "MNEMON_BASE_URL", setting: "server.base_url" },
     Variable { name: "MNEMON_ALLOWED_ORIGINS", setting: "server.allowed_origins" },
     Variable { name: "MNEMON_TRUSTED_PROXIES", setting: "server.trusted_proxies" },
+    Variable { name: "MNEMON_MEMORY_BYTES", setting: "server.memory_bytes" },
     Variable { name: "MNEMON_CONNECTIONS_MAX", setting: "server.connections_max" },
     Variable { name: "MNEMON_DATA_DIR", setting: "storage.data_dir" },
     Variable { name: "MNEMON_DATABASE", setting: "storage.database" },

@@ -140,7 +140,9 @@ impl<'a> Reader<'a> {
         }
         let trusted_proxies = self.networks("server.trusted_proxies");
         let connections_max = self.connections_max();
+        let memory_bytes = self.machine_bytes();
         Some(ServerConfig {
+            memory_bytes,
             service_name,
             listen: parsed?,
             base_url,
@@ -214,9 +216,17 @@ impl<'a> Reader<'a> {
         every.filter(|_| self.flag("log.access"))
     }
 
+    /// What everything that follows the machine's memory is reckoned from.
+    fn machine_bytes(&mut self) -> usize {
+        match self.count("server.memory_bytes") {
+            0 => machine_memory_bytes(),
+            bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+        }
+    }
+
     fn memory_bytes(&mut self) -> usize {
         match self.count("recall.memory_bytes") {
-            0 => index_memory_bytes(machine_memory_bytes()),
+            0 => index_memory_bytes(self.machine_bytes()),
             bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
         }
     }
@@ -375,6 +385,15 @@ mod tests {
             let mistakes = connections_max(wrong).unwrap_err().0;
             assert_eq!(mistakes, ["server.connections_max must be 0, or between 8 and 1000000"], "{wrong}");
         }
+    }
+
+    #[test]
+    fn memory_is_the_machines_or_what_is_said() {
+        assert_eq!(Layers::default().finish().unwrap().server.memory_bytes, machine_memory_bytes());
+        let mut layers = Layers::default();
+        layers.environment([("MNEMON_MEMORY_BYTES".to_owned(), (512 << 20).to_string())]);
+        let config = layers.finish().unwrap();
+        assert_eq!((config.server.memory_bytes, config.recall.memory_bytes), (512 << 20, 64 << 20));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use askama::Template;
 use axum::body::Body;
 use axum::response::Response;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, StatusCode};
 use mnemon_engine::CallError;
@@ -20,7 +20,7 @@ use super::parts as p;
 use super::shell::{Place, Shell};
 use super::told::Told;
 use super::visit::Visit;
-use crate::http::App;
+use crate::http::{App, NoRoom};
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
@@ -87,11 +87,7 @@ impl Visit {
 
 /// A fault in words: what happened, that nothing was changed, what to do.
 fn words(error: &ConsoleError) -> (StatusCode, &'static str, String) {
-    let told = |text: &str| {
-        let mut rest = text.chars();
-        let first: String = rest.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-        format!("{first}{}. Nothing was changed.", rest.as_str().trim_end_matches('.'))
-    };
+    let told = |text: &str| format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.')));
     match error {
         ConsoleError::Admin(AdminError::Store(cause)) | ConsoleError::Call(CallError::Store(cause)) => storage(cause),
         ConsoleError::Admin(AdminError::NotFound(what)) => {
@@ -174,6 +170,20 @@ pub(super) fn plain_trouble(app: &App, error: &ConsoleError) -> Response {
 
 pub(super) fn storage_away(app: &App, error: &StoreError) -> Response {
     plain_trouble(app, &ConsoleError::Admin(AdminError::Store(error.clone())))
+}
+
+/// There is no room for a page right now.
+pub(super) fn busy(app: &App, no_room: NoRoom) -> Response {
+    let text = format!("{}. Nothing was changed.", capitalised(&no_room.to_string()));
+    let mut response = plain_error(app, no_room.status(), "One moment, please", &text);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(NoRoom::RETRY_AFTER_SECONDS));
+    response
+}
+
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    let first: String = rest.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}", rest.as_str())
 }
 
 /// A form that was not sent from one of our pages.

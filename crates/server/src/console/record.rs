@@ -89,7 +89,7 @@ fn parse(id: &str) -> Result<RecordId, ConsoleError> {
 async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError> {
     let detail = visit.engine().show_record(&visit.visitor.admin, parse(id)?).await?;
     let (record, now) = (&detail.shown.listed.record, visit.now);
-    let because = Because { reason: detail.reason, rivals: detail.rivals.len(), source: detail.source.clone() };
+    let because = Because { reason: detail.reason, rivals: detail.rivals_count, source: detail.source.clone() };
     let forgotten = detail.shown.listed.forgotten_at.map(|at| forgotten(&detail, at, now));
     let mut rec = match detail.shown.listed.forgotten_at {
         Some(at) => Rec::forgotten(record, &because, at, now),

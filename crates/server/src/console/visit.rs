@@ -14,6 +14,7 @@ use super::cookies::Cookie;
 use super::page;
 use super::told::Told;
 use crate::access_log::note;
+use crate::http::hold::{self, Weight};
 use crate::http::{App, Fields, Shared, read_small_body};
 
 /// What every form of a session is sealed with.
@@ -150,7 +151,13 @@ impl Visit {
         };
         let me = shared.engine.show_me(&visitor.admin).await;
         let me = me.map_err(|error| page::plain_trouble(app, &ConsoleError::Admin(error)))?;
-        note(|notes| notes.caller = visitor.admin.identity());
+        let whose = visitor.admin.identity();
+        note(|notes| notes.caller = whose);
+        let whose = whose.map(|whose| whose.account);
+        if parts.method == Method::GET {
+            let reserved = hold::reserve_answer(&shared.room, &parts.extensions, whose, Some(Weight::PAGE)).await;
+            reserved.map_err(|no_room| page::busy(app, no_room))?;
+        }
         let waiting = match &me {
             // A form is answered by a redirect, which has no menu. What goes wrong here goes wrong on the page too.
             Some(me) if parts.method == Method::GET && me.state.allows_reading() => {
@@ -158,7 +165,7 @@ impl Visit {
             }
             _ => Waiting::default(),
         };
-        let visitor = shared.welcome(parts.into(), visitor);
+        let visitor = shared.welcome(parts.into(), whose, visitor);
         let told = Cookie::Told.find(shared, headers);
         let visit = Self {
             theme: Cookie::Theme.find(shared, headers).and_then(Theme::parse).unwrap_or(Theme::System),

@@ -8,7 +8,7 @@ use mnemon_engine::admin::AdminContext;
 use mnemon_engine::{CallContext, KnownCaller, NotAuthenticated};
 use serde_json::json;
 
-use super::{Reply, Shared, peer};
+use super::{Reply, Shared, Whose, peer};
 use crate::access_log::note;
 
 /// The parts of a request that say who sent it.
@@ -56,7 +56,7 @@ pub(crate) fn recognise(app: &Shared, headers: &HeaderMap) -> Option<KnownCaller
 /// Welcomes a caller whose key held.
 pub(crate) fn welcome(app: &Shared, knock: Knock<'_>, ctx: CallContext) -> CallContext {
     note(|notes| notes.caller = Some(ctx.identity()));
-    app.welcome(knock, ctx)
+    app.welcome(knock, Some(ctx.identity().account), ctx)
 }
 
 /// Authenticates a caller of the admin API, or returns the refusal.
@@ -66,7 +66,7 @@ pub(crate) async fn admin_context(app: &Shared, knock: Knock<'_>) -> Result<Admi
     match app.engine.authenticate_admin(presented.unwrap_or_default()).await {
         Ok(ctx) => {
             note(|notes| notes.caller = ctx.identity());
-            Ok(app.welcome(knock, ctx))
+            Ok(app.welcome(knock, ctx.identity().map(|identity| identity.account), ctx))
         }
         Err(NotAuthenticated::Rejected) => {
             app.note_refusal(knock).map_err(too_many)?;
@@ -101,8 +101,8 @@ impl Shared {
         self.refusals.note(self.caller(knock.extensions, knock.headers), self.engine.now())
     }
 
-    pub(crate) fn welcome<T>(&self, knock: Knock<'_>, ctx: T) -> T {
-        peer::mark_known(knock.extensions);
+    pub(crate) fn welcome<T>(&self, knock: Knock<'_>, whose: Whose, ctx: T) -> T {
+        peer::mark_known(knock.extensions, whose);
         ctx
     }
 }

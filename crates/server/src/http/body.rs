@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use http::StatusCode;
 use http_body_util::BodyExt;
 use mnemon_core::REQUEST_BYTES_MAX;
+
+use super::Reply;
+use super::room::{Held, NoRoom, Room, SMALL_BYTES, Whose};
 
 /// How long a body may take to arrive. A client that sends a byte now and then must not hold a connection forever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,16 +28,72 @@ pub(crate) enum NoBody {
     TooSlow,
     #[error("can't read the request body")]
     Broken,
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
 }
 
-/// The whole body of somebody who is known, at most [`REQUEST_BYTES_MAX`] of it.
-pub(crate) async fn read_body(body: Body) -> Result<Bytes, NoBody> {
-    read(body, REQUEST_BYTES_MAX).await
+impl NoBody {
+    pub(crate) const fn status(&self) -> StatusCode {
+        match self {
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Broken => StatusCode::BAD_REQUEST,
+            Self::NoRoom(no_room) => no_room.status(),
+        }
+    }
+}
+
+impl IntoResponse for NoBody {
+    fn into_response(self) -> Response {
+        match self {
+            Self::NoRoom(no_room) => no_room.into_response(),
+            other => Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &other.to_string()).into_response(),
+        }
+    }
+}
+
+/// A body, with the room that it takes for as long as its request is worked on.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) bytes: Bytes,
+    pub(crate) held: Option<Held>,
+}
+
+/// The whole body of somebody who is known, at most [`REQUEST_BYTES_MAX`] of it. A large one needs room before it is read.
+pub(crate) async fn read_body(body: Body, room: &Room, whose: Whose) -> Result<Received, NoBody> {
+    let announced = usize::try_from(http_body::Body::size_hint(&body).lower()).unwrap_or(usize::MAX);
+    let mut allowance = Allowance { bytes: SMALL_BYTES, room: Some((room, whose)), held: None };
+    if (SMALL_BYTES..=REQUEST_BYTES_MAX).contains(&announced) {
+        allowance.grow(announced).await?;
+    }
+    let bytes = read(body, REQUEST_BYTES_MAX, &mut allowance).await?;
+    Ok(Received { bytes, held: allowance.held })
 }
 
 /// The whole body of a stranger.
 pub(crate) async fn read_small_body(body: Body) -> Result<Bytes, NoBody> {
-    read(body, OPEN_DOOR_BYTES_MAX).await
+    let mut allowance = Allowance { bytes: OPEN_DOOR_BYTES_MAX, room: None, held: None };
+    read(body, OPEN_DOOR_BYTES_MAX, &mut allowance).await
+}
+
+/// What is made of a body while it is worked on takes about as much as the body itself.
+const WORK_FACTOR: usize = 2;
+
+/// How much may be read before there has to be more room.
+struct Allowance<'a> {
+    bytes: usize,
+    room: Option<(&'a Room, Whose)>,
+    held: Option<Held>,
+}
+
+impl Allowance<'_> {
+    async fn grow(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        if let Some((room, whose)) = self.room {
+            self.held = Some(room.reserve(whose, WORK_FACTOR * bytes).await?);
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
 }
 
 /// The next piece of a body that is longer than memory should hold; `None` at its end.
@@ -46,13 +107,13 @@ pub(crate) async fn next_piece(body: &mut Body) -> Result<Option<Bytes>, NoBody>
     }
 }
 
-async fn read(mut body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+async fn read(mut body: Body, bytes_max: usize, allowance: &mut Allowance<'_>) -> Result<Bytes, NoBody> {
     let announced_bytes = http_body::Body::size_hint(&body).lower();
     let unread_max = bytes_max.saturating_mul(UNREAD_FACTOR_MAX);
     let read = match announced_bytes > bytes_max as u64 {
         true => Err(NoBody::TooLarge { bytes_max }),
         false => {
-            let whole = tokio::time::timeout(BODY_TIMEOUT, collect(&mut body, bytes_max));
+            let whole = tokio::time::timeout(BODY_TIMEOUT, collect(&mut body, bytes_max, allowance));
             whole.await.unwrap_or(Err(NoBody::TooSlow))
         }
     };
@@ -81,7 +142,7 @@ const BLOCK_BYTES: usize = 8 << 10;
 
 /// Joins the pieces as they come. Kept apart, each piece would take memory of its own and hold the buffer it was read into: a
 /// body in chunks of one byte would take many times its size.
-async fn collect(body: &mut Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+async fn collect(body: &mut Body, bytes_max: usize, allowance: &mut Allowance<'_>) -> Result<Bytes, NoBody> {
     let mut first: Option<Bytes> = None;
     let mut rest = Blocks::default();
     while let Some(frame) = body.frame().await {
@@ -89,6 +150,10 @@ async fn collect(body: &mut Body, bytes_max: usize) -> Result<Bytes, NoBody> {
         let bytes = first.as_ref().map_or(rest.bytes, Bytes::len);
         if bytes + piece.len() > bytes_max {
             return Err(NoBody::TooLarge { bytes_max });
+        }
+        if bytes + piece.len() > allowance.bytes {
+            // Nobody said how long it is.
+            allowance.grow(bytes_max).await?;
         }
         match first.take() {
             // Most bodies come in one piece, which needs no copy.
@@ -156,6 +221,11 @@ mod tests {
         fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
             Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece.into()))))
         }
+    }
+
+    /// Reads without asking anybody for room.
+    async fn read(body: Body, bytes_max: usize) -> Result<Bytes, NoBody> {
+        super::read(body, bytes_max, &mut Allowance { bytes: bytes_max, room: None, held: None }).await
     }
 
     fn in_pieces(pieces: impl IntoIterator<Item = Vec<u8>>) -> Body {

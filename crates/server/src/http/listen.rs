@@ -32,6 +32,10 @@ const WAITING_MAX: u32 = 65_535;
 /// The pause after a failed accept: without file descriptors, retrying at once would only burn CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// How much of an answer the system takes before the client reads. Left to itself, it takes four megabytes of what nobody reads, and
+/// counts them as memory of the service. Linux doubles what is asked for.
+const SEND_BUFFER_BYTES: u32 = 128 << 10;
+
 /// Binds an address. Many clients may connect at once, for example after a restart, and wait to be accepted. Past the limit
 /// the system drops them; they retry after a second, then after longer and longer pauses.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -39,6 +43,8 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     // Lets a restart take the address again at once. On Windows the option would let two processes share it.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
+    // Connections have what their listener has.
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.bind(address)?;
     socket.listen(WAITING_MAX)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
 
+use super::room::Whose;
 use super::seats::Seat;
 use crate::config::Network;
 
@@ -17,9 +18,9 @@ pub(super) struct Peer {
 }
 
 /// Notes that a credential of whoever sent this request was accepted.
-pub(super) fn mark_known(extensions: &Extensions) {
+pub(super) fn mark_known(extensions: &Extensions, whose: Whose) {
     if let Some(seat) = extensions.get::<Peer>().and_then(|peer| peer.seat.as_ref()) {
-        seat.mark_known();
+        seat.mark_known(whose);
     }
 }
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use mnemon_engine::stored::StoreError;
 use serde_json::json;
@@ -15,15 +15,21 @@ use serde_json::json;
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
+    retry_after_seconds: Option<u64>,
 }
 
 impl Reply {
     pub(crate) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, body: body.into() }
+        Self { status, body: body.into(), retry_after_seconds: None }
     }
 
     pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
         Self::new(StatusCode::OK, body)
+    }
+
+    /// Says when it is worth asking again.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after_seconds: Some(seconds), ..self }
     }
 
     /// An error outside JSON-RPC: a code for machines and a sentence for people.
@@ -39,6 +45,9 @@ impl IntoResponse for Reply {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
         response
     }
 }

@@ -5,6 +5,7 @@ use axum::{Extension, Router};
 use mnemon_engine::MemoryUse;
 
 use super::App;
+use super::hold::Weight;
 
 /// One route.
 pub(crate) struct Route {
@@ -32,6 +33,11 @@ impl Route {
 
     fn uses(self, memory: MemoryUse) -> Self {
         Self { memory: Some(memory), handler: self.handler.layer(Extension(memory)), ..self }
+    }
+
+    /// The same route, where making an answer takes so much.
+    pub(crate) fn weighing(self, weight: Weight) -> Self {
+        Self { handler: self.handler.layer(Extension(weight)), ..self }
     }
 }
 

@@ -1,23 +1,26 @@
 //! How many connections are held at once, and for whom. Whoever connects is a stranger until a credential of theirs was
 //! accepted. Strangers get three quarters of the seats; when those are taken, the stranger who has sat longest leaves for the
-//! newest. So a crowd that connects and says nothing never keeps out a caller with a key, who is known within one request.
+//! newest. So a crowd that connects and says nothing never keeps out a caller with a key, who is known within one request. Nor
+//! does one account: when known callers have every seat, the one that has more than half of them gives up its oldest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
-/// What one connection is reckoned at when the number of seats comes from the machine's memory: the largest head and the
-/// largest body of a stranger, with the buffers around them.
-const SEAT_BYTES: usize = 128 << 10;
-/// Connections may take this share of the machine's memory.
+use super::room::{SMALL_BYTES, Whose};
+
+/// What one connection is reckoned at when the number of seats comes from the memory: a head or a body of 64 KiB, an
+/// answer of as many, and the buffers around them. What is larger needs [`super::Room`].
+const SEAT_BYTES: usize = 2 * SMALL_BYTES + (64 << 10);
+/// Connections may take this share of the memory.
 const MEMORY_SHARE: usize = 8;
 /// Open files that are no connections of callers: the database, indexes, upstreams.
 const OTHER_FILES: usize = 256;
-const BY_MACHINE_MIN: usize = 256;
-const BY_MACHINE_MAX: usize = 100_000;
+const BY_MEMORY_MIN: usize = 256;
+const BY_MEMORY_MAX: usize = 100_000;
 
 /// The seats of one service.
 #[derive(Debug, Clone)]
@@ -42,10 +45,50 @@ struct Unreadable {
 
 #[derive(Debug, Default)]
 struct Taken {
-    known: usize,
+    /// By the order in which they came. A proxy may send requests of several accounts over one connection: it counts for the
+    /// first of them.
+    known: BTreeMap<u64, (Whose, oneshot::Sender<()>)>,
+    by_account: HashMap<Whose, usize>,
     /// By the order in which they came.
     strangers: BTreeMap<u64, oneshot::Sender<()>>,
     next: u64,
+}
+
+impl Taken {
+    fn has_room(&self, all_max: usize) -> bool {
+        self.known.len() < all_max || self.largest(all_max).is_some()
+    }
+
+    /// The account that has more than half of so many seats.
+    fn largest(&self, all_max: usize) -> Option<Whose> {
+        self.by_account.iter().find(|(_, count)| **count > all_max / 2).map(|(whose, _)| *whose)
+    }
+
+    /// Takes the seat of a known caller back; `None` if it has none any more.
+    fn remove_known(&mut self, number: u64) -> Option<oneshot::Sender<()>> {
+        let (whose, leave) = self.known.remove(&number)?;
+        if let Some(count) = self.by_account.get_mut(&whose) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_account.remove(&whose);
+            }
+        }
+        Some(leave)
+    }
+
+    /// The connection that leaves for a newcomer, if one has to.
+    fn next_to_leave(&mut self, all_max: usize, strangers_max: usize) -> Option<oneshot::Sender<()>> {
+        let is_full = self.known.len() + self.strangers.len() >= all_max;
+        if !is_full && self.strangers.len() < strangers_max {
+            return None;
+        }
+        if let Some((_, longest)) = self.strangers.pop_first() {
+            return Some(longest);
+        }
+        let largest = self.largest(all_max)?;
+        let (number, _) = self.known.iter().find(|(_, (whose, _))| *whose == largest)?;
+        self.remove_known(*number)
+    }
 }
 
 /// One connection's seat, given up when it is dropped.
@@ -71,13 +114,13 @@ impl Seats {
         Self(Arc::new(Shared { all_max, strangers_max, taken, freed, unreadable }))
     }
 
-    /// As many as the machine's memory and the limit of open files allow.
-    pub fn by_machine() -> Self {
-        let by_memory = crate::config::machine_memory_bytes() / MEMORY_SHARE / SEAT_BYTES;
+    /// As many as so much memory and the limit of open files allow.
+    pub fn by_memory(memory_bytes: usize) -> Self {
+        let by_memory = memory_bytes / MEMORY_SHARE / SEAT_BYTES;
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let by_files = files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
         let by_files = by_files.saturating_sub(OTHER_FILES).max(by_files / 2);
-        Self::new(by_memory.clamp(BY_MACHINE_MIN, BY_MACHINE_MAX).min(by_files))
+        Self::new(by_memory.clamp(BY_MEMORY_MIN, BY_MEMORY_MAX).min(by_files))
     }
 
     /// How many there are.
@@ -88,7 +131,7 @@ impl Seats {
     /// How many are taken: by known callers, and by strangers.
     pub(crate) fn taken(&self) -> (usize, usize) {
         let taken = self.0.taken.lock();
-        (taken.known, taken.strangers.len())
+        (taken.known.len(), taken.strangers.len())
     }
 
     /// How many connections sent something that is no HTTP, and how many a head that is too large to be read.
@@ -97,12 +140,12 @@ impl Seats {
         (no_http.load(Ordering::Relaxed), too_large.load(Ordering::Relaxed))
     }
 
-    /// Waits until there is a seat, or a stranger who can be asked to leave.
+    /// Waits until there is a seat, or somebody who can be asked to leave.
     pub(super) async fn room(&self) {
         loop {
             // Made before looking: who leaves in between is not missed.
             let freed = self.0.freed.notified();
-            if self.0.taken.lock().known < self.0.all_max {
+            if self.0.taken.lock().has_room(self.0.all_max) {
                 return;
             }
             freed.await;
@@ -113,10 +156,7 @@ impl Seats {
     pub(super) fn take(&self) -> (Arc<Seat>, oneshot::Receiver<()>) {
         let (leave, leaving) = oneshot::channel();
         let mut taken = self.0.taken.lock();
-        let is_full = taken.known + taken.strangers.len() >= self.0.all_max;
-        if (is_full || taken.strangers.len() >= self.0.strangers_max)
-            && let Some((_, longest)) = taken.strangers.pop_first()
-        {
+        if let Some(longest) = taken.next_to_leave(self.0.all_max, self.0.strangers_max) {
             // A connection that has just ended by itself no longer listens, and its seat is free all the same.
             let _ = longest.send(());
         }
@@ -134,16 +174,17 @@ impl Seat {
         if is_too_large { too_large } else { no_http }.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever sits here has shown a credential that works.
-    pub(super) fn mark_known(&self) {
+    /// Whoever sits here has shown a credential of this account that works.
+    pub(super) fn mark_known(&self, whose: Whose) {
         let mut state = self.state.lock();
         if *state == State::Known {
             return;
         }
         let mut taken = self.shared.taken.lock();
         // One who was asked to leave a moment ago has no seat any more.
-        if taken.strangers.remove(&self.number).is_some() {
-            taken.known += 1;
+        if let Some(leave) = taken.strangers.remove(&self.number) {
+            taken.known.insert(self.number, (whose, leave));
+            *taken.by_account.entry(whose).or_default() += 1;
             *state = State::Known;
         }
     }
@@ -154,7 +195,7 @@ impl Drop for Seat {
         let mut taken = self.shared.taken.lock();
         match *self.state.get_mut() {
             State::Stranger => drop(taken.strangers.remove(&self.number)),
-            State::Known => taken.known -= 1,
+            State::Known => drop(taken.remove_known(self.number)),
         }
         drop(taken);
         self.shared.freed.notify_one();
@@ -164,6 +205,10 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn account(n: u8) -> Whose {
+        Some(mnemon_core::AccountId::from_bytes([n; 16]))
+    }
 
     fn has_to_leave(leaving: &mut oneshot::Receiver<()>) -> bool {
         leaving.try_recv().is_ok()
@@ -183,8 +228,8 @@ mod tests {
     async fn who_is_known_never_has_to_leave_and_makes_room_for_strangers() {
         let seats = Seats::new(8);
         let (known, mut leaving) = seats.take();
-        known.mark_known();
-        known.mark_known();
+        known.mark_known(account(1));
+        known.mark_known(account(1));
         let mut strangers: Vec<_> = (0..100).map(|_| seats.take()).collect();
         assert!(!has_to_leave(&mut leaving));
         let left = strangers.iter_mut().filter_map(|(_, leaving)| has_to_leave(leaving).then_some(())).count();
@@ -195,9 +240,9 @@ mod tests {
     async fn known_callers_may_take_every_seat_and_then_newcomers_wait() {
         let seats = Seats::new(4);
         let mut known: Vec<_> = (0..4)
-            .map(|_| {
+            .map(|n| {
                 let (seat, leaving) = seats.take();
-                seat.mark_known();
+                seat.mark_known(account(n));
                 (seat, leaving)
             })
             .collect();
@@ -211,7 +256,29 @@ mod tests {
         waiting.await.unwrap();
         let (_newcomer, mut leaving) = seats.take();
         assert!(!has_to_leave(&mut leaving));
-        assert_eq!(seats.0.taken.lock().known, 3);
+        assert_eq!(seats.0.taken.lock().known.len(), 3);
+    }
+
+    #[tokio::test]
+    async fn an_account_with_more_than_half_of_the_seats_gives_up_its_oldest_when_all_are_taken() {
+        let seats = Seats::new(8);
+        let take = |whose| {
+            let (seat, leaving) = seats.take();
+            seat.mark_known(whose);
+            (seat, leaving)
+        };
+        let mut other = take(account(2));
+        let mut greedy: Vec<_> = (0..7).map(|_| take(account(1))).collect();
+        assert!(!greedy.iter_mut().any(|(_, leaving)| has_to_leave(leaving)), "there was a seat for each");
+        tokio::time::timeout(std::time::Duration::from_secs(1), seats.room()).await.expect("somebody can leave");
+        let _newcomers: Vec<_> = (3..6).map(|n| take(account(n))).collect();
+        let left: Vec<bool> = greedy.iter_mut().map(|(_, leaving)| has_to_leave(leaving)).collect();
+        assert_eq!(left, [true, true, true, false, false, false, false], "until it has no more than half");
+        assert!(!has_to_leave(&mut other.1));
+        // Every seat is taken, and nobody has more than half of them.
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(50), seats.room()).await.is_err());
+        drop(greedy);
+        assert_eq!(seats.taken(), (4, 0));
     }
 
     #[test]
@@ -220,19 +287,20 @@ mod tests {
         let (evicted, _leaving) = seats.take();
         let others: Vec<_> = (0..3).map(|_| seats.take()).collect();
         // Its credential was accepted just after it was asked to leave.
-        evicted.mark_known();
+        evicted.mark_known(account(1));
         drop(evicted);
         for (seat, _) in &others {
-            seat.mark_known();
+            seat.mark_known(account(2));
         }
         drop(others);
         let taken = seats.0.taken.lock();
-        assert_eq!((taken.known, taken.strangers.len()), (0, 0));
+        assert_eq!((taken.known.len(), taken.strangers.len(), taken.by_account.len()), (0, 0, 0));
     }
 
     #[test]
-    fn the_machine_decides_where_nobody_else_does() {
-        let count = Seats::by_machine().count();
-        assert!((2..=BY_MACHINE_MAX).contains(&count), "{count}");
+    fn memory_decides_where_nobody_else_does() {
+        let of = |memory_bytes| Seats::by_memory(memory_bytes).count();
+        assert_eq!((of(0), of(512 << 20)), (BY_MEMORY_MIN, 341));
+        assert!((BY_MEMORY_MIN..=BY_MEMORY_MAX).contains(&of(usize::MAX)));
     }
 }

@@ -1,5 +1,6 @@
 //! The protocol methods of a server that offers only tools.
 
+use bytes::Bytes;
 use mnemon_protocol::jsonrpc::{RpcError, code, params_object, success};
 use mnemon_protocol::mcp::{
     Caching, DiscoverResult, InitializeResult, LEGACY_DEFAULT, LEGACY_VERSIONS, ListToolsResult, SUPPORTED_VERSIONS,
@@ -7,6 +8,7 @@ use mnemon_protocol::mcp::{
 use serde_json::{Map, Value, json};
 
 use super::era::Era;
+use super::refusal::Failed;
 use super::render::{server_info, trailer};
 use super::{Call, tools};
 
@@ -21,26 +23,27 @@ const INSTRUCTIONS: &str = "Long-term memory shared by the assistants and people
 const CACHING: Caching = Caching { ttl_ms: 300_000, cache_scope: "private" };
 
 /// Runs a method and returns the whole body.
-pub(crate) async fn run(call: &Call<'_>, method: &str, params: Option<Value>) -> Result<Vec<u8>, RpcError> {
+pub(crate) async fn run(call: &Call<'_>, method: &str, params: Option<Value>) -> Result<Bytes, Failed> {
     match (method, call.era) {
         ("tools/call", _) => tools::call(call, params_object(params)?).await,
         ("tools/list", _) => list_tools(call, &params_object(params)?).await,
-        ("server/discover", _) => Ok(discover(call)),
-        ("initialize", Era::Legacy) => initialize(call, &params_object(params)?),
-        ("ping", Era::Legacy) => Ok(success(call.id, json!({}))),
-        _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))),
+        ("server/discover", _) => Ok(discover(call).into()),
+        ("initialize", Era::Legacy) => Ok(initialize(call, &params_object(params)?)?.into()),
+        ("ping", Era::Legacy) => Ok(success(call.id, json!({})).into()),
+        _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}")).into()),
     }
 }
 
-async fn list_tools(call: &Call<'_>, params: &Map<String, Value>) -> Result<Vec<u8>, RpcError> {
+async fn list_tools(call: &Call<'_>, params: &Map<String, Value>) -> Result<Bytes, Failed> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         let message = "unknown cursor; the tool list has one page, so omit the cursor";
-        return Err(RpcError::new(code::INVALID_PARAMS, message));
+        return Err(RpcError::new(code::INVALID_PARAMS, message).into());
     }
     let of_integrations = tools::of_integrations(call).await?;
     let own = tools::visible_to(call.ctx.connection);
     let tools = own.into_iter().chain(&of_integrations).collect();
-    Ok(success(call.id, ListToolsResult { tools, caching: caching(call), trailer: trailer(call) }))
+    let listed = success(call.id, ListToolsResult { tools, caching: caching(call), trailer: trailer(call) });
+    Ok(call.app.room.unreserved(call.whose()).carry(listed.into()))
 }
 
 fn discover(call: &Call<'_>) -> Vec<u8> {

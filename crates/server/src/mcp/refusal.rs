@@ -3,7 +3,7 @@
 use http::StatusCode;
 use mnemon_protocol::jsonrpc::{RequestId, RpcError, code, failure};
 
-use crate::http::{NoBody, Reply};
+use crate::http::{NoBody, NoRoom, Reply};
 
 /// A request that was refused before it could run.
 #[derive(Debug)]
@@ -22,17 +22,46 @@ impl WireError {
     }
 
     pub(crate) fn into_reply(self, id: Option<&RequestId>) -> Reply {
-        Reply::new(self.status, failure(id, &self.error))
+        let reply = Reply::new(self.status, failure(id, &self.error));
+        match self.status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                reply.retry_after(NoRoom::RETRY_AFTER_SECONDS)
+            }
+            _ => reply,
+        }
     }
 }
 
 impl From<NoBody> for WireError {
     fn from(error: NoBody) -> Self {
-        let status = match error {
-            NoBody::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            NoBody::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            NoBody::Broken => StatusCode::BAD_REQUEST,
-        };
-        Self::new(status, code::INVALID_REQUEST, error.to_string())
+        match error {
+            NoBody::NoRoom(no_room) => no_room.into(),
+            other => Self::new(other.status(), code::INVALID_REQUEST, other.to_string()),
+        }
+    }
+}
+
+impl From<NoRoom> for WireError {
+    fn from(no_room: NoRoom) -> Self {
+        Self::new(no_room.status(), code::INTERNAL_ERROR, no_room.to_string())
+    }
+}
+
+/// Why a method has no result.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    Rpc(RpcError),
+    NoRoom(NoRoom),
+}
+
+impl From<RpcError> for Failed {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
+impl From<NoRoom> for Failed {
+    fn from(no_room: NoRoom) -> Self {
+        Self::NoRoom(no_room)
     }
 }

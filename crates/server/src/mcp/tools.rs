@@ -11,6 +11,7 @@ mod validate_memory;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use bytes::Bytes;
 use mnemon_core::WorkspaceName;
 use mnemon_engine::stored::StoreError;
 use mnemon_engine::{
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+use super::refusal::Failed;
 use super::{Call, Envelope, Tried};
 use crate::access_log::note;
 use crate::http::Shared;
@@ -111,15 +113,20 @@ enum Answered {
 }
 
 /// `tools/call`.
-pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Result<Vec<u8>, RpcError> {
+pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Result<Bytes, Failed> {
     let name = match params.remove("name") {
         Some(Value::String(name)) => name,
-        _ => return Err(RpcError::new(code::INVALID_PARAMS, "params.name must be the name of a tool")),
+        _ => return Err(RpcError::new(code::INVALID_PARAMS, "params.name must be the name of a tool").into()),
     };
     let arguments = match params.remove("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
-        Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object")),
+        Some(_) => return Err(RpcError::new(code::INVALID_PARAMS, "params.arguments must be an object").into()),
+    };
+    let is_search = name == Tool::Search.as_str();
+    let mut held = match is_search {
+        true => call.app.room.reserve(call.whose(), search::bytes_max(&arguments)).await?,
+        false => call.app.room.unreserved(call.whose()),
     };
     let begun = Instant::now();
     let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
@@ -132,11 +139,19 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
     });
     let (label, outcome) = answering.instrument(span.clone()).await?;
     Ended { label, name: &name, begun, span: &span }.report(call.app, outcome.as_ref().map(|_| ()));
-    Ok(match outcome {
-        Ok(Answered::Own(result)) => tool_success(call, &*result),
+    let body = match outcome {
+        Ok(Answered::Own(result)) => {
+            let fits = held.settle(result.size_bytes());
+            if is_search {
+                // Texts that are mostly escapes are larger than was reckoned. What changed something is told in any case.
+                fits?;
+            }
+            tool_success(call, &*result)
+        }
         Ok(Answered::PassedOn(result)) => passed_on(call, &result),
         Err(error) => tool_failure(call, &name, &error, advice(call, &error).await.as_deref()),
-    })
+    };
+    Ok(held.carry(body.into()))
 }
 
 /// A call that has come to an end.

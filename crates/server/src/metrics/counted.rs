@@ -6,7 +6,7 @@ use std::fmt::Write;
 use mnemon_engine::Figures;
 use mnemon_engine::stored::{COMMIT_SIZE_BOUNDS, CommitSizes};
 
-use crate::http::Seats;
+use crate::http::{App, Seats};
 
 /// Connections of callers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,8 +26,29 @@ impl Connections {
     }
 }
 
+/// What large answers and request bodies take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    bytes_max: u64,
+    bytes: u64,
+    refused_by_account: u64,
+    refused_by_node: u64,
+    exports: u64,
+    refused_exports: u64,
+}
+
+impl Room {
+    pub(super) fn of(app: &App) -> Self {
+        let (bytes_max, bytes) = app.0.room.bytes();
+        let (refused_by_account, refused_by_node) = app.0.room.refused();
+        let (exports, refused_exports) = app.0.exports.count();
+        Self { bytes_max, bytes, refused_by_account, refused_by_node, exports, refused_exports }
+    }
+}
+
 /// What is shown besides requests and calls.
 pub(super) struct Counted {
+    pub(super) room: Room,
     pub(super) refused_credentials: u64,
     pub(super) connections: Connections,
     pub(super) engine: Figures,
@@ -54,6 +75,17 @@ impl Counted {
         let reasons = [("no_http", no_http), ("too_large", too_large)];
         let unreadable = "Connections that ended because what they sent could not be read, by why.";
         lines.counters("mnemon_http_unreadable_total", unreadable, "reason", &reasons);
+        self.write_room(lines);
+    }
+
+    fn write_room(&self, lines: &mut Lines<'_>) {
+        let Room { bytes_max, bytes, refused_by_account, refused_by_node, exports, refused_exports } = self.room;
+        lines.gauge("mnemon_large_bytes", "Bytes taken by large answers and request bodies.", bytes);
+        lines.gauge("mnemon_large_bytes_max", "Bytes that large answers and request bodies may take.", bytes_max);
+        lines.gauge("mnemon_exports", "Exports that are running.", exports);
+        let refused = [("account", refused_by_account), ("node", refused_by_node), ("exports", refused_exports)];
+        let help = "Requests refused because there was no room for them, by whose limit it was.";
+        lines.counters("mnemon_large_refused_total", help, "limit", &refused);
     }
 
     fn write_texts(&self, lines: &mut Lines<'_>) {

@@ -29,12 +29,7 @@ impl OauthFailure {
 
 impl From<NoBody> for OauthFailure {
     fn from(error: NoBody) -> Self {
-        let status = match error {
-            NoBody::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            NoBody::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            NoBody::Broken => StatusCode::BAD_REQUEST,
-        };
-        Self::new(status, "invalid_request", error.to_string())
+        Self::new(error.status(), "invalid_request", error.to_string())
     }
 }
 

@@ -20,6 +20,7 @@ mod guarded;
 mod idempotency;
 mod integrations;
 mod isolation;
+mod large;
 mod limits;
 mod metrics;
 mod moving;

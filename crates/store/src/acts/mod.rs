@@ -32,8 +32,8 @@ pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversi
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
-    Brief, Idempotency, Insert, Inserted, Listed, RecordFilter, Records, Replay, RestoredWorkspace, Stretch, Supersede,
-    WorkspaceRow, audit_subject,
+    Brief, Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, Records, Replay, RestoredWorkspace, Stretch,
+    Supersede, WorkspaceRow, audit_subject,
 };
 pub use self::retention::{PurgedBeyond, Retention};
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};

@@ -90,15 +90,15 @@ pub trait Records: Send + Sync {
         project: ProjectId,
         filter: RecordFilter,
         before: Option<Seq>,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Listed>, StoreError>;
 
-    /// A stretch of a project's live records, oldest first, at most `rows_max`.
+    /// The first records of a stretch of a project's live ones, oldest first.
     async fn list_onward(
         &self,
         project: ProjectId,
         stretch: Stretch,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError>;
 
     /// A record, live or not.
@@ -337,6 +337,60 @@ pub struct Stretch {
     pub after: Seq,
     /// It ends with this one.
     pub upto: Seq,
+}
+
+/// How much of a list one read takes: at most so many rows, and none after the one with which their own texts have so many
+/// bytes together. What is not taken is not read either, so a page of large records takes no more memory than one of small ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Portion {
+    pub rows_max: usize,
+    pub bytes_max: usize,
+}
+
+impl Portion {
+    /// So many rows, however large.
+    pub const fn of_rows(rows_max: usize) -> Self {
+        Self { rows_max, bytes_max: usize::MAX }
+    }
+
+    /// Whether these rows are all of it: a read that gives less has reached the end of the list.
+    pub fn is_filled_by<'a>(&self, records: impl IntoIterator<Item = &'a Record>) -> bool {
+        let mut filling = Filling::new(*self);
+        records.into_iter().any(|record| filling.add(record.text_bytes()))
+    }
+}
+
+impl Portion {
+    /// What is left of it after these.
+    pub(crate) fn without<'a>(self, records: impl Iterator<Item = &'a Record>) -> Self {
+        records.fold(self, |rest, record| Self {
+            rows_max: rest.rows_max.saturating_sub(1),
+            bytes_max: rest.bytes_max.saturating_sub(record.text_bytes()),
+        })
+    }
+
+    pub(crate) const fn is_over(self) -> bool {
+        self.rows_max == 0 || self.bytes_max == 0
+    }
+}
+
+/// A portion while it is read.
+pub(crate) struct Filling {
+    rows_left: usize,
+    bytes_left: usize,
+}
+
+impl Filling {
+    pub(crate) const fn new(portion: Portion) -> Self {
+        Self { rows_left: portion.rows_max, bytes_left: portion.bytes_max }
+    }
+
+    /// Counts a row, and returns whether it was the last one.
+    pub(crate) const fn add(&mut self, bytes: usize) -> bool {
+        self.rows_left = self.rows_left.saturating_sub(1);
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.rows_left == 0 || self.bytes_left == 0
+    }
 }
 
 /// A record in a list.

@@ -3,13 +3,13 @@
 use mnemon_core::{Audience, FactKey, NewRecord, Role, Seq};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Listed, RecordFilter, Seen, Size, Stretch};
+use crate::{Listed, Portion, RecordFilter, Seen, Size, Stretch};
 
 async fn list(house: &House, filter: &RecordFilter, rows_max: usize) -> Vec<Listed> {
     let mut all = Vec::new();
     let mut before = None;
     loop {
-        let page = house.store.list_records(house.project, filter.clone(), before, rows_max).await;
+        let page = house.store.list_records(house.project, filter.clone(), before, Portion::of_rows(rows_max)).await;
         let page = page.expect("storage works");
         assert!(page.len() <= rows_max);
         let Some(last) = page.last() else { return all };
@@ -216,7 +216,8 @@ pub async fn records_are_read_onward(make: MakeEngine) {
                     Stretch { audiences: audiences.clone(), workspace: name.map(workspace), after: Seq(0), upto };
                 let mut found = Vec::new();
                 loop {
-                    let piece = house.store.list_onward(house.project, stretch.clone(), rows_max).await;
+                    let piece =
+                        house.store.list_onward(house.project, stretch.clone(), Portion::of_rows(rows_max)).await;
                     let piece = piece.expect("storage works");
                     assert!(piece.len() <= rows_max);
                     let Some(last) = piece.last() else { break };
@@ -227,4 +228,60 @@ pub async fn records_are_read_onward(make: MakeEngine) {
             }
         }
     }
+}
+
+/// A portion ends with the record that fills its bytes, however many rows it may have, and the next one goes on from there.
+pub async fn a_portion_ends_with_its_bytes(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let (mut sizes, mut texts) = (Vec::new(), Vec::new());
+    for n in 0..20_usize {
+        let text = format!("fact {n} {}", "☃".repeat(n * 10));
+        let given = with_fact(house.record(&text), |fact| {
+            fact.source = (n % 2 == 0).then(|| "s".repeat(50));
+            fact.source_id = (n % 3 == 0).then(|| "page ☃".to_owned());
+            fact.source_hash = (n % 3 == 0).then(|| format!("hash{n}"));
+            fact.source_revision = (n % 4 == 0).then(|| "revision".to_owned());
+        });
+        house.save(given).await;
+        texts.push(text);
+    }
+    let upto = house.store.last_seq(house.project).await.expect("storage works").expect("there are records");
+    for bytes_max in [1, 100, 1_000, 5_000, usize::MAX] {
+        for rows_max in [1, 3, 100] {
+            let portion = Portion { rows_max, bytes_max };
+            let (mut stretch, mut found) =
+                (Stretch { audiences: vec![Audience::Shared], workspace: None, after: Seq(0), upto }, Vec::new());
+            loop {
+                let piece = house.store.list_onward(house.project, stretch.clone(), portion).await;
+                let piece = piece.expect("storage works");
+                let Some(last) = piece.last() else { break };
+                stretch.after = last.seq;
+                let is_filled = portion.is_filled_by(&piece);
+                assert!(is_filled || found.len() + piece.len() == texts.len(), "less only at the end");
+                assert!(!portion.is_filled_by(&piece[..piece.len() - 1]), "{portion:?}: {} rows", piece.len());
+                found.extend(piece);
+            }
+            assert_eq!(
+                found.iter().map(|record| &record.fact.content).collect::<Vec<_>>(),
+                texts.iter().collect::<Vec<_>>()
+            );
+            sizes = found.iter().map(mnemon_core::Record::text_bytes).collect();
+            let mut listed = Vec::new();
+            loop {
+                let before = listed.last().map(|listed: &Listed| listed.record.seq);
+                let page = house.store.list_records(house.project, RecordFilter::default(), before, portion).await;
+                let page = page.expect("storage works");
+                if page.is_empty() {
+                    break;
+                }
+                let records = || page.iter().map(|listed| &listed.record);
+                assert!(portion.is_filled_by(records()) || listed.len() + page.len() == texts.len());
+                assert!(!portion.is_filled_by(records().take(page.len() - 1)), "{portion:?}: {} rows", page.len());
+                listed.extend(page);
+            }
+            assert!(listed.iter().rev().map(|listed| &listed.record).eq(found.iter()), "{portion:?}");
+        }
+    }
+    assert!(sizes.iter().any(|bytes| *bytes > 500) && sizes.iter().any(|bytes| *bytes < 100), "{sizes:?}");
 }

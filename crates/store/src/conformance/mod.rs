@@ -149,6 +149,7 @@ macro_rules! conformance {
             usage_adds_up
             the_guard_is_told_once
             a_mark_of_the_guard_goes_when_its_text_is_released
+            a_portion_ends_with_its_bytes
             records_are_listed_newest_first
             lists_are_narrowed_in_every_way
             a_survey_is_followed_through_every_change

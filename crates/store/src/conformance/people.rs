@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::credentials::present;
 use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
-use crate::{DepartmentDeleted, NewKey, RecordFilter, StoreError};
+use crate::{DepartmentDeleted, NewKey, Portion, RecordFilter, StoreError};
 
 /// An empty store has no accounts; the first account comes with everything, or not at all.
 pub async fn the_first_account_comes_whole_or_not_at_all(make: MakeEngine) {
@@ -100,9 +100,9 @@ pub async fn a_deleted_project_is_gone_for_every_reader(make: MakeEngine) {
     assert_eq!(store.list_by_source(project, "page", None).await, Ok(Vec::new()));
     assert_eq!(store.find_workspace(project, &WorkspaceName::default()).await, Ok(None));
     assert_eq!(store.list_workspaces(project).await, Ok(Vec::new()));
-    assert_eq!(store.list_records(project, RecordFilter::default(), None, 10).await, Ok(Vec::new()));
+    assert_eq!(store.list_records(project, RecordFilter::default(), None, Portion::of_rows(10)).await, Ok(Vec::new()));
     let forgotten = RecordFilter { is_forgotten: true, ..RecordFilter::default() };
-    assert_eq!(store.list_records(project, forgotten, None, 10).await, Ok(Vec::new()));
+    assert_eq!(store.list_records(project, forgotten, None, Portion::of_rows(10)).await, Ok(Vec::new()));
     assert_eq!(store.list_deleted_workspaces(project, at(0)).await, Ok(Vec::new()));
     assert_eq!(house.restore(given.id, 0, 40).await, None);
     let restored = store.restore_workspace(project, no, at(0), None, line()).await;

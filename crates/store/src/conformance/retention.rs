@@ -4,7 +4,7 @@ use mnemon_core::{NewRecord, RecordId, Seq, WorkspaceName, WorkspaceNo};
 
 use super::log::{Followed, follow};
 use super::{House, MakeEngine, at, audit, find_snapshot, save_snapshot, workspace};
-use crate::{Change, Idempotency, Inserted, RecordFilter};
+use crate::{Change, Idempotency, Inserted, Portion, RecordFilter};
 
 async fn purge(house: &House, id: RecordId) -> bool {
     let line = audit(house.account, 50, "record.purge");
@@ -146,9 +146,10 @@ pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     let forgotten = RecordFilter { is_forgotten: true, ..RecordFilter::default() };
     // The second's workspace is within its time, and its records can still be restored.
     for (house, expected) in [(&house, 4), (&second, 8)] {
-        let listed = house.store.list_records(house.project, forgotten.clone(), None, 100).await;
+        let listed = house.store.list_records(house.project, forgotten.clone(), None, Portion::of_rows(100)).await;
         assert_eq!(listed.map(|rows| rows.len()), Ok(expected));
-        let living = house.store.list_records(house.project, RecordFilter::default(), None, 100).await;
+        let living =
+            house.store.list_records(house.project, RecordFilter::default(), None, Portion::of_rows(100)).await;
         assert_eq!(living.map(|rows| rows.len()), Ok(4));
     }
     assert_eq!(purge_forgotten(&house, 40, 100).await, 12, "eight late ones, and the second's workspace");
@@ -190,7 +191,7 @@ pub async fn following_while_records_are_purged_converges(make: MakeEngine) {
     follow(&house.store, house.project, no, after, 3, &mut known).await;
     let mut anew = Followed::new();
     follow(&house.store, house.project, no, Seq(0), 1, &mut anew).await;
-    let living = house.store.list_records(house.project, RecordFilter::default(), None, 100).await;
+    let living = house.store.list_records(house.project, RecordFilter::default(), None, Portion::of_rows(100)).await;
     let expected: Followed =
         living.expect("storage works").into_iter().map(|row| (row.record.seq, row.record.fact.content)).collect();
     assert_eq!(expected.len(), 1 + 7);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mnemon_core::{Audience, DepartmentTree, FactKey, MemberId, NewRecord, RecordId, Role, Seq, Viewer};
 
 use super::{House, MakeEngine, at, audit, workspace};
-use crate::{Change, Idempotency, Insert, Inserted, RecordFilter, Supersede};
+use crate::{Change, Idempotency, Insert, Inserted, Portion, RecordFilter, Supersede};
 
 fn keyed(house: &House, content: &str, key: &str) -> NewRecord {
     NewRecord { fact_key: FactKey { text: key.to_owned(), is_given: true }, ..house.record(content) }
@@ -53,7 +53,8 @@ pub async fn a_record_takes_the_place_of_others(make: MakeEngine) {
     let line = lines.iter().find(|(line, _)| line.action == "record.supersede").expect("noted");
     assert_eq!((line.0.subject.clone(), line.1), (new.id.to_string(), 2));
     let forgotten = RecordFilter { is_forgotten: true, ..RecordFilter::default() };
-    let listed = house.store.list_records(house.project, forgotten, None, 10).await.expect("storage works");
+    let listed =
+        house.store.list_records(house.project, forgotten, None, Portion::of_rows(10)).await.expect("storage works");
     assert!(listed.iter().all(|listed| listed.superseded_by == Some(new.id)) && listed.len() == 2);
     assert!(house.restore(first.id, 0, 60).await.is_some());
     let back = house.store.find_any(house.project, first.id).await.expect("storage works").expect("alive");

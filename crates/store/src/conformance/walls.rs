@@ -4,7 +4,7 @@
 use mnemon_core::{Audience, Department, Member, NewRecord, Role, Seq};
 
 use super::{House, MakeEngine, at, audit, find_snapshot, new_member, save_snapshot, workspace};
-use crate::{Day, DepartmentDeleted, Listed, MemberDeleted, RecordFilter, StoreError, Usage};
+use crate::{Day, DepartmentDeleted, Listed, MemberDeleted, Portion, RecordFilter, StoreError, Usage};
 
 /// A stranger finds nothing of A's by A's ids, and nothing done with them touches A.
 pub async fn strangers_run_nothing(make: MakeEngine) {
@@ -70,8 +70,10 @@ async fn look(house: &House) -> Looks {
     let workspaces = store.list_workspaces(project).await.expect("storage works");
     let presented = store.find_credential(&house.key_hash).await.expect("storage works").expect("there");
     let filter = |is_forgotten| RecordFilter { is_forgotten, ..RecordFilter::default() };
-    let mut records = store.list_records(project, filter(false), None, 100).await.expect("storage works");
-    records.extend(store.list_records(project, filter(true), None, 100).await.expect("storage works"));
+    let mut records =
+        store.list_records(project, filter(false), None, Portion::of_rows(100)).await.expect("storage works");
+    records
+        .extend(store.list_records(project, filter(true), None, Portion::of_rows(100)).await.expect("storage works"));
     Looks {
         members: store.list_members(account).await.expect("storage works"),
         departments: store.list_departments(account).await.expect("storage works"),
@@ -99,7 +101,7 @@ async fn read_in_project(b: &House, living: &NewRecord, forgotten: &NewRecord) {
             let source_id = source.map(str::to_owned);
             let filter =
                 RecordFilter { workspace: name.map(workspace), source_id, is_forgotten, ..RecordFilter::default() };
-            assert_eq!(store.list_records(project, filter, None, 100).await, Ok(Vec::new()));
+            assert_eq!(store.list_records(project, filter, None, Portion::of_rows(100)).await, Ok(Vec::new()));
         }
     }
 }

@@ -12,8 +12,9 @@ use super::connect::Pool;
 use super::error::Fault;
 use super::rows::{AudienceBytes, Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
+use crate::acts::records::Filling;
 use crate::acts::stored::Stored;
-use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
+use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 /// The active workspaces of a project.
 pub(super) const WORKSPACES: &str = "
@@ -25,6 +26,19 @@ pub(super) const WORKSPACES: &str = "
     FROM workspace w
     WHERE w.project_id = $1 AND w.deleted_at IS NULL
     ORDER BY w.name";
+
+/// The positions of records, with the bytes of their own texts as [`Record::text_bytes`] counts them. PostgreSQL knows the length
+/// of a long text without reading it.
+macro_rules! sized {
+    ($from:literal) => {
+        concat!(
+            "
+        SELECT r.seq, (octet_length(r.content) + octet_length(
+            concat(r.fact_key, r.source, r.source_id, r.source_hash, r.source_revision)))::bigint AS text_bytes",
+            $from
+        )
+    };
+}
 
 pub(super) async fn list_workspaces(pool: &Arc<Pool>, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
     const COUNT: &str = "
@@ -49,16 +63,18 @@ pub(super) async fn list_records(
     project: ProjectId,
     filter: &RecordFilter,
     before: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Listed>, Fault> {
-    let (mut found, mut before) = (Vec::new(), before);
+    let (mut found, mut before, mut rest) = (Vec::new(), before, portion);
     // Whoever turns the pages takes a short one for the last, so others come in for damaged records.
     loop {
-        let missing = rows_max - found.len();
         let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
-        let seqs = list_places(&tx, project, filter, before, missing).await?;
-        found.extend(read_places(tx, pool, project, &seqs).await?);
-        if seqs.len() < missing || found.len() == rows_max {
+        let seqs = list_places(&tx, project, filter, before, rest).await?;
+        let read = read_places(tx, pool, project, &seqs).await?;
+        let is_whole = read.len() == seqs.len();
+        rest = rest.without(read.iter().map(|stored| &stored.record));
+        found.extend(read);
+        if is_whole || rest.is_over() {
             break;
         }
         before = seqs.last().copied();
@@ -79,31 +95,34 @@ pub(super) async fn list_onward(
     pool: &Arc<Pool>,
     project: ProjectId,
     stretch: &Stretch,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Record>, Fault> {
-    const SELECT: &str = "
-        SELECT r.seq
+    const SELECT: &str = sized!(
+        "
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq > $2 AND r.seq <= $3 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
             AND r.audience = ANY($4) AND ($5::text IS NULL OR w.name = $5)
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
         ORDER BY r.seq
-        LIMIT $6";
+        LIMIT $6"
+    );
     let audiences: Vec<AudienceBytes> = stretch.audiences.iter().map(|audience| AudienceBytes::of(*audience)).collect();
     let audiences: Vec<&[u8]> = audiences.iter().map(AudienceBytes::as_slice).collect();
     let name = stretch.workspace.as_ref().map(WorkspaceName::as_str);
-    let (mut found, mut place, upto) = (Vec::new(), stretch.after, integer(stretch.upto.0));
+    let (mut found, mut place, mut rest) = (Vec::new(), stretch.after, portion);
     loop {
-        let missing = rows_max - found.len();
-        let (after, missing_rows) = (integer(place.0), integer(missing as u64));
+        let (after, upto, rows_max) = (integer(place.0), integer(stretch.upto.0), integer(rest.rows_max as u64));
         let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
-        let rows = tx.rows(SELECT, &[&project.uuid(), &after, &upto, &audiences, &name, &missing_rows]).await?;
-        let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
-        let seqs = rows.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
-        found.extend(read_places(tx, pool, project, &seqs).await?);
+        let rows = tx.rows(SELECT, &[&project.uuid(), &after, &upto, &audiences, &name, &rows_max]).await?;
+        let rows = rows.iter().map(|row| read_place(row, project)).collect::<Result<Vec<_>, _>>()?;
+        let seqs = first_of(rows, rest);
+        let read = read_places(tx, pool, project, &seqs).await?;
+        let is_whole = read.len() == seqs.len();
+        rest = rest.without(read.iter().map(|stored| &stored.record));
+        found.extend(read);
         match seqs.last() {
-            Some(last) if seqs.len() == missing && found.len() < rows_max => place = *last,
+            Some(last) if !is_whole && !rest.is_over() => place = *last,
             _ => break,
         }
     }
@@ -145,9 +164,9 @@ pub(super) fn read_counts(
 
 /// What every list can be narrowed by.
 macro_rules! narrowed {
-    ($select:literal) => {
+    ($from:literal) => {
         concat!(
-            $select,
+            sized!($from),
             "
             AND ($6::bytea[] IS NULL OR r.audience = ANY($6)) AND ($7::uuid[] IS NULL OR r.author_id = ANY($7))
             AND ($8::text IS NULL OR r.is_key_given AND r.fact_key = $8)
@@ -170,11 +189,10 @@ async fn list_places(
     project: ProjectId,
     filter: &RecordFilter,
     before: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
 ) -> Result<Vec<Seq>, Fault> {
     const FORGOTTEN: &str = narrowed!(
         "
-        SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NOT NULL
@@ -185,7 +203,7 @@ async fn list_places(
     // hardly any is in such a place.
     const OF_DELETED: &str = concat!(
         "
-        SELECT gone.seq
+        SELECT gone.seq, gone.text_bytes
         FROM (
             SELECT no
             FROM workspace
@@ -195,7 +213,6 @@ async fn list_places(
         CROSS JOIN LATERAL (",
         narrowed!(
             "
-            SELECT r.seq
             FROM record r
             WHERE r.project_id = $1 AND r.workspace_no = w.no AND r.seq < $2 AND r.forgotten_at IS NULL
                 AND ($5::text IS NULL OR r.source_id = $5)"
@@ -206,7 +223,6 @@ async fn list_places(
     );
     const LIVING: &str = narrowed!(
         "
-        SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
@@ -214,7 +230,6 @@ async fn list_places(
     );
     const AMONG: &str = narrowed!(
         "
-        SELECT r.seq
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
         WHERE r.project_id = $1 AND r.seq = ANY($11) AND r.seq < $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL
@@ -222,7 +237,6 @@ async fn list_places(
     );
     const OF_KEY: &str = narrowed!(
         "
-        SELECT r.seq
         FROM workspace w
         JOIN record r ON r.project_id = w.project_id AND r.workspace_no = w.no AND r.fact_key = $8
         WHERE w.project_id = $1 AND w.deleted_at IS NULL AND r.is_key_given AND r.forgotten_at IS NULL AND r.seq < $2
@@ -244,7 +258,7 @@ async fn list_places(
     let values: [&(dyn tokio_postgres::types::ToSql + Sync); 11] = [
         &project.uuid(),
         &before,
-        &integer(rows_max as u64),
+        &integer(portion.rows_max as u64),
         &name,
         &filter.source_id,
         &audiences,
@@ -254,13 +268,27 @@ async fn list_places(
         &filter.is_confirmed,
         &among,
     ];
-    let mut seqs = Vec::new();
+    let mut found = Vec::new();
     for select in selects {
         for row in tx.rows(select, &values).await? {
-            seqs.push(Seq(Cells::new(&row, "record", || project.to_string()).count(0, "seq")?));
+            found.push(read_place(&row, project)?);
         }
     }
-    seqs.sort_unstable_by(|a, b| b.cmp(a));
-    seqs.truncate(rows_max);
-    Ok(seqs)
+    found.sort_unstable_by_key(|(seq, _)| std::cmp::Reverse(*seq));
+    Ok(first_of(found, portion))
+}
+
+/// Reads seq and text_bytes.
+fn read_place(row: &Row, project: ProjectId) -> Result<(Seq, usize), StoreError> {
+    let cells = Cells::new(row, "record", || project.to_string());
+    let bytes = cells.count(1, "content")?;
+    Ok((Seq(cells.count(0, "seq")?), usize::try_from(bytes).unwrap_or(usize::MAX)))
+}
+
+/// As many of the records as a portion takes, each given with its bytes.
+fn first_of(found: Vec<(Seq, usize)>, portion: Portion) -> Vec<Seq> {
+    let mut filling = Filling::new(portion);
+    let last = found.iter().position(|(_, bytes)| filling.add(*bytes));
+    let count = last.map_or(found.len(), |last| last + 1);
+    found.into_iter().take(count).map(|(seq, _)| seq).collect()
 }

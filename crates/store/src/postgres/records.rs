@@ -26,8 +26,8 @@ use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_works
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{
-    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError,
-    Stretch, WorkspaceRow,
+    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace,
+    StoreError, Stretch, WorkspaceRow,
 };
 
 #[async_trait]
@@ -156,18 +156,18 @@ impl Records for PostgresStore {
         project: ProjectId,
         filter: RecordFilter,
         before: Option<Seq>,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Listed>, StoreError> {
-        self.attempt(|| list_records(&self.pool, project, &filter, before, rows_max)).await
+        self.attempt(|| list_records(&self.pool, project, &filter, before, portion)).await
     }
 
     async fn list_onward(
         &self,
         project: ProjectId,
         stretch: Stretch,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
-        self.attempt(|| list_onward(&self.pool, project, &stretch, rows_max)).await
+        self.attempt(|| list_onward(&self.pool, project, &stretch, portion)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

@@ -9,8 +9,9 @@ use super::batch::{find_living, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
 use super::rows::{AudienceBytes, Cells, integer};
+use crate::acts::records::Filling;
 use crate::damaged::Damaged;
-use crate::{Listed, RecordFilter, StoreError, Stretch, WorkspaceRow};
+use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
     list_workspaces_with(conn, project, count_living_by_audience(conn, project)?)
@@ -101,7 +102,7 @@ pub(super) fn list_records(
     project: ProjectId,
     filter: &RecordFilter,
     before: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
     damaged: &Damaged,
 ) -> Result<Vec<Listed>, StoreError> {
     if !is_living(conn, project)? {
@@ -110,30 +111,37 @@ pub(super) fn list_records(
     let mut bodies = Bodies::new(conn, project);
     fill(
         before,
-        rows_max,
+        portion,
         |before, rows_max| match filter.is_forgotten {
             true => list_gone(conn, project, filter, before, rows_max),
             false => list_living(conn, project, filter, before, rows_max),
         },
         |seq| Ok(damaged.leave_out(bodies.find(seq))?.map(Listed::from)),
+        |listed| listed.record.text_bytes(),
     )
 }
 
 /// A page of what can be read. Whoever turns the pages takes a short one for the last, so others come in for damaged records.
 fn fill<T>(
     mut place: Option<Seq>,
-    rows_max: usize,
+    portion: Portion,
     mut list: impl FnMut(Option<Seq>, usize) -> Result<Vec<Seq>, StoreError>,
     mut read: impl FnMut(Seq) -> Result<Option<T>, StoreError>,
+    bytes: impl Fn(&T) -> usize,
 ) -> Result<Vec<T>, StoreError> {
-    let mut page = Vec::new();
+    let (mut filling, mut page) = (Filling::new(portion), Vec::new());
     loop {
-        let missing = rows_max - page.len();
+        let missing = portion.rows_max - page.len();
         let seqs = list(place, missing)?;
         for seq in &seqs {
-            page.extend(read(*seq)?);
+            let Some(row) = read(*seq)? else { continue };
+            let is_last = filling.add(bytes(&row));
+            page.push(row);
+            if is_last {
+                return Ok(page);
+            }
         }
-        if seqs.len() < missing || page.len() == rows_max {
+        if seqs.len() < missing {
             return Ok(page);
         }
         place = seqs.last().copied();
@@ -337,7 +345,7 @@ pub(super) fn list_onward(
     conn: &Connection,
     project: ProjectId,
     stretch: Stretch,
-    rows_max: usize,
+    portion: Portion,
     damaged: &Damaged,
 ) -> Result<Vec<Record>, StoreError> {
     const SELECT: &str = "
@@ -366,7 +374,8 @@ pub(super) fn list_onward(
         read_seqs(rows, project)
     };
     let mut bodies = Bodies::new(conn, project);
-    fill(Some(stretch.after), rows_max, list, |seq| damaged.leave_out(bodies.find_living(seq)))
+    let read = |seq| damaged.leave_out(bodies.find_living(seq));
+    fill(Some(stretch.after), portion, list, read, Record::text_bytes)
 }
 
 pub(super) fn find_any(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

@@ -24,8 +24,8 @@ use crate::acts::records::read_seq_and_audience;
 use crate::acts::stored::Stored;
 use crate::damaged::Damaged;
 use crate::{
-    AuditEntry, Brief, Insert, Inserted, Listed, RecordFilter, Records, RestoredWorkspace, StoreError, Stretch,
-    WorkspaceRow,
+    AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace, StoreError,
+    Stretch, WorkspaceRow,
 };
 
 /// Up to this many records are read on the caller's thread; see [`super::readers::Readers::read`].
@@ -158,20 +158,20 @@ impl Records for SqliteStore {
         project: ProjectId,
         filter: RecordFilter,
         before: Option<Seq>,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Listed>, StoreError> {
         let damaged = Arc::clone(&self.damaged);
-        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, rows_max, &damaged)).await
+        self.readers.read_long(move |conn| list_records(conn, project, &filter, before, portion, &damaged)).await
     }
 
     async fn list_onward(
         &self,
         project: ProjectId,
         stretch: Stretch,
-        rows_max: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
         let damaged = Arc::clone(&self.damaged);
-        self.readers.read_long(move |conn| list_onward(conn, project, stretch, rows_max, &damaged)).await
+        self.readers.read_long(move |conn| list_onward(conn, project, stretch, portion, &damaged)).await
     }
 
     async fn find_any(&self, project: ProjectId, id: RecordId) -> Result<Option<Listed>, StoreError> {

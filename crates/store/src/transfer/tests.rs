@@ -13,7 +13,9 @@ use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, t
 use crate::conformance::{House, at, audit, new_key, with_fact, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
-use crate::{ClientKind, Day, Idempotency, OauthClient, RecordFilter, Records, Seen, Store, StoreError, Usage};
+use crate::{
+    ClientKind, Day, Idempotency, OauthClient, Portion, RecordFilter, Records, Seen, Store, StoreError, Usage,
+};
 
 /// How many records the larger project has: more than one piece.
 const MANY: usize = 1_234;
@@ -153,7 +155,10 @@ async fn everything_moves_to_postgresql_and_back() {
     }
     assert!(all > MANY + 100, "{all} rows");
     let store = PostgresStore::open(ends.config()).await.expect("a finished target can be served from");
-    let living = store.list_records(houses[0].project, RecordFilter::default(), None, 10).await.expect("storage works");
+    let living = store
+        .list_records(houses[0].project, RecordFilter::default(), None, Portion::of_rows(10))
+        .await
+        .expect("storage works");
     assert!(living.iter().any(|listed| listed.record.fact.content.ends_with("\u{10ffff} 'quoted'")));
     store.close().await;
 

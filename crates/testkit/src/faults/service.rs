@@ -33,6 +33,8 @@ pub struct Program {
     pub replicas: Vec<String>,
     /// The address to listen on, if it matters.
     pub listen: Option<SocketAddr>,
+    /// Settings, by the names of their variables.
+    pub environment: Vec<(&'static str, String)>,
 }
 
 /// A running service, killed on drop.
@@ -68,6 +70,7 @@ impl Program {
             database: None,
             replicas: Vec::new(),
             listen: None,
+            environment: Vec::new(),
         }
     }
 
@@ -119,6 +122,7 @@ impl Program {
         if !self.replicas.is_empty() {
             command.env("MNEMON_DATABASE_REPLICAS", self.replicas.join(","));
         }
+        command.envs(self.environment.iter().map(|(name, value)| (*name, value)));
         command.current_dir(&self.scratch).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(File::options().create(true).append(true).open(log)?);
         Ok(command)

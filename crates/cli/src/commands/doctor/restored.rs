@@ -3,7 +3,7 @@
 
 use anyhow::{Context, bail};
 use mnemon_core::{Audience, ProjectId, Seq};
-use mnemon_store::{Change, Store, Stretch, WorkspaceRow};
+use mnemon_store::{Change, Portion, Store, Stretch, WorkspaceRow};
 
 /// How many rows are read at a time.
 const ROWS: usize = 500;
@@ -60,7 +60,7 @@ async fn read_shown(store: &dyn Store, project: ProjectId, workspaces: &[Workspa
     let upto = store.last_seq(project).await?.unwrap_or_default();
     let (mut stretch, mut count) = (Stretch { audiences, workspace: None, after: Seq(0), upto }, 0);
     loop {
-        let records = store.list_onward(project, stretch.clone(), ROWS).await?;
+        let records = store.list_onward(project, stretch.clone(), Portion::of_rows(ROWS)).await?;
         let Some(last) = records.last() else { return Ok(count) };
         stretch.after = last.seq;
         count += records.len() as u64;

@@ -40,6 +40,7 @@ fn tool_errors() -> Vec<CallError> {
         CallError::ConnectionRate { retry_after_seconds: 1 },
         CallError::ProjectRate { retry_after_seconds: 1 },
         CallError::MemoryLimit,
+        CallError::WorkspaceLimit,
         CallError::IdempotencyKeyReused,
         CallError::IntegrationNotEnabled(name("NAME")),
         CallError::ToolNotOffered { server: name("NAME"), tool: name("TOOL") },
@@ -84,6 +85,9 @@ const fn what_to_do(error: &CallError) -> &'static str {
         }
         CallError::MemoryLimit => {
             "The project holds as many records as its plan allows. Forget some, or ask for a larger plan."
+        }
+        CallError::WorkspaceLimit => {
+            "The project has as many workspaces as its plan allows. Use one of them, or have an admin delete one."
         }
         CallError::IdempotencyKeyReused => "Take a new idempotency key for a different save.",
         CallError::IntegrationNotEnabled(_) => "Ask an admin to enable it; `gateway_call` lists what is there.",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use mnemon_core::{RecordId, Role, Status};
 use mnemon_engine::Engine;
-use mnemon_server::config::ServerConfig;
+use mnemon_server::config::{ServerConfig, machine_memory_bytes};
 use mnemon_server::{App, Seats, bind, router, serve};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -42,6 +42,7 @@ impl Console {
             base_url: None,
             allowed_origins: Vec::new(),
             trusted_proxies: Vec::new(),
+            memory_bytes: machine_memory_bytes(),
             connections_max: Some(CONNECTIONS_MAX),
         };
         let routes = router(App::new(Arc::clone(engine), &config, &url));

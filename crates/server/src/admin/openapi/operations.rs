@@ -181,7 +181,7 @@ fn of_memory(s: &mut Schemas) -> Vec<Operation> {
         op(
             "GET",
             "/projects/{project}/export",
-            "Stream everything that the caller sees of a project, one JSON object a line.",
+            "Stream everything that the caller sees of a project, one JSON object a line. A key runs two at a time.",
             s.one::<ExportLine>(),
         )
         .query::<exporting::Narrowing>()
@@ -281,7 +281,7 @@ pub(super) fn meaning(name: &str, place: &str) -> &'static str {
         ("integration", _) => "Its name in the project.",
         (_, "path") => "Its id.",
         ("after" | "before", _) => "The `next` value of the previous page.",
-        ("limit", _) => "Maximum number of items.",
+        ("limit", _) => "Maximum number of items. A page of large ones may end earlier; `next` goes on from there.",
         ("workspace", _) => "Only this workspace.",
         ("source_id", _) => "Only records from this source.",
         ("state", _) => "`live` (the default), or what was removed: `forgotten` records, `deleted` workspaces.",

@@ -51,7 +51,7 @@ fn words(detail: &RecordDetail) -> String {
             )
         }
         Reason::Disputed => {
-            let count = detail.rivals.len();
+            let count = detail.rivals_count;
             let others = if count == 1 { "One other record has".to_owned() } else { format!("{count} others have") };
             format!("{others} different content under the same fact_key. Keep the one that is true.")
         }

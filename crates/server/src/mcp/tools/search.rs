@@ -1,10 +1,12 @@
 //! `search`: takes a query, returns records.
 
 use mnemon_core::{
-    FactKey, QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, Timestamp,
+    CONTENT_BYTES_MAX, FactKey, QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
+    Timestamp,
 };
 use mnemon_engine::{Admission, CallError, Found, Search};
 use mnemon_protocol::twice::{Form, Twice, write_members};
+use serde_json::{Map, Value};
 
 use super::Arguments;
 use super::remember::scope;
@@ -21,6 +23,17 @@ pub(super) async fn run(
     let ignored = arguments.into_ignored();
     let found = call.app.engine.search(call.ctx, admission, search).await?;
     Ok(Box::new(FoundRecords { found, common: to_json(&common_members(call, &ignored)) }))
+}
+
+/// What the answer to a search can take: every record that it may find, as it is and in the two forms of its JSON.
+pub(super) fn bytes_max(arguments: &Map<String, Value>) -> usize {
+    let limit = match arguments.get("limit") {
+        Some(Value::Number(limit)) => limit.as_u64(),
+        Some(Value::String(limit)) => limit.trim().parse().ok(),
+        _ => None,
+    };
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(SEARCH_LIMIT_DEFAULT);
+    3 * CONTENT_BYTES_MAX * limit.min(SEARCH_LIMIT_MAX)
 }
 
 /// The records that were found, best first, and what every result ends with.
