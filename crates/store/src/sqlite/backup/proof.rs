@@ -34,7 +34,7 @@ pub(super) fn check_records(conn: &Connection, keeps_damaged: bool) -> Result<u6
     if damaged == 0 || keeps_damaged {
         return Ok(records);
     }
-    let more = if damaged > named.len() { ", …" } else { "" };
+    let more = if damaged > named.len() { " and others" } else { "" };
     Err(BackupError::Refused(format!(
         "the checksum does not match in {damaged} of {records} records: {}{more}. Use an earlier backup, in which they are \
          whole; or forget them; or pass --keep-damaged to copy them as they are, and answers go on leaving them out",
