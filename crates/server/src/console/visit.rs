@@ -154,6 +154,7 @@ impl Visit {
         let whose = visitor.admin.identity();
         note(|notes| notes.caller = whose);
         let whose = whose.map(|whose| whose.account);
+        let visitor = shared.welcome(parts.into(), whose, visitor);
         if parts.method == Method::GET {
             let reserved = hold::reserve_answer(&shared.room, &parts.extensions, whose, Some(Weight::PAGE)).await;
             reserved.map_err(|no_room| page::busy(app, no_room))?;
@@ -165,7 +166,6 @@ impl Visit {
             }
             _ => Waiting::default(),
         };
-        let visitor = shared.welcome(parts.into(), whose, visitor);
         let told = Cookie::Told.find(shared, headers);
         let visit = Self {
             theme: Cookie::Theme.find(shared, headers).and_then(Theme::parse).unwrap_or(Theme::System),

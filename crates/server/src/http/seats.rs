@@ -1,7 +1,8 @@
 //! How many connections are held at once, and for whom. Whoever connects is a stranger until a credential of theirs was
 //! accepted. Strangers get three quarters of the seats; when those are taken, the stranger who has sat longest leaves for the
 //! newest. So a crowd that connects and says nothing never keeps out a caller with a key, who is known within one request. Nor
-//! does one account: when known callers have every seat, the one that has more than half of them gives up its oldest.
+//! does one account: when every seat is taken, an account that has more than half of them gives up its oldest, until strangers
+//! have a quarter.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -79,15 +80,17 @@ impl Taken {
     /// The connection that leaves for a newcomer, if one has to.
     fn next_to_leave(&mut self, all_max: usize, strangers_max: usize) -> Option<oneshot::Sender<()>> {
         let is_full = self.known.len() + self.strangers.len() >= all_max;
-        if !is_full && self.strangers.len() < strangers_max {
-            return None;
+        // Among few strangers a newcomer would have to leave before it could say who it is.
+        let has_few_strangers = self.strangers.len() < all_max.div_ceil(4);
+        if is_full
+            && has_few_strangers
+            && let Some(largest) = self.largest(all_max)
+        {
+            let (number, _) = self.known.iter().find(|(_, (whose, _))| *whose == largest)?;
+            return self.remove_known(*number);
         }
-        if let Some((_, longest)) = self.strangers.pop_first() {
-            return Some(longest);
-        }
-        let largest = self.largest(all_max)?;
-        let (number, _) = self.known.iter().find(|(_, (whose, _))| *whose == largest)?;
-        self.remove_known(*number)
+        let has_to_leave = is_full || self.strangers.len() >= strangers_max;
+        if has_to_leave { self.strangers.pop_first().map(|(_, longest)| longest) } else { None }
     }
 }
 
@@ -279,6 +282,21 @@ mod tests {
         assert!(tokio::time::timeout(std::time::Duration::from_millis(50), seats.room()).await.is_err());
         drop(greedy);
         assert_eq!(seats.taken(), (4, 0));
+    }
+
+    #[test]
+    fn a_crowd_of_silent_strangers_leaves_an_account_three_quarters_of_the_seats() {
+        let seats = Seats::new(16);
+        let mut known: Vec<_> = (0..16)
+            .map(|_| {
+                let (seat, leaving) = seats.take();
+                seat.mark_known(account(1));
+                (seat, leaving)
+            })
+            .collect();
+        let _crowd: Vec<_> = (0..100).map(|_| seats.take()).collect();
+        let left = known.iter_mut().filter_map(|(_, leaving)| has_to_leave(leaving).then_some(())).count();
+        assert_eq!((left, seats.taken()), (4, (12, 4)));
     }
 
     #[test]
