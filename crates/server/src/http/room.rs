@@ -105,13 +105,21 @@ impl Room {
             return Ok(held);
         }
         let (kib, lease) = (to_kib(bytes).min(self.share_kib()), Lease::new(self, whose));
+        // Apart, because waiting is large and rare.
+        held.taken = Some(match lease.take(kib) {
+            Ok((of_node, of_account)) => Taken { of_node, of_account, lease },
+            Err(_) => Box::pin(self.wait(lease, kib)).await?,
+        });
+        Ok(held)
+    }
+
+    async fn wait(&self, lease: Lease, kib: u32) -> Result<Taken, NoRoom> {
         let until = tokio::time::Instant::now() + PATIENCE;
         let of_account = tokio::time::timeout_at(until, Arc::clone(&lease.room).acquire_many_owned(kib)).await;
         let Ok(Ok(of_account)) = of_account else { return Err(self.refuse(NoRoom::Account)) };
         let of_node = tokio::time::timeout_at(until, Arc::clone(&self.0.node).acquire_many_owned(kib)).await;
         let Ok(Ok(of_node)) = of_node else { return Err(self.refuse(NoRoom::Node)) };
-        held.taken = Some(Taken { of_node, of_account, lease });
-        Ok(held)
+        Ok(Taken { of_node, of_account, lease })
     }
 
     /// No room yet, for an answer of which nobody knows how large it gets.
@@ -158,12 +166,8 @@ impl Held {
         let has = self.taken.as_ref().map_or(0, |taken| taken.of_node.num_permits());
         let more = u32::try_from(kib.saturating_sub(has)).unwrap_or(u32::MAX);
         let lease = self.taken.is_none().then(|| Lease::new(&self.room, self.whose));
-        let share =
-            &lease.as_ref().or(self.taken.as_ref().map(|taken| &taken.lease)).expect("one of them is there").room;
-        let of_account = Arc::clone(share).try_acquire_many_owned(more);
-        let of_account = of_account.map_err(|_| self.room.refuse(NoRoom::Account))?;
-        let of_node = Arc::clone(&self.room.0.node).try_acquire_many_owned(more);
-        let of_node = of_node.map_err(|_| self.room.refuse(NoRoom::Node))?;
+        let share = lease.as_ref().or(self.taken.as_ref().map(|taken| &taken.lease)).expect("one of them is there");
+        let (of_node, of_account) = share.take(more).map_err(|why| self.room.refuse(why))?;
         match (&mut self.taken, lease) {
             (Some(taken), _) => {
                 taken.of_node.merge(of_node);
@@ -213,6 +217,13 @@ impl Lease {
         let share = shares.entry(whose).or_insert_with(new);
         share.users += 1;
         Self { shared: Arc::clone(&room.0), whose, room: Arc::clone(&share.room) }
+    }
+
+    /// Takes what is there at once, of the node and of the account.
+    fn take(&self, kib: u32) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), NoRoom> {
+        let of_account = Arc::clone(&self.room).try_acquire_many_owned(kib).map_err(|_| NoRoom::Account)?;
+        let of_node = Arc::clone(&self.shared.node).try_acquire_many_owned(kib).map_err(|_| NoRoom::Node)?;
+        Ok((of_node, of_account))
     }
 }
 
