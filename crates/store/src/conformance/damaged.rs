@@ -3,7 +3,7 @@
 use mnemon_core::{NewRecord, Seq};
 
 use super::House;
-use crate::{Change, RecordFilter, Stretch};
+use crate::{Change, Portion, RecordFilter, Stretch};
 
 /// Damages one of seven records, by its position: it is missing from every answer and counted once, and the others are there.
 /// Pages stay full, because a short one means the end to whoever turns them.
@@ -31,7 +31,8 @@ pub async fn check_that_a_damaged_record_is_left_out(house: &House, damage: impl
         let (mut listed, mut before) = (Vec::new(), None);
         let filter = RecordFilter::default();
         loop {
-            let page = store.list_records(project, filter.clone(), before, rows_max).await.expect("a page");
+            let page =
+                store.list_records(project, filter.clone(), before, Portion::of_rows(rows_max)).await.expect("a page");
             let is_end = page.len() < rows_max;
             before = page.last().map(|row| row.record.seq);
             listed.extend(page.into_iter().map(|row| row.record.seq));
@@ -44,7 +45,7 @@ pub async fn check_that_a_damaged_record_is_left_out(house: &House, damage: impl
         let upto = house.last_seq().await;
         let (mut stretch, mut onward) = (Stretch { audiences, workspace: None, after: Seq(0), upto }, Vec::new());
         loop {
-            let page = store.list_onward(project, stretch.clone(), rows_max).await.expect("a page");
+            let page = store.list_onward(project, stretch.clone(), Portion::of_rows(rows_max)).await.expect("a page");
             let Some(last) = page.last() else { break };
             stretch.after = last.seq;
             onward.extend(page.into_iter().map(|record| record.seq));

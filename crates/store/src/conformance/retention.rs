@@ -73,7 +73,7 @@ pub async fn a_project_keeps_so_many_forgotten_records(make: MakeEngine) {
     }
     assert_eq!(left, [false, false, false, true, true, true]);
     assert_eq!(beyond(0).await, (2, 0), "what is alive stays");
-    let living = house.store.list_records(house.project, RecordFilter::default(), None, 10).await;
+    let living = house.store.list_records(house.project, RecordFilter::default(), None, Portion::of_rows(10)).await;
     assert_eq!(living.map(|rows| rows.len()), Ok(1));
 }
 
