@@ -348,7 +348,7 @@ async fn an_id_belongs_to_its_project_and_the_same_one_elsewhere_is_another_reco
         Organization { project: server.project(house.organization.account).await, ..house.organization.clone() };
     let spec = MemberSpec { name: "Flo", role: Role::Admin, ..MemberSpec::default() };
     let flo = server.member(&third, spec).await;
-    assert_eq!(flo.manage("GET", &record, Value::Null).await["record"]["id"], saved["id"], "one is left");
+    assert_eq!(flo.manage("GET", &record, Value::Null).await["id"], saved["id"], "one is left");
     send(&eve, &format!("/projects/{}/import", second.project), &exported).await;
     let text = "several projects have a record with this id; use the key of an admin of the right one";
     assert_eq!(flo.refusal("DELETE", &record, Value::Null).await, (409, text.to_owned()));
