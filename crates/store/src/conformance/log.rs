@@ -230,6 +230,27 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     assert_eq!(only(&tail(Seq(3)).await).fact_key.chosen(), None);
 }
 
+/// What is known of several sources may be handed over at one position. A short piece takes all of it along, because the next
+/// one starts after it.
+pub async fn a_short_tail_leaves_no_sighting_behind(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let over = |record: NewRecord| NewRecord { workspace: workspace("over"), ..record };
+    let shared = over(house.sourced("shared", "page", "h1"));
+    let draft = over(house.sourced("draft", "page", "h1"));
+    house.save(shared.clone()).await;
+    house.save(NewRecord { audience: Audience::Author(house.ana), ..draft }).await;
+    house.delete_workspace("over", 20).await;
+    let (_, no) = house.save_numbered(over(house.record("anew"))).await;
+    let back = house.restore(shared.id, 0, 30).await.expect("it comes back");
+    house.forget(&[back.seq], 40).await;
+    for rows_max in [1, 2, 100] {
+        let (mut followed, mut known) = (Followed::new(), Known::new());
+        follow_all(&house.store, house.project, no, Seq(0), rows_max, &mut followed, &mut known).await;
+        assert_eq!(known.len(), 2, "{rows_max}: {known:?}");
+    }
+}
+
 /// Whoever follows one workspace learns what is known there of the sources that its records name, and nothing of other
 /// sources or from other workspaces; also when it starts late, in pages of any size.
 pub async fn a_tail_hands_out_what_is_known_of_sources(make: MakeEngine) {

@@ -104,6 +104,7 @@ macro_rules! conformance {
             a_tail_tells_what_became_of_known_records
             a_tail_tells_that_a_record_was_brought_up_to_date
             a_tail_hands_out_what_is_known_of_sources
+            a_short_tail_leaves_no_sighting_behind
             a_tail_tells_that_its_workspace_is_gone
             a_workspace_knows_its_audiences
             a_saved_hash_is_known_to_its_audience

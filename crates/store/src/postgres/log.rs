@@ -172,7 +172,8 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
         ORDER BY c.seq
         LIMIT $4";
     // Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns
-    // of the record learns everything known about its source.
+    // of the record learns everything known about its source. What was handed over together shares a position, and a piece
+    // has all of it or nothing.
     const SIGHTINGS: &str = "
         SELECT GREATEST(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
         FROM source s
@@ -183,7 +184,7 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
                 WHERE r.project_id = $1 AND r.seq = s.known_seq AND r.workspace_no = $2
                     AND r.forgotten_at IS NULL))
         ORDER BY GREATEST(s.known_seq, s.handed_seq)
-        LIMIT $4";
+        FETCH FIRST ($4) ROWS WITH TIES";
     // Everything known about the sources of those records.
     const KNOWN: &str = "
         SELECT s.source_id, s.audience, s.known_seq, s.known_hash

@@ -222,7 +222,8 @@ fn list_changes(
 }
 
 /// Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns of the
-/// record learns everything known about its source.
+/// record learns everything known about its source. What was handed over together shares a position, and a piece has all of
+/// it or nothing.
 fn list_sightings(
     conn: &Connection,
     project: ProjectId,
@@ -230,10 +231,26 @@ fn list_sightings(
     after: Seq,
     rows_max: usize,
 ) -> Result<Vec<Place<What>>, StoreError> {
+    let mut places = sightings_within(conn, project, no, (after, None), Some(rows_max))?;
+    if let Some(last) = places.last().map(|place| place.at).filter(|_| places.len() == rows_max) {
+        places.retain(|place| place.at < last);
+        places.extend(sightings_within(conn, project, no, (Seq(last.0 - 1), Some(last)), None)?);
+    }
+    Ok(places)
+}
+
+fn sightings_within(
+    conn: &Connection,
+    project: ProjectId,
+    no: WorkspaceNo,
+    (after, upto): (Seq, Option<Seq>),
+    rows_max: Option<usize>,
+) -> Result<Vec<Place<What>>, StoreError> {
     const SELECT: &str = "
         SELECT MAX(s.known_seq, s.handed_seq), s.source_id, s.audience, s.known_seq, s.known_hash
         FROM source s INDEXED BY source_place
         WHERE s.project_id = ?1 AND s.workspace_no = ?2 AND MAX(s.known_seq, s.handed_seq) > ?3
+            AND (?5 IS NULL OR MAX(s.known_seq, s.handed_seq) <= ?5)
             AND (s.handed_seq > 0 OR NOT EXISTS (
                 SELECT 1
                 FROM record r
@@ -241,7 +258,10 @@ fn list_sightings(
         ORDER BY MAX(s.known_seq, s.handed_seq)
         LIMIT ?4";
     let mut statement = conn.prepare_cached(SELECT)?;
-    let mut rows = statement.query((project.to_bytes(), integer(no.0), integer(after.0), integer(rows_max as u64)))?;
+    // A negative limit is none.
+    let rows_max = rows_max.map_or(-1, |rows_max| integer(rows_max as u64));
+    let upto = upto.map(|upto| integer(upto.0));
+    let mut rows = statement.query((project.to_bytes(), integer(no.0), integer(after.0), rows_max, upto))?;
     let mut places = Vec::new();
     while let Some(row) = rows.next()? {
         let at = Seq(Cells::new(row, "source", || project.to_string()).count(0, "known_seq")?);
