@@ -61,7 +61,7 @@ impl<F: Flight> Together<F> {
             let (reply, answer) = oneshot::channel();
             if self.join(Waiting { asked: asked.clone(), reply }) {
                 // The first to come flies at once, on its own task: a hop to another one would take longer than many a flight.
-                Lead(Arc::clone(self)).fly().await;
+                Lead::new(self).fly().await;
             }
             // A leader whose caller hung up answers nobody: whoever flew with it asks again.
             if let Ok(outcome) = answer.await {
@@ -79,24 +79,33 @@ impl<F: Flight> Together<F> {
 }
 
 /// Whoever leads. The lead goes on when this is dropped, also where the leader's caller hung up in the middle of a flight.
-struct Lead<F: Flight>(Arc<Together<F>>);
+struct Lead<F: Flight> {
+    all: Arc<Together<F>>,
+    /// Whether it was ever given its turn. A runtime that shuts down gives none.
+    has_begun: bool,
+}
 
 impl<F: Flight> Lead<F> {
+    fn new(all: &Arc<Together<F>>) -> Self {
+        Self { all: Arc::clone(all), has_begun: false }
+    }
+
     /// Asks for all who wait now.
-    async fn fly(self) {
-        if self.0.line.lock().company > 1 {
+    async fn fly(mut self) {
+        self.has_begun = true;
+        if self.all.line.lock().company > 1 {
             // Where many call, others are about to: they get their turn first and come along.
             tokio::task::yield_now().await;
         }
         let (asked, replies) = self.take();
-        for (reply, outcome) in replies.into_iter().zip(self.0.flight.fly(&asked).await) {
+        for (reply, outcome) in replies.into_iter().zip(self.all.flight.fly(&asked).await) {
             // Whoever stopped waiting needs no answer.
             let _ = reply.send(outcome);
         }
     }
 
     fn take(&self) -> (Vec<F::Asked>, Vec<Reply<F>>) {
-        let mut line = self.0.line.lock();
+        let mut line = self.all.line.lock();
         let count = line.waiting.len().min(F::CALLERS_MAX);
         line.company = count;
         line.waiting.drain(..count).map(|waiting| (waiting.asked, waiting.reply)).unzip()
@@ -105,16 +114,17 @@ impl<F: Flight> Lead<F> {
 
 impl<F: Flight> Drop for Lead<F> {
     fn drop(&mut self) {
-        let mut line = self.0.line.lock();
-        let runtime = tokio::runtime::Handle::try_current();
-        let (false, Ok(runtime)) = (line.waiting.is_empty(), runtime) else {
-            // Without a runtime nobody can fly, and nobody waits any more.
+        let mut line = self.all.line.lock();
+        let runtime = tokio::runtime::Handle::try_current().ok().filter(|_| self.has_begun);
+        let (false, Some(runtime)) = (line.waiting.is_empty(), runtime) else {
+            // Without a runtime nobody can fly, and nobody waits any more. One that shuts down drops what it is given,
+            // and would do so with every next lead.
             line.waiting.clear();
             line.is_led = false;
             return;
         };
         drop(line);
-        runtime.spawn(Lead(Arc::clone(&self.0)).fly());
+        runtime.spawn(Lead::new(&self.all).fly());
     }
 }
 
