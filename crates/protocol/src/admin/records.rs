@@ -119,5 +119,6 @@ pub struct KeptJson {
     pub forgotten: usize,
     pub memory_ids: Vec<String>,
     /// How many of the oldest forgotten records were purged, because the project keeps no more.
-    pub purged: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purged: Option<u64>,
 }

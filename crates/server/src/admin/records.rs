@@ -86,7 +86,7 @@ pub(crate) async fn show(admin: Admin, Path(record): Path<String>) -> Result<Rep
 pub(crate) async fn keep(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
     let Forgotten { ids, purged } = admin.engine.keep_record(&admin.ctx, id(&record, "record")?).await?;
     let memory_ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    Ok(show::ok(&KeptJson { forgotten: memory_ids.len(), memory_ids, purged }))
+    Ok(show::ok(&KeptJson { forgotten: memory_ids.len(), memory_ids, purged: (purged > 0).then_some(purged) }))
 }
 
 pub(crate) async fn restore(admin: Admin, Path(record): Path<String>) -> Result<Reply, Failure> {
@@ -101,7 +101,8 @@ pub(crate) async fn remove(
 ) -> Result<Reply, Failure> {
     let is_purge = removal.purge.map(|text| flag(&text, "purge")).transpose()?.unwrap_or(false);
     let older = admin.engine.delete_record(&admin.ctx, id(&record, "record")?, is_purge).await?;
-    Ok(show::ok(&if is_purge { json!({"purged": true}) } else { json!({"forgotten": true, "older_purged": older}) }))
+    let done = if is_purge { json!({"purged": true}) } else { json!({"forgotten": true}) };
+    Ok(show::ok(&show::with_older_purged(done, older)))
 }
 
 pub(crate) async fn compact(admin: Admin) -> Result<Reply, Failure> {

@@ -26,6 +26,14 @@ use serde::Serialize;
 use crate::http::Reply;
 use crate::record_json::record_json;
 
+/// Adds how many records that were forgotten earlier had to be purged to make room, if any.
+pub(crate) fn with_older_purged(mut done: serde_json::Value, older: u64) -> serde_json::Value {
+    if older > 0 {
+        done["older_purged"] = older.into();
+    }
+    done
+}
+
 pub(crate) fn ok(body: &impl Serialize) -> Reply {
     reply(StatusCode::OK, body)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn list(
 pub(crate) async fn remove(admin: Admin, Path((project, workspace)): Path<(String, String)>) -> Result<Reply, Failure> {
     let name = WorkspaceName::parse(&workspace).map_err(|_| AdminError::NotFound("workspace"))?;
     let (records, older) = admin.engine.delete_workspace(&admin.ctx, id(&project, "project")?, &name).await?;
-    Ok(show::ok(&json!({"deleted": true, "records_forgotten": records, "older_purged": older})))
+    Ok(show::ok(&show::with_older_purged(json!({"deleted": true, "records_forgotten": records}), older)))
 }
 
 pub(crate) async fn restore(

@@ -68,7 +68,7 @@ fn members_come_change_and_go() {
     let key = text(&house.admin_json(&["key", "create", "--member", &zoe]), "key");
     house.with_key(&key, &["remember", "Zoe was here"]);
     let refused = house.admin(&["member", "delete", &zoe, "--yes"]);
-    let heir = "error: the member has 1 record(s); set hand_over_to to the member who takes them over\n";
+    let heir = "error: the member has records; set hand_over_to to the member who takes them over\n";
     assert_eq!((refused.code, refused.err.as_str()), (1, heir));
     let gone = masked(&house.admin(&["member", "delete", &zoe, "--hand-over-to", &ben, "--yes"]));
     assert_eq!(gone, "deleted true\nkeys revoked 1\nrecords handed over 1");

@@ -72,7 +72,7 @@ fn a_conflict_is_shown_and_settled() {
 fn whoami_says_whose_key_it_is() {
     let house = House::open();
     let shown = masked(&house.admin(&["whoami"]));
-    for line in ["role admin", "access write", "plan unlimited: no limits", "subscription active"] {
+    for line in ["role admin", "access write", "plan unlimited: 1000 workspaces", "subscription active"] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
     }
     assert_eq!(house.admin_json(&["whoami"])["project"]["id"], house.project().as_str());

@@ -151,19 +151,24 @@ fn of_keys(s: &mut Schemas) -> Vec<Operation> {
 
 const OLDER_PURGED: &str = "Records forgotten earlier that were purged, because the project keeps no more.";
 
+fn with_older_purged(mut answer: Value) -> Value {
+    answer["properties"]["older_purged"] = count(OLDER_PURGED);
+    answer
+}
+
 fn of_memory(s: &mut Schemas) -> Vec<Operation> {
     let op = Operation::new;
     let workspace = "/projects/{project}/workspaces/{workspace}";
     let forgotten = members(&[
         ("deleted", json!({"const": true})),
         ("records_forgotten", count("Records that were forgotten with it.")),
-        ("older_purged", count(OLDER_PURGED)),
     ]);
+    let forgotten = with_older_purged(forgotten);
     let restored = members(&[
         ("restored", json!({"const": true})),
         ("records_restored", count("Records that came back with it.")),
     ]);
-    let forgotten_one = members(&[("forgotten", json!({"const": true})), ("older_purged", count(OLDER_PURGED))]);
+    let forgotten_one = with_older_purged(done("forgotten"));
     let gone = json!({"oneOf": [forgotten_one, done("purged")]});
     vec![
         op("GET", "/projects/{project}/workspaces", "List workspaces.", s.list::<WorkspaceJson>("workspaces"))
