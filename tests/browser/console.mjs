@@ -182,7 +182,7 @@ await story(browser, 'console: a session elsewhere is listed and ended', async (
 await story(browser, 'console: a member leaves, and only its heir sees the drafts', async ({ page }) => {
   await signIn(page, world.keys.admin, '/people');
   await page.click(`a[href*="remove=${world.people.leaver}"]`);
-  expect((await page.textContent('#leaving')).includes('2 records'), 'the window does not say what the member has');
+  expect((await page.textContent('#leaving')).includes('1 record'), 'the window does not say what the member has');
   await picture(page, 'console-hand-over');
   await page.selectOption('#heir', world.people.head);
   await page.click('#leaving button[type=submit]');
