@@ -32,7 +32,7 @@ const GATHERING: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A refused client asks again after this.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// Others may wait so many times as long as with nobody else there.
+/// The factor by which others' waits may grow, compared with an idle node.
 const WAIT_FACTOR: u32 = 3;
 /// On a busy machine, waits below this mean nothing.
 const NOISE: Duration = Duration::from_millis(10);
@@ -144,7 +144,7 @@ async fn import(caller: &Caller, project: &str) -> Value {
     caller.send("POST", &path, &[("authorization", &bearer)], lines).await.json()
 }
 
-/// What a crowd met.
+/// What the hostile connections got: answers, refusals, closed connections.
 #[derive(Default)]
 struct Seen {
     served: AtomicUsize,

@@ -17,7 +17,7 @@ const PROJECTS_MAX: usize = 10_000;
 pub(crate) struct ForgottenRoom(Mutex<HashMap<ProjectId, u64>>);
 
 impl ForgottenRoom {
-    /// Whether there was room for so many.
+    /// Whether there was room for `count` more.
     fn take(&self, project: ProjectId, count: u64) -> bool {
         let mut rooms = self.0.lock();
         let Some(left) = rooms.get(&project).and_then(|room| room.checked_sub(count)) else { return false };
@@ -35,7 +35,7 @@ impl ForgottenRoom {
 }
 
 impl Engine {
-    /// Makes sure that a project in which so many records were just forgotten keeps no more than it may. Answers how many of
+    /// Makes sure that a project in which `count` records were just forgotten keeps no more than it may. Answers how many of
     /// the oldest were purged for that. What was forgotten stays forgotten if this fails; the next time makes up for it.
     pub(crate) async fn purge_beyond(
         &self,

@@ -208,7 +208,7 @@ impl Engine {
         asked_for: RecordId,
         redacted: usize,
     ) -> Result<Remembered, CallError> {
-        // Whoever left a department since does not see what was saved for it.
+        // A member who has left the department no longer sees what was saved for it.
         let record = replay.record.filter(|record| ctx.viewer().sees(&record.audience));
         let record = record.ok_or_else(|| CallError::NotFound(asked_for.to_string()))?;
         let judged = self.judge_record(ctx, &record).await?;

@@ -17,15 +17,15 @@ use crate::records::AudienceNo;
 pub use likeness::Likeness;
 use page::{Page, Rarity, Term};
 
-/// So many lists of words that other records are known to have are searched for candidates. More found nothing more.
+/// The number of posting lists that are searched for candidates. Searching more of them found no further candidates.
 const LISTS: usize = 6;
 /// The same for words that no other counted record has: records of the caller's own circle may have them.
 const NOVEL_LISTS: usize = 8;
-/// So many postings are taken at most. A list that has more than there is room for is left out as a whole.
+/// The maximum number of postings taken. A list that does not fit is left out as a whole.
 const POSTINGS: usize = 1_024;
 /// So many candidates are read.
 const READ: usize = 8;
-/// A record of more than so many times the words is another one: a line of a page is not the page.
+/// A record with more than this many times the words is a different one: a line of a page is not the page.
 const TIMES_AS_LONG: u32 = 3;
 
 /// A record that says nearly the same.

@@ -4,7 +4,7 @@
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 
-/// Of a longer record the first words are compared: they tell well enough, and the cost stays bounded.
+/// Only the first words of a longer record are compared: they suffice, and the cost stays bounded.
 pub(super) const WORDS: usize = 512;
 /// The most that a word can weigh.
 const ONE: u32 = 256;
@@ -28,7 +28,7 @@ impl Rarity {
         Self { records, span: records - log2(2) }
     }
 
-    /// The weight of a word that stands in so many counted records, below [`ONE`].
+    /// The weight of a word by the number of counted records that contain it, below [`ONE`].
     fn weight(&self, counted: u32) -> u32 {
         self.records.saturating_sub(log2(counted.max(2).saturating_add(IMAGINED.1))) * ONE / self.span
     }

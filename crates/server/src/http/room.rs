@@ -73,7 +73,7 @@ impl NoRoom {
 }
 
 impl Room {
-    /// Room for so many bytes.
+    /// Room for `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
         let kib_max = to_kib(bytes_max).max(ACCOUNT_SHARE);
         let (node, shares) = (Arc::new(Semaphore::new(kib_max as usize)), Mutex::default());
@@ -81,7 +81,7 @@ impl Room {
         Self(Arc::new(Shared { kib_max, node, shares, refused_by_account, refused_by_node }))
     }
 
-    /// As much as so much memory allows.
+    /// The room that a node with this much memory has.
     pub fn by_memory(memory_bytes: usize) -> Self {
         Self::new((memory_bytes / MEMORY_SHARE).max(BY_MEMORY_MIN))
     }
@@ -156,7 +156,7 @@ struct Taken {
 }
 
 impl Held {
-    /// Keeps room for exactly so many bytes, once they are known. What is missing is taken if it is there.
+    /// Adjusts the room to the answer's size once that is known: takes what is missing if it is free, and returns the rest.
     pub(crate) fn settle(&mut self, bytes: usize) -> Result<(), NoRoom> {
         if bytes < SMALL_BYTES {
             self.taken = None;

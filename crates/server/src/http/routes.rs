@@ -11,7 +11,7 @@ use super::hold::Weight;
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// What it does with records, if anything. Whoever is asked for admits the request as a tool call is admitted.
+    /// What it does with records, if anything. Such a request is admitted as a tool call is, before its handler runs.
     memory: Option<MemoryUse>,
     handler: MethodRouter<App>,
 }

@@ -60,7 +60,7 @@ impl Taken {
         self.known.len() < all_max || self.largest(all_max).is_some()
     }
 
-    /// The account that has more than half of so many seats.
+    /// The account that holds more than half of the seats, if one does.
     fn largest(&self, all_max: usize) -> Option<Whose> {
         self.by_account.iter().find(|(_, count)| **count > all_max / 2).map(|(whose, _)| *whose)
     }
@@ -177,7 +177,7 @@ impl Seat {
         if is_too_large { too_large } else { no_http }.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever sits here has shown a credential of this account that works.
+    /// The connection has presented a working credential of this account.
     pub(super) fn mark_known(&self, whose: Whose) {
         let mut state = self.state.lock();
         if *state == State::Known {

@@ -348,7 +348,7 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// So many rows, however large.
+    /// At most `rows_max` rows, however large they are.
     pub const fn of_rows(rows_max: usize) -> Self {
         Self { rows_max, bytes_max: usize::MAX }
     }

@@ -99,7 +99,7 @@ impl<'a> Group<'a> {
                 outcomes[nth] = Some(Err(StoreError::Failed(format!("no member {}", insert.record.author))));
                 continue;
             }
-            // Whether there is room for one more workspace is asked for by the few saves that begin one.
+            // The few saves that create a workspace go one by one: only they need the count of workspaces.
             let begins_workspace =
                 insert.workspaces_max.is_some() && !self.workspaces.contains_key(insert.record.workspace.as_str());
             if facts(nth).meets || insert.supersede.is_some() || begins_workspace {

@@ -66,7 +66,7 @@ pub(super) async fn list_records(
     portion: Portion,
 ) -> Result<Vec<Listed>, Fault> {
     let (mut found, mut before, mut rest) = (Vec::new(), before, portion);
-    // Whoever turns the pages takes a short one for the last, so others come in for damaged records.
+    // Readers take a short page for the last one, so further records fill the places of damaged ones.
     loop {
         let tx = Tx::read(pool, Tenant::project_and_people(project)).await?;
         let seqs = list_places(&tx, project, filter, before, rest).await?;

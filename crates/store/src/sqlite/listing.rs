@@ -121,7 +121,7 @@ pub(super) fn list_records(
     )
 }
 
-/// A page of what can be read. Whoever turns the pages takes a short one for the last, so others come in for damaged records.
+/// A page of readable records. Readers take a short page for the last one, so further records fill the places of damaged ones.
 fn fill<T>(
     mut place: Option<Seq>,
     portion: Portion,

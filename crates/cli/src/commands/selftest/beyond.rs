@@ -61,7 +61,7 @@ impl World {
         let place = self.chance.below(WORKSPACES);
         let here: Vec<RecordId> = self.model.facts.iter().filter(|f| f.project == project).map(|f| f.id).collect();
         let chosen = (!here.is_empty() && self.chance.percent(60)).then(|| here[self.chance.below(here.len())]);
-        // A text of its own, so that no record is met by its text.
+        // A unique text, so that the record is no duplicate of another.
         let content = format!("{} zqi{}", self.text(), self.model.facts.len());
         let given = ImportedRecord {
             id: chosen,

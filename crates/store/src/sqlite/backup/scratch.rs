@@ -60,7 +60,7 @@ pub(super) fn is_free(dir: &Path) -> bool {
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(is_scratch) {
-        // Whoever is at work holds the lock.
+        // A running backup or restore holds the lock.
         if File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
             let _ = fs::remove_dir_all(entry.path());
         }

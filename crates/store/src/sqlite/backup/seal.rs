@@ -57,7 +57,7 @@ impl Seal {
     }
 }
 
-/// Hands so many bytes on, and returns their hash.
+/// Copies the given number of bytes, and returns their hash.
 fn pass(from: &mut impl Read, bytes: u64, to: &mut impl Write) -> io::Result<[u8; 32]> {
     let (mut from, mut hasher) = (from.take(bytes), Sha256::new());
     let mut piece = vec![0; PIECE_BYTES];
