@@ -51,7 +51,8 @@ pub struct Course {
 impl Course {
     /// Makes all lessons.
     pub fn new(samples: &[Sample], pages: &[Page]) -> Course {
-        let allowed = trainable(samples);
+        let mut allowed = trainable(samples);
+        allowed.extend(own::planted().into_iter().map(Sample::of_planted));
         let mut common = lessons::of_pages(pages);
         common.extend(lessons::of_own(&own::texts(), &allowed, pages));
         Course { of_samples: lessons::of_samples(&allowed), common }
