@@ -20,6 +20,8 @@ pub(crate) enum Frame {
     Open(usize),
     /// One is used to call a tool.
     Call,
+    /// A person's turn and an assistant's, set apart as models read them. People write dialogues like that, too.
+    Turns,
 }
 
 /// What a mark does.
@@ -97,7 +99,7 @@ const CALL_BYTES_MAX: usize = 400;
 pub(crate) fn read(text: &mut String) -> Frame {
     // Most texts have none.
     if AUTOMATON.find(text.as_str()).is_none() {
-        return Frame::None;
+        return if has_turns(text) { Frame::Turns } else { Frame::None };
     }
     let code = Code::of(text);
     let (mut frame, mut shown) = (Frame::None, Vec::new());
@@ -113,6 +115,9 @@ pub(crate) fn read(text: &mut String) -> Frame {
             frame = Frame::Open(end);
         }
     }
+    if frame == Frame::None && has_turns(text) {
+        return Frame::Turns;
+    }
     if frame == Frame::None && !shown.is_empty() {
         for range in shown.into_iter().rev() {
             text.replace_range(range, "");
@@ -120,6 +125,11 @@ pub(crate) fn read(text: &mut String) -> Frame {
         return Frame::Shown;
     }
     frame
+}
+
+fn has_turns(text: &str) -> bool {
+    let answer = text.find("\n\nassistant:");
+    answer.is_some_and(|answer| text.starts_with("human:") || text[..answer].contains("\n\nhuman:"))
 }
 
 /// Where a mark ends, if it is one.
@@ -202,6 +212,8 @@ mod tests {
         check("<|im_start|>system", Frame::Open(12));
         check("a\n### instruction: b", Frame::Open(18));
         check("[inst] hello", Frame::Open(6));
+        check("x\n\nhuman: hi\n\nassistant:", Frame::Turns);
+        check("user: hi\nassistant: hello", Frame::None);
         check("see `x`, <|im_end|>", Frame::Open(19));
     }
 

@@ -18,7 +18,7 @@ use crate::verdict::{Field, Verdict};
 const HIDING_SCORE: f32 = 1_000.0;
 
 /// What a mark of a turn adds to the words behind it: they need not say whom they address.
-const MARK_SCORE: f32 = 3.0;
+const MARK_SCORE: f32 = 2.0;
 
 /// What the words around a quote may score, for the quote to count as reported. Below the threshold of doubt: "now do what
 /// the quote says" is no report.
@@ -161,6 +161,8 @@ impl Model {
             }
             Frame::Call => refuse.max(name),
             Frame::Open(at) if self.score_of(plain.text[at..].to_owned()) + MARK_SCORE >= refuse => refuse.max(name),
+            Frame::Turns if worst.score >= caution => refuse,
+            Frame::Turns => return worst,
             Frame::Open(_) => caution,
         };
         if worst.score < least {

@@ -18,7 +18,7 @@ use crate::pages::Page;
 const ATTACK: f32 = 8.0;
 /// Our own attacks are many of a kind, so each counts less; our own harmless texts are made to stand against them.
 const OWN_ATTACK: f32 = 4.0;
-const IN_LANGUAGES: f32 = 3.0;
+const IN_LANGUAGES: f32 = 3.5;
 /// The many forms of comments and occasions, and what stands against them.
 const WIDE_ATTACK: f32 = 2.2;
 const WIDE_HARMLESS: f32 = 2.0;
@@ -35,7 +35,7 @@ const PAGES_IN_LANGUAGES: f32 = 1.5;
 /// Attacks of our own that are planted in other languages, those of collections, and harmless texts that look like them.
 const PLANTED: f32 = 1.5;
 const OWN_PLANTED: f32 = 0.5;
-const MULTILINGUAL: f32 = 2.5;
+const MULTILINGUAL: f32 = 3.0;
 const PLANTED_ALIKE: f32 = 3.0;
 /// Guides and runbooks tell people what to do, in the words that orders to machines use.
 const DOCUMENTS: f32 = 2.0;
@@ -44,7 +44,7 @@ const TRANSCRIPTS: f32 = 2.5;
 /// Labels that were doubted.
 const DOUBT: f32 = 0.05;
 /// An attack in other surroundings.
-const AGAIN: f32 = 0.7;
+const AGAIN: f32 = 0.8;
 /// The share of attacks that is shown between harmless texts, and in the forms in which assistants save them.
 const EMBEDDED: f32 = 0.5;
 const WRAPPED: f32 = 0.3;
