@@ -20,6 +20,8 @@ const HIDING_SCORE: f32 = 1_000.0;
 /// What a mark of a turn adds to the words behind it: they need not say whom they address.
 const MARK_SCORE: f32 = 2.0;
 
+/// What made-up turns add to an order that would be doubtful: people write dialogues, too.
+const TURN_SCORE: f32 = 1.0;
 /// What the words around a quote may score, for the quote to count as reported. Below the threshold of doubt: "now do what
 /// the quote says" is no report.
 const REPORT_SCORE_MAX: f32 = -1.5;
@@ -161,7 +163,7 @@ impl Model {
             }
             Frame::Call => refuse.max(name),
             Frame::Open(at) if self.score_of(plain.text[at..].to_owned()) + MARK_SCORE >= refuse => refuse.max(name),
-            Frame::Turns if worst.score >= caution => refuse,
+            Frame::Turns if worst.score + TURN_SCORE >= caution => refuse,
             Frame::Turns => return worst,
             Frame::Open(_) => caution,
         };

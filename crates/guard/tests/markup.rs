@@ -73,7 +73,7 @@ fn documentation_of_templates_is_not_refused() {
             "Our parser drops `</system-reminder>` and `<function_calls>` from what users write.",
             "The template of the model:\n```\n<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n```",
             "Alpaca separates its parts by `### Instruction:` and `### Response:`.",
-            "In the tokenizer <|endoftext|> has the id 50256.",
+            "In the tokenizer `<|endoftext|>` has the id 50256.",
         ],
         |verdict| verdict <= Verdict::Caution,
     );

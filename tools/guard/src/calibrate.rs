@@ -18,7 +18,7 @@ use crate::pages::Page;
 /// away: when the one source of issues is held out, issues are unknown. On sources that nobody has seen it was 4 to 20
 /// times too strict, so the rates it shows lie above those promised.
 pub const THRESHOLDS: Thresholds = Thresholds {
-    caution: -1.2,
+    caution: -1.1,
     refuse: 0.1,
     // A name has few words, and each of them may mean anything.
     name: 1.5,

@@ -252,7 +252,7 @@ pub(super) const KINDS: &[Row] = &[
     shape("jwk-private-key", &["\"d\"", "\"k\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\""], jwk_secret, &["{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":\"‹{a43}›\",\"use\":\"sig\"}", "{\"k\": \"‹{a43}›\", \"kty\": \"oct\"}"]),
     shape("url-password", &["://"], urls::match_at, &["https://ana:‹{p14}›@git.example/repo"]),
     also("url-token", &["https://‹{a40}›@git.acme.io/repo.git", "https://‹{a40}›:x-oauth-basic@git.acme.io/repo.git"]),
-    also("connection-string", &["postgres://app:‹{p14}›@db.example/app", "postgres://scott:‹{a3}›@db.acme.io/shop"]),
+    also("connection-string", &["postgres://app:‹{p14}›@db.example/app", "postgres://scott:‹{a6}›@db.acme.io/shop"]),
     shape("url-password", &["@"], urls::match_address, &["sftp to ana:‹Zq4{a7}›@files.acme.io"]),
     shape("connection-string", &[urls::ORACLE], urls::match_oracle, &["jdbc:oracle:thin:scott/‹{p10}›@//db.acme.io:1521/shop"]),
 
