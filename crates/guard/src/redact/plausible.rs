@@ -128,13 +128,16 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 /// Is it a word about a secret and another one, as people put passwords together? `password1` and `my-secret` are not.
 pub(super) fn is_of_two_words(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let has_digit = value.bytes().any(|b| b.is_ascii_digit());
-    let rest = |word: &&str| lower.find(*word).map(|at| [&lower[..at], &lower[at + word.len()..]].concat());
-    let is_stand_in = STAND_INS.iter().chain(TECHNICAL).any(|word| lower.contains(word));
-    let is_word = |rest: String| rest.bytes().filter(u8::is_ascii_alphabetic).count() >= 4;
     let is_plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_!".contains(&b));
-    is_plain && has_digit && !is_stand_in && COMMON.iter().filter_map(rest).all(is_word)
+    let has_digit = value.bytes().any(|b| b.is_ascii_digit());
+    if !is_plain || !has_digit {
+        return false;
+    }
+    let lower = value.to_ascii_lowercase();
+    let rest = |word: &&str| lower.find(*word).map(|at| [&lower[..at], &lower[at + word.len()..]].concat());
+    let is_word = |rest: String| rest.bytes().filter(u8::is_ascii_alphabetic).count() >= 4;
+    let is_stand_in = STAND_INS.iter().chain(TECHNICAL).any(|word| lower.contains(word));
+    !is_stand_in && COMMON.iter().filter_map(rest).all(is_word)
 }
 
 /// Calls, variables, paths, markup, placeholders, and what was redacted already.
