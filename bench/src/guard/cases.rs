@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use mnemon_guard_train::data::{CURATED, HOLDOUT, Sample, load};
+use mnemon_guard_train::data::{CURATED, HOLDOUT, PAGES_IN_LANGUAGES_TEST, Sample, load};
 use mnemon_guard_train::pages::{self, PAGE_BYTES_MAX};
 use mnemon_guard_train::{chance::Chance, disguise};
 use serde::Deserialize;
@@ -64,7 +64,44 @@ pub(super) fn own() -> Vec<Case> {
         let lines = file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty());
         lines.map(move |line| Case::new(line.replace("\\n", "\n"), is_malicious, kind, "own"))
     };
-    FILES.into_iter().flat_map(texts).collect()
+    FILES.into_iter().flat_map(texts).chain(quotes()).chain(planted()).collect()
+}
+
+/// Texts about attacks, and attacks that pose as such; each third is held out, and nobody reads what the guard says to it.
+fn quotes() -> impl Iterator<Item = Case> {
+    const FILES: [(&str, bool, [&str; 2]); 2] = [
+        (include_str!("../../data/guard/about-attacks.txt"), false, ["about attacks", "about attacks, held out"]),
+        (include_str!("../../data/guard/quoted-attacks.txt"), true, ["quoted attack", "quoted attack, held out"]),
+    ];
+    FILES.into_iter().flat_map(|(file, is_malicious, kinds)| {
+        let lines = file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty()).enumerate();
+        lines.map(move |(at, line)| Case::new(line.to_owned(), is_malicious, kinds[usize::from(at % 3 == 2)], "own"))
+    })
+}
+
+/// Attacks that are planted in other languages; the source is the language.
+fn planted() -> Vec<Case> {
+    let file = include_str!("../../data/guard/planted.txt");
+    let mut language = "";
+    let mut cases = Vec::new();
+    for line in file.lines().filter(|line| !line.starts_with("## ") && !line.is_empty()) {
+        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            Some(name) => language = name,
+            None => cases.push(Case::new(line.to_owned(), true, PLANTED, language)),
+        }
+    }
+    cases
+}
+
+/// The kind of attacks that are planted in other languages.
+pub(super) const PLANTED: &str = "planted in other languages";
+/// The kind of ordinary pages in other languages.
+pub(super) const PAGE_IN_LANGUAGE: &str = "page in a language";
+
+/// Ordinary pages in many languages, which the weights never see; the source is the language.
+pub(super) fn pages_in_languages(data: &Path) -> Result<Vec<Case>> {
+    let of_sample = |sample: Sample| Case::new(sample.text, false, PAGE_IN_LANGUAGE, &sample.lang);
+    Ok(load(data, PAGES_IN_LANGUAGES_TEST)?.into_iter().map(of_sample).collect())
 }
 
 #[derive(Deserialize)]

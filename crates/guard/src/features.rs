@@ -69,13 +69,13 @@ pub(crate) struct Anatomy<G> {
 const TOKENS: usize = 48;
 
 /// Takes a text apart; `new_grams` makes the receiver for each sentence.
-pub(crate) fn dissect<G: Grams>(plain: Plain, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
+pub(crate) fn dissect<G: Grams>(plain: &Plain, lexicon: &Lexicon, new_grams: impl Fn() -> G) -> Anatomy<G> {
     let mut anatomy = Anatomy {
         sentences: Vec::new(),
         hits: Vec::new(),
         hit_ranges: Vec::new(),
         is_repeated: Vec::new(),
-        disguises: plain.disguises,
+        disguises: plain.disguises.clone(),
     };
     let mut wordings = Vec::new();
     let mut tokens: Vec<Token> = Vec::with_capacity(TOKENS.min(plain.text.len()));
@@ -284,6 +284,11 @@ impl Rules {
             seen |= hit.classes;
         }
         self.alone |= seen;
+    }
+
+    /// The classes that any of the words has.
+    pub(crate) fn classes(&self) -> ClassSet {
+        self.alone
     }
 
     /// Everything that fires in either set.

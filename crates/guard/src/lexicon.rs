@@ -55,6 +55,11 @@ impl Lexicon {
         self.names.get(class).map_or("", String::as_str)
     }
 
+    /// Is the class of this name in the set?
+    pub(crate) fn has(&self, classes: ClassSet, name: &str) -> bool {
+        self.names.iter().position(|known| known == name).is_some_and(|class| classes >> class & 1 == 1)
+    }
+
     /// The classes of all phrases that start at the first of `tokens`.
     pub(crate) fn classes_at(&self, tokens: &[Token]) -> ClassSet {
         self.classes_below(0, tokens)

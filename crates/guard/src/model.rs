@@ -8,12 +8,26 @@ use crate::asset::{AssetError, LANES, Row, Thresholds, Weights, scales};
 use crate::features::{
     Anatomy, Grams, RULE_VALUE, Rules, Slot, TABLE_SLOTS, disguise_slots, dissect, gram_values, rule_name,
 };
-use crate::lexicon::{self, Lexicon};
-use crate::normalise::normalise;
+use crate::lexicon::{self, ClassSet, Lexicon};
+use crate::markup::Frame;
+use crate::normalise::{Plain, normalise};
+use crate::quotes;
 use crate::verdict::{Field, Verdict};
 
 /// What hidden text scores on top; more than any learned weights can take back.
 const HIDING_SCORE: f32 = 1_000.0;
+
+/// What a mark of a turn adds to the words behind it: they need not say whom they address.
+const MARK_SCORE: f32 = 2.0;
+
+/// What made-up turns add to an order that would be doubtful: people write dialogues, too.
+const TURN_SCORE: f32 = 1.0;
+/// What the words around a quote may score, for the quote to count as reported. Below the threshold of doubt: "now do what
+/// the quote says" is no report.
+const REPORT_SCORE_MAX: f32 = -1.5;
+
+/// What lies below a threshold by so much is clearly below it.
+const SLIGHTLY: f32 = 0.01;
 
 /// Weights ready for scoring.
 #[derive(Debug)]
@@ -84,6 +98,8 @@ struct Worst {
     /// The score of the worst unit, less the allowance for the text's length.
     score: f32,
     rules: Rules,
+    /// The classes of all words in the text.
+    classes: ClassSet,
     disguises: Vec<usize>,
 }
 
@@ -123,7 +139,7 @@ impl Model {
 
     /// The score, and the rules and disguises that speak loudest for themselves in the worst unit.
     pub(crate) fn explain(&self, text: &str) -> (f32, Vec<(String, f32)>) {
-        let Worst { score, rules, disguises } = self.worst(text);
+        let Worst { score, rules, disguises, .. } = self.worst(text);
         let mut reasons: Vec<(String, f32)> = rules
             .slots()
             .map(|slot| (rule_name(slot, &self.lexicon), self.rules[slot][0]))
@@ -135,7 +151,42 @@ impl Model {
     }
 
     fn worst(&self, text: &str) -> Worst {
-        let anatomy = dissect(normalise(text), &self.lexicon, || Weighed { model: self, sums: Sums::default() });
+        let plain = normalise(text);
+        let mut worst = self.worst_of(&plain);
+        let Thresholds { caution, refuse, name, .. } = self.thresholds;
+        let least = match plain.frame {
+            Frame::None | Frame::Shown => {
+                if worst.score >= refuse && worst.score < HIDING_SCORE && self.is_report(&plain.text) {
+                    worst.score = refuse - SLIGHTLY;
+                }
+                return worst;
+            }
+            Frame::Call => refuse.max(name),
+            Frame::Open(at) if self.score_of(plain.text[at..].to_owned()) + MARK_SCORE >= refuse => refuse.max(name),
+            Frame::Turns if worst.score + TURN_SCORE >= caution => refuse,
+            Frame::Turns => return worst,
+            Frame::Open(_) => caution,
+        };
+        if worst.score < least {
+            worst.score = least;
+        }
+        worst
+    }
+
+    /// Does a text tell what somebody else said, and nothing more? Then its quotes are doubtful at most.
+    fn is_report(&self, text: &str) -> bool {
+        let Some(text) = quotes::without(text) else { return false };
+        let around = self.worst_of(&Plain { text, ..Plain::default() });
+        around.score < REPORT_SCORE_MAX
+            && ["report", "about"].iter().any(|class| self.lexicon.has(around.classes, class))
+    }
+
+    fn score_of(&self, text: String) -> f32 {
+        self.worst_of(&Plain { text, ..Plain::default() }).score
+    }
+
+    fn worst_of(&self, plain: &Plain) -> Worst {
+        let anatomy = dissect(plain, &self.lexicon, || Weighed { model: self, sums: Sums::default() });
         let disguises: Vec<usize> = disguise_slots(&anatomy.disguises).collect();
         let mut base = self.bias;
         disguises.iter().for_each(|slot| add(&mut base, &self.disguises[*slot], 1.0));
@@ -158,7 +209,8 @@ impl Model {
             consider(self.unit_score(base, &anatomy, 0..sentences, &whole), &whole);
         }
         let hiding = if anatomy.disguises.is_hiding() { HIDING_SCORE } else { 0.0 };
-        Worst { score: worst.0 + hiding - self.thresholds.allowance(sentences), rules: worst.1, disguises }
+        let score = worst.0 + hiding - self.thresholds.allowance(sentences);
+        Worst { score, rules: worst.1, classes: whole.classes(), disguises }
     }
 
     fn unit_score(&self, base: Row, anatomy: &Anatomy<Weighed<'_>>, unit: Range<usize>, rules: &Rules) -> f32 {

@@ -57,7 +57,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(lexicon::SHI
 impl Specimen {
     /// Takes a text apart as the guard does.
     pub fn of(text: &str) -> Specimen {
-        let anatomy = dissect(normalise(text), &LEXICON, SentenceGrams::default);
+        let anatomy = dissect(&normalise(text), &LEXICON, SentenceGrams::default);
         let mut units = Vec::new();
         let mut whole = Rules::default();
         for window in anatomy.windows() {

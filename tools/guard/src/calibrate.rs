@@ -18,7 +18,7 @@ use crate::pages::Page;
 /// away: when the one source of issues is held out, issues are unknown. On sources that nobody has seen it was 4 to 20
 /// times too strict, so the rates it shows lie above those promised.
 pub const THRESHOLDS: Thresholds = Thresholds {
-    caution: -1.2,
+    caution: -1.1,
     refuse: 0.1,
     // A name has few words, and each of them may mean anything.
     name: 1.5,
@@ -51,7 +51,8 @@ pub struct Course {
 impl Course {
     /// Makes all lessons.
     pub fn new(samples: &[Sample], pages: &[Page]) -> Course {
-        let allowed = trainable(samples);
+        let mut allowed = trainable(samples);
+        allowed.extend(own::planted().into_iter().map(Sample::of_planted));
         let mut common = lessons::of_pages(pages);
         common.extend(lessons::of_own(&own::texts(), &allowed, pages));
         Course { of_samples: lessons::of_samples(&allowed), common }

@@ -10,12 +10,15 @@ use flate2::read::GzDecoder;
 use mnemon_guard::training::plain_spelling;
 use serde::Deserialize;
 
+use crate::own::Planted;
+
 /// One labelled text.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Sample {
     /// The text itself.
     pub text: String,
     /// 1 where the guard should reject.
+    #[serde(default)]
     pub label: u8,
     /// Where it comes from.
     pub source: String,
@@ -23,8 +26,11 @@ pub struct Sample {
     #[serde(default)]
     pub kind: String,
     /// The terms under which the source is published.
-    #[serde(default)]
+    #[serde(default, alias = "licence")]
     pub license: String,
+    /// The language, where it is known.
+    #[serde(default)]
+    pub lang: String,
     /// Set where the label is doubtful: a text that its source calls an attack but that breaks no clause of our rule.
     #[serde(default)]
     pub doubt: bool,
@@ -40,6 +46,19 @@ impl Sample {
     pub fn is_core(&self) -> bool {
         let core: &[&str] = if self.is_malicious() { CORE_MALICIOUS } else { CORE_BENIGN };
         core.contains(&self.kind.as_str())
+    }
+
+    /// A planted text of our own.
+    pub fn of_planted(planted: Planted) -> Sample {
+        Sample {
+            text: planted.text,
+            label: u8::from(planted.is_malicious),
+            source: "own-planted".to_owned(),
+            kind: OWN_PLANTED_KIND.to_owned(),
+            license: "ours".to_owned(),
+            lang: planted.language,
+            doubt: false,
+        }
     }
 
     /// The name that sources of one origin share: one repository, one collection. Folds never part a family.
@@ -63,6 +82,29 @@ const NOT_SHIPPED_TERMS: &[&str] = &["-NC", "-SA", "Sharing", "GPL", "FSL", "tes
 
 /// The part that weights are trained on.
 pub const DEV: &str = "v2/dev-v2.jsonl.gz";
+/// Harmless pages and paragraphs in many languages, and attacks in some of them.
+pub const PAGES_IN_LANGUAGES: &str = "v3/pages-train.jsonl.gz";
+/// See [`PAGES_IN_LANGUAGES`].
+pub const ATTACKS_IN_LANGUAGES: &str = "v3/attacks-train.jsonl";
+/// The kind of [`PAGES_IN_LANGUAGES`].
+pub const PAGES_KIND: &str = "pages-ml";
+/// The kind of [`ATTACKS_IN_LANGUAGES`], of both labels.
+pub const ATTACKS_KIND: &str = "planted-ml";
+/// The kind of our own texts like these, of both labels.
+pub const OWN_PLANTED_KIND: &str = "planted-own";
+
+/// Everything that weights are trained on.
+pub fn load_all(directory: &Path) -> Result<Vec<Sample>> {
+    let mut samples = load(directory, DEV)?;
+    for (name, kind) in [(PAGES_IN_LANGUAGES, PAGES_KIND), (ATTACKS_IN_LANGUAGES, ATTACKS_KIND)] {
+        let more = load(directory, name)?;
+        samples.extend(more.into_iter().map(|sample| Sample { kind: kind.to_owned(), ..sample }));
+    }
+    Ok(samples)
+}
+
+/// Other pages in many languages; their terms do not allow more than measuring.
+pub const PAGES_IN_LANGUAGES_TEST: &str = "v3/pages-dev.jsonl.gz";
 /// The part that took no part in training.
 pub const HOLDOUT: &str = "v2/holdout-v2.jsonl.gz";
 /// Texts written by hand.

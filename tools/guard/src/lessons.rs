@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use mnemon_guard::training::Specimen;
 
 use crate::chance::Chance;
-use crate::data::Sample;
+use crate::data::{ATTACKS_KIND, OWN_PLANTED_KIND, PAGES_KIND, Sample};
 use crate::disguise;
 use crate::fit::Lesson;
 use crate::own::Own;
@@ -18,7 +18,7 @@ use crate::pages::Page;
 const ATTACK: f32 = 8.0;
 /// Our own attacks are many of a kind, so each counts less; our own harmless texts are made to stand against them.
 const OWN_ATTACK: f32 = 4.0;
-const IN_LANGUAGES: f32 = 1.25;
+const IN_LANGUAGES: f32 = 3.5;
 /// The many forms of comments and occasions, and what stands against them.
 const WIDE_ATTACK: f32 = 2.2;
 const WIDE_HARMLESS: f32 = 2.0;
@@ -30,6 +30,13 @@ const PAGE: f32 = 6.0;
 const IMPLICIT: f32 = 0.1;
 /// Harmless texts in other languages stand against the many attacks of our own in them.
 const OTHER_LANGUAGES: f32 = 3.2;
+/// Ordinary pages and paragraphs in many languages: news, encyclopedias, speeches, stories.
+const PAGES_IN_LANGUAGES: f32 = 1.5;
+/// Attacks of our own that are planted in other languages, those of collections, and harmless texts that look like them.
+const PLANTED: f32 = 1.5;
+const OWN_PLANTED: f32 = 0.5;
+const MULTILINGUAL: f32 = 3.0;
+const PLANTED_ALIKE: f32 = 3.0;
 /// Guides and runbooks tell people what to do, in the words that orders to machines use.
 const DOCUMENTS: f32 = 2.0;
 /// Harmless transcripts are few beside single turns.
@@ -37,7 +44,7 @@ const TRANSCRIPTS: f32 = 2.5;
 /// Labels that were doubted.
 const DOUBT: f32 = 0.05;
 /// An attack in other surroundings.
-const AGAIN: f32 = 0.7;
+const AGAIN: f32 = 0.8;
 /// The share of attacks that is shown between harmless texts, and in the forms in which assistants save them.
 const EMBEDDED: f32 = 0.5;
 const WRAPPED: f32 = 0.3;
@@ -65,6 +72,10 @@ pub fn of_samples(samples: &[Sample]) -> Vec<(String, Lesson)> {
     let mut chance = Chance::with_seed(5);
     let surroundings = Surroundings::of(samples);
     let mut lessons = Vec::new();
+    let mut in_languages: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.kind == PAGES_KIND) {
+        in_languages.entry(&sample.lang).or_default().push(&sample.text);
+    }
     for sample in samples {
         let weight = weight(sample);
         let mut add = |text: &str, weight: f32| {
@@ -76,6 +87,11 @@ pub fn of_samples(samples: &[Sample]) -> Vec<(String, Lesson)> {
         }
         if !sample.is_malicious() || sample.kind == "implicit" {
             continue;
+        }
+        let is_planted = matches!(sample.kind.as_str(), ATTACKS_KIND | OWN_PLANTED_KIND);
+        if let Some(pages) = in_languages.get(sample.lang.as_str()).filter(|_| is_planted) {
+            let page = pages[chance.below(pages.len())];
+            add(&inside_page(&sample.text, page, &mut chance), AGAIN * weight);
         }
         if sample.text.len() < 600 && chance.happens(EMBEDDED) {
             add(&surroundings.embed(&sample.text, &mut chance), AGAIN * weight);
@@ -104,16 +120,26 @@ pub fn of_own(own: &Own, samples: &[Sample], pages: &[Page]) -> Vec<Lesson> {
     let surroundings = Surroundings::of(samples);
     let mut lessons = Vec::new();
     let in_languages = own.in_languages.iter().map(|text| (text, IN_LANGUAGES));
+    let foreign: Vec<&str> = samples
+        .iter()
+        .filter(|sample| sample.kind == PAGES_KIND && sample.text.len() < 1_500)
+        .map(|sample| sample.text.as_str())
+        .collect();
+    let abroad = Surroundings { texts: foreign, turns: surroundings.turns.clone() };
     let wide = own.wide_reject.iter().map(|text| (text, WIDE_ATTACK));
     let rejected = own.reject.iter().map(|text| (text, OWN_ATTACK)).chain(in_languages).chain(wide);
+    let is_abroad = own.reject.len()..own.reject.len() + own.in_languages.len();
     for (at, (text, weight)) in rejected.enumerate() {
         let mut add = |text: &str| lessons.push(lesson(text, true, weight));
         add(text);
         match at % OWN_EVERY {
             0 => add(&disguise::any(text, &mut chance)),
+            1 | 3 if is_abroad.contains(&at) && !abroad.texts.is_empty() => add(&abroad.embed(text, &mut chance)),
             1 => add(&surroundings.embed(text, &mut chance)),
             2 => add(&surroundings.wrap(text, &mut chance)),
-            _ if at % (5 * OWN_EVERY) == 3 && !pages.is_empty() => add(&inside_page(text, pages, &mut chance)),
+            _ if at % (5 * OWN_EVERY) == 3 && !pages.is_empty() => {
+                add(&inside_page(text, &chance.pick(pages).text.clone(), &mut chance))
+            }
             _ => {}
         }
     }
@@ -161,6 +187,12 @@ fn weight(sample: &Sample) -> f32 {
         "implicit" | "redteam-request" | "memory-subtle" => IMPLICIT,
         "docs" | "agents" | "secdocs" | "runbook" | "adr" if !sample.is_malicious() => DOCUMENTS,
         "docs-ml" => OTHER_LANGUAGES,
+        PAGES_KIND => PAGES_IN_LANGUAGES,
+        ATTACKS_KIND if !sample.is_malicious() => PLANTED_ALIKE,
+        ATTACKS_KIND => PLANTED,
+        OWN_PLANTED_KIND if !sample.is_malicious() => PLANTED_ALIKE,
+        OWN_PLANTED_KIND => OWN_PLANTED,
+        "multilingual" => MULTILINGUAL,
         "chat" if sample.text.contains('\n') => TRANSCRIPTS,
         _ => 1.0,
     };
@@ -179,7 +211,10 @@ const MONTHS: &[&str] = &["January", "March", "May", "June", "October"];
 
 impl<'s> Surroundings<'s> {
     fn of(samples: &'s [Sample]) -> Surroundings<'s> {
-        let harmless = samples.iter().filter(|sample| !sample.is_malicious());
+        // Pages in other languages surround attacks of their own language.
+        let is_foreign =
+            |sample: &&Sample| matches!(sample.kind.as_str(), PAGES_KIND | ATTACKS_KIND | OWN_PLANTED_KIND);
+        let harmless = samples.iter().filter(|sample| !sample.is_malicious() && !is_foreign(sample));
         let is_turn =
             |sample: &&Sample| sample.kind == "chat" && sample.text.len() < 400 && !sample.text.contains('\n');
         Surroundings {
@@ -216,9 +251,11 @@ impl<'s> Surroundings<'s> {
 }
 
 /// The text as a paragraph of a page.
-fn inside_page(text: &str, pages: &[Page], chance: &mut Chance) -> String {
-    let page = &chance.pick(pages).text;
-    let breaks: Vec<usize> = page.match_indices("\n\n").map(|(at, _)| at).collect();
+fn inside_page(text: &str, page: &str, chance: &mut Chance) -> String {
+    let mut breaks: Vec<usize> = page.match_indices("\n\n").map(|(at, _)| at).collect();
+    if breaks.is_empty() {
+        breaks = page.match_indices(['.', '।', '。', '\n']).map(|(at, end)| at + end.len()).collect();
+    }
     let at = if breaks.is_empty() { page.len() } else { *chance.pick(&breaks) };
     format!("{}\n\n{text}\n{}", &page[..at], &page[at..])
 }
@@ -252,8 +289,10 @@ fn transcripts(samples: &[Sample], chance: &mut Chance) -> Vec<(String, Lesson)>
 /// Long harmless texts, each joined from short ones of one source: the worst of many windows must still be harmless.
 fn long_texts(samples: &[Sample], chance: &mut Chance) -> Vec<(String, Lesson)> {
     let is_joinable = |sample: &&Sample| {
-        let is_odd =
-            matches!(sample.kind.as_str(), "hardneg" | "notinject" | "chat-adv") || sample.kind.ends_with("-persona");
+        let is_odd = matches!(
+            sample.kind.as_str(),
+            "hardneg" | "notinject" | "chat-adv" | PAGES_KIND | ATTACKS_KIND | OWN_PLANTED_KIND
+        ) || sample.kind.ends_with("-persona");
         !sample.is_malicious() && !is_odd && sample.text.len() < 1_500
     };
     let mut by_source: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();

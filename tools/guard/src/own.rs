@@ -14,6 +14,18 @@ const ACCEPT: [&str; 3] =
     [include_str!("../own/accept.txt"), include_str!("../own/accept-more.txt"), include_str!("../own/accept-long.txt")];
 const LANGUAGES: &str = include_str!("../own/languages.txt");
 const WIDE: &str = include_str!("../own/wide.txt");
+const PLANTED: &str = include_str!("../own/planted.txt");
+
+/// A text of `planted.txt`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Planted {
+    /// The language's code.
+    pub language: String,
+    /// Is it to be refused?
+    pub is_malicious: bool,
+    /// The text itself.
+    pub text: String,
+}
 
 /// How many texts are made of a template that has slots.
 const FILLINGS: usize = 8;
@@ -50,6 +62,23 @@ pub fn texts() -> Own {
     own
 }
 
+/// The texts of `planted.txt`, each once.
+pub fn planted() -> Vec<Planted> {
+    let mut chance = Chance::with_seed(10);
+    let common = parse_slots(content_lines(SLOTS));
+    let lines: Vec<&str> = content_lines(PLANTED).collect();
+    let mut planted = Vec::new();
+    for section in lines.chunk_by(|_, next| !next.starts_with('[')) {
+        let Some((language, side)) = section[0].trim_matches(['[', ']']).split_once(' ') else { continue };
+        for text in of_section(&section[1..], &common, &mut chance) {
+            planted.push(Planted { language: language.to_owned(), is_malicious: side == "reject", text });
+        }
+    }
+    planted.sort();
+    planted.dedup();
+    planted
+}
+
 type Slots = BTreeMap<String, Vec<String>>;
 
 /// `name: filling | filling | …`, one slot per line.
@@ -74,15 +103,19 @@ fn in_languages(common: &Slots, chance: &mut Chance) -> Vec<String> {
     let mut texts = Vec::new();
     let lines: Vec<&str> = content_lines(LANGUAGES).collect();
     for section in lines.split(|line| line.starts_with('[')).skip(1) {
-        let mut slots = common.clone();
-        slots.extend(parse_slots(section.iter().copied().filter(|line| pattern(line).is_none())));
-        for (count, pattern) in section.iter().filter_map(|line| pattern(line)) {
-            texts.extend((0..count).map(|_| fill(pattern, &slots, chance)));
-        }
+        texts.extend(of_section(section, common, chance));
     }
     texts.sort();
     texts.dedup();
     texts
+}
+
+/// The texts of one section: its slots, and patterns behind the number of texts that are made of each.
+fn of_section(section: &[&str], common: &Slots, chance: &mut Chance) -> Vec<String> {
+    let mut slots = common.clone();
+    slots.extend(parse_slots(section.iter().copied().filter(|line| pattern(line).is_none())));
+    let patterns = section.iter().filter_map(|line| pattern(line));
+    patterns.flat_map(|(count, pattern)| vec![pattern; count]).map(|pattern| fill(pattern, &slots, chance)).collect()
 }
 
 /// The sections of `wide.txt` whose heading begins so. Their slots hold for all of them.
@@ -155,7 +188,7 @@ mod tests {
         for templates in REJECT.into_iter().chain(ACCEPT).chain([SLOTS]) {
             check_slots(&content_lines(templates).collect::<Vec<_>>(), &slots);
         }
-        let lines: Vec<&str> = content_lines(LANGUAGES).collect();
+        let lines: Vec<&str> = content_lines(LANGUAGES).chain(content_lines(PLANTED)).collect();
         for section in lines.split(|line| line.starts_with('[')) {
             let mut slots = slots.clone();
             slots.extend(parse_slots(section.iter().copied().filter(|line| pattern(line).is_none())));
@@ -175,6 +208,7 @@ mod tests {
     #[test]
     fn no_text_of_the_bench_is_trained_on() {
         let own = texts();
+        let planted: Vec<String> = planted().into_iter().map(|planted| planted.text).collect();
         for tested in [
             include_str!("../../../bench/data/guard/everyday.txt"),
             include_str!("../../../bench/data/guard/code-comments.txt"),
@@ -188,10 +222,13 @@ mod tests {
             include_str!("../../../bench/data/guard/fourth-everyday.txt"),
             include_str!("../../../bench/data/guard/fourth-code-comments.txt"),
             include_str!("../../../bench/data/guard/fourth-triggers.txt"),
+            include_str!("../../../bench/data/guard/about-attacks.txt"),
+            include_str!("../../../bench/data/guard/quoted-attacks.txt"),
+            include_str!("../../../bench/data/guard/planted.txt"),
         ] {
             for line in tested.lines().filter(|line| !line.starts_with("## ")) {
                 let line = line.replace("\\n", "\n");
-                for texts in [&own.reject, &own.accept, &own.wide_reject, &own.wide_accept] {
+                for texts in [&own.reject, &own.accept, &own.wide_reject, &own.wide_accept, &planted] {
                     assert!(!texts.contains(&line), "{line}");
                 }
             }

@@ -20,12 +20,16 @@ mod wordtable;
 
 use std::borrow::Cow;
 
+use crate::markup::{self, Frame};
+
 /// A text in its plain spelling.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     /// The plain spelling; what was found inside base64 follows on lines of its own, instead of the base64.
     pub(crate) text: String,
     pub(crate) disguises: Disguises,
+    /// What marks of turns and calls stand in the text.
+    pub(crate) frame: Frame,
 }
 
 /// How often each way of hiding text was met.
@@ -96,7 +100,8 @@ pub(crate) fn normalise(text: &str) -> Plain {
         plain.push('\n');
         plain.push_str(&plain_spelling(&hidden.text, &mut disguises));
     }
-    Plain { text: plain, disguises }
+    let frame = markup::read(&mut plain);
+    Plain { text: plain, disguises, frame }
 }
 
 fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {

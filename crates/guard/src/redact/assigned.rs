@@ -5,13 +5,13 @@
 
 use super::Finding;
 use super::bytes::{Alphabet, from_base64};
-use super::plausible::{character_sorts, is_harmless, is_random, is_readable, is_uuid};
+use super::plausible::{character_sorts, is_harmless, is_jumbled, is_of_two_words, is_random, is_readable, is_uuid};
 use super::value::{Value, cookies_after, value_after};
 use super::view::View;
 
 /// What a name promises, and so how its value is judged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Promise {
+pub(super) enum Promise {
     /// Chosen by a person: short, and rarely random.
     Chosen,
     /// The same behind a name that also means other things: it has to be a whole word, and its value no mere number.
@@ -26,79 +26,14 @@ enum Promise {
 
 use Promise::{Chosen, Cookies, Generated, Login, Nickname};
 
-/// Last words of names; the kind that is reported; what to expect.
-const NAMES: &[(&str, &str, Promise)] = &[
-    ("password", "password", Chosen),
-    ("passwd", "password", Chosen),
-    ("passphrase", "password", Chosen),
-    ("pwd", "password", Chosen),
-    ("pass", "password", Nickname),
-    ("pw", "password", Nickname),
-    // The same word as people write it elsewhere.
-    ("passwort", "password", Chosen),
-    ("kennwort", "password", Chosen),
-    ("mot de passe", "password", Chosen),
-    ("mot_de_passe", "password", Chosen),
-    ("contraseña", "password", Chosen),
-    ("CONTRASEÑA", "password", Chosen),
-    ("contrasena", "password", Chosen),
-    ("senha", "password", Chosen),
-    ("wachtwoord", "password", Chosen),
-    ("hasło", "password", Chosen),
-    ("heslo", "password", Chosen),
-    ("lösenord", "password", Chosen),
-    ("пароль", "password", Chosen),
-    ("Пароль", "password", Chosen),
-    ("ПАРОЛЬ", "password", Chosen),
-    ("密码", "password", Chosen),
-    ("パスワード", "password", Chosen),
-    ("비밀번호", "password", Chosen),
-    ("aws_secret_access_key", "aws-secret-key", Generated),
-    ("secretaccesskey", "aws-secret-key", Generated),
-    ("aws_session_token", "aws-session-token", Generated),
-    ("client_secret", "client-secret", Generated),
-    ("clientsecret", "client-secret", Generated),
-    ("client-secret", "client-secret", Generated),
-    ("api_key", "api-key", Generated),
-    ("apikey", "api-key", Generated),
-    ("api-key", "api-key", Generated),
-    ("access_key", "access-key", Generated),
-    ("accesskey", "access-key", Generated),
-    ("access-key", "access-key", Generated),
-    ("secret_key", "secret-key", Generated),
-    ("secretkey", "secret-key", Generated),
-    ("secret-key", "secret-key", Generated),
-    ("private_key", "secret-key", Generated),
-    ("privatekey", "secret-key", Generated),
-    ("private-key", "secret-key", Generated),
-    ("presharedkey", "secret-key", Generated),
-    ("encryption_key", "secret-key", Generated),
-    ("encryptionkey", "secret-key", Generated),
-    ("signing_key", "secret-key", Generated),
-    ("signingkey", "secret-key", Generated),
-    ("master_key", "secret-key", Generated),
-    ("masterkey", "secret-key", Generated),
-    ("auth_key", "secret-key", Generated),
-    ("authkey", "secret-key", Generated),
-    ("account_key", "secret-key", Generated),
-    ("auth_token", "token", Generated),
-    ("authtoken", "token", Generated),
-    ("token", "token", Generated),
-    ("_pat", "token", Generated),
-    ("secret", "secret", Generated),
-    ("credential", "secret", Generated),
-    ("auth", "docker-auth", Login),
-    ("cookie", "cookie", Cookies),
-];
-
-/// The last words of names, for the automaton.
-pub(super) fn anchors() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, _, _)| *name)
-}
-
-/// The value given to the name of row `index`, which was found at `at`.
-pub(super) fn match_at(index: usize, text: &View<'_>, at: usize) -> Option<Finding> {
-    let (name, kind, promise) = NAMES[index];
+/// The value given to a name, which was found at `at` and promises a secret of this kind.
+pub(super) fn match_at(
+    kind: &'static str,
+    name: &str,
+    promise: Promise,
+    text: &View<'_>,
+    at: usize,
+) -> Option<Finding> {
     if promise == Cookies {
         let value = cookies_after(text, at + name.len())?;
         return has_session(&text[value.clone()]).then(|| Finding::new(kind, value));
@@ -106,7 +41,11 @@ pub(super) fn match_at(index: usize, text: &View<'_>, at: usize) -> Option<Findi
     if promise == Nickname && is_word_end(text, at) {
         return None;
     }
-    let value = value_after(text, at, at + name.len())?;
+    let mut value = value_after(text, at, at + name.len())?;
+    if promise == Generated {
+        // A cell of a table ends here; in a password the sign may stand.
+        value.text = value.text.split('|').next().unwrap_or_default();
+    }
     let is_code = is_constant(value.text) || is_type(&value) || names_itself(value.text, name);
     if !value.is_quoted && promise != Login && is_code {
         return None;
@@ -164,7 +103,7 @@ fn names_itself(value: &str, name: &str) -> bool {
 fn is_chosen(value: &Value<'_>) -> bool {
     let text = value.text;
     let bounds = if value.is_quoted { 6..=128 } else { 6..=64 };
-    if !bounds.contains(&text.len()) || is_harmless(text) {
+    if !bounds.contains(&text.len()) || (is_harmless(text) && !is_of_two_words(text)) {
         return false;
     }
     let has_digit = text.bytes().any(|b| b.is_ascii_digit());
@@ -172,7 +111,9 @@ fn is_chosen(value: &Value<'_>) -> bool {
     let is_name = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
     let in_code = matches!(value.next, Some(b';' | b')' | b',' | b'('));
     match (has_letter, has_digit) {
-        (true, true) if is_name && !value.is_quoted && in_code => character_sorts(text) >= 3 && is_random(text),
+        (true, true) if is_name && !value.is_quoted && in_code => {
+            (character_sorts(text) >= 3 && is_random(text)) || has_inner_number(text)
+        }
         (true, true) => true,
         (false, true) => text.bytes().all(|b| b.is_ascii_digit()) && !in_code,
         (true, false) => character_sorts(text) >= 3 && !text.contains(' ') && !is_name,
@@ -180,11 +121,19 @@ fn is_chosen(value: &Value<'_>) -> bool {
     }
 }
 
+/// `winter2124sun`: names of variables have their number at the end, and parts that are joined by signs.
+fn has_inner_number(text: &str) -> bool {
+    let letters = |part: &str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_alphabetic());
+    let mut parts = text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty());
+    matches!((parts.next(), parts.next(), parts.next()), (Some(first), Some(last), None) if letters(first) && letters(last))
+}
+
 fn is_generated(text: &str) -> bool {
     let is_key = |b: u8| b.is_ascii_alphanumeric() || b"+/=-_.~!@#%^*".contains(&b);
     text.len() >= 16
         && text.bytes().all(is_key)
-        && !is_harmless(text)
+        // One in sixty-four keys in base64 begins like a path.
+        && !is_harmless(text.strip_prefix('/').filter(|rest| is_jumbled(rest)).unwrap_or(text))
         && !is_uuid(text)
         && !is_readable(text)
         && is_random(text)
@@ -213,12 +162,17 @@ fn has_session(pairs: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::kinds::{Form, KINDS};
 
     fn check(text: &str, expected: Option<&str>) {
         let view = View::plain(text);
-        let found = anchors().enumerate().find_map(|(index, anchor)| {
-            let at = text.to_ascii_lowercase().find(&anchor.to_ascii_lowercase())?;
-            match_at(index, &view, at).map(|finding| text[finding.span].to_owned())
+        let lower = text.to_ascii_lowercase();
+        let found = KINDS.iter().find_map(|row| {
+            let Form::Given(names, promise) = row.form else { return None };
+            names.iter().find_map(|name| {
+                let at = lower.find(&name.to_ascii_lowercase())?;
+                match_at(row.kind, name, promise, &view, at).map(|finding| text[finding.span].to_owned())
+            })
         });
         assert_eq!(found.as_deref(), expected, "{text}");
     }

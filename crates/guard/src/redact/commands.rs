@@ -7,52 +7,42 @@ use super::view::View;
 
 /// How a command takes its password.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Taking {
     /// `user:password`, attached or after a space or `=`.
-    Login,
+    UserAnd,
     /// Attached to the flag alone: after a space comes the database.
     Attached,
     /// Attached or after a space.
     Any,
 }
 
-use Form::{Any, Attached, Login};
-
-/// The flag, the commands that mean a password by it, and how they take it.
-const FLAGS: &[(&str, &[&str], Form)] = &[
-    (" -u", &["curl"], Login),
-    (" --user", &["curl"], Login),
-    (" --proxy-user", &["curl"], Login),
-    (" -a", &["http", "https", "xh"], Login),
-    (" -p", &["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump", "mycli"], Attached),
-    (" -p", &["sshpass", "mongo", "mongosh", "mongodump", "login"], Any),
-    (" -a", &["redis-cli"], Any),
-];
+use Taking::{Attached, UserAnd};
 
 /// How far the command is looked for before its flag.
 const COMMAND_BYTES_MAX: usize = 300;
 
-/// The flags, for the automaton.
-pub(super) fn anchors() -> impl Iterator<Item = &'static str> {
-    FLAGS.iter().map(|(flag, _, _)| *flag)
-}
-
-/// The password behind the flag of row `index`, which was found at `at`.
-pub(super) fn match_at(index: usize, text: &View<'_>, at: usize) -> Option<Finding> {
-    let (flag, commands, form) = FLAGS[index];
+/// The password that one of the commands takes behind the flag, which was found at `at`.
+pub(super) fn match_at(
+    kind: &'static str,
+    flag: &str,
+    commands: &[&str],
+    taking: Taking,
+    text: &View<'_>,
+    at: usize,
+) -> Option<Finding> {
     if !text[at..].starts_with(flag) {
         return None;
     }
     let argument = argument_after(text, at + flag.len())?;
-    if form == Attached && !argument.is_attached {
+    if taking == Attached && !argument.is_attached {
         return None;
     }
     let (mut start, end) = (argument.start, argument.end);
-    if form == Login {
+    if taking == UserAnd {
         start += text[start..end].find(':')? + 1;
     }
     let is_secret = is_password(&text[start..end]) && is_given_to(text, at, commands);
-    is_secret.then(|| Finding::new("command-password", start..end))
+    is_secret.then(|| Finding::new(kind, start..end))
 }
 
 /// Ports, templates and stand-ins are none.
@@ -61,7 +51,7 @@ fn is_password(value: &str) -> bool {
     let is_number = value.len() >= 6 && value.bytes().all(|b| b.is_ascii_digit());
     value.len() >= 4
         && (has_letter || is_number)
-        && !value.starts_with(['$', '{', '<', '*', '[', '(', '-'])
+        && !value.starts_with(['$', '{', '<', '‹', '*', '[', '(', '-'])
         && !value.contains([' ', '('])
         && !is_placeholder(value)
 }
@@ -81,12 +71,15 @@ fn is_given_to(text: &View<'_>, at: usize, commands: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::kinds::{Form, KINDS};
 
     fn check(text: &str, expected: Option<&str>) {
         let view = View::plain(text);
-        let found = anchors().enumerate().find_map(|(index, anchor)| {
-            let finding = text.match_indices(anchor).find_map(|(at, _)| match_at(index, &view, at));
-            finding.map(|finding| text[finding.span].to_owned())
+        let found = KINDS.iter().find_map(|row| {
+            let Form::Flag(flags, commands, taking) = row.form else { return None };
+            let places = flags.iter().flat_map(|flag| text.match_indices(flag));
+            let mut found = places.filter_map(|(at, flag)| match_at(row.kind, flag, commands, taking, &view, at));
+            found.next().map(|finding| text[finding.span].to_owned())
         });
         assert_eq!(found.as_deref(), expected, "{text}");
     }

@@ -113,8 +113,16 @@ fn percent(rest: &[u8]) -> Option<Unit> {
     while at < 2 * LAYERS_MAX && rest.get(at..at + 2) == Some(b"25") && hex_pair(&rest[at + 2..]).is_some() {
         at += 2;
     }
-    let code = hex_pair(&rest[at..]).filter(u8::is_ascii)?;
-    Some(Unit::new(at + 2, char::from(code)))
+    let code = hex_pair(&rest[at..])?;
+    if code.is_ascii() {
+        return Some(Unit::new(at + 2, char::from(code)));
+    }
+    // The bytes of one character: `%C3%B1`. Where the percent sign was encoded again, so it was in each of them.
+    let step = at + 2;
+    let count = code.leading_ones() as usize;
+    let bytes: Vec<u8> = (0..count.min(4)).map_while(|n| hex_pair(rest.get(n * step + at..)?)).collect();
+    let shows = std::str::from_utf8(&bytes).ok()?.chars().next()?;
+    Some(Unit::new(bytes.len() * step, shows))
 }
 
 /// `&quot;`, `&#61;`, and `&amp;quot;` where the ampersand was encoded again.

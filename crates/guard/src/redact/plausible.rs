@@ -11,13 +11,27 @@ pub(super) fn is_random(value: &str) -> bool {
 
 /// As [`is_random`], where a prefix already speaks for a key: three in a hundred short keys happen to have no digit.
 pub(super) fn is_random_tail(value: &str) -> bool {
-    let is_mixed = value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase());
-    (is_mixed || value.bytes().any(|b| b.is_ascii_digit())) && is_varied(value)
+    let has_both_cases = value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase());
+    (has_both_cases || value.bytes().any(|b| b.is_ascii_digit())) && is_varied(value)
 }
 
 /// As [`is_random`], where the prefix, the alphabet and the exact length speak for a key: no digit is needed at all.
 pub(super) fn is_varied(value: &str) -> bool {
     entropy_bits(value) >= 2.9 && !is_sequence(value)
+}
+
+/// As [`is_random`], where the prefix also begins names: small letters, capitals and digits, and no words. In camel case
+/// most letters stand in runs of four and more small ones, in a random key one in ten does.
+pub(super) fn is_jumbled(value: &str) -> bool {
+    let runs = value.split(|c: char| !c.is_ascii_lowercase()).map(str::len);
+    let in_words: usize = runs.filter(|length| *length >= 4).sum();
+    is_mixed(value) && 2 * in_words <= value.len()
+}
+
+/// Small letters, capitals and digits, and enough of each other: hashes have no capitals.
+pub(super) fn is_mixed(value: &str) -> bool {
+    let sorts: [fn(&u8) -> bool; 3] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
+    sorts.iter().all(|is_sort| value.as_bytes().iter().any(is_sort)) && is_varied(value)
 }
 
 /// Shannon entropy of the characters, in bits per character.
@@ -112,10 +126,24 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || TECHNICAL.iter().any(|word| 2 * word.len() >= lower.len() && lower.starts_with(word))
 }
 
+/// Is it a word about a secret and another one, as people put passwords together? `password1` and `my-secret` are not.
+pub(super) fn is_of_two_words(value: &str) -> bool {
+    let is_plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_!".contains(&b));
+    let has_digit = value.bytes().any(|b| b.is_ascii_digit());
+    if !is_plain || !has_digit {
+        return false;
+    }
+    let lower = value.to_ascii_lowercase();
+    let rest = |word: &&str| lower.find(*word).map(|at| [&lower[..at], &lower[at + word.len()..]].concat());
+    let is_word = |rest: String| rest.bytes().filter(u8::is_ascii_alphabetic).count() >= 4;
+    let is_stand_in = STAND_INS.iter().chain(TECHNICAL).any(|word| lower.contains(word));
+    !is_stand_in && COMMON.iter().filter_map(rest).all(is_word)
+}
+
 /// Calls, variables, paths, markup, placeholders, and what was redacted already.
 pub(super) fn is_harmless(text: &str) -> bool {
     text.starts_with(MARK)
-        || text.starts_with(['$', '<', '{', '[', '(', '/', '~', '&', '*', '%', '#', '@'])
+        || text.starts_with(['$', '<', '‹', '{', '[', '(', '/', '~', '&', '*', '%', '#', '@'])
         || text.starts_with("./")
         || text.contains("://")
         || text.contains("::")
@@ -174,6 +202,20 @@ mod tests {
         {
             assert!(!is_random(text), "{text}");
         }
+    }
+
+    #[test]
+    fn names_are_not_jumbled() {
+        assert!(is_jumbled("q8Zk2LmX0aVb7Rt5Wy3N"));
+        for text in ["export_types_2_of_module", "ExportTypesAndValuesOfModule1", "bold2xlResponsiveUtility", "11y"] {
+            assert!(!is_jumbled(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_common_word_says_nothing_and_two_are_a_password() {
+        assert!(!is_of_two_words("password1") && !is_of_two_words("my-secret-1"));
+        assert!(is_of_two_words(&["hunter2", "secret"].concat()));
     }
 
     #[test]

@@ -4,36 +4,19 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::kinds::{Form, KINDS, Row};
 use super::view::View;
-use super::{Finding, assigned, commands, prefixed, shaped, urls};
-
-/// Who looks at a place.
-#[derive(Debug, Clone, Copy)]
-enum Matcher {
-    Prefixed(usize),
-    Shaped(usize),
-    Assigned(usize),
-    Command(usize),
-    Url,
-    Address,
-    OracleUrl,
-}
+use super::{Finding, assigned, commands, prefixed};
 
 struct Scanner {
     automaton: AhoCorasick,
-    /// By pattern number.
-    matchers: Vec<Matcher>,
+    /// The anchor and the row that it belongs to, by pattern number.
+    anchors: Vec<(&'static str, &'static Row)>,
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
-    let mut anchors: Vec<(&str, Matcher)> = Vec::new();
-    anchors.extend(prefixed::PREFIXED.iter().enumerate().map(|(at, row)| (row.prefix, Matcher::Prefixed(at))));
-    anchors.extend(shaped::SHAPED.iter().enumerate().map(|(at, (anchor, _))| (*anchor, Matcher::Shaped(at))));
-    anchors.extend(assigned::anchors().enumerate().map(|(at, anchor)| (anchor, Matcher::Assigned(at))));
-    anchors.extend(commands::anchors().enumerate().map(|(at, anchor)| (anchor, Matcher::Command(at))));
-    anchors.push(("://", Matcher::Url));
-    anchors.push(("@", Matcher::Address));
-    anchors.push((urls::ORACLE, Matcher::OracleUrl));
+    let anchors: Vec<(&str, &Row)> =
+        KINDS.iter().flat_map(|row| row.form.anchors().iter().map(move |anchor| (*anchor, row))).collect();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         // Half a megabyte, and three times as fast as what so many anchors get by default.
@@ -41,7 +24,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         .ascii_case_insensitive(true)
         .build(anchors.iter().map(|(anchor, _)| *anchor))
         .expect("a few hundred short anchors always fit an automaton");
-    Scanner { automaton, matchers: anchors.into_iter().map(|(_, matcher)| matcher).collect() }
+    Scanner { automaton, anchors }
 });
 
 /// All secrets of the text, in order, none overlapping another. The text as it is seen comes first: some keys hold
@@ -62,15 +45,15 @@ fn find_in_original(view: &View<'_>) -> Vec<Finding> {
 fn find_in(text: &View<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     // What lies inside a secret already found needs no second look; this also keeps repeated heads linear.
-    let mut covered = 0;
+    let mut covered = 0..0;
     for place in SCANNER.automaton.find_overlapping_iter(&**text) {
-        if place.start() < covered {
+        if covered.contains(&place.start()) {
             continue;
         }
-        if let Some(finding) = look(SCANNER.matchers[place.pattern().as_usize()], text, place.start()) {
+        if let Some(finding) = look(SCANNER.anchors[place.pattern().as_usize()], text, place.start()) {
             // A guess does not cover: what it holds may be of a kind that is known better.
-            if !is_guess(finding.kind) {
-                covered = covered.max(finding.span.end);
+            if !is_guess(finding.kind) && finding.span.end > covered.end {
+                covered = finding.span.clone();
             }
             findings.push(finding);
         }
@@ -78,15 +61,13 @@ fn find_in(text: &View<'_>) -> Vec<Finding> {
     settle(findings)
 }
 
-fn look(matcher: Matcher, text: &View<'_>, at: usize) -> Option<Finding> {
-    match matcher {
-        Matcher::Prefixed(row) => prefixed::match_at(&prefixed::PREFIXED[row], text, at),
-        Matcher::Shaped(row) => shaped::SHAPED[row].1(text, at),
-        Matcher::Assigned(row) => assigned::match_at(row, text, at),
-        Matcher::Command(row) => commands::match_at(row, text, at),
-        Matcher::Url => urls::match_at(text, at),
-        Matcher::Address => urls::match_address(text, at),
-        Matcher::OracleUrl => urls::match_oracle(text, at),
+fn look((anchor, row): (&str, &Row), text: &View<'_>, at: usize) -> Option<Finding> {
+    match &row.form {
+        Form::Prefix(prefixed) => prefixed::match_at(prefixed, text, at),
+        Form::Shape(_, matcher) => matcher(text, at),
+        Form::Above => None,
+        Form::Given(_, promise) => assigned::match_at(row.kind, anchor, *promise, text, at),
+        Form::Flag(_, commands, taking) => commands::match_at(row.kind, anchor, commands, *taking, text, at),
     }
 }
 

@@ -1,48 +1,12 @@
-//! Secrets that are known by their shape: several parts, a head and a foot, a place in a header.
+//! Secrets that are known by their shape: several parts, a head and a foot, a place in a header. `kinds.rs` names them.
 
-use super::Finding;
-use super::bytes::Alphabet::{Base62, Base64, Base64Url, Digits, Dotted, Hex};
+use super::bytes::Alphabet::{Base32, Base62, Base64, Base64Url, Digits, Dotted, Hex};
 use super::bytes::{byte_at, from_base64, run, run_before};
-use super::plausible::{is_placeholder, is_random, is_varied};
+use super::plausible::{is_jumbled, is_mixed, is_placeholder, is_random, is_varied};
 use super::view::View;
+use super::{Finding, MARK};
 
-/// What a matcher is given: the text and where its anchor starts.
-pub(super) type Matcher = fn(&View<'_>, usize) -> Option<Finding>;
-
-/// Anchors, written as the automaton sees them (case does not matter), and the matchers that they call.
-pub(super) const SHAPED: &[(&str, Matcher)] = &[
-    ("-----begin ", private_key),
-    ("private-lines:", putty_key),
-    ("eyj", jwt),
-    ("sg.", sendgrid_key),
-    (":aa", telegram_token),
-    ("hooks.slack.com/services/", slack_webhook),
-    ("/api/webhooks/", discord_webhook),
-    ("webhook.office.com/webhookb2/", teams_webhook),
-    (".atlasv1.", terraform_token),
-    ("-us", mailchimp_key),
-    ("accountkey=", azure_storage_key),
-    ("sharedaccesskey=", azure_storage_key),
-    ("sig=", azure_signature),
-    ("8q~", azure_client_secret),
-    ("bearer ", bearer_token),
-    ("basic ", basic_credentials),
-    ("ssws ", okta_token),
-    ("pat", airtable_token),
-    ("aaaaaaaaaaaaaaaaaaaa", twitter_bearer),
-    (" password ", netrc_password),
-    (".", discord_token),
-    ("azdo", azure_devops_token),
-    ("\"d\"", jwk_secret),
-    ("\"k\"", jwk_secret),
-    ("\"p\"", jwk_secret),
-    ("\"q\"", jwk_secret),
-    ("\"dp\"", jwk_secret),
-    ("\"dq\"", jwk_secret),
-    ("\"qi\"", jwk_secret),
-];
-
-fn private_key(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn private_key(text: &View<'_>, at: usize) -> Option<Finding> {
     let head_end = at + 11 + text.get(at + 11..)?.bytes().take(64).position(|b| b == b'\n' || b == b'-')?;
     let label = &text[at + 11..head_end];
     let kind = match label {
@@ -77,7 +41,7 @@ fn is_pem(byte: u8, next: u8) -> bool {
         || (byte == b'-' && next != b'-')
 }
 
-fn putty_key(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn putty_key(text: &View<'_>, at: usize) -> Option<Finding> {
     let start = at + "private-lines:".len();
     let is_body = |b: &u8| Base64.has(*b) || b.is_ascii_whitespace() || *b == b'\\';
     let length = text.as_bytes()[start..].iter().take_while(|b| is_body(b)).count();
@@ -86,7 +50,7 @@ fn putty_key(text: &View<'_>, at: usize) -> Option<Finding> {
 
 /// Three parts of which the first starts like a JSON object; five make an encrypted token. Each part is read only
 /// when the one before it fits.
-fn jwt(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn jwt(text: &View<'_>, at: usize) -> Option<Finding> {
     if text.is_inside_word(at) || !text[at..].starts_with("eyJ") {
         return None;
     }
@@ -106,7 +70,7 @@ fn jwt(text: &View<'_>, at: usize) -> Option<Finding> {
     Some(Finding::new("jwt", at..at + token.len()))
 }
 
-fn sendgrid_key(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn sendgrid_key(text: &View<'_>, at: usize) -> Option<Finding> {
     let first = run(text, at + 3, Base64Url, 22);
     let second = run(text, first.end + 1, Base64Url, 43);
     let fits = text[at..].starts_with("SG.") && first.len() == 22 && byte_at(text, first.end) == Some(b'.');
@@ -114,22 +78,22 @@ fn sendgrid_key(text: &View<'_>, at: usize) -> Option<Finding> {
         .then(|| Finding::new("sendgrid-key", at..second.end))
 }
 
-fn telegram_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn telegram_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let bot = run_before(text, at, Digits, 10);
     let tail = run(text, at + 1, Base64Url, 35);
     (bot.len() >= 8 && tail.len() == 35 && is_random(&text[tail.clone()]))
         .then(|| Finding::new("telegram-bot-token", bot.start..tail.end))
 }
 
-fn slack_webhook(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn slack_webhook(text: &View<'_>, at: usize) -> Option<Finding> {
     webhook("slack-webhook", text, at + "hooks.slack.com/services/".len(), 40)
 }
 
-fn discord_webhook(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn discord_webhook(text: &View<'_>, at: usize) -> Option<Finding> {
     webhook("discord-webhook", text, at + "/api/webhooks/".len(), 60)
 }
 
-fn teams_webhook(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn teams_webhook(text: &View<'_>, at: usize) -> Option<Finding> {
     webhook("teams-webhook", text, at + "webhook.office.com/webhookb2/".len(), 60)
 }
 
@@ -141,13 +105,13 @@ fn webhook(kind: &'static str, text: &str, start: usize, least: usize) -> Option
     (path.len() >= least && is_random(path)).then(|| Finding::new(kind, start..start + path.len()))
 }
 
-fn terraform_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn terraform_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let head = run_before(text, at, Base62, 14);
     let tail = run(text, at + ".atlasv1.".len(), Base64Url, 80);
     (head.len() == 14 && tail.len() >= 60).then(|| Finding::new("terraform-token", head.start..tail.end))
 }
 
-fn mailchimp_key(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn mailchimp_key(text: &View<'_>, at: usize) -> Option<Finding> {
     let head = run_before(text, at, Hex, 32);
     let data_center = run(text, at + 3, Base62, 2);
     let is_number = !data_center.is_empty() && text[data_center.clone()].bytes().all(|b| b.is_ascii_digit());
@@ -155,14 +119,14 @@ fn mailchimp_key(text: &View<'_>, at: usize) -> Option<Finding> {
     fits.then(|| Finding::new("mailchimp-key", head.start..data_center.end))
 }
 
-fn azure_storage_key(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn azure_storage_key(text: &View<'_>, at: usize) -> Option<Finding> {
     let start = at + text[at..].find('=')? + 1;
     let key = run(text, start, Base64, 90);
     ((43..=90).contains(&key.len()) && is_random(&text[key.clone()])).then(|| Finding::new("azure-storage-key", key))
 }
 
 /// The signature of a shared-access address; `%2B` and the like stand in it.
-fn azure_signature(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn azure_signature(text: &View<'_>, at: usize) -> Option<Finding> {
     let before = byte_at(text, at.checked_sub(1)?)?;
     let start = at + 4;
     let is_value = |b: &u8| Base64Url.has(*b) || matches!(b, b'%' | b'+' | b'/');
@@ -172,16 +136,17 @@ fn azure_signature(text: &View<'_>, at: usize) -> Option<Finding> {
     fits.then(|| Finding::new("azure-signature", value))
 }
 
-fn azure_client_secret(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn azure_client_secret(text: &View<'_>, at: usize) -> Option<Finding> {
     let head = run_before(text, at, Dotted, 3);
     let is_tail = |b: &u8| Dotted.has(*b) || *b == b'~';
     let length = text.as_bytes()[at + 3..].iter().take(40).take_while(|b| is_tail(b)).count();
+    let length = text[at + 3..at + 3 + length].trim_end_matches('.').len();
     let fits = head.len() == 3 && (31..=34).contains(&length) && text[at..].starts_with("8Q~");
     fits.then(|| Finding::new("azure-client-secret", head.start..at + 3 + length))
 }
 
 /// A token after `Bearer`, of a kind that no row knows.
-fn bearer_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn bearer_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let start = at + "bearer ".len();
     let is_token = |b: &u8| Dotted.has(*b) || matches!(b, b'+' | b'/' | b'=' | b'~');
     let length = text.as_bytes()[start..].iter().take(4_096).take_while(|b| is_token(b)).count();
@@ -190,7 +155,7 @@ fn bearer_token(text: &View<'_>, at: usize) -> Option<Finding> {
     fits.then(|| Finding::new("bearer-token", start..start + token.len()))
 }
 
-fn basic_credentials(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn basic_credentials(text: &View<'_>, at: usize) -> Option<Finding> {
     let value = run(text, at + "basic ".len(), Base64, 400);
     // Prose has "basic" before words; only after the header's name is it a credential.
     let before = &text.as_bytes()[at.saturating_sub(32)..at];
@@ -198,19 +163,19 @@ fn basic_credentials(text: &View<'_>, at: usize) -> Option<Finding> {
     (is_header && (12..=400).contains(&value.len())).then(|| Finding::new("basic-credentials", value))
 }
 
-fn okta_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn okta_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let value = run(text, at + "ssws ".len(), Base64Url, 60);
     (value.len() >= 40 && is_random(&text[value.clone()])).then(|| Finding::new("okta-token", value))
 }
 
-fn airtable_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn airtable_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let id = run(text, at + 3, Base62, 14);
     let tail = run(text, id.end + 1, Hex, 64);
     let fits = !text.is_inside_word(at) && id.len() == 14 && byte_at(text, id.end) == Some(b'.') && tail.len() == 64;
     fits.then(|| Finding::new("airtable-token", at..tail.end))
 }
 
-fn twitter_bearer(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn twitter_bearer(text: &View<'_>, at: usize) -> Option<Finding> {
     let is_first = at.checked_sub(1).is_none_or(|before| byte_at(text, before) != Some(b'A'));
     if !is_first || !text[at..].starts_with("AAAAAAAAAAAAAAAAAAAA") {
         return None;
@@ -223,7 +188,7 @@ fn twitter_bearer(text: &View<'_>, at: usize) -> Option<Finding> {
 }
 
 /// `machine … login … password …`, the line of a `.netrc`.
-fn netrc_password(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn netrc_password(text: &View<'_>, at: usize) -> Option<Finding> {
     let line_start = (at.saturating_sub(200)..=at).find(|start| text.is_char_boundary(*start))?;
     let line = text[line_start..at].rsplit('\n').next()?;
     let start = at + " password ".len();
@@ -232,12 +197,12 @@ fn netrc_password(text: &View<'_>, at: usize) -> Option<Finding> {
     let fits = line.contains("machine ")
         && line.contains(" login ")
         && length >= 4
-        && !value.starts_with(['[', '{', '$', '<']);
+        && !value.starts_with(['[', '{', '$', '<', '‹']);
     fits.then(|| Finding::new("netrc-password", start..start + length))
 }
 
 /// The id of a bot in base64, which is all digits; a time; a signature.
-fn discord_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn discord_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let time = run(text, at + 1, Base64Url, 6);
     if time.len() != 6 || byte_at(text, time.end) != Some(b'.') {
         return None;
@@ -249,14 +214,42 @@ fn discord_token(text: &View<'_>, at: usize) -> Option<Finding> {
         let digits = start.and_then(|start| from_base64(&text[start..at]));
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
     };
-    // Seventeen to nineteen digits.
-    let length = [26, 24, 23].into_iter().find(is_id)?;
+    // Seventeen to nineteen digits. What only begins like one has to look random in all its parts.
+    let is_alike =
+        || id.len() >= 23 && text[id.clone()].starts_with(['M', 'N', 'O']) && is_jumbled(&text[signature.clone()]);
+    let length = [26, 24, 23].into_iter().find(is_id).or_else(|| is_alike().then_some(id.len()))?;
     let fits = (27..=40).contains(&signature.len()) && is_varied(&text[signature.clone()]);
     fits.then(|| Finding::new("discord-token", at - length..signature.end))
 }
 
+/// How far from its id the secret half of an AWS key is looked for, on both sides.
+const BESIDE_BYTES_MAX: usize = 200;
+
+/// The forty letters that stand beside the id of an AWS key, or beside what was put in the place of one.
+pub(super) fn aws_secret_beside(text: &View<'_>, at: usize) -> Option<Finding> {
+    const LENGTH: usize = 40;
+    let is_id = text[at..].starts_with('A') && run(text, at, Base32, 20).len() == 20;
+    if !is_id && !text[at..].starts_with(MARK) {
+        return None;
+    }
+    let start = text.floor_char_boundary(at.saturating_sub(BESIDE_BYTES_MAX));
+    let end = text.floor_char_boundary(text.len().min(at + BESIDE_BYTES_MAX));
+    let mut from = start;
+    while from < end {
+        // Base64, but no padding: `key=` may stand before it.
+        let is_letter = |b: &u8| Base64.has(*b) && *b != b'=';
+        let length = text.as_bytes()[from..].iter().take(LENGTH + 1).take_while(|b| is_letter(b)).count();
+        if length == LENGTH && is_mixed(&text[from..from + LENGTH]) {
+            return Some(Finding::new("aws-secret-key", from..from + LENGTH));
+        }
+        let run = text.as_bytes()[from..].iter().take_while(|b| is_letter(b)).count();
+        from += run.max(1);
+    }
+    None
+}
+
 /// Seventy-six letters and digits, a mark, four more.
-fn azure_devops_token(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn azure_devops_token(text: &View<'_>, at: usize) -> Option<Finding> {
     let head = run_before(text, at, Base62, 76);
     let tail = run(text, at + 4, Base62, 4);
     let fits = text[at..].starts_with("AZDO") && head.len() == 76 && tail.len() == 4;
@@ -267,7 +260,7 @@ fn azure_devops_token(text: &View<'_>, at: usize) -> Option<Finding> {
 const JWK_BYTES_MAX: usize = 1_500;
 
 /// The private members of a JSON web key.
-fn jwk_secret(text: &View<'_>, at: usize) -> Option<Finding> {
+pub(super) fn jwk_secret(text: &View<'_>, at: usize) -> Option<Finding> {
     let after = |from: usize, byte: u8| {
         let blanks = run_of_blanks(text, from);
         (byte_at(text, from + blanks) == Some(byte)).then_some(from + blanks + 1)

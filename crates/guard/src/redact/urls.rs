@@ -80,7 +80,7 @@ fn is_stand_in(user: &str, password: &str, is_local: bool) -> bool {
     let lower = password.to_ascii_lowercase();
     let is_word = password.len() < 8 && password.bytes().all(|b| b.is_ascii_lowercase());
     password.len() < 3
-        || password.starts_with(['$', '{', '<', '*', '%', '[', '(', '…'])
+        || password.starts_with(['$', '{', '<', '‹', '*', '%', '[', '(', '…'])
         || password.starts_with("...")
         || WORDS.contains(&&*lower)
         || lower.contains("example")
