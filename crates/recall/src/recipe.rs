@@ -1,6 +1,8 @@
 //! Every number of the ranking, in one place. They were chosen on public dialogue-memory sets; `docs/concepts/recall.md`
 //! says what each step is worth, and the bench `recall` measures it again.
 
+use crate::meaning::ONE;
+
 /// What takes part in the ranking, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
@@ -24,6 +26,8 @@ pub struct Recipe {
     pub alike: f64,
     /// How likely a record is an answer.
     pub chance: Chance,
+    /// The same where query and record are of different languages.
+    pub chance_across: ChanceAcross,
     /// From where on meaning alone brings a record in.
     pub gate: Gate,
     /// What is looked at where looking at everything would take too long.
@@ -63,8 +67,20 @@ pub struct Chance {
     pub bias: f64,
 }
 
-/// The bar on the centred cosine of a record that has no word of the query. Of many records that have nothing to do with a
-/// query, the nearest comes nearer by chance than that of a few: by the root of the logarithm of their number.
+/// The same odds between two languages. Missing words say nothing there, and a word in common is a name; so it is the cosine
+/// that tells, measured from the bar of the gate: what comes near by chance does in every language.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChanceAcross {
+    /// Weight of the share of the query's terms that the record has.
+    pub count: f64,
+    /// Weight of the centred cosine above the bar.
+    pub cosine: f64,
+    pub bias: f64,
+}
+
+/// The bar on the centred cosine of records that have no word of the query. The query is judged by the nearest record: of many
+/// that have nothing to do with it, the nearest comes nearer by chance than that of a few, by the root of the logarithm of their
+/// number. If it passes, the others come along that are about as near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     /// The bar where that number is 1.
@@ -73,6 +89,8 @@ pub struct Gate {
     pub rise: f64,
     /// It rises no further: whoever comes this near speaks of the same thing, however many others there are.
     pub most: f64,
+    /// The share of the nearest cosine that the others need.
+    pub share: f64,
 }
 
 impl Gate {
@@ -83,6 +101,15 @@ impl Gate {
         // libm, not the platform's: logarithms differ between systems in the last bit.
         let risen = self.base + self.rise * libm::log(f64::from(records.max(RECORDS_MIN))).sqrt();
         risen.min(self.most)
+    }
+
+    /// The nearness above which a record needs no word of the query, with the nearest of the visible ones.
+    pub(crate) fn floor(&self, records: u32, nearest: Option<i32>) -> i32 {
+        let bar = (self.bar(records) * ONE) as i32;
+        match nearest {
+            Some(nearest) if nearest > bar => (f64::from(nearest) * self.share) as i32,
+            _ => bar,
+        }
     }
 }
 
@@ -133,7 +160,8 @@ impl Recipe {
         as_typed: 4.0,
         alike: 0.45,
         chance: Chance { count: 16.9, doubted_terms: 3.0, cosine: 19.3, deviations: -1.3, bias: -4.3 },
-        gate: Gate { base: -0.15, rise: 0.2, most: 0.35 },
+        chance_across: ChanceAcross { count: 5.0, cosine: 25.0, bias: -3.5 },
+        gate: Gate { base: -0.15, rise: 0.2, most: 0.35, share: 0.5 },
         bounds: Bounds {
             exhaustive_records: 4_000,
             by_words_of_few: 512,
