@@ -153,17 +153,19 @@ impl Model {
         &self.mean
     }
 
-    /// An English piece.
-    fn row(&self, piece: u32) -> Scaled<'_> {
+    /// The rows of English pieces, by number.
+    fn rows(&self) -> impl Fn(u32) -> Scaled<'_> {
         let (rows, _) = self.bytes[self.tables.rows.clone()].as_chunks();
-        (float(&self.bytes[self.tables.scales.clone()], piece as usize), &rows[piece as usize])
+        let scales = &self.bytes[self.tables.scales.clone()];
+        move |piece| (float(scales, piece as usize), &rows[piece as usize])
     }
 
-    /// A piece of another language, and what one step of it is worth.
-    fn packed(&self, piece: u32) -> (f32, &Packed) {
-        let at = piece as usize - self.tables.english;
+    /// The rows of the other pieces, and what one step of each is worth.
+    fn packed_rows(&self) -> impl Fn(u32) -> (f32, &Packed) {
         let (rows, _) = self.bytes[self.tables.packed.clone()].as_chunks();
-        (float(&self.bytes[self.tables.packed_scales.clone()], at), &rows[at])
+        let scales = &self.bytes[self.tables.packed_scales.clone()];
+        let english = self.tables.english;
+        move |piece| (float(scales, piece as usize - english), &rows[piece as usize - english])
     }
 
     fn is_packed(&self, piece: u32) -> bool {
@@ -196,12 +198,13 @@ impl Model {
 
     fn sum(&self, pieces: &[u32]) -> [f32; DIMENSIONS] {
         let mut sum = [0.0_f32; DIMENSIONS];
+        let row = self.rows();
         for some in pieces.chunks(READ_AHEAD) {
             if some.iter().any(|&piece| self.is_packed(piece)) {
                 self.add_unpacked(some, &mut sum);
                 continue;
             }
-            let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> = some.iter().map(|&piece| self.row(piece)).collect();
+            let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> = some.iter().map(|&piece| row(piece)).collect();
             rows.iter().for_each(|(_, row)| touch(row.as_slice()));
             add_rows(&mut sum, &rows);
         }
@@ -215,12 +218,13 @@ impl Model {
     /// Adds pieces of both kinds, in their order: sums of numbers depend on it.
     fn add_unpacked(&self, pieces: &[u32], sum: &mut [f32; DIMENSIONS]) {
         let mut room = [[0; DIMENSIONS]; READ_AHEAD];
+        let (row, packed) = (self.rows(), self.packed_rows());
         for (&piece, steps) in pieces.iter().zip(&mut room).filter(|(piece, _)| self.is_packed(**piece)) {
-            unpack(self.packed(piece).1, steps);
+            unpack(packed(piece).1, steps);
         }
         let scaled = |(&piece, steps)| match self.is_packed(piece) {
-            true => (self.packed(piece).0, steps),
-            false => self.row(piece),
+            true => (packed(piece).0, steps),
+            false => row(piece),
         };
         let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> = pieces.iter().zip(&room).map(scaled).collect();
         add_rows(sum, &rows);

@@ -26,7 +26,7 @@ pub struct Recipe {
     pub alike: f64,
     /// How likely a record is an answer.
     pub chance: Chance,
-    /// The same where query and record are of different languages.
+    /// The same where query and record are of different languages and share no word.
     pub chance_across: ChanceAcross,
     /// From where on meaning alone brings a record in.
     pub gate: Gate,
@@ -67,12 +67,10 @@ pub struct Chance {
     pub bias: f64,
 }
 
-/// The same odds between two languages. Missing words say nothing there, and a word in common is a name; so it is the cosine
-/// that tells, measured from the bar of the gate: what comes near by chance does in every language.
+/// The same odds between two languages. Missing words say nothing there, so it is the cosine that tells, measured from the bar of
+/// the gate: what comes near by chance does in every language.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChanceAcross {
-    /// Weight of the share of the query's terms that the record has.
-    pub count: f64,
     /// Weight of the centred cosine above the bar.
     pub cosine: f64,
     pub bias: f64,
@@ -160,7 +158,7 @@ impl Recipe {
         as_typed: 4.0,
         alike: 0.45,
         chance: Chance { count: 16.9, doubted_terms: 3.0, cosine: 19.3, deviations: -1.3, bias: -4.3 },
-        chance_across: ChanceAcross { count: 5.0, cosine: 25.0, bias: -3.5 },
+        chance_across: ChanceAcross { cosine: 25.0, bias: -3.5 },
         gate: Gate { base: -0.15, rise: 0.2, most: 0.35, share: 0.5 },
         bounds: Bounds {
             exhaustive_records: 4_000,

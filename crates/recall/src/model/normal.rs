@@ -63,10 +63,12 @@ fn each_ascii_word<'t>(normal: &'t str, mut found: impl FnMut(Kind, &'t str)) {
     }
 }
 
+/// What is met most is asked for first.
 fn kind_of(c: char) -> Kind {
     match c {
-        c if is_punctuation(c) => Kind::Punctuation,
+        c if c.is_ascii_alphanumeric() || is_cyrillic(c) || is_hangul(c) => Kind::Plain,
         c if is_unspaced(c) => Kind::Run,
+        c if is_punctuation(c) => Kind::Punctuation,
         _ => Kind::Plain,
     }
 }
@@ -100,11 +102,12 @@ pub(crate) fn normalise(text: &str) -> Cow<'_, str> {
 
 fn push_normal(c: char, normal: &mut String) {
     match full_width(c) {
+        c if is_unspaced(c) || is_hangul(c) => normal.push(c),
         '\0' | '\u{FFFD}' => {}
         c if c.is_whitespace() => normal.push(' '),
         c if is_control(c) => {}
         c if c.is_ascii() => normal.push(c.to_ascii_lowercase()),
-        c if is_unspaced(c) || is_hangul(c) => normal.push(c),
+        'а'..='и' | 'к'..='я' => normal.push(c),
         c => decompose_canonical(c, |part| {
             if !is_nonspacing_mark(part) {
                 normal.extend(part.to_lowercase());
@@ -156,6 +159,10 @@ fn is_control(c: char) -> bool {
 fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c), 0x3005..=0x3007 | 0x3041..=0x309F | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x3400..=0x4DBF
         | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2A6DF | 0x2A700..=0x2CEAF | 0x2F800..=0x2FA1F)
+}
+
+fn is_cyrillic(c: char) -> bool {
+    matches!(u32::from(c), 0x0400..=0x0481)
 }
 
 fn is_hangul(c: char) -> bool {

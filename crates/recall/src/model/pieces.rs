@@ -31,13 +31,13 @@ const IS_LONG: u16 = 1;
 /// Pieces shorter than this are looked up in any case.
 const BEGINNING: usize = 4;
 
-impl Default for Pieces {
-    fn default() -> Self {
-        Self { short: ShortPieces::default(), long: FxHashMap::default(), lengths: vec![0; 1 << 16].into() }
-    }
-}
-
 impl Pieces {
+    /// With room for so many.
+    fn with_room(count: usize) -> Self {
+        let (short, long) = (ShortPieces::with_room(count), FxHashMap::default());
+        Self { short, long, lengths: vec![0; 1 << 16].into() }
+    }
+
     fn insert(&mut self, piece: &str, number: u32) {
         let lengths = &mut self.lengths[Short::of(piece).place()];
         if piece.len() > SHORT_MAX {
@@ -114,7 +114,9 @@ fn fitting(text: &str) -> u16 {
 impl Table {
     /// One piece per line; the first has the number `first`.
     pub(super) fn new(lines: &str, first: u32) -> Self {
-        let (mut starts, mut continuations) = (Pieces::default(), Pieces::default());
+        let count = lines.lines().count();
+        let continuing = lines.lines().filter(|line| line.starts_with(CONTINUES)).count();
+        let (mut starts, mut continuations) = (Pieces::with_room(count - continuing), Pieces::with_room(continuing));
         for (number, piece) in (first..).zip(lines.lines()) {
             match piece.strip_prefix(CONTINUES) {
                 Some(rest) if !rest.is_empty() => continuations.insert(rest, number),

@@ -16,6 +16,8 @@ const BYTES_PER_PIECE: usize = 4;
 const WORDS_AHEAD: usize = 32;
 /// What a word of another script says against English.
 const OTHER_SCRIPT: i32 = 24;
+/// No word says more.
+const LEAN_MAX: i32 = 60;
 /// The longest piece of a run.
 const RUN_CHARS_MAX: usize = 8;
 
@@ -56,8 +58,7 @@ impl Vocabulary {
     /// Cuts a text. `lean` tells for each piece how much it speaks against English where it is a whole word.
     pub(crate) fn cut(&self, text: &str, lean: &[i8]) -> Cut {
         let normal = normalise(text);
-        let pieces = Vec::with_capacity(normal.len() / BYTES_PER_PIECE + 1);
-        let mut reading = Reading { vocabulary: self, lean, pieces, vote: weight_of_marks(text) };
+        let mut reading = Reading::new(self, lean, weight_of_marks(text), normal.len());
         let mut words: SmallVec<[(Kind, &str); WORDS_AHEAD]> = SmallVec::new();
         each_word(&normal, |kind, word| {
             words.push((kind, word));
@@ -68,11 +69,17 @@ impl Vocabulary {
             }
         });
         reading.read_as_english(&words);
-        let Reading { mut pieces, vote, .. } = reading;
-        let is_english = vote <= 0;
-        if !is_english {
+        let is_english = reading.is_english();
+        let Reading { mut pieces, is_mixed, .. } = reading;
+        if !is_english || is_mixed {
             pieces.clear();
-            each_word(&normal, |kind, word| self.cut_foreign(kind, word, &mut pieces));
+            each_word(&normal, |kind, word| {
+                let is_own = is_english && is_written_as_english(kind, word);
+                match is_own {
+                    true => _ = self.english.cut(word, &mut pieces),
+                    false => self.cut_foreign(kind, word, &mut pieces),
+                }
+            });
         }
         Cut { pieces, is_english }
     }
@@ -103,17 +110,36 @@ impl Vocabulary {
     }
 }
 
+/// Whether an English text has such words.
+fn is_written_as_english(kind: Kind, word: &str) -> bool {
+    match kind {
+        Kind::Punctuation => true,
+        Kind::Plain => is_latin(word),
+        Kind::Run => false,
+    }
+}
+
 /// A text on its way into pieces, as long as nothing says that it is not English.
-struct Reading<'v> {
+struct Reading<'v, 't> {
     vocabulary: &'v Vocabulary,
     lean: &'v [i8],
     pieces: Vec<u32>,
     /// Above 0, the text is not English.
     vote: i32,
+    /// Words that the English table does not have. They are asked of the other table where they decide: it lies anywhere in
+    /// several megabytes.
+    unknown: SmallVec<[&'t str; 16]>,
+    /// Whether words of other scripts were left out.
+    is_mixed: bool,
 }
 
-impl Reading<'_> {
-    fn read_as_english(&mut self, words: &[(Kind, &str)]) {
+impl<'v, 't> Reading<'v, 't> {
+    fn new(vocabulary: &'v Vocabulary, lean: &'v [i8], vote: i32, bytes: usize) -> Self {
+        let pieces = Vec::with_capacity(bytes / BYTES_PER_PIECE + 1);
+        Self { vocabulary, lean, pieces, vote, unknown: SmallVec::new(), is_mixed: false }
+    }
+
+    fn read_as_english(&mut self, words: &[(Kind, &'t str)]) {
         let english = &self.vocabulary.english;
         words.iter().for_each(|(_, word)| english.fetch_piece(word));
         for &(kind, word) in words {
@@ -124,22 +150,26 @@ impl Reading<'_> {
                 Kind::Plain if is_latin(word) => self.read_latin(word),
                 Kind::Plain | Kind::Run => {
                     self.vote += OTHER_SCRIPT;
-                    self.vocabulary.cut_foreign(kind, word, &mut self.pieces);
+                    self.is_mixed = true;
                 }
             }
         }
     }
 
-    fn read_latin(&mut self, word: &str) {
+    fn read_latin(&mut self, word: &'t str) {
         let before = self.pieces.len();
-        let english = &self.vocabulary.english;
-        english.cut(word, &mut self.pieces);
+        self.vocabulary.english.cut(word, &mut self.pieces);
         // Whoever cuts a word takes the longest piece: a word that is a piece of its own comes out whole.
-        let whole = match self.pieces[before..] {
-            [piece] => Some(piece),
-            _ => self.vocabulary.rest().find(word),
-        };
-        self.vote += whole.map_or(0, |piece| i32::from(self.lean[piece as usize]));
+        match self.pieces[before..] {
+            [piece] => self.vote += i32::from(self.lean[piece as usize]),
+            _ => self.unknown.push(word),
+        }
+    }
+
+    fn is_english(&self) -> bool {
+        let of_unknown = |word: &&str| self.vocabulary.rest().find(word).map_or(0, |piece| self.lean[piece as usize]);
+        let most = self.vote + LEAN_MAX * self.unknown.len() as i32;
+        most <= 0 || self.vote + self.unknown.iter().map(|word| i32::from(of_unknown(word))).sum::<i32>() <= 0
     }
 }
 

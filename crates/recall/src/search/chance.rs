@@ -35,23 +35,26 @@ impl Chances {
         Self { recipe: recipe.chance, across: recipe.chance_across, bar, mean: lean(mean, 0.0), deviation }
     }
 
-    /// The chance of a record that has so many of the query's terms. `is_across`: it is of another language.
-    pub(crate) fn of(&self, count: f64, terms: u32, near: i32, is_across: bool) -> f64 {
+    /// The chance of a record that has so many of the query's terms.
+    pub(crate) fn of(&self, count: f64, terms: u32, near: i32) -> f64 {
         let share = count / (f64::from(terms) + self.recipe.doubted_terms);
-        let cosine = (near != NO_VECTOR).then(|| f64::from(near) / meaning::ONE);
-        let odds = match cosine {
-            Some(cosine) if is_across => {
-                self.across.bias + self.across.count * share + self.across.cosine * (cosine - self.bar)
-            }
-            _ => self.recipe.bias + self.recipe.count * share + cosine.map_or(0.0, |cosine| self.by_meaning(cosine)),
-        };
-        // libm, not the platform's: exponentials differ between systems in the last bit.
-        1.0 / (1.0 + libm::exp(-odds))
+        let by_meaning = if near == NO_VECTOR { 0.0 } else { self.by_meaning(f64::from(near) / meaning::ONE) };
+        logistic(self.recipe.bias + self.recipe.count * share + by_meaning)
+    }
+
+    /// The chance of a record of another language that has none of them.
+    pub(crate) fn across(&self, near: i32) -> f64 {
+        logistic(self.across.bias + self.across.cosine * (f64::from(near) / meaning::ONE - self.bar))
     }
 
     fn by_meaning(&self, cosine: f64) -> f64 {
         self.recipe.cosine * cosine + self.recipe.deviations * (cosine - self.mean) / self.deviation
     }
+}
+
+/// From the logarithm of odds to a chance. libm, not the platform's: exponentials differ between systems in the last bit.
+fn logistic(odds: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-odds))
 }
 
 /// Scores of an answer, best record first: chances in two decimals that never rise. A record that was ranked behind
@@ -73,8 +76,9 @@ mod tests {
             let mut cosines = Spread::default();
             spread.into_iter().for_each(|cosine| cosines.add(cosine));
             let chances = Chances::new(&Recipe::FULL, 40, &cosines);
-            for (near, is_across) in [-300_000, 0, 400_000].into_iter().flat_map(|near| [(near, false), (near, true)]) {
-                let chance = |count, near| chances.of(count, 4, near, is_across);
+            for near in [-300_000, 0, 400_000] {
+                let chance = |count, near| chances.of(count, 4, near);
+                assert!(chances.across(near + 10_000) > chances.across(near));
                 assert!(chance(0.0, near + 10_000) > chance(0.0, near));
                 assert!(chance(2.0, near) > chance(1.0, near));
                 assert!((0.0..1.0).contains(&chance(4.0, near)));
@@ -85,9 +89,9 @@ mod tests {
     #[test]
     fn one_word_of_two_is_no_answer() {
         let chances = Chances::new(&Recipe::FULL, 0, &Spread::default());
-        assert!(chances.of(1.0, 2, 0, false) < 0.5, "half of two words");
-        assert!(chances.of(4.0, 8, 0, false) > 0.5, "half of eight");
-        assert!(chances.of(2.0, 2, 0, false) > 0.9, "both words");
+        assert!(chances.of(1.0, 2, 0) < 0.5, "half of two words");
+        assert!(chances.of(4.0, 8, 0) > 0.5, "half of eight");
+        assert!(chances.of(2.0, 2, 0) > 0.9, "both words");
     }
 
     #[test]

@@ -141,9 +141,13 @@ impl Oracle<'_> {
         let chances = Chances::new(self.recipe, self.seen.len() as u32, &near_spread);
         let chance = |found: &Scored| {
             let count = self.own_terms(&self.pages[found.page]).len() as u32;
-            let is_across = are_foreign(self.asked.language, self.pages[found.page].language);
+            let page = &self.pages[found.page];
+            let near = near[found.page];
+            if count == 0 && near != NO_VECTOR && are_foreign(self.asked.language, page.language) {
+                return chances.across(near);
+            }
             let count = telling_count(self.asked.is_syllabic, count, words.pairs[found.page] > 0);
-            chances.of(count, self.asked.terms.len() as u32, near[found.page], is_across)
+            chances.of(count, self.asked.terms.len() as u32, near)
         };
         let scores = to_scores(scored.iter().map(chance));
         scored.iter().zip(scores).map(|(found, score)| Hit { seq: self.pages[found.page].seq, score }).collect()

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use rustc_hash::FxHashMap;
 
 use crate::index::WorkspaceIndex;
-use crate::meaning::Near;
+use crate::meaning::{NO_VECTOR, Near};
 use crate::recipe::Recipe;
 use crate::records::Seen;
 use crate::search::SearchRequest;
@@ -225,10 +225,13 @@ impl<'a> Ranking<'a> {
 
     /// How likely a candidate is an answer.
     pub(crate) fn chance(&self, candidate: &Candidate) -> f64 {
-        let language = self.index.lexicon.language(self.index.records.running(candidate.slot));
-        let is_across = are_foreign(self.query.language, language);
-        let count = self.query.telling_count(self.cover.count(candidate.marks), candidate.pairs > 0);
-        self.chances.of(count, self.cover.terms(), candidate.near, is_across)
+        let count = self.cover.count(candidate.marks);
+        let language = || self.index.lexicon.language(self.index.records.running(candidate.slot));
+        if count == 0 && candidate.near != NO_VECTOR && are_foreign(self.query.language, language()) {
+            return self.chances.across(candidate.near);
+        }
+        let count = self.query.telling_count(count, candidate.pairs > 0);
+        self.chances.of(count, self.cover.terms(), candidate.near)
     }
 
     /// Lets the best records lend words to the query, each by how far it stands above the mean.
