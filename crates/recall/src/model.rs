@@ -154,14 +154,14 @@ impl Model {
     }
 
     /// The rows of English pieces, by number.
-    fn rows(&self) -> impl Fn(u32) -> Scaled<'_> {
+    fn rows<'m>(&'m self) -> impl Fn(u32) -> Scaled<'m> {
         let (rows, _) = self.bytes[self.tables.rows.clone()].as_chunks();
         let scales = &self.bytes[self.tables.scales.clone()];
         move |piece| (float(scales, piece as usize), &rows[piece as usize])
     }
 
     /// The rows of the other pieces, and what one step of each is worth.
-    fn packed_rows(&self) -> impl Fn(u32) -> (f32, &Packed) {
+    fn packed_rows<'m>(&'m self) -> impl Fn(u32) -> (f32, &'m Packed) {
         let (rows, _) = self.bytes[self.tables.packed.clone()].as_chunks();
         let scales = &self.bytes[self.tables.packed_scales.clone()];
         let english = self.tables.english;
