@@ -17,7 +17,7 @@ pub(crate) use normal::normalise;
 
 use smallvec::SmallVec;
 
-use crate::wide::wide;
+use crate::wide::{fetch, wide};
 use container::Container;
 use vocabulary::{Cut, Vocabulary};
 
@@ -219,6 +219,8 @@ impl Model {
     fn add_unpacked(&self, pieces: &[u32], sum: &mut [f32; DIMENSIONS]) {
         let mut room = [[0; DIMENSIONS]; READ_AHEAD];
         let (row, packed) = (self.rows(), self.packed_rows());
+        // They lie anywhere in 14 megabytes; one after the other, each would be waited for.
+        pieces.iter().filter(|piece| self.is_packed(**piece)).for_each(|&piece| fetch(packed(piece).1));
         for (&piece, steps) in pieces.iter().zip(&mut room).filter(|(piece, _)| self.is_packed(**piece)) {
             unpack(packed(piece).1, steps);
         }

@@ -111,6 +111,12 @@ impl Gate {
     }
 }
 
+/// The lowest of the `count` largest, where there are more: those below are left out.
+pub(crate) fn lowest_of_best(count: usize, nearness: impl Iterator<Item = i32>) -> Option<i32> {
+    let mut nearness: Vec<i32> = nearness.collect();
+    (0 < count && count < nearness.len()).then(|| *nearness.select_nth_unstable_by(count - 1, |a, b| b.cmp(a)).1)
+}
+
 /// How much is looked at. A larger number costs time and changes answers little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -121,6 +127,8 @@ pub struct Bounds {
     pub by_words_of_few: usize,
     /// How many records the signs of the vectors choose then.
     pub by_signs: usize,
+    /// How many records come by meaning alone, the nearest; more where several are equally near.
+    pub company: usize,
     /// How many the plain score of words chooses then.
     pub by_words: usize,
     /// How many records with all the words of a keyword query are compared in any case.
@@ -164,6 +172,7 @@ impl Recipe {
             exhaustive_records: 4_000,
             by_words_of_few: 512,
             by_signs: 128,
+            company: 32,
             by_words: 192,
             complete: 5_000,
             paired: 48,

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::index::WorkspaceIndex;
 use crate::meaning::{NO_VECTOR, Near};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, lowest_of_best};
 use crate::records::Seen;
 use crate::search::SearchRequest;
 use crate::search::all_words::AllWords;
@@ -205,22 +205,31 @@ impl<'a> Ranking<'a> {
         let Some(near) = &self.near else { return };
         let vectors = &self.index.vectors;
         let mut spread = Spread::default();
-        let gate = |nearest: Option<i32>| self.recipe.gate.floor(self.seen.records, nearest);
-        if self.is_preselecting() {
+        let (kindred, floor) = if self.is_preselecting() {
             spread.add_nearness(&vectors.nearness_at(near, &self.sample));
             let chosen = vectors.preselect(near, self.seen, self.recipe.bounds.by_signs);
             let nearness = vectors.nearness_at(near, &chosen);
-            self.floor = gate(nearness.iter().copied().max());
-            self.kindred = chosen.into_iter().zip(nearness).filter(|(_, nearness)| *nearness > self.floor).collect();
+            self.let_in(chosen.into_iter().zip(nearness))
         } else {
             let nearness = vectors.nearness(near, self.seen);
             spread.add_nearness(&nearness);
-            self.floor = gate(nearness.iter().copied().max());
-            self.kindred = (0..).zip(nearness.iter().copied()).filter(|(_, nearness)| *nearness > self.floor).collect();
+            let let_in = self.let_in((0..).zip(nearness.iter().copied()));
             self.nearness = nearness;
-        }
+            let_in
+        };
+        (self.kindred, self.floor) = (kindred, floor);
         self.scales.near = spread.scale();
         self.chances = Chances::new(self.recipe, self.seen.records, &spread);
+    }
+
+    /// Those that are near enough to need no word of the query, and above which nearness they are.
+    fn let_in(&self, found: impl Iterator<Item = (u32, i32)> + Clone) -> (Vec<(u32, i32)>, i32) {
+        let nearest = found.clone().map(|(_, nearness)| nearness).max();
+        let floor = self.recipe.gate.floor(self.seen.records, nearest);
+        let mut kindred: Vec<(u32, i32)> = found.filter(|(_, nearness)| *nearness > floor).collect();
+        let lowest = lowest_of_best(self.recipe.bounds.company, kindred.iter().map(|(_, nearness)| *nearness));
+        kindred.retain(|(_, nearness)| lowest.is_none_or(|lowest| *nearness >= lowest));
+        (kindred, lowest.map_or(floor, |lowest| lowest - 1))
     }
 
     /// How likely a candidate is an answer.

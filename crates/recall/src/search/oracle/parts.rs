@@ -90,7 +90,13 @@ impl Oracle<'_> {
         let near_enough = |chosen: Vec<usize>| -> Vec<usize> {
             let nearest = chosen.iter().map(|&page| near[page]).max();
             let floor = self.recipe.gate.floor(self.seen.len() as u32, nearest);
-            chosen.into_iter().filter(|&page| near[page] != NO_VECTOR && near[page] > floor).collect()
+            let is_near = |page: &usize| near[*page] != NO_VECTOR && near[*page] > floor;
+            let mut kindred: Vec<usize> = chosen.into_iter().filter(is_near).collect();
+            let mut order: Vec<i32> = kindred.iter().map(|&page| near[page]).collect();
+            order.sort_unstable_by(|a, b| b.cmp(a));
+            let company = self.recipe.bounds.company;
+            kindred.retain(|&page| order.len() <= company || near[page] >= order[company - 1]);
+            kindred
         };
         if !self.is_preselecting() {
             return near_enough(self.seen.clone());
