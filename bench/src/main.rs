@@ -14,6 +14,7 @@ mod gate;
 mod gateway;
 mod guard;
 mod hooks;
+mod languages;
 mod life;
 mod load;
 mod operations;
@@ -65,6 +66,8 @@ enum Bench {
     Hooks(hooks::Args),
     /// How the service grows with records and with idle tenants, and whether it stays within a limit of memory
     Growth(operations::growth::Args),
+    /// How well questions find facts in and across languages, and what unrelated ones find
+    Languages(languages::Args),
     /// Thirty commits: how many wrong facts an assistant is shown, with `validate`, without it, and by a full-text index
     Life(life::Args),
     /// What a call costs the server, compared with a floor that answers a fixed body
@@ -101,6 +104,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Guard(args) => guard::run(&args),
         Bench::Hooks(args) => hooks::run(&args),
         Bench::Growth(args) => operations::growth::run(&args),
+        Bench::Languages(args) => languages::run(&args),
         Bench::Life(args) => life::run(&args),
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),

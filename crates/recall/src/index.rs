@@ -9,7 +9,7 @@ use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
 use crate::search::bm25::{Bm25, Totals};
 use crate::truth::{Claim, Truth};
-use crate::words::{Role, is_mostly_latin};
+use crate::words::{Role, is_understood};
 
 /// A record to be indexed.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +123,7 @@ impl WorkspaceIndex {
             updated_at: seconds(doc.updated_at),
             valid_until: doc.valid_until,
         };
-        let is_understood = is_mostly_latin(doc.text);
+        let is_understood = is_understood(doc.text);
         let computed = (is_understood && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
         let embedding = doc.embedding.or(computed.as_ref()).filter(|_| is_understood);
         self.put_in(facts, &words, embedding, &claim);

@@ -13,7 +13,7 @@ use crate::memory::{push_tight, vec_bytes};
 use crate::postings::{List, Postings};
 use crate::snapshot::SnapshotError;
 use crate::wide::fetch;
-use crate::words::{Stems, is_stop_word};
+use crate::words::{Ballot, Hint, Language, Stems, Stops};
 
 /// A word as written (folded).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,8 +26,10 @@ pub(crate) struct TermNo(pub(crate) u32);
 /// All words of a workspace.
 pub(crate) struct Lexicon {
     forms: Interner,
-    /// By form: its term's number, and in the lowest bit whether the form is a stop word.
+    /// By form: its term's number, and in the lowest bits where the form says nothing.
     form_facts: Flat<u32>,
+    /// By form: what it says of the language of its text.
+    hints: Flat<i8>,
     stems: Interner,
     /// By term: where it stands.
     postings: Vec<Postings>,
@@ -48,6 +50,7 @@ impl Lexicon {
         Self {
             forms: Interner::default(),
             form_facts: Flat::default(),
+            hints: Flat::default(),
             stems: Interner::default(),
             postings: Vec::new(),
             kept: Flat::default(),
@@ -78,7 +81,8 @@ impl Lexicon {
                 self.counted.push(0);
                 self.idle_terms += 1;
             }
-            self.form_facts.push(term << 1 | u32::from(is_stop_word(word)));
+            self.form_facts.push(term << Stops::BITS | Stops::that_have(word).bits());
+            self.hints.push(Hint::of(word).0);
         }
         FormNo(number)
     }
@@ -97,19 +101,26 @@ impl Lexicon {
 
     #[inline]
     pub(crate) fn term_of(&self, form: FormNo) -> TermNo {
-        TermNo(self.form_facts[form.0 as usize] >> 1)
+        TermNo(self.form_facts[form.0 as usize] >> Stops::BITS)
     }
 
     #[inline]
-    pub(crate) fn is_stop(&self, form: FormNo) -> bool {
-        self.form_facts[form.0 as usize] & 1 == 1
+    pub(crate) fn is_stop(&self, form: FormNo, stops: Stops) -> bool {
+        stops.include(self.form_facts[form.0 as usize])
     }
 
     /// Both at once: they lie side by side.
     #[inline]
-    pub(crate) fn term_and_stop(&self, form: FormNo) -> (TermNo, bool) {
+    pub(crate) fn term_and_stop(&self, form: FormNo, stops: Stops) -> (TermNo, bool) {
         let packed = self.form_facts[form.0 as usize];
-        (TermNo(packed >> 1), packed & 1 == 1)
+        (TermNo(packed >> Stops::BITS), stops.include(packed))
+    }
+
+    /// The language of a text, by its words.
+    pub(crate) fn language(&self, forms: impl Iterator<Item = FormNo>) -> Option<Language> {
+        let mut ballot = Ballot::default();
+        forms.for_each(|form| ballot.add(Hint(self.hints[form.0 as usize])));
+        ballot.verdict()
     }
 
     /// Where a term stands.
@@ -173,7 +184,7 @@ impl Lexicon {
     pub(crate) fn size_bytes(&self) -> usize {
         let words = self.forms.size_bytes() + self.stems.size_bytes();
         let terms = vec_bytes(&self.postings) + self.kept.size_bytes() + self.counted.size_bytes();
-        words + self.form_facts.size_bytes() + terms + self.postings_bytes
+        words + self.form_facts.size_bytes() + self.hints.size_bytes() + terms + self.postings_bytes
     }
 
     /// `used` are the forms that some record has, where not all do.
@@ -186,6 +197,7 @@ impl Lexicon {
         self.forms.save(out, used);
         self.stems.save(out, terms.as_ref());
         out.row(&self.form_facts);
+        out.row(&self.hints);
         out.row(&self.counted);
         let parts = || self.postings.iter().map(|postings| postings.to_parts(&self.kept));
         out.numbers(parts().map(|(_, last, _)| last));
@@ -198,12 +210,12 @@ impl Lexicon {
 
     pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
         let mut lexicon = Self { forms: Interner::load(input)?, stems: Interner::load(input)?, ..Self::new() };
-        (lexicon.form_facts, lexicon.counted) = (input.row()?, input.row()?);
+        (lexicon.form_facts, lexicon.hints, lexicon.counted) = (input.row()?, input.row()?, input.row()?);
         let (last, len, sizes) = (input.row::<u32>()?, input.row::<u32>()?, input.row::<u32>()?);
         lexicon.kept = input.row()?;
         let terms = lexicon.stems.len();
-        let forms_fit = lexicon.form_facts.len() == lexicon.forms.len()
-            && lexicon.form_facts.iter().all(|packed| ((packed >> 1) as usize) < terms);
+        let forms_fit = [lexicon.form_facts.len(), lexicon.hints.len()] == [lexicon.forms.len(); 2]
+            && lexicon.form_facts.iter().all(|packed| ((packed >> Stops::BITS) as usize) < terms);
         if [lexicon.counted.len(), last.len(), len.len(), sizes.len()] != [terms; 4] || !forms_fit {
             return Err(SnapshotError::NotASnapshot);
         }

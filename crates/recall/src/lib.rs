@@ -30,7 +30,7 @@ mod words;
 
 pub use index::{NewDoc, WorkspaceIndex};
 pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
-pub use recipe::{Bounds, Chance, Gate, Recipe, Weights};
+pub use recipe::{Bounds, Chance, ChanceAcross, Gate, Recipe, Weights};
 pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
 pub use similar::{Likeness, Similar};

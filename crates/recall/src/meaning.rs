@@ -169,13 +169,12 @@ impl Vectors {
 
     /// Prepares a query for comparison: both sides are seen from the workspace's mean. `None` where the model knows
     /// nothing of the text.
-    pub(crate) fn aim(&self, model: &Model, query: &str) -> Option<Near> {
-        let query = model.encode_exact(query);
+    pub(crate) fn aim(&self, model: &Model, query: &[f32; DIMENSIONS]) -> Option<Near> {
         if query.iter().all(|&x| x == 0.0) {
             return None;
         }
         let centre = self.centre.get_or_init(|| Box::new(Centre::new(self.mean(model))));
-        Some(Near::new(&query, centre, signs::of(query.iter().copied(), model)))
+        Some(Near::new(query, centre, signs::of(query.iter().copied(), model)))
     }
 
     /// The mean of the counted records; a small workspace leans on the model's.

@@ -1,19 +1,25 @@
-//! The static embedding model: a vector per word piece, summed over a text. Parsing stands here, the cutting into
-//! pieces in `model/pieces.rs`, the vector as it is stored in `model/embedding.rs`. What vectors are for: `meaning.rs`.
+//! The static embedding model: a vector per word piece, summed over a text. `model/vocabulary.rs` cuts texts into pieces,
+//! `model/embedding.rs` has the vector as it is stored. What vectors are for: `meaning.rs`.
 
+mod container;
 mod embedding;
+mod normal;
 mod pieces;
 mod short;
+mod vocabulary;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 pub use embedding::{Embedding, EmbeddingError};
+pub(crate) use normal::normalise;
 
 use smallvec::SmallVec;
 
-use crate::wide::wide;
-use pieces::Vocabulary;
+use crate::wide::{fetch, wide};
+use container::Container;
+use vocabulary::{Cut, Vocabulary};
 
 /// How many numbers a vector has.
 pub const DIMENSIONS: usize = 256;
@@ -44,30 +50,66 @@ pub enum ModelError {
     },
 }
 
-/// The static embedding model, parsed once from bytes without copying the matrix.
+/// Of the shipped model. Written down, so that starting does not read all of it; a test compares.
+const SHIPPED_FINGERPRINT: u32 = 0xd850_34a4;
+
+/// The static embedding model, parsed once from bytes without copying any table: what is not needed is not read.
 pub struct Model {
     vocabulary: Vocabulary,
-    /// The whole file; `rows` says where in it the matrix lies.
+    /// The whole file; the ranges say where in it the tables lie.
     bytes: Cow<'static, [u8]>,
-    rows: std::ops::Range<usize>,
-    /// What one step of a row is worth.
-    scales: Vec<f32>,
+    tables: Tables,
     /// The mean vector over general text: the prior of every workspace's own mean.
     mean: Vec<f32>,
     fingerprint: u32,
 }
 
+/// Where in the file everything lies.
+struct Tables {
+    /// English pieces, a byte for each component.
+    rows: Range<usize>,
+    /// What one step of such a row is worth.
+    scales: Range<usize>,
+    /// The pieces of the other languages, four bits for each component.
+    packed: Range<usize>,
+    packed_scales: Range<usize>,
+    /// How much each piece speaks against English where it is a whole word.
+    lean: Range<usize>,
+    english: usize,
+    all: usize,
+}
+
+/// A row of four bits for each component: the even one of two in the low half of a byte.
+type Packed = [u8; DIMENSIONS / 2];
+
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Model {{ rows: {}, fingerprint: {:08x} }}", self.scales.len(), self.fingerprint)
+        write!(f, "Model {{ rows: {}, fingerprint: {:08x} }}", self.tables.all, self.fingerprint)
     }
 }
 
 static SHIPPED: LazyLock<Model> = LazyLock::new(|| {
-    let vocabulary = include_str!("../assets/vocab.txt");
-    let weights: &'static [u8] = include_bytes!("../assets/model.safetensors");
-    Model::from_bytes(Cow::Borrowed(weights), Cow::Borrowed(vocabulary)).expect("the shipped model is tested")
+    let (weights, vocabulary) = (Cow::Borrowed(SHIPPED_WEIGHTS), Cow::Borrowed(SHIPPED_VOCABULARY));
+    Model::parse(weights, vocabulary, SHIPPED_FINGERPRINT).expect("the shipped model is tested")
 });
+static SHIPPED_WEIGHTS: &[u8] = include_bytes!("../assets/model.safetensors");
+static SHIPPED_VOCABULARY: &str = include_str!("../assets/vocab.txt");
+
+impl Tables {
+    fn find(container: &Container<'_>) -> Result<Self, ModelError> {
+        let (english, others) = (container.rows("scales")?, container.rows("more_scales")?);
+        let all = english.saturating_add(others);
+        Ok(Self {
+            rows: container.tensor("embeddings", "I8", &[english, DIMENSIONS])?,
+            scales: container.tensor("scales", "F32", &[english])?,
+            packed: container.tensor("more", "U8", &[others, DIMENSIONS / 2])?,
+            packed_scales: container.tensor("more_scales", "F32", &[others])?,
+            lean: container.tensor("lean", "I8", &[all])?,
+            english,
+            all,
+        })
+    }
+}
 
 impl Model {
     /// The model that is part of this crate.
@@ -75,24 +117,26 @@ impl Model {
         &SHIPPED
     }
 
-    /// Parses a safetensors container with `embeddings` (int8, rows × 256), `scales` and `mean`, and its vocabulary:
-    /// one piece per line, the line number is the row.
+    /// Parses a safetensors container with `embeddings` (int8, rows × 256), `scales` and `mean`, the same of other languages
+    /// in `more` (four bits, rows × 256) and `more_scales`, and `lean`; and its vocabulary: one piece per line, the line
+    /// number is the row, those of `more` behind those of `embeddings`.
     pub fn from_bytes(weights: Cow<'static, [u8]>, vocabulary: Cow<'static, str>) -> Result<Model, ModelError> {
-        let container = Container::parse(&weights)?;
-        let scales = container.floats("scales")?;
-        let mean = container.floats("mean")?;
-        let rows = container.tensor("embeddings", "I8", &[scales.len(), DIMENSIONS])?;
-        if mean.len() != DIMENSIONS {
-            return Err(ModelError::Tensor { name: "mean" });
-        }
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&weights);
         checksum.update(vocabulary.as_bytes());
-        let vocabulary = Vocabulary::new(vocabulary);
-        if vocabulary.len() != scales.len() {
-            return Err(ModelError::Vocabulary { pieces: vocabulary.len(), rows: scales.len() });
-        }
-        Ok(Model { vocabulary, rows, scales, mean, fingerprint: checksum.finalize(), bytes: weights })
+        let model = Self::parse(weights, vocabulary, checksum.finalize())?;
+        let (pieces, rows) = (model.vocabulary.count(), model.tables.all);
+        if pieces == rows { Ok(model) } else { Err(ModelError::Vocabulary { pieces, rows }) }
+    }
+
+    /// Reads nothing but the header, the mean and the English pieces.
+    fn parse(bytes: Cow<'static, [u8]>, vocabulary: Cow<'static, str>, fingerprint: u32) -> Result<Model, ModelError> {
+        let container = Container::parse(&bytes)?;
+        let tables = Tables::find(&container)?;
+        let mean = container.tensor("mean", "F32", &[DIMENSIONS])?;
+        let mean = (0..DIMENSIONS).map(|at| float(&bytes[mean.clone()], at)).collect();
+        let vocabulary = Vocabulary::new(vocabulary, tables.english);
+        Ok(Model { vocabulary, bytes, tables, mean, fingerprint })
     }
 
     /// The vector of a text. A text without any known piece has the empty vector.
@@ -109,18 +153,58 @@ impl Model {
         &self.mean
     }
 
-    fn row(&self, piece: u32) -> &[u8; DIMENSIONS] {
-        let (rows, _) = self.bytes[self.rows.clone()].as_chunks();
-        &rows[piece as usize]
+    /// The rows of English pieces, by number.
+    fn rows<'m>(&'m self) -> impl Fn(u32) -> Scaled<'m> {
+        let (rows, _) = self.bytes[self.tables.rows.clone()].as_chunks();
+        let scales = &self.bytes[self.tables.scales.clone()];
+        move |piece| (float(scales, piece as usize), &rows[piece as usize])
+    }
+
+    /// The rows of the other pieces, and what one step of each is worth.
+    fn packed_rows<'m>(&'m self) -> impl Fn(u32) -> (f32, &'m Packed) {
+        let (rows, _) = self.bytes[self.tables.packed.clone()].as_chunks();
+        let scales = &self.bytes[self.tables.packed_scales.clone()];
+        let english = self.tables.english;
+        move |piece| (float(scales, piece as usize - english), &rows[piece as usize - english])
+    }
+
+    fn is_packed(&self, piece: u32) -> bool {
+        piece as usize >= self.tables.english
+    }
+
+    fn lean(&self) -> &[i8] {
+        bytemuck::cast_slice(&self.bytes[self.tables.lean.clone()])
+    }
+
+    fn cut(&self, text: &str) -> Cut {
+        self.vocabulary.cut(text, self.lean())
+    }
+
+    /// How much more a folded word is used in other languages than in English; below 0 it is an English one.
+    pub(crate) fn lean_of(&self, word: &str) -> i8 {
+        self.vocabulary.find(&normalise(word)).map_or(0, |piece| self.lean()[piece as usize])
+    }
+
+    /// What a query says: whether it is English, and its vector.
+    pub(crate) fn read(&self, text: &str) -> (bool, [f32; DIMENSIONS]) {
+        let cut = self.cut(text);
+        (cut.is_english, self.sum(&cut.pieces))
     }
 
     /// The vector before it is rounded to bytes: the sum of the pieces' rows, of length one.
     pub(crate) fn encode_exact(&self, text: &str) -> [f32; DIMENSIONS] {
+        self.sum(&self.cut(text).pieces)
+    }
+
+    fn sum(&self, pieces: &[u32]) -> [f32; DIMENSIONS] {
         let mut sum = [0.0_f32; DIMENSIONS];
-        let pieces = self.vocabulary.pieces(text);
+        let row = self.rows();
         for some in pieces.chunks(READ_AHEAD) {
-            let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> =
-                some.iter().map(|&piece| (self.scales[piece as usize], self.row(piece))).collect();
+            if some.iter().any(|&piece| self.is_packed(piece)) {
+                self.add_unpacked(some, &mut sum);
+                continue;
+            }
+            let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> = some.iter().map(|&piece| row(piece)).collect();
             rows.iter().for_each(|(_, row)| touch(row.as_slice()));
             add_rows(&mut sum, &rows);
         }
@@ -129,6 +213,40 @@ impl Model {
             shorten(&mut sum, squares.sqrt());
         }
         sum
+    }
+
+    /// Adds pieces of both kinds, in their order: sums of numbers depend on it.
+    fn add_unpacked(&self, pieces: &[u32], sum: &mut [f32; DIMENSIONS]) {
+        let mut room = [[0; DIMENSIONS]; READ_AHEAD];
+        let (row, packed) = (self.rows(), self.packed_rows());
+        // They lie anywhere in 14 megabytes; one after the other, each would be waited for.
+        pieces.iter().filter(|piece| self.is_packed(**piece)).for_each(|&piece| fetch(packed(piece).1));
+        for (&piece, steps) in pieces.iter().zip(&mut room).filter(|(piece, _)| self.is_packed(**piece)) {
+            unpack(packed(piece).1, steps);
+        }
+        let scaled = |(&piece, steps)| match self.is_packed(piece) {
+            true => (packed(piece).0, steps),
+            false => row(piece),
+        };
+        let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> = pieces.iter().zip(&room).map(scaled).collect();
+        add_rows(sum, &rows);
+    }
+}
+
+/// A number of a table.
+fn float(table: &[u8], at: usize) -> f32 {
+    f32::from_le_bytes(table.as_chunks().0[at])
+}
+
+wide! {
+    /// From four bits for each component to a byte.
+    unpack = unpack_plain(packed: &Packed, steps: &mut [u8; DIMENSIONS])
+}
+
+#[inline(always)]
+fn unpack_plain(packed: &Packed, steps: &mut [u8; DIMENSIONS]) {
+    for (two, byte) in steps.as_chunks_mut::<2>().0.iter_mut().zip(packed) {
+        *two = [(byte & 15).wrapping_sub(8), (byte >> 4).wrapping_sub(8)];
     }
 }
 
@@ -185,45 +303,6 @@ fn add_rows_plain(sum: &mut [f32; DIMENSIONS], rows: &[Scaled<'_>]) {
     }
 }
 
-/// The parts of a safetensors file: a length, a JSON header, the tensors.
-struct Container<'a> {
-    header: serde_json::Value,
-    data_start: usize,
-    bytes: &'a [u8],
-}
-
-impl<'a> Container<'a> {
-    fn parse(bytes: &'a [u8]) -> Result<Self, ModelError> {
-        let (length, rest) = bytes.split_first_chunk().ok_or(ModelError::Container("it is too short"))?;
-        let length = usize::try_from(u64::from_le_bytes(*length))
-            .map_err(|_| ModelError::Container("its header is too long"))?;
-        let header = rest.get(..length).ok_or(ModelError::Container("its header is cut off"))?;
-        let header = serde_json::from_slice(header).map_err(|_| ModelError::Container("its header is no JSON"))?;
-        Ok(Self { header, data_start: 8 + length, bytes })
-    }
-
-    /// Where in the file a tensor of the given type and shape lies.
-    fn tensor(&self, name: &'static str, dtype: &str, shape: &[usize]) -> Result<std::ops::Range<usize>, ModelError> {
-        let wrong = ModelError::Tensor { name };
-        let entry = &self.header[name];
-        let dims: Option<Vec<usize>> = serde_json::from_value(entry["shape"].clone()).ok();
-        let offsets: Option<[usize; 2]> = serde_json::from_value(entry["data_offsets"].clone()).ok();
-        let (Some(dims), Some([start, end])) = (dims, offsets) else { return Err(wrong) };
-        let item = if dtype == "F32" { 4 } else { 1 };
-        let size = shape.iter().product::<usize>() * item;
-        let range = self.data_start.saturating_add(start)..self.data_start.saturating_add(end);
-        let fits = entry["dtype"] == dtype && dims == shape && range.len() == size && range.end <= self.bytes.len();
-        if fits { Ok(range) } else { Err(wrong) }
-    }
-
-    fn floats(&self, name: &'static str) -> Result<Vec<f32>, ModelError> {
-        let rows = self.header[name]["shape"][0].as_u64().and_then(|rows| usize::try_from(rows).ok());
-        let range = self.tensor(name, "F32", &[rows.ok_or(ModelError::Tensor { name })?])?;
-        let (numbers, _) = self.bytes[range].as_chunks::<4>();
-        Ok(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,6 +312,7 @@ mod tests {
         text: String,
         ids: Vec<u32>,
         vec: Vec<f32>,
+        is_other: bool,
     }
 
     fn golden() -> Vec<Golden> {
@@ -243,6 +323,7 @@ mod tests {
                 text: case["text"].as_str().unwrap().to_owned(),
                 ids: serde_json::from_value(case["ids"].clone()).unwrap(),
                 vec: serde_json::from_value(case["vec"].clone()).unwrap(),
+                is_other: case["other"].as_bool().unwrap(),
             })
             .collect()
     }
@@ -265,11 +346,23 @@ mod tests {
     fn the_port_gives_the_golden_pieces_and_vectors() {
         let model = Model::shipped();
         for case in golden() {
-            assert_eq!(model.vocabulary.pieces(&case.text), case.ids, "pieces of {:?}", case.text);
+            let expected = Cut { pieces: case.ids, is_english: !case.is_other };
+            assert_eq!(model.cut(&case.text), expected, "pieces of {:?}", case.text);
             let vector = model.encode_exact(&case.text);
             let error = vector.iter().zip(&case.vec).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(error < 2e-6, "{:?}: error {error}", case.text);
         }
+    }
+
+    #[test]
+    fn english_is_what_it_was_in_the_first_model_and_the_fingerprint_is_that_of_all_bytes() {
+        let model = Model::from_bytes(Cow::Borrowed(SHIPPED_WEIGHTS), Cow::Borrowed(SHIPPED_VOCABULARY)).unwrap();
+        assert_eq!(model.fingerprint(), SHIPPED_FINGERPRINT);
+        let checksum = |range: &Range<usize>| crc32fast::hash(&model.bytes[range.clone()]);
+        assert_eq!(checksum(&model.tables.rows), 0xed47_5bc1);
+        assert_eq!(checksum(&model.tables.scales), 0x36df_f23c);
+        let mean: Vec<u8> = model.mean.iter().flat_map(|x| x.to_le_bytes()).collect();
+        assert_eq!(crc32fast::hash(&mean), 0xd1b3_96d1);
     }
 
     #[test]
@@ -291,7 +384,7 @@ mod tests {
         assert!(refused(b""));
         assert!(refused(b"\x02\0\0\0\0\0\0\0{}"));
         assert!(refused(b"\xff\xff\xff\xff\xff\xff\xff\xff{}"));
-        let whole = include_bytes!("../assets/model.safetensors");
+        let whole = SHIPPED_WEIGHTS;
         assert!(refused(whole), "the vocabulary is too short");
         assert!(refused(&whole[..whole.len() - 1]));
     }

@@ -1,6 +1,8 @@
 //! Every number of the ranking, in one place. They were chosen on public dialogue-memory sets; `docs/concepts/recall.md`
 //! says what each step is worth, and the bench `recall` measures it again.
 
+use crate::meaning::ONE;
+
 /// What takes part in the ranking, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
@@ -24,6 +26,8 @@ pub struct Recipe {
     pub alike: f64,
     /// How likely a record is an answer.
     pub chance: Chance,
+    /// The same where query and record are of different languages and share no word.
+    pub chance_across: ChanceAcross,
     /// From where on meaning alone brings a record in.
     pub gate: Gate,
     /// What is looked at where looking at everything would take too long.
@@ -63,8 +67,18 @@ pub struct Chance {
     pub bias: f64,
 }
 
-/// The bar on the centred cosine of a record that has no word of the query. Of many records that have nothing to do with a
-/// query, the nearest comes nearer by chance than that of a few: by the root of the logarithm of their number.
+/// The same odds between two languages. Missing words say nothing there, so it is the cosine that tells, measured from the bar of
+/// the gate: what comes near by chance does in every language.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChanceAcross {
+    /// Weight of the centred cosine above the bar.
+    pub cosine: f64,
+    pub bias: f64,
+}
+
+/// The bar on the centred cosine of records that have no word of the query. The query is judged by the nearest record: of many
+/// that have nothing to do with it, the nearest comes nearer by chance than that of a few, by the root of the logarithm of their
+/// number. If it passes, the others come along that are about as near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     /// The bar where that number is 1.
@@ -73,6 +87,8 @@ pub struct Gate {
     pub rise: f64,
     /// It rises no further: whoever comes this near speaks of the same thing, however many others there are.
     pub most: f64,
+    /// The share of the nearest cosine that the others need.
+    pub share: f64,
 }
 
 impl Gate {
@@ -84,6 +100,21 @@ impl Gate {
         let risen = self.base + self.rise * libm::log(f64::from(records.max(RECORDS_MIN))).sqrt();
         risen.min(self.most)
     }
+
+    /// The nearness above which a record needs no word of the query, with the nearest of the visible ones.
+    pub(crate) fn floor(&self, records: u32, nearest: Option<i32>) -> i32 {
+        let bar = (self.bar(records) * ONE) as i32;
+        match nearest {
+            Some(nearest) if nearest > bar => (f64::from(nearest) * self.share) as i32,
+            _ => bar,
+        }
+    }
+}
+
+/// The lowest of the `count` largest, where there are more: those below are left out.
+pub(crate) fn lowest_of_best(count: usize, nearness: impl Iterator<Item = i32>) -> Option<i32> {
+    let mut nearness: Vec<i32> = nearness.collect();
+    (0 < count && count < nearness.len()).then(|| *nearness.select_nth_unstable_by(count - 1, |a, b| b.cmp(a)).1)
 }
 
 /// How much is looked at. A larger number costs time and changes answers little.
@@ -96,6 +127,8 @@ pub struct Bounds {
     pub by_words_of_few: usize,
     /// How many records the signs of the vectors choose then.
     pub by_signs: usize,
+    /// How many records come by meaning alone, the nearest; more where several are equally near.
+    pub company: usize,
     /// How many the plain score of words chooses then.
     pub by_words: usize,
     /// How many records with all the words of a keyword query are compared in any case.
@@ -133,11 +166,13 @@ impl Recipe {
         as_typed: 4.0,
         alike: 0.45,
         chance: Chance { count: 16.9, doubted_terms: 3.0, cosine: 19.3, deviations: -1.3, bias: -4.3 },
-        gate: Gate { base: -0.15, rise: 0.2, most: 0.35 },
+        chance_across: ChanceAcross { cosine: 25.0, bias: -3.5 },
+        gate: Gate { base: -0.15, rise: 0.2, most: 0.35, share: 0.5 },
         bounds: Bounds {
             exhaustive_records: 4_000,
             by_words_of_few: 512,
             by_signs: 128,
+            company: 32,
             by_words: 192,
             complete: 5_000,
             paired: 48,

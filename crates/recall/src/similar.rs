@@ -14,6 +14,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::index::WorkspaceIndex;
 use crate::records::AudienceNo;
+use crate::words::Language;
 pub use likeness::Likeness;
 use page::{Page, Rarity, Term};
 
@@ -70,9 +71,15 @@ impl WorkspaceIndex {
         if overlap.density() < density_min {
             return None;
         }
-        let has_vectors = self.vectors.has(slot) && self.vectors.has(other);
-        let cosine = if has_vectors { self.vectors.cosine(slot, other) } else { 0.0 };
+        let counts = |slot: u32| self.vectors.has(slot) && self.is_of_latin_letters(slot);
+        let cosine = if counts(slot) && counts(other) { self.vectors.cosine(slot, other) } else { 0.0 };
         Some(Likeness::new(overlap.density(), cosine, &own.difference(self, other, &overlap, rarity)))
+    }
+
+    /// What a cosine is worth was fitted to texts of Latin letters; between others it does not count.
+    fn is_of_latin_letters(&self, slot: u32) -> bool {
+        let language = self.lexicon.language(self.records.running(slot));
+        matches!(language, None | Some(Language::English | Language::OtherLatin))
     }
 
     fn are_comparable(&self, slot: u32, other: u32) -> bool {

@@ -2,6 +2,7 @@
 //! Which stem a word has stands in `words/stem.rs`; what a word is worth is none of this module's business.
 
 mod identifiers;
+mod language;
 mod scripts;
 mod spans;
 mod stem;
@@ -10,10 +11,11 @@ mod stop;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-pub(crate) use scripts::is_mostly_latin;
+pub(crate) use language::{Ballot, Hint, Language, are_foreign};
+pub(crate) use scripts::{is_syllabic, is_understood};
 pub use spans::matched_spans;
 pub(crate) use stem::Stems;
-pub(crate) use stop::is_stop_word;
+pub(crate) use stop::Stops;
 
 /// How a word takes part in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,7 +36,7 @@ fn of_equal_records_the_newest_comes_first() {
 #[test]
 fn a_query_without_words_or_with_foreign_words_finds_nothing() {
     let index = index_of(&["the boiler code is 4711", "deploys run on friday"]);
-    for query in ["", "  ", "?!…", "xylophone zebra", "Паровоз", "猫犬"] {
+    for query in ["", "  ", "?!…", "xylophone zebra", "Виолончель", "猫犬"] {
         assert_eq!(search(&index, query), [], "{query:?}");
     }
 }

@@ -1,31 +1,19 @@
-//! Cutting a text into the model's word pieces: the normalisation of uncased BERT, then greedy longest match.
-//! These pieces serve the vectors alone; the words that are searched for come from `words.rs`.
-
-use std::borrow::Cow;
+//! The pieces of one table, found by their text: greedy longest match, as uncased BERT cuts words.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 
 use super::short::{SHORT_MAX, Short, ShortPieces};
 use crate::wide::fetch;
 
 /// Words longer than this have no pieces, as in the tokeniser the model was trained with.
 const WORD_CHARS_MAX: usize = 100;
-/// About how long a piece of a text is, with the space behind it.
-const BYTES_PER_PIECE: usize = 4;
-/// So many words are looked up together: what is known of them lies anywhere in a megabyte, and word by word it would be
-/// waited for.
-const WORDS_AHEAD: usize = 32;
 /// Marks a piece that continues a word.
 const CONTINUES: &str = "##";
 
-/// The pieces and their numbers.
-pub(crate) struct Vocabulary {
+/// Pieces and their numbers.
+pub(super) struct Table {
     starts: Pieces,
     continuations: Pieces,
-    len: usize,
 }
 
 /// Pieces that stand at the same place of a word.
@@ -43,13 +31,13 @@ const IS_LONG: u16 = 1;
 /// Pieces shorter than this are looked up in any case.
 const BEGINNING: usize = 4;
 
-impl Default for Pieces {
-    fn default() -> Self {
-        Self { short: ShortPieces::default(), long: FxHashMap::default(), lengths: vec![0; 1 << 16].into() }
-    }
-}
-
 impl Pieces {
+    /// With room for so many.
+    fn with_room(count: usize) -> Self {
+        let (short, long) = (ShortPieces::with_room(count), FxHashMap::default());
+        Self { short, long, lengths: vec![0; 1 << 16].into() }
+    }
+
     fn insert(&mut self, piece: &str, number: u32) {
         let lengths = &mut self.lengths[Short::of(piece).place()];
         if piece.len() > SHORT_MAX {
@@ -61,6 +49,10 @@ impl Pieces {
             *lengths |= 1 << (piece.len() - 1);
         }
         self.short.insert(Short::of(piece), number);
+    }
+
+    fn find(&self, piece: &str) -> Option<u32> {
+        if piece.len() > SHORT_MAX { self.long.get(piece).copied() } else { self.short.find(Short::of(piece)) }
     }
 
     /// The longest piece that the text begins with, and its length.
@@ -119,50 +111,47 @@ fn fitting(text: &str) -> u16 {
     fitting & !IS_LONG
 }
 
-impl Vocabulary {
-    pub(crate) fn new(lines: Cow<'static, str>) -> Self {
-        let (mut starts, mut continuations) = (Pieces::default(), Pieces::default());
-        let mut len = 0;
-        for (number, piece) in (0_u32..).zip(lines.lines()) {
+impl Table {
+    /// One piece per line; the first has the number `first`.
+    pub(super) fn new(lines: &str, first: u32) -> Self {
+        let count = lines.lines().count();
+        let continuing = lines.lines().filter(|line| line.starts_with(CONTINUES)).count();
+        let (mut starts, mut continuations) = (Pieces::with_room(count - continuing), Pieces::with_room(continuing));
+        for (number, piece) in (first..).zip(lines.lines()) {
             match piece.strip_prefix(CONTINUES) {
                 Some(rest) if !rest.is_empty() => continuations.insert(rest, number),
                 _ => starts.insert(piece, number),
             }
-            len += 1;
         }
-        Self { starts, continuations, len }
+        Self { starts, continuations }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    /// The piece that is this whole word.
+    pub(super) fn find(&self, word: &str) -> Option<u32> {
+        self.starts.find(word)
     }
 
-    /// The number of every piece, in reading order.
-    pub(crate) fn pieces(&self, text: &str) -> Vec<u32> {
-        let normal = normalise(text);
-        let mut pieces = Vec::with_capacity(normal.len() / BYTES_PER_PIECE + 1);
-        let mut words: SmallVec<[&str; WORDS_AHEAD]> = SmallVec::new();
-        each_word(&normal, |word| {
-            words.push(word);
-            self.starts.fetch_lengths(word);
-            if words.len() == WORDS_AHEAD {
-                self.cut_words(&words, &mut pieces);
-                words.clear();
-            }
-        });
-        self.cut_words(&words, &mut pieces);
-        pieces
+    /// The longest piece that a text begins with, and its length.
+    pub(super) fn longest_start(&self, text: &str) -> Option<(u32, usize)> {
+        self.starts.longest_match(text)
     }
 
-    fn cut_words(&self, words: &[&str], pieces: &mut Vec<u32>) {
-        words.iter().for_each(|word| self.starts.fetch_piece(word));
-        words.iter().for_each(|word| self.cut_word(word, pieces));
+    /// Asks for what cutting a word looks at first.
+    #[inline]
+    pub(super) fn fetch_lengths(&self, word: &str) {
+        self.starts.fetch_lengths(word);
     }
 
-    /// A word that cannot be cut to its end has no pieces at all.
-    fn cut_word(&self, word: &str, pieces: &mut Vec<u32>) {
+    /// And what it looks at next.
+    #[inline]
+    pub(super) fn fetch_piece(&self, word: &str) {
+        self.starts.fetch_piece(word);
+    }
+
+    /// Adds the pieces of a word. One that can't be cut to its end has none at all: then it tells `false`.
+    pub(super) fn cut(&self, word: &str, pieces: &mut Vec<u32>) -> bool {
         if word.is_empty() || word.len() > WORD_CHARS_MAX && word.chars().count() > WORD_CHARS_MAX {
-            return;
+            return false;
         }
         let before = pieces.len();
         let mut rest = word;
@@ -170,114 +159,13 @@ impl Vocabulary {
             let known = if rest.len() == word.len() { &self.starts } else { &self.continuations };
             let Some((piece, length)) = known.longest_match(rest) else {
                 pieces.truncate(before);
-                return;
+                return false;
             };
             pieces.push(piece);
             rest = &rest[length..];
         }
+        true
     }
-}
-
-/// Calls `found` with every word and every punctuation mark.
-fn each_word<'t>(normal: &'t str, found: impl FnMut(&'t str)) {
-    if normal.is_ascii() { each_ascii_word(normal, found) } else { each_word_of_any(normal, found) }
-}
-
-fn each_word_of_any<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
-    for word in normal.split_whitespace() {
-        let mut start = 0;
-        for (at, c) in word.char_indices().filter(|&(_, c)| is_punctuation(c)) {
-            if start < at {
-                found(&word[start..at]);
-            }
-            start = at + c.len_utf8();
-            found(&word[at..start]);
-        }
-        if start < word.len() {
-            found(&word[start..]);
-        }
-    }
-}
-
-/// The same for ASCII, where every byte is a character: what is no letter, digit or punctuation is a space.
-fn each_ascii_word<'t>(normal: &'t str, mut found: impl FnMut(&'t str)) {
-    let mut start = 0;
-    for (at, byte) in normal.bytes().enumerate().filter(|(_, byte)| !byte.is_ascii_alphanumeric()) {
-        if start < at {
-            found(&normal[start..at]);
-        }
-        start = at + 1;
-        if byte.is_ascii_punctuation() {
-            found(&normal[at..start]);
-        }
-    }
-    if start < normal.len() {
-        found(&normal[start..]);
-    }
-}
-
-/// Control characters out, ideographs apart, lower case, no accents.
-fn normalise(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return normalise_ascii(text);
-    }
-    let mut spaced = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\0' | '\u{FFFD}' => {}
-            c if c.is_whitespace() => spaced.push(' '),
-            c if is_control(c) => {}
-            c if is_ideograph(c) => spaced.extend([' ', c, ' ']),
-            c => spaced.push(c),
-        }
-    }
-    let bare = spaced.nfd().filter(|&c| !is_nonspacing_mark(c));
-    Cow::Owned(bare.flat_map(char::to_lowercase).collect())
-}
-
-fn normalise_ascii(text: &str) -> Cow<'_, str> {
-    let is_dropped = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    if text.bytes().any(|byte| is_dropped(&byte)) {
-        let kept = text.chars().filter(|c| !is_dropped(&(*c as u8)));
-        return Cow::Owned(kept.map(|c| c.to_ascii_lowercase()).collect());
-    }
-    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Cow::Owned(text.to_ascii_lowercase());
-    }
-    Cow::Borrowed(text)
-}
-
-/// Category Mn. Every mark with a combining class is one, and so are the others that NFD sets free from letters.
-fn is_nonspacing_mark(c: char) -> bool {
-    canonical_combining_class(c) != 0 || (is_combining_mark(c) && matches!(u32::from(c), 0x0300..=0x036F))
-}
-
-/// Format and private characters vanish, as the original does with category C.
-fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(u32::from(c), 0xAD | 0x600..=0x605 | 0x61C | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F
-            | 0xE000..=0xF8FF | 0xFEFF | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F | 0xF0000..=0x10FFFF)
-}
-
-/// The blocks that BERT sets apart by spaces: Han alone, no kana and no hangul.
-fn is_ideograph(c: char) -> bool {
-    matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2A6DF | 0x2A700..=0x2CEAF
-        | 0x2F800..=0x2FA1F)
-}
-
-/// Everything printable in ASCII that is no letter or digit, and Unicode's category P outside it.
-fn is_punctuation(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_punctuation();
-    }
-    matches!(u32::from(c), 0xA1 | 0xA7 | 0xAB | 0xB6 | 0xB7 | 0xBB | 0xBF | 0x37E | 0x387 | 0x55A..=0x55F | 0x589 | 0x58A
-        | 0x5BE | 0x5C0 | 0x5C3 | 0x5C6 | 0x5F3 | 0x5F4 | 0x60C | 0x60D | 0x61B | 0x61E | 0x61F | 0x66A..=0x66D | 0x6D4
-        | 0x964 | 0x965 | 0xE4F | 0x2010..=0x2027 | 0x2030..=0x205E | 0x207D | 0x207E | 0x208D | 0x208E | 0x2308..=0x230B
-        | 0x2329 | 0x232A | 0x2768..=0x2775 | 0x27C5 | 0x27C6 | 0x27E6..=0x27EF | 0x2983..=0x2998 | 0x29D8..=0x29DB
-        | 0x29FC | 0x29FD | 0x2E00..=0x2E5D | 0x3001..=0x3003 | 0x3008..=0x3011 | 0x3014..=0x301F | 0x3030 | 0x303D
-        | 0x30A0 | 0x30FB | 0xFE10..=0xFE19 | 0xFE30..=0xFE52 | 0xFE54..=0xFE61 | 0xFE63 | 0xFE68 | 0xFE6A | 0xFE6B
-        | 0xFF01..=0xFF03 | 0xFF05..=0xFF0A | 0xFF0C..=0xFF0F | 0xFF1A | 0xFF1B | 0xFF1F | 0xFF20 | 0xFF3B..=0xFF3D
-        | 0xFF3F | 0xFF5B | 0xFF5D | 0xFF5F..=0xFF65)
 }
 
 #[cfg(test)]
@@ -304,15 +192,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn words_of_ascii_are_found_as_those_of_any_text(text in "[ -~\t\r\n]{0,80}") {
-            let normal = normalise(&text);
-            let (mut quickly, mut plainly) = (Vec::new(), Vec::new());
-            each_ascii_word(&normal, |word| quickly.push(word));
-            each_word_of_any(&normal, |word| plainly.push(word));
-            prop_assert_eq!(quickly, plainly);
-        }
-
         /// Pieces on both sides of the length that is kept as a number, of letters of one, two and three bytes.
         #[test]
         fn words_are_cut_as_by_comparing_texts(
@@ -320,9 +199,9 @@ mod tests {
             word in "([ab]|a{13,20}|[aß]{5,12}|[ab漢]{1,8}){1,4}",
         ) {
             let pieces: Vec<String> = pieces.into_iter().collect();
-            let vocabulary = Vocabulary::new(Cow::Owned(pieces.join("\n")));
+            let table = Table::new(&pieces.join("\n"), 0);
             let mut cut = Vec::new();
-            vocabulary.cut_word(&word, &mut cut);
+            table.cut(&word, &mut cut);
             prop_assert_eq!(cut, plainly(&pieces, &word));
         }
     }

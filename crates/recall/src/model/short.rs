@@ -35,25 +35,22 @@ impl Short {
 }
 
 /// Short pieces by their bytes, in an open table. A map of the standard kind can't be asked to fetch what it will look at.
-#[derive(Default)]
 pub(super) struct ShortPieces {
     /// A power of two of places, of which at least half are empty: there the bytes are zeros.
     places: Vec<(Short, u32)>,
-    len: usize,
 }
 
 impl ShortPieces {
+    /// With room for so many; it does not grow.
+    pub(super) fn with_room(count: usize) -> Self {
+        Self { places: vec![(Short::EMPTY, 0); (2 * count + 2).next_power_of_two()] }
+    }
+
     pub(super) fn insert(&mut self, piece: Short, number: u32) {
-        if 2 * (self.len + 1) > self.places.len() {
-            let places = vec![(Short::EMPTY, 0); (2 * self.places.len()).max(16)];
-            let old = std::mem::replace(self, Self { places, len: 0 });
-            old.places.into_iter().filter(|(piece, _)| *piece != Short::EMPTY).for_each(|(p, n)| self.insert(p, n));
-        }
         let mut at = self.first_place(piece);
         while ![piece, Short::EMPTY].contains(&self.places[at].0) {
             at = (at + 1) & (self.places.len() - 1);
         }
-        self.len += usize::from(self.places[at].0 == Short::EMPTY);
         self.places[at] = (piece, number);
     }
 

@@ -2,7 +2,7 @@
 //! cosine. Strength orders the records of one workspace; a chance means the same for every query and workspace.
 
 use crate::meaning::{self, NO_VECTOR};
-use crate::recipe::Chance;
+use crate::recipe::{Chance, ChanceAcross, Recipe};
 use crate::search::fuse::Spread;
 
 /// What cosines usually deviate by: a small workspace leans on it, a large one has its own.
@@ -16,32 +16,45 @@ const DEVIATION_MIN: f64 = 0.09;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chances {
     recipe: Chance,
+    across: ChanceAcross,
+    /// The bar of the gate.
+    bar: f64,
     /// Mean and deviation of the cosines.
     mean: f64,
     deviation: f64,
 }
 
 impl Chances {
-    pub(crate) fn new(recipe: Chance, near: &Spread) -> Self {
+    /// For a query that has so many visible records with such cosines before it.
+    pub(crate) fn new(recipe: &Recipe, records: u32, near: &Spread) -> Self {
+        let bar = recipe.gate.bar(records);
         let (records, mean, variance) = near.moments();
         let (mean, variance) = (mean / meaning::ONE, variance / (meaning::ONE * meaning::ONE));
         let lean = |own: f64, usual: f64| (records * own + PRIOR_RECORDS * usual) / (records + PRIOR_RECORDS);
         let deviation = lean(variance, DEVIATION_USUAL * DEVIATION_USUAL).sqrt().max(DEVIATION_MIN);
-        Self { recipe, mean: lean(mean, 0.0), deviation }
+        Self { recipe: recipe.chance, across: recipe.chance_across, bar, mean: lean(mean, 0.0), deviation }
     }
 
     /// The chance of a record that has so many of the query's terms.
-    pub(crate) fn of(&self, count: u32, terms: u32, near: i32) -> f64 {
-        let share = f64::from(count) / (f64::from(terms) + self.recipe.doubted_terms);
+    pub(crate) fn of(&self, count: f64, terms: u32, near: i32) -> f64 {
+        let share = count / (f64::from(terms) + self.recipe.doubted_terms);
         let by_meaning = if near == NO_VECTOR { 0.0 } else { self.by_meaning(f64::from(near) / meaning::ONE) };
-        let odds = self.recipe.bias + self.recipe.count * share + by_meaning;
-        // libm, not the platform's: exponentials differ between systems in the last bit.
-        1.0 / (1.0 + libm::exp(-odds))
+        logistic(self.recipe.bias + self.recipe.count * share + by_meaning)
+    }
+
+    /// The chance of a record of another language that has none of them.
+    pub(crate) fn across(&self, near: i32) -> f64 {
+        logistic(self.across.bias + self.across.cosine * (f64::from(near) / meaning::ONE - self.bar))
     }
 
     fn by_meaning(&self, cosine: f64) -> f64 {
         self.recipe.cosine * cosine + self.recipe.deviations * (cosine - self.mean) / self.deviation
     }
+}
+
+/// From the logarithm of odds to a chance. libm, not the platform's: exponentials differ between systems in the last bit.
+fn logistic(odds: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-odds))
 }
 
 /// Scores of an answer, best record first: chances in two decimals that never rise. A record that was ranked behind
@@ -56,28 +69,29 @@ pub(crate) fn to_scores(chances: impl Iterator<Item = f64>) -> impl Iterator<Ite
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recipe;
 
     #[test]
     fn a_chance_rises_with_words_and_with_nearness_in_every_workspace() {
         for spread in [vec![], vec![3_000_i64, 3_000], vec![-200_000, 0, 90_000, 500_000], vec![1_000; 500]] {
             let mut cosines = Spread::default();
             spread.into_iter().for_each(|cosine| cosines.add(cosine));
-            let chances = Chances::new(Recipe::FULL.chance, &cosines);
+            let chances = Chances::new(&Recipe::FULL, 40, &cosines);
             for near in [-300_000, 0, 400_000] {
-                assert!(chances.of(0, 4, near + 10_000) > chances.of(0, 4, near));
-                assert!(chances.of(2, 4, near) > chances.of(1, 4, near));
-                assert!((0.0..1.0).contains(&chances.of(4, 4, near)));
+                let chance = |count, near| chances.of(count, 4, near);
+                assert!(chances.across(near + 10_000) > chances.across(near));
+                assert!(chance(0.0, near + 10_000) > chance(0.0, near));
+                assert!(chance(2.0, near) > chance(1.0, near));
+                assert!((0.0..1.0).contains(&chance(4.0, near)));
             }
         }
     }
 
     #[test]
     fn one_word_of_two_is_no_answer() {
-        let chances = Chances::new(Recipe::FULL.chance, &Spread::default());
-        assert!(chances.of(1, 2, 0) < 0.5, "half of two words");
-        assert!(chances.of(4, 8, 0) > 0.5, "half of eight");
-        assert!(chances.of(2, 2, 0) > 0.9, "both words");
+        let chances = Chances::new(&Recipe::FULL, 0, &Spread::default());
+        assert!(chances.of(1.0, 2, 0) < 0.5, "half of two words");
+        assert!(chances.of(4.0, 8, 0) > 0.5, "half of eight");
+        assert!(chances.of(2.0, 2, 0) > 0.9, "both words");
     }
 
     #[test]

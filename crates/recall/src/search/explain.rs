@@ -132,7 +132,7 @@ impl WorkspaceIndex {
                 .map(|(found, score)| ranking.explain(found, score, &own_terms))
                 .collect(),
             held_back: ranking.held_back(),
-            cosine_bar: f64::from(ranking.nearness_bar()) / meaning::ONE,
+            cosine_bar: f64::from(ranking.floor) / meaning::ONE,
             locality: ranking.locality,
         }
     }
@@ -197,7 +197,7 @@ impl Ranking<'_> {
 
     fn held_back(&self) -> Vec<HeldBack> {
         let Some(near) = &self.near else { return Vec::new() };
-        let bar = f64::from(self.nearness_bar());
+        let bar = f64::from(self.floor);
         let mut nearest: Vec<(i32, u64, u32)> = (0..)
             .zip(self.index.vectors.nearness(near, self.seen))
             .filter(|&(_, nearness)| nearness != NO_VECTOR && f64::from(nearness) <= bar)

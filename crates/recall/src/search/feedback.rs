@@ -6,6 +6,7 @@ use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::search::bm25::Bm25;
 use crate::search::lexical::Weighted;
+use crate::words::Stops;
 
 /// So many different words ten records have: room for them from the start.
 const USUAL_TERMS: usize = 448;
@@ -46,6 +47,7 @@ pub(crate) fn lent_terms(
     index: &WorkspaceIndex,
     bm25: &Bm25,
     lenders: &[Lender],
+    stops: Stops,
     count: usize,
     common: u32,
 ) -> Vec<(TermNo, f64)> {
@@ -53,7 +55,7 @@ pub(crate) fn lent_terms(
     index.records.fetch_words(lenders.iter().map(|lender| lender.slot));
     for lender in lenders {
         let length = f64::from(index.records.lengths()[lender.slot as usize].max(1));
-        for form in index.records.running(lender.slot).filter(|&form| !index.lexicon.is_stop(form)) {
+        for form in index.records.running(lender.slot).filter(|&form| !index.lexicon.is_stop(form, stops)) {
             *weights.entry(index.lexicon.term_of(form)).or_default() += lender.weight / length;
         }
     }

@@ -10,12 +10,14 @@ mod stories;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::meaning::{NO_VECTOR, draws};
+use crate::words::{Language, are_foreign};
 use crate::{Embedding, Hit, Recipe, SearchRequest, Weights};
 
 use self::reading::{ask, read};
 use super::bm25::{Bm25, COARSE, Totals, coarse_root, contribution, factor, root, saturation};
 use super::chance::{Chances, to_scores};
 use super::fuse::{Scale, Spread};
+use super::query::telling_count;
 
 #[derive(Debug, Clone)]
 struct Doc {
@@ -56,6 +58,7 @@ struct Page {
     saved_at: u32,
     is_stale: bool,
     fact_key: Option<&'static str>,
+    language: Option<Language>,
 }
 
 struct Asked {
@@ -65,6 +68,8 @@ struct Asked {
     /// Per word: its stem, and the stems of its parts.
     words: Vec<(String, Vec<String>)>,
     typed: Vec<(String, bool)>,
+    language: Option<Language>,
+    is_syllabic: bool,
 }
 
 #[derive(Clone)]
@@ -133,10 +138,16 @@ impl Oracle<'_> {
         self.reward(&mut scored);
         self.put_truth_first(&mut scored);
         scored.truncate(limit);
-        let chances = Chances::new(self.recipe.chance, &near_spread);
+        let chances = Chances::new(self.recipe, self.seen.len() as u32, &near_spread);
         let chance = |found: &Scored| {
             let count = self.own_terms(&self.pages[found.page]).len() as u32;
-            chances.of(count, self.asked.terms.len() as u32, near[found.page])
+            let page = &self.pages[found.page];
+            let near = near[found.page];
+            if count == 0 && near != NO_VECTOR && are_foreign(self.asked.language, page.language) {
+                return chances.across(near);
+            }
+            let count = telling_count(self.asked.is_syllabic, count, words.pairs[found.page] > 0);
+            chances.of(count, self.asked.terms.len() as u32, near)
         };
         let scores = to_scores(scored.iter().map(chance));
         scored.iter().zip(scores).map(|(found, score)| Hit { seq: self.pages[found.page].seq, score }).collect()

@@ -10,6 +10,7 @@ use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
 use crate::search::bm25::{Bm25, contribution, factor, saturation};
 use crate::search::query::{MASKED_TERMS_MAX, Query};
+use crate::words::Stops;
 
 /// How far apart the two words of a pair may stand: next to each other, or one word between. Stop words do not count.
 const REACH: usize = 2;
@@ -23,6 +24,7 @@ pub(crate) struct Pairs {
     marks: SmallVec<[u32; 16]>,
     /// What each pair weighs, by the numbers of its two words; 0 for no pair.
     factors: Vec<f64>,
+    stops: Stops,
 }
 
 impl Pairs {
@@ -31,7 +33,7 @@ impl Pairs {
         let terms: Vec<TermNo> = query.terms.iter().take(MASKED_TERMS_MAX).filter_map(|known| known.term).collect();
         let factors = vec![0.0; terms.len() * terms.len()];
         let hints = terms.iter().fold(0, |hints, &term| hints | hint(term));
-        let mut pairs = Self { factors, hints, marks: SmallVec::new(), terms };
+        let mut pairs = Self { factors, hints, marks: SmallVec::new(), terms, stops: query.stops };
         let idf = |term| bm25.idf(index.lexicon.counted(term));
         for (at, &first) in query.sequence.iter().enumerate() {
             for &second in query.sequence.iter().skip(at + 1).take(REACH) {
@@ -70,7 +72,7 @@ impl Pairs {
         let mut met: [Option<(u8, usize)>; REACH] = [None; REACH];
         let mut place = 0;
         for form in index.records.running(slot) {
-            let (term, is_stop) = index.lexicon.term_and_stop(form);
+            let (term, is_stop) = index.lexicon.term_and_stop(form, self.stops);
             place += usize::from(!is_stop);
             if self.hints & hint(term) == 0 || is_stop {
                 continue;

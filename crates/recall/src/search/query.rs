@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::lexicon::{FormNo, Lexicon, TermNo};
 use crate::search::lexical::Weighted;
-use crate::words::{Role, each_word, is_stop_word};
+use crate::words::{Ballot, Hint, Language, Role, Stops, each_word, is_syllabic};
 
 /// Beyond this many distinct terms a record's matches are counted instead of remembered one by one.
 pub(crate) const MASKED_TERMS_MAX: usize = 32;
@@ -17,7 +17,6 @@ const KEYWORDS_MAX: usize = 3;
 const WEIGHT_MAX: f32 = 256.0;
 
 /// A parsed query.
-#[derive(Default)]
 pub(crate) struct Query {
     /// The distinct terms that score, known or not.
     pub(crate) terms: Vec<QueryTerm>,
@@ -27,6 +26,11 @@ pub(crate) struct Query {
     pub(crate) units: Vec<Unit>,
     /// Every word as it was typed, stop words too.
     pub(crate) typed: Vec<Typed>,
+    /// Which words say nothing in its language.
+    pub(crate) stops: Stops,
+    pub(crate) language: Option<Language>,
+    /// Whether its words are syllables.
+    is_syllabic: bool,
 }
 
 /// A term of the query.
@@ -60,12 +64,18 @@ pub(crate) struct Typed {
 
 impl Query {
     /// Reads a query against the words of a workspace.
-    pub(crate) fn parse(text: &str, lexicon: &Lexicon) -> Self {
+    pub(crate) fn parse(text: &str, stops: Stops, lexicon: &Lexicon) -> Self {
         let mut words: SmallVec<[Word; 16]> = SmallVec::new();
-        each_word(text, |word, role| words.push(Word::read(word, role, lexicon)));
+        let mut ballot = Ballot::default();
+        each_word(text, |word, role| {
+            words.push(Word::read(word, role, stops, lexicon));
+            ballot.add(Hint::of(word));
+        });
         // "who are you": where there is nothing else, stop words are what is asked for.
         let all_score = !words.iter().any(|word| word.role == Role::Running && !word.typed.is_stop);
-        let mut query = Self::default();
+        let (terms, sequence, units, typed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut query =
+            Self { terms, sequence, units, typed, stops, language: ballot.verdict(), is_syllabic: is_syllabic(text) };
         let mut parts_left = 0;
         for word in words {
             query.take_word(word, all_score, &mut parts_left);
@@ -121,6 +131,11 @@ impl Query {
         }
     }
 
+    /// How many of its words a record has, as far as that tells anything.
+    pub(crate) fn telling_count(&self, count: u32, has_pair: bool) -> f64 {
+        telling_count(self.is_syllabic, count, has_pair)
+    }
+
     /// Whether it is a list of keywords rather than a question.
     pub(crate) fn is_keywords(&self) -> bool {
         self.typed.len() <= KEYWORDS_MAX
@@ -154,17 +169,27 @@ struct Word {
 }
 
 impl Word {
-    fn read(word: &str, role: Role, lexicon: &Lexicon) -> Self {
+    fn read(word: &str, role: Role, stops: Stops, lexicon: &Lexicon) -> Self {
         // A form that is known need not be stemmed.
         if let Some(form) = lexicon.find_form(word) {
-            let typed = Typed { form: Some(form), is_stop: lexicon.is_stop(form) };
+            let typed = Typed { form: Some(form), is_stop: lexicon.is_stop(form, stops) };
             return Self { role, typed, term: Some(lexicon.term_of(form)), unknown: String::new() };
         }
         let stem = lexicon.stem(word);
         let term = lexicon.find_stem(&stem);
         let unknown = if term.is_some() { String::new() } else { stem.into_owned() };
-        Self { role, typed: Typed { form: None, is_stop: is_stop_word(word) }, term, unknown }
+        Self { role, typed: Typed { form: None, is_stop: stops.has(word) }, term, unknown }
     }
+}
+
+/// Where words are written syllable by syllable, one syllable in common is mostly part of another word.
+pub(crate) fn telling_count(is_syllabic: bool, count: u32, has_pair: bool) -> f64 {
+    let of_one = match (is_syllabic, has_pair) {
+        (false, _) => 1.0,
+        (true, true) => 0.6,
+        (true, false) => 0.2,
+    };
+    f64::from(count) * of_one
 }
 
 /// Makes weights smaller where there are very many.

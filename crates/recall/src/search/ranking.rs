@@ -12,8 +12,8 @@ use std::cmp::Ordering;
 use rustc_hash::FxHashMap;
 
 use crate::index::WorkspaceIndex;
-use crate::meaning::{self, Near};
-use crate::recipe::Recipe;
+use crate::meaning::{NO_VECTOR, Near};
+use crate::recipe::{Recipe, lowest_of_best};
 use crate::records::Seen;
 use crate::search::SearchRequest;
 use crate::search::all_words::AllWords;
@@ -27,7 +27,7 @@ use crate::search::neighbours::Neighbours;
 use crate::search::pairs::Pairs;
 use crate::search::query::Query;
 use crate::truth::Judge;
-use crate::words::is_mostly_latin;
+use crate::words::{Stops, are_foreign, is_understood};
 
 use gather::Measured;
 pub(crate) use reward::Bonuses;
@@ -81,7 +81,9 @@ pub(crate) struct Ranking<'a> {
     sample: Cow<'a, [u32]>,
     /// By slot; empty where signs choose whom to compare.
     nearness: Vec<i32>,
-    /// The slots that are near enough to need no word of the query, in order.
+    /// Above which nearness a record needs no word of the query.
+    pub(crate) floor: i32,
+    /// The slots that are near enough to need none, in order.
     kindred: Vec<(u32, i32)>,
     /// `None` where the query has no pair.
     pairs: Option<Pairs>,
@@ -119,12 +121,14 @@ impl<'a> Ranking<'a> {
         seen: &'a Seen<'a>,
         judge: &'a Judge<'a>,
     ) -> Option<Self> {
-        let query = Query::parse(request.query, &index.lexicon);
+        let (is_english, vector) = index.model.read(request.query);
+        let stops = if is_english { Stops::ENGLISH } else { Stops::ALL };
+        let query = Query::parse(request.query, stops, &index.lexicon);
         if !query.has_words() {
             return None;
         }
-        let is_understood = recipe.has_meaning() && is_mostly_latin(request.query);
-        let near = if is_understood { index.vectors.aim(index.model, request.query) } else { None };
+        let has_meaning = recipe.has_meaning() && is_understood(request.query);
+        let near = if has_meaning { index.vectors.aim(index.model, &vector) } else { None };
         let bm25 = index.bm25();
         let pairs = if recipe.pairs > 0.0 { Pairs::new(&query, index, bm25, recipe.pairs) } else { None };
         let mut ranking = Self {
@@ -140,10 +144,11 @@ impl<'a> Ranking<'a> {
             near,
             query,
             scales: Scales::default(),
-            chances: Chances::new(recipe.chance, &Spread::default()),
+            chances: Chances::new(recipe, seen.records, &Spread::default()),
             bonuses: Bonuses::default(),
             sample: Cow::Borrowed(&[]),
             nearness: Vec::new(),
+            floor: 0,
             kindred: Vec::new(),
             pairs,
             paired: FxHashMap::default(),
@@ -200,30 +205,42 @@ impl<'a> Ranking<'a> {
         let Some(near) = &self.near else { return };
         let vectors = &self.index.vectors;
         let mut spread = Spread::default();
-        let bar = self.nearness_bar();
-        if self.is_preselecting() {
+        let (kindred, floor) = if self.is_preselecting() {
             spread.add_nearness(&vectors.nearness_at(near, &self.sample));
             let chosen = vectors.preselect(near, self.seen, self.recipe.bounds.by_signs);
             let nearness = vectors.nearness_at(near, &chosen);
-            self.kindred = chosen.into_iter().zip(nearness).filter(|(_, nearness)| *nearness > bar).collect();
+            self.let_in(chosen.into_iter().zip(nearness))
         } else {
             let nearness = vectors.nearness(near, self.seen);
             spread.add_nearness(&nearness);
-            self.kindred = (0..).zip(nearness.iter().copied()).filter(|(_, nearness)| *nearness > bar).collect();
+            let let_in = self.let_in((0..).zip(nearness.iter().copied()));
             self.nearness = nearness;
-        }
+            let_in
+        };
+        (self.kindred, self.floor) = (kindred, floor);
         self.scales.near = spread.scale();
-        self.chances = Chances::new(self.recipe.chance, &spread);
+        self.chances = Chances::new(self.recipe, self.seen.records, &spread);
     }
 
-    /// Above which nearness a record needs no word of the query.
-    pub(crate) fn nearness_bar(&self) -> i32 {
-        (self.recipe.gate.bar(self.seen.records) * meaning::ONE) as i32
+    /// Those that are near enough to need no word of the query, and above which nearness they are.
+    fn let_in(&self, found: impl Iterator<Item = (u32, i32)> + Clone) -> (Vec<(u32, i32)>, i32) {
+        let nearest = found.clone().map(|(_, nearness)| nearness).max();
+        let floor = self.recipe.gate.floor(self.seen.records, nearest);
+        let mut kindred: Vec<(u32, i32)> = found.filter(|(_, nearness)| *nearness > floor).collect();
+        let lowest = lowest_of_best(self.recipe.bounds.company, kindred.iter().map(|(_, nearness)| *nearness));
+        kindred.retain(|(_, nearness)| lowest.is_none_or(|lowest| *nearness >= lowest));
+        (kindred, lowest.map_or(floor, |lowest| lowest - 1))
     }
 
     /// How likely a candidate is an answer.
     pub(crate) fn chance(&self, candidate: &Candidate) -> f64 {
-        self.chances.of(self.cover.count(candidate.marks), self.cover.terms(), candidate.near)
+        let count = self.cover.count(candidate.marks);
+        let language = || self.index.lexicon.language(self.index.records.running(candidate.slot));
+        if count == 0 && candidate.near != NO_VECTOR && are_foreign(self.query.language, language()) {
+            return self.chances.across(candidate.near);
+        }
+        let count = self.query.telling_count(count, candidate.pairs > 0);
+        self.chances.of(count, self.cover.terms(), candidate.near)
     }
 
     /// Lets the best records lend words to the query, each by how far it stands above the mean.
@@ -234,7 +251,8 @@ impl<'a> Ranking<'a> {
         let own_total: f32 = self.query.terms.iter().map(|known| known.weight).sum();
         let share = own_total * self.recipe.feedback / (1.0 - self.recipe.feedback);
         let common = if self.is_preselecting() { self.bm25.records() / self.recipe.bounds.lent_to } else { u32::MAX };
-        let lent = feedback::lent_terms(self.index, self.bm25, &lenders, self.recipe.feedback_terms, common);
+        let lent =
+            feedback::lent_terms(self.index, self.bm25, &lenders, self.query.stops, self.recipe.feedback_terms, common);
         feedback::add(&mut self.terms, &lent, f64::from(share));
     }
 

@@ -3,6 +3,7 @@
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
+use crate::words::Stops;
 
 /// Only the first words of a longer record are compared: they suffice, and the cost stays bounded.
 pub(super) const WORDS: usize = 512;
@@ -138,7 +139,7 @@ impl Page {
 
 /// The content words of a record.
 fn content(index: &WorkspaceIndex, slot: u32) -> impl Iterator<Item = TermNo> + '_ {
-    let terms = index.records.running(slot).take(WORDS).map(|form| index.lexicon.term_and_stop(form));
+    let terms = index.records.running(slot).take(WORDS).map(|form| index.lexicon.term_and_stop(form, Stops::ENGLISH));
     terms.filter(|(_, is_stop)| !is_stop).map(|(term, _)| term)
 }
 

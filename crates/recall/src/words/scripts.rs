@@ -3,6 +3,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::language::Language;
+
 /// Scripts whose words have no visible border: Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar.
 ///
 /// Hangul has spaces, but its particles cling to the noun; pairs find the noun where whole words would not.
@@ -13,18 +15,39 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
-/// Whether the shipped embedding model can make sense of a text: it knows English. It has pieces for the letters of
-/// other scripts, but their sums mean nothing, and all texts of such a script would look alike.
-pub(crate) fn is_mostly_latin(text: &str) -> bool {
+/// Whether the shipped embedding model can make sense of a text. It has pieces for the letters of further scripts, but
+/// their sums mean nothing, and all texts of such a script would look alike.
+pub(crate) fn is_understood(text: &str) -> bool {
     if text.is_ascii() {
         return true;
     }
     let letters = text.chars().filter(|c| c.is_alphabetic());
-    let (latin, other) = letters.fold((0_usize, 0_usize), |(latin, other), c| match is_latin(c) {
-        true => (latin + 1, other),
-        false => (latin, other + 1),
-    });
-    latin >= other
+    let (known, other) =
+        letters.fold((0_usize, 0_usize), |(known, other), c| match is_latin(c) || language_of(c).is_some() {
+            true => (known + 1, other),
+            false => (known, other + 1),
+        });
+    known >= other
+}
+
+/// Whether a text is written syllable by syllable: Vietnamese, by the letters that only it has.
+pub(crate) fn is_syllabic(text: &str) -> bool {
+    const LETTERS_MIN: usize = 2;
+    let is_vietnamese = |c: &char| matches!(u32::from(*c), 0x01A0 | 0x01A1 | 0x01AF | 0x01B0 | 0x1EA0..=0x1EF9);
+    !text.is_ascii() && text.chars().filter(is_vietnamese).take(LETTERS_MIN).count() == LETTERS_MIN
+}
+
+/// What a letter's script says of the language of its text. Latin says nothing.
+pub(crate) fn language_of(c: char) -> Option<Language> {
+    match u32::from(c) {
+        0x0400..=0x052F => Some(Language::Cyrillic),
+        0x0600..=0x06FF | 0x0750..=0x077F | 0xFB50..=0xFDFF | 0xFE70..=0xFEFC => Some(Language::Arabic),
+        0x3005..=0x3007 | 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => {
+            Some(Language::Han)
+        }
+        0xAC00..=0xD7AF => Some(Language::Hangul),
+        _ => None,
+    }
 }
 
 /// Latin letters, with or without marks.

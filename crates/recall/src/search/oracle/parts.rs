@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::meaning::{Centre, NO_VECTOR, Near, signs};
 use crate::search::bm25::{contribution, factor, saturation};
 use crate::search::cover;
-use crate::words::is_mostly_latin;
+use crate::words::is_understood;
 use crate::{Embedding, Model};
 
 use super::{Oracle, Page, Scored, like};
@@ -87,10 +87,19 @@ impl Oracle<'_> {
 
     /// Those near enough to need no word of the query.
     pub(super) fn kindred(&self, query: &str, near: &[i32]) -> Vec<usize> {
-        let bar = (self.recipe.gate.bar(self.seen.len() as u32) * crate::meaning::ONE) as i32;
-        let is_kindred = |page: &usize| near[*page] != NO_VECTOR && near[*page] > bar;
+        let near_enough = |chosen: Vec<usize>| -> Vec<usize> {
+            let nearest = chosen.iter().map(|&page| near[page]).max();
+            let floor = self.recipe.gate.floor(self.seen.len() as u32, nearest);
+            let is_near = |page: &usize| near[*page] != NO_VECTOR && near[*page] > floor;
+            let mut kindred: Vec<usize> = chosen.into_iter().filter(is_near).collect();
+            let mut order: Vec<i32> = kindred.iter().map(|&page| near[page]).collect();
+            order.sort_unstable_by(|a, b| b.cmp(a));
+            let company = self.recipe.bounds.company;
+            kindred.retain(|&page| order.len() <= company || near[page] >= order[company - 1]);
+            kindred
+        };
         if !self.is_preselecting() {
-            return self.seen.iter().copied().filter(is_kindred).collect();
+            return near_enough(self.seen.clone());
         }
         let model = Model::shipped();
         let asked = signs::of(model.encode_exact(query).into_iter(), model);
@@ -105,7 +114,7 @@ impl Oracle<'_> {
         let mut distances: Vec<u32> = self.seen.iter().map(distance).collect();
         distances.sort_unstable();
         let reach = distances.get(self.recipe.bounds.by_signs - 1).copied().unwrap_or(127);
-        self.seen.iter().copied().filter(|page| distance(page) <= reach).filter(is_kindred).collect()
+        near_enough(self.seen.iter().copied().filter(|page| distance(page) <= reach).collect())
     }
 
     pub(super) fn idf(&self, term: &str) -> f32 {
@@ -183,7 +192,7 @@ impl Oracle<'_> {
     pub(super) fn nearness(&self, query: &str) -> Option<Vec<i32>> {
         let model = Model::shipped();
         let vector = model.encode_exact(query);
-        if self.recipe.last.near == 0.0 || !is_mostly_latin(query) || vector.iter().all(|&x| x == 0.0) {
+        if self.recipe.last.near == 0.0 || !is_understood(query) || vector.iter().all(|&x| x == 0.0) {
             return None;
         }
         let counted = self.pages.iter().filter(|page| page.counted).filter_map(|page| page.embedding.as_ref());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::search::query::fit_weights;
-use crate::words::{Role, Stems, each_word, is_mostly_latin, is_stop_word};
+use crate::words::{Ballot, Hint, Role, Stems, Stops, each_word, is_syllabic, is_understood};
 use crate::{AudienceNo, Filter, Model, SearchRequest};
 
 use super::{Asked, Doc, Page, Sighting};
@@ -33,6 +33,7 @@ fn is_admitted(doc: &Doc, is_stale: bool, filter: &Filter<'_>) -> bool {
 pub(super) fn read(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_>) -> Page {
     let stems = Stems::new();
     let is_stale = is_stale(doc, sightings, request);
+    let (stops, mut ballot) = (stops_of(request.query), Ballot::default());
     let mut page = Page {
         seq: doc.seq,
         counted: doc.counted,
@@ -41,10 +42,11 @@ pub(super) fn read(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_
         terms: BTreeMap::new(),
         sequence: Vec::new(),
         length: 0,
-        embedding: is_mostly_latin(&doc.text).then(|| Model::shipped().encode(&doc.text)),
+        embedding: is_understood(&doc.text).then(|| Model::shipped().encode(&doc.text)),
         saved_at: doc.saved_at,
         is_stale,
         fact_key: doc.fact_key,
+        language: None,
     };
     for text in [doc.source_id, doc.fact_key].into_iter().flatten() {
         each_word(text, |word, _| {
@@ -58,24 +60,42 @@ pub(super) fn read(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_
         *page.terms.entry(stem.clone()).or_default() += 1;
         if role == Role::Running {
             page.length += 1;
-            if !is_stop_word(word) {
+            ballot.add(Hint::of(word));
+            if !stops.has(word) {
                 page.sequence.push(stem);
             }
         }
     });
+    page.language = ballot.verdict();
     page
+}
+
+fn stops_of(query: &str) -> Stops {
+    if Model::shipped().read(query).0 { Stops::ENGLISH } else { Stops::ALL }
 }
 
 pub(super) fn ask(query: &str) -> Asked {
     let stems = Stems::new();
     let mut words = Vec::new();
-    each_word(query, |word, role| words.push((word.to_owned(), role)));
-    let all_score = !words.iter().any(|(word, role)| *role == Role::Running && !is_stop_word(word));
-    let mut asked = Asked { terms: Vec::new(), sequence: Vec::new(), words: Vec::new(), typed: Vec::new() };
+    let (stops, mut ballot) = (stops_of(query), Ballot::default());
+    each_word(query, |word, role| {
+        words.push((word.to_owned(), role));
+        ballot.add(Hint::of(word));
+    });
+    let all_score = !words.iter().any(|(word, role)| *role == Role::Running && !stops.has(word));
+    let (terms, sequence) = (Vec::new(), Vec::new());
+    let mut asked = Asked {
+        terms,
+        sequence,
+        words: Vec::new(),
+        typed: Vec::new(),
+        language: ballot.verdict(),
+        is_syllabic: is_syllabic(query),
+    };
     let mut parts_left = 0;
     for (word, role) in words {
         let stem = stems.stem(&word).into_owned();
-        let scores = all_score || !is_stop_word(&word);
+        let scores = all_score || !stops.has(&word);
         match role {
             Role::Aside => continue,
             Role::Whole { parts } => {
@@ -83,7 +103,7 @@ pub(super) fn ask(query: &str) -> Asked {
                 asked.words.push((stem.clone(), Vec::new()));
             }
             Role::Running => {
-                asked.typed.push((word.clone(), is_stop_word(&word)));
+                asked.typed.push((word.clone(), stops.has(&word)));
                 if parts_left > 0 {
                     parts_left -= 1;
                     asked.words.last_mut().unwrap().1.push(stem.clone());

@@ -144,6 +144,7 @@ fn dialogue() -> impl Strategy<Value = Vec<Doc>> {
 const CROSSED: Bounds = Bounds {
     exhaustive_records: 3,
     by_signs: 3,
+    company: 3,
     by_words_of_few: 3,
     by_words: 3,
     complete: 3,
