@@ -73,7 +73,7 @@ impl Engine {
         let seqs: Vec<Seq> = rivals.iter().map(|rival| rival.seq).collect();
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "record.keep", id);
         let ids = self.store.forget(project.id, &seqs, audit).await?;
-        let purged = self.purge_beyond_plan(ctx, &project, ids.len()).await?;
+        let purged = self.purge_beyond_plan(ctx, &project, ids.len()).await;
         Ok(Forgotten { ids, purged })
     }
 

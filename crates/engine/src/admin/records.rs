@@ -202,16 +202,17 @@ impl Engine {
         Ok(shown.pop().expect("one record gives one"))
     }
 
-    /// Makes room for what was just forgotten in a project, as its account's plan has it.
-    pub(super) async fn purge_beyond_plan(
-        &self,
-        ctx: &AdminContext,
-        project: &Project,
-        count: usize,
-    ) -> Result<u64, AdminError> {
-        let account = self.find_account_or_absent(project.account).await?;
-        let Some(plan) = account.plan() else { return Ok(0) };
-        Ok(self.purge_beyond(project.id, self.plans.limits(plan), count, ctx.now).await)
+    /// Makes room for what was just forgotten in a project, as its account's plan has it. What was forgotten stays so if this
+    /// fails: the caller must not be told otherwise.
+    pub(super) async fn purge_beyond_plan(&self, ctx: &AdminContext, project: &Project, count: usize) -> u64 {
+        match self.find_account_or_absent(project.account).await.map(|account| account.plan()) {
+            Ok(Some(plan)) => self.purge_beyond(project.id, self.plans.limits(plan), count, ctx.now).await,
+            Ok(None) => 0,
+            Err(error) => {
+                tracing::warn!(%error, project = %project.id, "could not look up the plan of a project");
+                0
+            }
+        }
     }
 
     /// How many live records a project may have.
@@ -234,7 +235,7 @@ impl Engine {
         if forgotten.is_empty() {
             return Err(AdminError::NotFound("record"));
         }
-        self.purge_beyond_plan(ctx, &project, forgotten.len()).await
+        Ok(self.purge_beyond_plan(ctx, &project, forgotten.len()).await)
     }
 
     /// Purges records forgotten more than 30 days ago. Returns the number of records removed.

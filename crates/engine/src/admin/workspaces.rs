@@ -92,7 +92,7 @@ impl Engine {
         let row = rows.into_iter().find(|row| row.name == *name && is_visible(row, &viewer)).ok_or_else(absent)?;
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "workspace.delete", name);
         let count = self.store.delete_workspace(project.id, name, audit).await?.ok_or_else(absent)?;
-        let purged = self.purge_beyond_plan(ctx, &project, usize::try_from(count).unwrap_or(usize::MAX)).await?;
+        let purged = self.purge_beyond_plan(ctx, &project, usize::try_from(count).unwrap_or(usize::MAX)).await;
         Ok((show(row, &viewer).records, purged))
     }
 }

@@ -93,11 +93,21 @@ pub(crate) fn normalise(text: &str) -> Cow<'_, str> {
         return normalise_ascii(text);
     }
     let mut normal = String::with_capacity(text.len());
-    match is_nfc_quick(text.chars()) {
-        IsNormalized::Yes => text.chars().for_each(|c| push_normal(c, &mut normal)),
-        _ => text.nfc().for_each(|c| push_normal(c, &mut normal)),
+    if is_composed(text) {
+        text.chars().for_each(|c| push_normal(c, &mut normal));
+    } else {
+        text.nfc().for_each(|c| push_normal(c, &mut normal));
     }
     Cow::Owned(normal)
+}
+
+/// Whether a text is in NFC. Letters that always are take no look at the tables, which would be a tenth of all the work.
+fn is_composed(text: &str) -> bool {
+    let is_plain = |c: char| {
+        matches!(u32::from(c), 0..=0x2FF | 0x400..=0x481 | 0x2010..=0x2027 | 0x3001..=0x3029 | 0x3041..=0x3096
+            | 0x30A1..=0x30FF | 0x4E00..=0x9FFF | 0xAC00..=0xD7A3 | 0xFF01..=0xFF60)
+    };
+    text.chars().all(is_plain) || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
 fn push_normal(c: char, normal: &mut String) {
@@ -138,7 +148,8 @@ fn normalise_ascii(text: &str) -> Cow<'_, str> {
 
 /// Category L. Letters within circles and Roman numbers are alphabetic, but no letters.
 fn is_letter(c: char) -> bool {
-    c.is_alphabetic() && !matches!(u32::from(c), 0x2160..=0x2188 | 0x24B6..=0x24E9 | 0x1F130..=0x1F189)
+    let is_no_letter = || matches!(u32::from(c), 0x2160..=0x2188 | 0x24B6..=0x24E9 | 0x1F130..=0x1F189);
+    is_cyrillic(c) || is_hangul(c) || c.is_alphabetic() && !is_no_letter()
 }
 
 /// Category Mn. Every mark with a combining class is one, and so are the others that NFD sets free from letters, and those
