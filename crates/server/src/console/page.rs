@@ -81,7 +81,22 @@ impl Visit {
         let (status, title, text) = words(error);
         let reference = (status.is_server_error()).then(|| note(&self.app, error));
         let shell = Shell::new(self, Place::None, title);
-        self.html(status, &Trouble { shell, title, text: &text, reference })
+        with_retry(self.html(status, &Trouble { shell, title, text: &text, reference }), error)
+    }
+}
+
+/// Says when to come back, where waiting helps.
+fn with_retry(mut response: Response, error: &ConsoleError) -> Response {
+    if let Some(seconds) = retry_after_seconds(error) {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn retry_after_seconds(error: &ConsoleError) -> Option<u64> {
+    match error {
+        ConsoleError::Admin(AdminError::Call(error)) | ConsoleError::Call(error) => error.retry_after_seconds(),
+        ConsoleError::Admin(_) => None,
     }
 }
 
@@ -165,7 +180,7 @@ pub(super) fn plain_trouble(app: &App, error: &ConsoleError) -> Response {
     if status.is_server_error() {
         text = format!("{text} Reference: {}", note(app, error));
     }
-    plain_error(app, status, title, &text)
+    with_retry(plain_error(app, status, title, &text), error)
 }
 
 pub(super) fn storage_away(app: &App, error: &StoreError) -> Response {
