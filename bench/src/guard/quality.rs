@@ -53,7 +53,7 @@ type Group<'g> = (&'g str, &'g dyn Fn(&Case) -> bool);
 /// The training part, each text judged by weights that saw nothing of its family: what the thresholds mean there.
 pub(super) fn cross_validated(data: &Path) -> Result<()> {
     let samples = load_all(data)?;
-    let course = Course::new(&samples, &pages::packed(&data.join(pages::PACKED))?);
+    let course = Course::new(&samples, &pages::pinned()?);
     let scored = course.cross_validate(&samples, &Settings::default());
     println!("## dev, cross-validated by family of sources\n");
     println!("thresholds that would refuse this share of harmless texts, and attacks of core kinds caught by them");

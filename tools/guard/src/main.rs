@@ -14,20 +14,14 @@ use mnemon_guard_train::pages;
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The directory that holds v2/dev-v2.jsonl.gz and v3.
-    #[arg(long, required_unless_present_any = ["list_pages", "pack_pages"])]
+    #[arg(long, required_unless_present = "list_pages")]
     data: Option<PathBuf>,
-    /// The file with the pages of pages.tsv, where it is not in the data directory.
-    #[arg(long)]
-    packages: Option<PathBuf>,
     /// Where the asset goes.
     #[arg(long, default_value = "crates/guard/assets/guard.bin")]
     out: PathBuf,
     /// Only write the list of pages in cargo's package cache that may be trained on, for pages.tsv.
     #[arg(long)]
     list_pages: Option<PathBuf>,
-    /// Only write the file with the pages of pages.tsv, from cargo's package cache.
-    #[arg(long)]
-    pack_pages: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
@@ -35,12 +29,8 @@ fn main() -> Result<()> {
     if let Some(path) = arguments.list_pages {
         return fs::write(&path, pages::list(&pages::cache()?)?).with_context(|| format!("writing {}", path.display()));
     }
-    if let Some(path) = arguments.pack_pages {
-        return pages::pack(&pages::cache()?, &path);
-    }
     let data = arguments.data.unwrap_or_default();
     let samples = load_all(&data)?;
-    let pages = if std::env::var_os("NOPAGES").is_some() { Vec::new() } else { pages::packed(&arguments.packages.unwrap_or_else(|| data.join(pages::PACKED)))? };
-    let asset = Course::new(&samples, &pages).fit(&Settings::default()).to_asset();
+    let asset = Course::new(&samples, &pages::pinned()?).fit(&Settings::default()).to_asset();
     fs::write(&arguments.out, asset).with_context(|| format!("writing {}", arguments.out.display()))
 }

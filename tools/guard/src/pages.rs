@@ -1,19 +1,15 @@
 //! Whole pages: the documents and sources of published packages.
 //!
 //! `pages.tsv` names each page that weights are trained on, with its package, version, licence and checksum, so that
-//! training reads the same bytes everywhere. The texts lie in one file beside the other data: packages leave cargo's cache
-//! whenever our dependencies change. Packages are dealt to training and test by their names.
+//! training reads the same bytes everywhere, whatever our own dependencies are. Packages are dealt to training and test by
+//! their names.
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
-use serde::{Deserialize, Serialize};
+use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 const PINNED: &str = include_str!("../pages.tsv");
@@ -29,7 +25,7 @@ const SOURCES_MAX: usize = 6;
 const PERMISSIVE: &[&str] = &["MIT", "Apache-2.0", "BSD", "ISC", "Zlib", "Unlicense", "Unicode", "BSL-1.0"];
 
 /// One file of a package.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Page {
     /// Package and version, as the cache names the folder.
     pub package: String,
@@ -41,47 +37,37 @@ pub struct Page {
     pub license: String,
 }
 
-/// The file of the data directory that holds the pages of `pages.tsv`, one JSON object per line.
-pub const PACKED: &str = "v3/packages.jsonl.gz";
-
-/// The pages that weights are trained on, from the file that [`pack`] wrote: all of `pages.tsv`, unchanged.
-pub fn packed(path: &Path) -> Result<Vec<Page>> {
-    let file = fs::File::open(path).with_context(|| format!("reading {}; --pack-pages makes it", path.display()))?;
-    let lines = BufReader::new(GzDecoder::new(file)).lines();
-    let pages: Vec<Page> = lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect::<Result<_>>()?;
-    let pinned = pinned()?;
-    ensure!(pages.len() == pinned.len(), "{} has {} pages, pages.tsv {}", path.display(), pages.len(), pinned.len());
-    for (page, (package, file, _, checksum)) in pages.iter().zip(pinned) {
-        let is_same = page.package == package && page.file == file && self::checksum(&page.text) == checksum;
-        ensure!(is_same, "{package}/{file} is not what the weights were trained on");
-    }
-    Ok(pages)
+/// The pages that weights are trained on: all of `pages.tsv`, unchanged. Cargo fetches the packages that its cache lacks.
+pub fn pinned() -> Result<Vec<Page>> {
+    let cache = cache()?;
+    let lines = PINNED.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| read_pinned(&cache, line)).collect()
 }
 
-/// Writes the pages of `pages.tsv` from cargo's cache to a file for [`packed`].
-pub fn pack(cache: &Path, path: &Path) -> Result<()> {
-    let file = fs::File::create(path).with_context(|| format!("writing {}", path.display()))?;
-    let mut out = GzEncoder::new(file, Compression::best());
-    for (package, file, license, checksum) in pinned()? {
-        let path = cache.join(&package).join(&file);
-        let missing = || format!("{} is missing; leave it out by --list-pages", path.display());
-        let text = read(&path).with_context(missing)?;
-        ensure!(self::checksum(&text) == checksum, "{} is not what the weights were trained on", path.display());
-        serde_json::to_writer(&mut out, &Page { package, file, text, license })?;
-        out.write_all(b"\n")?;
+fn read_pinned(cache: &Path, line: &str) -> Result<Page> {
+    let columns: Vec<&str> = line.split('\t').collect();
+    let [package, file, license, sum] = columns[..] else { bail!("pages.tsv: {line:?} has not four columns") };
+    let directory = cache.join(package);
+    if !directory.exists() {
+        fetch(package)?;
     }
-    out.finish()?;
+    let path = directory.join(file);
+    let text = read(&path).with_context(|| format!("reading {}", path.display()))?;
+    ensure!(checksum(&text) == sum, "{} is not what the weights were trained on", path.display());
+    Ok(Page { package: package.to_owned(), file: file.to_owned(), text, license: license.to_owned() })
+}
+
+/// Has cargo download one version of a package into its cache: showing it does that, and leaves our dependencies alone.
+fn fetch(package: &str) -> Result<()> {
+    let is_version = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.');
+    let gap = package.match_indices('-').map(|(at, _)| at).find(|at| is_version(&package[at + 1..]));
+    let gap = gap.with_context(|| format!("pages.tsv: {package} has no version"))?;
+    let wanted = format!("{}@{}", &package[..gap], &package[gap + 1..]);
+    // In a workspace, cargo would show the version that this one uses.
+    let outside = std::env::temp_dir();
+    let shown = Command::new("cargo").args(["info", &wanted]).current_dir(outside).output().context("running cargo")?;
+    ensure!(shown.status.success(), "cargo can't fetch {wanted}: {}", String::from_utf8_lossy(&shown.stderr));
     Ok(())
-}
-
-/// The lines of `pages.tsv`: package, file, licence, checksum.
-fn pinned() -> Result<Vec<(String, String, String, String)>> {
-    let parse = |line: &str| {
-        let mut columns = line.split('\t');
-        let mut column = || columns.next().map(str::to_owned).context("a line of pages.tsv lacks a column");
-        Ok((column()?, column()?, column()?, column()?))
-    };
-    PINNED.lines().filter(|line| !line.starts_with('#')).map(parse).collect()
 }
 
 /// The list of all pages in the cache that may be trained on, for `pages.tsv`.

@@ -6,6 +6,7 @@ mod consenting;
 mod hooks;
 mod installing;
 mod process;
+mod prompts;
 mod proxying;
 mod secrets;
 mod syncing;

@@ -19,7 +19,7 @@ fn start(event: &str, source: &str) -> Value {
     })
 }
 
-fn prompt(text: &str) -> Value {
+pub(super) fn prompt(text: &str) -> Value {
     json!({
         "session_id": "0b6f3c1e", "transcript_path": "/home/ana/.claude/projects/-shop/0b6f3c1e.jsonl",
         "cwd": "/nowhere", "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": text,
@@ -34,7 +34,7 @@ fn cursor_start() -> Value {
     })
 }
 
-fn run(home: &Home, arguments: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Done {
+pub(super) fn run(home: &Home, arguments: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Done {
     let mut command = home.command(&[arguments, &["hook"]].concat(), variables);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary runs");
