@@ -1,4 +1,4 @@
-"""The files of docs/operations/tls.md, used as they stand: the service with the page's settings behind a real HAProxy."""
+"""The files of docs/operations/install.md, used as they stand: the service with the page's settings behind a real HAProxy."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ import time
 
 from harness.report import Report, expect, expect_equal
 
-PAGE = "docs/operations/tls.md"
+PAGE = "docs/operations/install.md"
 HOST = "memory.example.com"
 SECONDS_MAX = 30
 
@@ -17,7 +17,7 @@ SECONDS_MAX = 30
 def follow(root: pathlib.Path, binary: pathlib.Path, folder: pathlib.Path, report: Report) -> None:
     text = (root / PAGE).read_text()
     settings = block_after(text, "```toml\n")
-    proxy = block_after(text, "## HAProxy\n```\n")
+    proxy = block_after(text, "### HAProxy\n```\n")
     certificate = make_certificate(folder)
     (folder / "mnemon.toml").write_text(settings)
     # Only the certificate is somewhere else.

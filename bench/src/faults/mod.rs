@@ -1,4 +1,4 @@
-//! What the service survives, tested against the real program. Each fault is a module; `docs/guides/faults.md` says what each
+//! What the service survives, tested against the real program. Each fault is a module; `bench/README.md` says what each
 //! one shows. Kill and power loss live in the testkit, because the tests run a short form of them.
 
 mod ack_order;

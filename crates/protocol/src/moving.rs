@@ -1,4 +1,4 @@
-//! The lines of an export: what `export` writes and `import` reads, one JSON object a line. Docs: `docs/reference/export.md`.
+//! The lines of an export: what `export` writes and `import` reads, one JSON object a line (`docs/guides/moving.md`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

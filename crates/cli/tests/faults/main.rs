@@ -1,5 +1,5 @@
 //! The short forms of fault runs against the real program. The long ones, and the other faults, are in the bench:
-//! `docs/guides/faults.md`.
+//! `bench/README.md`.
 
 mod nodes;
 

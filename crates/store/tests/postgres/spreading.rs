@@ -1,8 +1,8 @@
-//! The schema against the rules by which an engine that shards by tenant (Citus, for one) spreads tables over servers. It is a
-//! property of the schema, not something that was tried on such an engine.
+//! Every key and reference of the schema stays within its tenant, as if tables were spread over servers by tenant. It is
+//! a property of the schema; the service itself needs one PostgreSQL.
 //!
-//! Tables that hold memory are spread by their project, and the audit log by its account. Who calls is looked up by hashes
-//! and ids that name no project: those tables are small and would be copied to every server.
+//! Tables that hold memory would be spread by their project, and the audit log by its account. Who calls is looked up
+//! by hashes and ids that name no project: those tables are small and would be copied to every server.
 
 use crate::database;
 
@@ -60,19 +60,4 @@ async fn references_stay_within_a_tenant_or_lead_to_a_copied_table() {
         WHERE f.contype = 'f' AND other.by IS NOT NULL AND NOT COALESCE(
             array_position(f.conkey, one.attnum) = array_position(f.confkey, other.attnum), FALSE)");
     assert_eq!(astray, Vec::<String>::new());
-}
-
-/// Such an engine takes no triggers, so the guide says how to drop the few there are. Nodes do without them
-/// (`known_keys.rs`).
-#[tokio::test(flavor = "multi_thread")]
-async fn triggers_are_only_those_that_the_guide_drops() {
-    let dropped = ask("
-        SELECT format('DROP TRIGGER %I ON %I;', t.tgname, k.name)
-        FROM keys k
-        JOIN pg_trigger t ON t.tgrelid = k.oid AND NOT t.tgisinternal
-        ORDER BY 1");
-    let guide = include_str!("../../../../docs/guides/many-nodes.md");
-    let told: Vec<&str> = guide.lines().filter(|line| line.starts_with("DROP TRIGGER")).collect();
-    assert_eq!(dropped, told);
-    assert_eq!(dropped.len(), 4);
 }

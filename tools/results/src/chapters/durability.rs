@@ -15,7 +15,7 @@ pub(super) fn chapter() -> Chapter {
                 title: "Kills, power loss, failing disks, lost databases",
                 run: "faults",
                 show: faults,
-                not_shown: "a disk that reports a sync it did not make. [What the service survives](guides/faults.md) says what each fault does and \
+                not_shown: "a disk that reports a sync it did not make. [bench/README.md](../bench/README.md) says what each fault does and \
                             what must hold.",
             },
             Part {

@@ -29,7 +29,7 @@ pub(super) fn recall() -> Chapter {
                 title: "Records found by meaning alone",
                 run: "gate",
                 show: gate,
-                not_shown: "languages other than English, where the model knows nothing and words decide alone.",
+                not_shown: "languages other than English.",
             },
         ],
     }

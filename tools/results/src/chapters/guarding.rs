@@ -15,7 +15,7 @@ pub(super) fn chapter() -> Chapter {
             run: "guard",
             show: verdicts,
             not_shown: "attackers who know the guard. It sees marks of an order to a machine; a false fact without one passes. \
-                        [Guard](concepts/guard.md) has every kind with its interval and says what was looked at while choosing the weights.",
+                        [Guard](concepts/guard.md) has the rates of the weights that ship, and says what was looked at while choosing them.",
         }],
     }
 }
