@@ -63,6 +63,12 @@ pub(super) fn memory() -> Chapter {
                 not_shown: "what an attacker with many addresses can do to a network.",
             },
             Part {
+                title: "A key that reads nothing, on a node of 512 MB",
+                run: "hoarders",
+                show: hoarders,
+                not_shown: "many accounts that do so together, and the system's own buffers, which a cgroup counts too.",
+            },
+            Part {
                 title: "A million records in a cgroup of 512 MB",
                 run: "memory",
                 show: whole,
@@ -200,6 +206,34 @@ fn idle(run: &Run) -> Result<Shown> {
         before(line, "KiB each")?,
         grouped(active),
         before(line, &format!("of {active} active"))?
+    );
+    Ok(Shown::text(text))
+}
+
+fn hoarders(run: &Run) -> Result<Shown> {
+    let line = run.lines_with("strangers:").last().context("bench/runs/hoarders.txt: a line expected")?;
+    let mut rows = Vec::new();
+    for kind in line.split(" calls failed").filter(|kind| kind.contains(" answers begun")) {
+        let (left, _) = kind.split_once(" answers begun").unwrap_or_default();
+        let name = left.rsplit_once(": ").and_then(|(left, _)| left.rsplit(", ").next()).unwrap_or_default();
+        let waits = kind.rsplit_once("p99 of others ").map_or("", |(_, waits)| waits);
+        rows.push(vec![
+            name.to_owned(),
+            grouped(before(kind, "answers begun")?),
+            grouped(before(kind, "refused")?),
+            grouped(before(kind, "closed")?),
+            format!("{} MiB", before(kind, "MiB, p99")?),
+            waits.split(',').next().unwrap_or_default().to_owned(),
+        ]);
+    }
+    let quiet =
+        line.split_once("p99 of others ").and_then(|(_, rest)| rest.split(" before").next()).unwrap_or_default();
+    let heads = ["500 connections", "answers begun", "refused", "closed", "resident", "p99 of others"];
+    let text = format!(
+        "A key of a free account with 240 records of 16 kB, for ten seconds each. The others' p99 was {quiet} before; the node had \
+         {} MiB at the peak.\n\n{}",
+        before(line, "MiB at the peak")?,
+        table(&heads, &rows)
     );
     Ok(Shown::text(text))
 }
