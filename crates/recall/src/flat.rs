@@ -13,8 +13,6 @@ use std::ptr::NonNull;
 use bytemuck::Pod;
 use memmap2::{MmapMut, MmapOptions};
 
-use crate::wide::fetch;
-
 /// A growing row of numbers.
 pub(crate) struct Flat<T: Pod> {
     items: NonNull<T>,
@@ -60,12 +58,6 @@ impl<T: Pod> Flat<T> {
             self.items.add(self.len).copy_from_nonoverlapping(NonNull::from(items).cast(), items.len());
         }
         self.len += items.len();
-    }
-
-    /// Asks for the end, where the next one goes.
-    #[inline]
-    pub(crate) fn fetch_end(&self) {
-        fetch(&self[self.len.saturating_sub(1)..]);
     }
 
     /// Changes it in any way that a vector can be changed.

@@ -2,14 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::lessons::Lessons;
 use crate::lexicon::{FormNo, Lexicon, TermNo};
 use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
 use crate::search::bm25::{Bm25, Totals};
 use crate::truth::{Claim, Truth};
-use crate::words::{Role, is_understood};
+use crate::words::{Role, each_word, is_understood};
 
 /// A record to be indexed.
 #[derive(Debug, Clone, Copy)]
@@ -108,9 +107,6 @@ impl WorkspaceIndex {
 
     /// Puts a record in; one with the same `seq` is replaced. The order of arrival changes no answer.
     pub fn add(&mut self, doc: NewDoc<'_>) {
-        // While its words are read, the rest of what it touches is fetched.
-        self.records.fetch_end();
-        self.vectors.fetch_end();
         self.take_out(doc.seq);
         let words = self.read(&doc);
         let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
@@ -182,7 +178,6 @@ impl WorkspaceIndex {
         let slot = self.records.insert(facts, words);
         self.truth.set(slot, claim);
         let terms = self.terms_of(words);
-        self.lexicon.fetch_postings(terms.iter().map(|(term, _)| *term));
         for (term, count) in terms {
             self.lexicon.insert_posting(term, slot, count, facts.counted);
         }
@@ -245,13 +240,12 @@ impl WorkspaceIndex {
 
     fn read(&mut self, doc: &NewDoc<'_>) -> Words {
         let mut words = Words::default();
-        let mut lessons = Lessons::of(&mut self.lexicon);
         for text in [doc.source, doc.source_id, doc.fact_key].into_iter().flatten() {
-            lessons.read(text, |_, form| words.beside.push(form));
+            each_word(text, |word, _| words.beside.push(self.lexicon.learn(word)));
         }
-        lessons.read(doc.text, |role, form| match role {
-            Role::Running => words.running.push(form),
-            Role::Whole { .. } | Role::Aside => words.extra.push(form),
+        each_word(doc.text, |word, role| match role {
+            Role::Running => words.running.push(self.lexicon.learn(word)),
+            Role::Whole { .. } | Role::Aside => words.extra.push(self.lexicon.learn(word)),
         });
         words
     }

@@ -10,7 +10,6 @@ use crate::bytes::{Reader, Writer};
 use crate::flat::Flat;
 use crate::snapshot::SnapshotError;
 use crate::table::Table;
-use crate::wide::fetch;
 
 /// A set of strings, each with the number of its arrival.
 #[derive(Default)]
@@ -27,7 +26,7 @@ impl Interner {
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.find_hashed(text, hash_of(text))
+        self.find_hashed(text, hash(text.as_bytes()))
     }
 
     fn find_hashed(&self, text: &str, hash: u64) -> Option<u32> {
@@ -35,23 +34,9 @@ impl Interner {
         numbers.find(hash, |number| slice(bytes, ends, number) == text.as_bytes())
     }
 
-    /// Asks for all that is needed to find some texts by their hashes. Each step needs what the one before it has asked for;
-    /// text by text, every one of them would be waited for.
-    pub(crate) fn fetch(&self, hashes: impl Iterator<Item = u64> + Clone) {
-        hashes.clone().for_each(|hash| self.numbers.fetch(hash));
-        for number in hashes.clone().filter_map(|hash| self.numbers.guess(hash)) {
-            fetch(&self.ends[(number as usize).saturating_sub(1)..=number as usize]);
-        }
-        hashes.filter_map(|hash| self.numbers.guess(hash)).for_each(|number| fetch(self.bytes(number)));
-    }
-
     /// The number of `text`, and whether it is new.
     pub(crate) fn intern(&mut self, text: &str) -> (u32, bool) {
-        self.intern_hashed(text, hash_of(text))
-    }
-
-    /// The same for a text whose [hash](hash_of) is known.
-    pub(crate) fn intern_hashed(&mut self, text: &str, hash: u64) -> (u32, bool) {
+        let hash = hash(text.as_bytes());
         if let Some(number) = self.find_hashed(text, hash) {
             return (number, false);
         }
@@ -103,11 +88,6 @@ fn range(ends: &[u32], number: u32) -> Range<usize> {
     let at = number as usize;
     let start = if at == 0 { 0 } else { ends[at - 1] as usize };
     start..ends[at] as usize
-}
-
-/// What a text is found by.
-pub(crate) fn hash_of(text: &str) -> u64 {
-    hash(text.as_bytes())
 }
 
 fn hash(text: &[u8]) -> u64 {

@@ -8,11 +8,10 @@ use std::borrow::Cow;
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
 use crate::flat::Flat;
-use crate::interner::{Interner, hash_of};
+use crate::interner::Interner;
 use crate::memory::{push_tight, vec_bytes};
 use crate::postings::{List, Postings};
 use crate::snapshot::SnapshotError;
-use crate::wide::fetch;
 use crate::words::{Ballot, Hint, Language, Stems, Stops};
 
 /// A word as written (folded).
@@ -61,19 +60,9 @@ impl Lexicon {
         }
     }
 
-    /// Asks for what is needed to learn some words, by the [hashes](hash_of) of all of them.
-    pub(crate) fn fetch(&self, hashes: impl Iterator<Item = u64> + Clone) {
-        self.forms.fetch(hashes);
-    }
-
     /// The form's number; a new one is learnt.
     pub(crate) fn learn(&mut self, word: &str) -> FormNo {
-        self.learn_hashed(word, hash_of(word))
-    }
-
-    /// The same for a word whose [hash](hash_of) is known.
-    pub(crate) fn learn_hashed(&mut self, word: &str, hash: u64) -> FormNo {
-        let (number, is_new) = self.forms.intern_hashed(word, hash);
+        let (number, is_new) = self.forms.intern(word);
         if is_new {
             let (term, term_is_new) = self.stems.intern(&self.stemmers.stem(word));
             if term_is_new {
@@ -144,15 +133,6 @@ impl Lexicon {
 
     pub(crate) fn form_text(&self, form: FormNo) -> &str {
         self.forms.text(form.0)
-    }
-
-    /// Asks for what is needed to add postings to the lists of some terms.
-    pub(crate) fn fetch_postings(&self, terms: impl Iterator<Item = TermNo> + Clone) {
-        for at in terms.clone().map(|term| term.0 as usize) {
-            fetch(&self.postings[at..=at]);
-            fetch(&self.counted[at..=at]);
-        }
-        terms.for_each(|term| self.postings[term.0 as usize].fetch_end());
     }
 
     pub(crate) fn insert_posting(&mut self, term: TermNo, slot: u32, count: u32, counted: bool) {

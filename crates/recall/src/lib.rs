@@ -11,7 +11,6 @@ mod bytes;
 mod flat;
 mod index;
 mod interner;
-mod lessons;
 mod lexicon;
 mod meaning;
 mod memory;

@@ -13,7 +13,7 @@ use crate::memory::vec_bytes;
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
 use crate::snapshot::SnapshotError;
-use crate::wide::{fetch, wide};
+use crate::wide::wide;
 
 use signs::Signs;
 
@@ -63,15 +63,6 @@ impl Vectors {
             samples: OnceLock::new(),
             centre: OnceLock::new(),
         }
-    }
-
-    /// Asks for what a new slot touches.
-    pub(crate) fn fetch_end(&self) {
-        let before = self.steps.len().saturating_sub(DIMENSIONS);
-        fetch(&self.steps[before..]);
-        self.scales.fetch_end();
-        self.signs.fetch_end();
-        fetch(&*self.sums);
     }
 
     /// Sets the vector of a slot; slots are taken one after the other or used again.

@@ -17,7 +17,7 @@ pub(crate) use normal::normalise;
 
 use smallvec::SmallVec;
 
-use crate::wide::{fetch, wide};
+use crate::wide::wide;
 use container::Container;
 use vocabulary::{Cut, Vocabulary};
 
@@ -26,7 +26,6 @@ pub const DIMENSIONS: usize = 256;
 
 /// How many rows are fetched together before they are added up: few enough to stay close to the processor.
 const READ_AHEAD: usize = 32;
-const CACHE_LINE: usize = 64;
 
 /// Why bytes are no model.
 #[derive(Debug, thiserror::Error)]
@@ -205,7 +204,6 @@ impl Model {
                 continue;
             }
             let rows: SmallVec<[Scaled<'_>; READ_AHEAD]> = some.iter().map(|&piece| row(piece)).collect();
-            rows.iter().for_each(|(_, row)| touch(row.as_slice()));
             add_rows(&mut sum, &rows);
         }
         let squares = sum_of_squares(&sum);
@@ -219,8 +217,6 @@ impl Model {
     fn add_unpacked(&self, pieces: &[u32], sum: &mut [f32; DIMENSIONS]) {
         let mut room = [[0; DIMENSIONS]; READ_AHEAD];
         let (row, packed) = (self.rows(), self.packed_rows());
-        // They lie anywhere in 14 megabytes; one after the other, each would be waited for.
-        pieces.iter().filter(|piece| self.is_packed(**piece)).for_each(|&piece| fetch(packed(piece).1));
         for (&piece, steps) in pieces.iter().zip(&mut room).filter(|(piece, _)| self.is_packed(**piece)) {
             unpack(packed(piece).1, steps);
         }
@@ -270,14 +266,6 @@ wide! {
 fn shorten_plain(vector: &mut [f32; DIMENSIONS], length: f64) {
     for x in vector {
         *x = (f64::from(*x) / length) as f32;
-    }
-}
-
-/// Has the processor fetch a row that is needed soon. Rows lie anywhere in seven megabytes; one after the other, each would be
-/// waited for.
-fn touch(row: &[u8]) {
-    for line in row.chunks(CACHE_LINE) {
-        std::hint::black_box(line[0]);
     }
 }
 

@@ -11,7 +11,6 @@ mod marks;
 use smallvec::SmallVec;
 
 use crate::varint;
-use crate::wide::fetch;
 use marks::Marks;
 
 /// The records of one term.
@@ -95,14 +94,6 @@ impl Postings {
     /// From a place on: behind the posting of `previous`, or at the start.
     fn iter_from(&self, at: usize, previous: u32) -> Iter<'_> {
         Iter { bytes: &self.bytes, at, previous }
-    }
-
-    /// Asks for the end of the list, where the next posting goes.
-    #[inline]
-    pub(crate) fn fetch_end(&self) {
-        if self.bytes.spilled() {
-            fetch(&self.bytes[self.bytes.len() - 1..]);
-        }
     }
 
     /// Puts a record in. The slot must not be in the list yet, and the list must be its [own](Self::own).

@@ -14,7 +14,6 @@ use crate::lexicon::FormNo;
 use crate::search::bm25::class_of;
 use crate::snapshot::SnapshotError;
 use crate::varint;
-use crate::wide::fetch;
 use audiences::Audiences;
 use order::Order;
 
@@ -85,18 +84,6 @@ impl Records {
 
     pub(crate) fn find(&self, seq: u64) -> Option<u32> {
         self.order.find(seq, &self.seqs)
-    }
-
-    /// Asks for what a new slot touches: the end of every row.
-    pub(crate) fn fetch_end(&self) {
-        self.seqs.fetch_end();
-        self.lengths.fetch_end();
-        self.classes.fetch_end();
-        self.saved_at.fetch_end();
-        self.standings.fetch_end();
-        self.spans.fetch_end();
-        self.words.fetch_end();
-        self.order.fetch_end();
     }
 
     /// Takes a slot for a new record.
@@ -184,17 +171,6 @@ impl Records {
     pub(crate) fn is_counted(&self, slot: u32) -> bool {
         let standing = self.standings[slot as usize];
         standing != VACANT && standing & 1 == 1
-    }
-
-    /// Asks for the words of records that will be read soon.
-    pub(crate) fn fetch_words(&self, slots: impl Iterator<Item = u32>) {
-        /// Long records are read behind this by the processor's own foresight.
-        const FIRST_BYTES: usize = 192;
-        for slot in slots {
-            let span = self.spans[slot as usize];
-            let start = span_start(span);
-            fetch(&self.words[start..start + span_len(span).min(FIRST_BYTES)]);
-        }
     }
 
     /// The running words of a record.

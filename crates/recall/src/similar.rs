@@ -100,7 +100,6 @@ impl WorkspaceIndex {
             shares.select_nth_unstable_by_key(READ, rank);
             shares.truncate(READ);
         }
-        self.records.fetch_words(shares.iter().map(|share| share.slot));
         shares.into_iter().map(|share| share.slot).collect()
     }
 

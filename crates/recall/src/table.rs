@@ -4,7 +4,6 @@
 use crate::bytes::{Reader, Writer};
 use crate::flat::Flat;
 use crate::snapshot::SnapshotError;
-use crate::wide::fetch;
 
 /// Numbers by hash. The numbers are those of strings that only the caller knows.
 #[derive(Default)]
@@ -35,20 +34,6 @@ impl Table {
                 _ => at = if at + 1 == tags.len() { 0 } else { at + 1 },
             }
         }
-    }
-
-    /// Asks for the place where a hash is looked for first.
-    #[inline]
-    pub(crate) fn fetch(&self, hash: u64) {
-        let at = place_of(hash, self.tags.len());
-        fetch(self.tags.get(at..=at).unwrap_or_default());
-        fetch(self.numbers.get(at..=at).unwrap_or_default());
-    }
-
-    /// The first number that may be the one under a hash.
-    #[inline]
-    pub(crate) fn guess(&self, hash: u64) -> Option<u32> {
-        self.find(hash, |_| true)
     }
 
     /// Puts a number in that is not there yet. `hash_of` tells the hashes of those that are.

@@ -1,9 +1,8 @@
 //! The pieces of one table, found by their text: greedy longest match, as uncased BERT cuts words.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::short::{SHORT_MAX, Short, ShortPieces};
-use crate::wide::fetch;
+use super::short::{SHORT_MAX, Short};
 
 /// Words longer than this have no pieces, as in the tokeniser the model was trained with.
 const WORD_CHARS_MAX: usize = 100;
@@ -19,7 +18,7 @@ pub(super) struct Table {
 /// Pieces that stand at the same place of a word.
 struct Pieces {
     /// Nearly all of them.
-    short: ShortPieces,
+    short: FxHashMap<Short, u32>,
     /// Those that are longer than [`SHORT_MAX`].
     long: FxHashMap<Box<str>, u32>,
     /// By the four bytes that pieces begin with: which lengths they have, a bit for each. Other prefixes need no look-up.
@@ -34,7 +33,7 @@ const BEGINNING: usize = 4;
 impl Pieces {
     /// With room for so many.
     fn with_room(count: usize) -> Self {
-        let (short, long) = (ShortPieces::with_room(count), FxHashMap::default());
+        let (short, long) = (FxHashMap::with_capacity_and_hasher(count, FxBuildHasher), FxHashMap::default());
         Self { short, long, lengths: vec![0; 1 << 16].into() }
     }
 
@@ -52,13 +51,13 @@ impl Pieces {
     }
 
     fn find(&self, piece: &str) -> Option<u32> {
-        if piece.len() > SHORT_MAX { self.long.get(piece).copied() } else { self.short.find(Short::of(piece)) }
+        if piece.len() > SHORT_MAX { self.long.get(piece).copied() } else { self.short.get(&Short::of(piece)).copied() }
     }
 
     /// The longest piece that the text begins with, and its length.
     fn longest_match(&self, text: &str) -> Option<(u32, usize)> {
         let beginning = Short::of(text);
-        let known = |end: usize| self.short.find(beginning.up_to(end)).map(|piece| (piece, end));
+        let known = |end: usize| self.short.get(&beginning.up_to(end)).map(|&piece| (piece, end));
         if text.len() >= BEGINNING {
             let lengths = self.lengths[beginning.place()];
             if lengths & IS_LONG != 0
@@ -76,26 +75,6 @@ impl Pieces {
             }
         }
         (1..=text.len().min(BEGINNING - 1)).rev().find_map(known)
-    }
-
-    /// Asks for what [`Pieces::longest_match`] looks at first: here the lengths that pieces of such a beginning have.
-    #[inline]
-    fn fetch_lengths(&self, text: &str) {
-        if text.len() >= BEGINNING {
-            let place = Short::of(text).place();
-            fetch(&self.lengths[place..=place]);
-        }
-    }
-
-    /// And here, with the lengths at hand, the longest piece that may be the one.
-    #[inline]
-    fn fetch_piece(&self, text: &str) {
-        let beginning = Short::of(text);
-        let end = match text.len() {
-            len @ 0..BEGINNING => len,
-            _ => (u16::BITS - (self.lengths[beginning.place()] & fitting(text)).leading_zeros()) as usize,
-        };
-        self.short.fetch(beginning.up_to(end));
     }
 
     fn longest_long(&self, text: &str) -> Option<(u32, usize)> {
@@ -134,18 +113,6 @@ impl Table {
     /// The longest piece that a text begins with, and its length.
     pub(super) fn longest_start(&self, text: &str) -> Option<(u32, usize)> {
         self.starts.longest_match(text)
-    }
-
-    /// Asks for what cutting a word looks at first.
-    #[inline]
-    pub(super) fn fetch_lengths(&self, word: &str) {
-        self.starts.fetch_lengths(word);
-    }
-
-    /// And what it looks at next.
-    #[inline]
-    pub(super) fn fetch_piece(&self, word: &str) {
-        self.starts.fetch_piece(word);
     }
 
     /// Adds the pieces of a word. One that can't be cut to its end has none at all: then it tells `false`.

@@ -1,7 +1,5 @@
 //! Short word pieces by their bytes: a piece is a number, and comparing two takes no look at another place in memory.
 
-use crate::wide::fetch;
-
 /// The longest piece that is short.
 pub(super) const SHORT_MAX: usize = 16;
 
@@ -11,8 +9,6 @@ pub(super) const SHORT_MAX: usize = 16;
 pub(super) struct Short(u64, u64);
 
 impl Short {
-    const EMPTY: Self = Self(0, 0);
-
     /// The first bytes of a text.
     pub(super) fn of(text: &str) -> Self {
         let (first, rest) = text.as_bytes().split_at(text.len().min(8));
@@ -31,55 +27,6 @@ impl Short {
             8..16 => Self(self.0, self.1 & ((1 << (8 * (count - 8))) - 1)),
             _ => self,
         }
-    }
-}
-
-/// Short pieces by their bytes, in an open table. A map of the standard kind can't be asked to fetch what it will look at.
-pub(super) struct ShortPieces {
-    /// A power of two of places, of which at least half are empty: there the bytes are zeros.
-    places: Vec<(Short, u32)>,
-}
-
-impl ShortPieces {
-    /// With room for so many; it does not grow.
-    pub(super) fn with_room(count: usize) -> Self {
-        Self { places: vec![(Short::EMPTY, 0); (2 * count + 2).next_power_of_two()] }
-    }
-
-    pub(super) fn insert(&mut self, piece: Short, number: u32) {
-        let mut at = self.first_place(piece);
-        while ![piece, Short::EMPTY].contains(&self.places[at].0) {
-            at = (at + 1) & (self.places.len() - 1);
-        }
-        self.places[at] = (piece, number);
-    }
-
-    #[inline]
-    pub(super) fn find(&self, piece: Short) -> Option<u32> {
-        if piece == Short::EMPTY {
-            return None;
-        }
-        let mut at = self.first_place(piece);
-        loop {
-            match self.places.get(at)? {
-                (other, number) if *other == piece => return Some(*number),
-                (Short::EMPTY, _) => return None,
-                _ => at = (at + 1) & (self.places.len() - 1),
-            }
-        }
-    }
-
-    /// Asks for the place where a piece is looked for first.
-    #[inline]
-    pub(super) fn fetch(&self, piece: Short) {
-        let at = self.first_place(piece);
-        fetch(self.places.get(at..=at).unwrap_or_default());
-    }
-
-    #[inline]
-    fn first_place(&self, piece: Short) -> usize {
-        let mixed = (piece.0 ^ piece.1.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed ^ mixed >> 32) as usize & self.places.len().wrapping_sub(1)
     }
 }
 

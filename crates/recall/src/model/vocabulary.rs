@@ -11,9 +11,6 @@ use super::pieces::Table;
 
 /// About how long a piece of a text is, with the space behind it.
 const BYTES_PER_PIECE: usize = 4;
-/// So many words are looked up together: what is known of them lies anywhere in a megabyte, and word by word it would be
-/// waited for.
-const WORDS_AHEAD: usize = 32;
 /// What a word of another script says against English.
 const OTHER_SCRIPT: i32 = 24;
 /// No word says more.
@@ -59,16 +56,7 @@ impl Vocabulary {
     pub(crate) fn cut(&self, text: &str, lean: &[i8]) -> Cut {
         let normal = normalise(text);
         let mut reading = Reading::new(self, lean, weight_of_marks(text), normal.len());
-        let mut words: SmallVec<[(Kind, &str); WORDS_AHEAD]> = SmallVec::new();
-        each_word(&normal, |kind, word| {
-            words.push((kind, word));
-            self.english.fetch_lengths(word);
-            if words.len() == WORDS_AHEAD {
-                reading.read_as_english(&words);
-                words.clear();
-            }
-        });
-        reading.read_as_english(&words);
+        each_word(&normal, |kind, word| reading.read_as_english(kind, word));
         let is_english = reading.is_english();
         let Reading { mut pieces, is_mixed, .. } = reading;
         if !is_english || is_mixed {
@@ -139,19 +127,15 @@ impl<'v, 't> Reading<'v, 't> {
         Self { vocabulary, lean, pieces, vote, unknown: SmallVec::new(), is_mixed: false }
     }
 
-    fn read_as_english(&mut self, words: &[(Kind, &'t str)]) {
-        let english = &self.vocabulary.english;
-        words.iter().for_each(|(_, word)| english.fetch_piece(word));
-        for &(kind, word) in words {
-            match kind {
-                Kind::Punctuation => {
-                    english.cut(word, &mut self.pieces);
-                }
-                Kind::Plain if is_latin(word) => self.read_latin(word),
-                Kind::Plain | Kind::Run => {
-                    self.vote += OTHER_SCRIPT;
-                    self.is_mixed = true;
-                }
+    fn read_as_english(&mut self, kind: Kind, word: &'t str) {
+        match kind {
+            Kind::Punctuation => {
+                self.vocabulary.english.cut(word, &mut self.pieces);
+            }
+            Kind::Plain if is_latin(word) => self.read_latin(word),
+            Kind::Plain | Kind::Run => {
+                self.vote += OTHER_SCRIPT;
+                self.is_mixed = true;
             }
         }
     }

