@@ -1,6 +1,7 @@
 //! `languages`: how well a question finds a fact in its own language, in English, and from English; and what questions find that
 //! have nothing to do with a workspace. Per language, with the whole ranking and its gate.
 
+mod cost;
 mod data;
 mod tally;
 
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     print_recall(&rows);
     print_unrelated(&rows, &foreign);
     print_scores(&rows);
+    cost::print(&facts);
     Ok(())
 }
 

@@ -10,7 +10,8 @@ use mnemon_recall::{Embedding, Model, NewDoc, SearchRequest, WorkspaceIndex};
 
 use crate::real_texts::RealTexts;
 use crate::recall::Fts5;
-use clock::{Times, cpu_seconds};
+use clock::Times;
+pub(crate) use clock::cpu_seconds;
 use texts::Texts;
 
 #[derive(clap::Args)]
