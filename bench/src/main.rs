@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 
 /// The same as in the binary `mnemon`, so that the bench measures what runs there.
 #[global_allocator]
-static ALLOCATOR: mnemon_allocator::Allocator = mnemon_allocator::Allocator;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
 #[command(name = "mnemon-bench", about = "Measures Mnemon against its bars")]

@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 
 use anyhow::Context;
+use mnemon_server::ACCESS_TARGET;
 use mnemon_server::config::{LogConfig, LogFormat, TracesConfig};
-use mnemon_server::{ACCESS_TARGET, AccessLines};
 use mnemon_traces::TraceLayer;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::prelude::*;
@@ -24,15 +24,8 @@ pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
     })
 }
 
-/// What leaves the process besides the log.
-pub struct Beside {
-    /// Lines of the access log go another way where the log is JSON: there may be thousands a second.
-    pub lines: Option<AccessLines>,
-    pub traces: Option<Traces>,
-}
-
 /// Starts logging as configured, and gathers spans if they are sent anywhere.
-pub fn start(config: &LogConfig, traces: Option<&TracesConfig>) -> anyhow::Result<Beside> {
+pub fn start(config: &LogConfig, traces: Option<&TracesConfig>) -> anyhow::Result<Option<Traces>> {
     let filter = filter(config)?;
     let is_terminal = std::io::stderr().is_terminal();
     let is_json = match config.format {
@@ -49,6 +42,5 @@ pub fn start(config: &LogConfig, traces: Option<&TracesConfig>) -> anyhow::Resul
         tracing_subscriber::registry().with(spans).with(log.with_ansi(is_terminal).with_filter(filter)).try_init()
     };
     started.map_err(|error| anyhow::anyhow!("can't start logging: {error}"))?;
-    let has_lines = is_json && config.access_every.is_some();
-    Ok(Beside { lines: has_lines.then(AccessLines::start).transpose()?, traces })
+    Ok(traces)
 }

@@ -32,7 +32,7 @@ use arguments::{Arguments, Command};
 use printer::Printer;
 
 #[global_allocator]
-static ALLOCATOR: mnemon_allocator::Allocator = mnemon_allocator::Allocator;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -1,11 +1,7 @@
 //! The access log: a line per request that says what became of it and whose it was, by ids. No text, no name, no path and no
 //! credential gets into it: only words from fixed lists, numbers and our own ids.
 
-mod lines;
-
 use std::cell::RefCell;
-use std::fmt;
-use std::io::Write;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,12 +11,9 @@ use axum::response::Response;
 use http::Method;
 use http::header::CONTENT_LENGTH;
 use http_body::Body;
-use mnemon_core::Timestamp;
 use mnemon_engine::Identity;
 use tracing::Span;
 use tracing::field::display;
-
-pub use lines::AccessLines;
 
 /// What the lines are filtered by.
 pub const TARGET: &str = "mnemon::access";
@@ -137,32 +130,25 @@ pub(crate) struct AccessLog {
     /// Of how many requests one gets a line.
     every: NonZeroU64,
     seen: AtomicU64,
-    /// Where lines of JSON go; otherwise they go through the log, for people.
-    lines: Option<AccessLines>,
 }
 
 impl AccessLog {
-    pub(crate) const fn new(every: NonZeroU64, lines: Option<AccessLines>) -> Self {
-        Self { every, seen: AtomicU64::new(0), lines }
+    pub(crate) const fn new(every: NonZeroU64) -> Self {
+        Self { every, seen: AtomicU64::new(0) }
     }
 
     /// Writes a line, if it is this request's turn. Our own faults are never left out.
     pub(crate) fn write(&self, told: &Told<'_>) {
         let is_its_turn = self.seen.fetch_add(1, Ordering::Relaxed) % self.every == 0;
         let is_our_fault = told.response.status().is_server_error() || told.notes.is_our_fault();
-        if !is_its_turn && !is_our_fault {
-            return;
-        }
-        match &self.lines {
-            Some(lines) => lines.add(is_our_fault, |line| told.write_json(line)),
-            None => told.log(),
+        if is_its_turn || is_our_fault {
+            told.log();
         }
     }
 }
 
 /// What a line tells.
 pub(crate) struct Told<'a> {
-    pub(crate) at: Timestamp,
     pub(crate) door: &'static str,
     pub(crate) asked: &'a Asked,
     pub(crate) response: &'a Response,
@@ -171,10 +157,6 @@ pub(crate) struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn duration_us(&self) -> u64 {
-        u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX)
-    }
-
     fn log(&self) {
         let Self { door, asked, response, notes, .. } = self;
         let caller = notes.caller.as_ref();
@@ -186,7 +168,7 @@ impl Told<'_> {
             http.route = asked.route.as_ref().map(Route::as_str),
             tool = notes.tool,
             outcome = notes.outcome,
-            duration_us = self.duration_us(),
+            duration_us = u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
             request.bytes = asked.bytes,
             response.bytes = response.body().size_hint().exact(),
             account.id = caller.map(|caller| display(caller.account)),
@@ -195,39 +177,5 @@ impl Told<'_> {
             reference = notes.reference.as_deref(),
             "request"
         );
-    }
-
-    /// The same line as JSON, as the log would write it. Nothing in it needs to be escaped: words from fixed lists, numbers and
-    /// our own ids.
-    fn write_json(&self, line: &mut Vec<u8>) {
-        let Self { door, asked, response, notes, .. } = self;
-        // Writing into memory does not fail.
-        let mut put = |arguments: fmt::Arguments<'_>| drop(line.write_fmt(arguments));
-        put(format_args!(r#"{{"timestamp":"{:.6}","level":"INFO","#, self.at));
-        put(format_args!(r#""fields":{{"message":"request","door":"{door}""#));
-        put(format_args!(r#","http.status":{}"#, response.status().as_u16()));
-        put(format_args!(r#","http.method":"{}""#, asked.method));
-        let words = [
-            ("http.route", asked.route.as_ref().map(Route::as_str)),
-            ("tool", notes.tool),
-            ("outcome", notes.outcome),
-            ("reference", notes.reference.as_deref()),
-        ];
-        for (name, word) in words {
-            if let Some(word) = word {
-                put(format_args!(r#","{name}":"{word}""#));
-            }
-        }
-        put(format_args!(r#","duration_us":{}"#, self.duration_us()));
-        for (name, bytes) in [("request.bytes", asked.bytes), ("response.bytes", response.body().size_hint().exact())] {
-            if let Some(bytes) = bytes {
-                put(format_args!(r#","{name}":{bytes}"#));
-            }
-        }
-        if let Some(caller) = &notes.caller {
-            let Identity { account, project, key } = caller;
-            put(format_args!(r#","account.id":"{account}","project.id":"{project}","key.id":"{key}""#));
-        }
-        put(format_args!(r#"}},"target":"{TARGET}"}}"#));
     }
 }

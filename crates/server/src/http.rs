@@ -40,7 +40,7 @@ pub(crate) use {
     room::{Held, NoRoom, Whose},
 };
 
-use crate::access_log::{AccessLines, AccessLog};
+use crate::access_log::AccessLog;
 use crate::config::{Network, ServerConfig};
 use crate::metrics::figures::Metrics;
 use exports::Exports;
@@ -86,10 +86,10 @@ impl App {
         }))
     }
 
-    /// Writes a line for one of so many requests: as JSON where that is given, otherwise into the log.
+    /// Logs one in `every` requests.
     #[must_use]
-    pub fn with_access_log(mut self, every: NonZeroU64, lines: Option<AccessLines>) -> Self {
-        self.shared_mut().access_log = Some(AccessLog::new(every, lines));
+    pub fn with_access_log(mut self, every: NonZeroU64) -> Self {
+        self.shared_mut().access_log = Some(AccessLog::new(every));
         self
     }
 

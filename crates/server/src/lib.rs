@@ -16,7 +16,7 @@ mod oauth;
 mod record_json;
 mod router;
 
-pub use access_log::{AccessLines, TARGET as ACCESS_TARGET};
+pub use access_log::TARGET as ACCESS_TARGET;
 pub use admin::openapi_document as admin_openapi;
 pub use admin::route_table as admin_route_table;
 pub use agent::route_table as agent_route_table;

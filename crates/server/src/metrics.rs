@@ -74,8 +74,7 @@ pub(crate) async fn observed<Answering: Future<Output = Response>>(
     let took = begun.elapsed();
     app.0.metrics.count_request(door, response.status(), took);
     if let Some(log) = &app.0.access_log {
-        let at = app.0.engine.now();
-        log.write(&Told { at, door, asked: &asked, response: &response, notes: &notes, took });
+        log.write(&Told { door, asked: &asked, response: &response, notes: &notes, took });
     }
     asked.tell(&span, &response, &notes);
     response

@@ -19,15 +19,14 @@ use tokio::task::JoinHandle;
 
 use super::welcome;
 use crate::arguments::Serve;
-use crate::logging::Beside;
 use crate::printer::Printer;
 use crate::settings::Loaded;
+use crate::traces::Traces;
 use crate::{logging, open_files, settings, storage};
 
 pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     let Loaded { config, advice, file } = settings::load_with_advice(&serve.settings)?;
-    let beside = logging::start(&config.log, config.traces.as_ref())?;
-    let lines = beside.lines.clone();
+    let traces = logging::start(&config.log, config.traces.as_ref())?;
     for advice in &advice {
         tracing::warn!("{advice}");
     }
@@ -37,11 +36,7 @@ pub fn run(serve: &Serve, printer: &Printer) -> anyhow::Result<ExitCode> {
     }
     open_files::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer, beside));
-    if let Some(lines) = lines {
-        lines.close();
-    }
-    served?;
+    runtime.block_on(run_service(&config, serve.ready_file.as_deref(), printer, traces))?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
@@ -50,7 +45,7 @@ async fn run_service(
     config: &Config,
     ready_file: Option<&Path>,
     printer: &Printer,
-    beside: Beside,
+    traces: Option<Traces>,
 ) -> anyhow::Result<()> {
     let place = storage::name(&config.storage);
     let store = storage::open(&config.storage).await?;
@@ -78,7 +73,7 @@ async fn run_service(
     let seats = config.server.connections_max.map_or_else(by_memory, Seats::new);
     let mut app = App::new(Arc::clone(&engine), &config.server, &base_url).with_seats(seats.clone());
     if let Some(every) = config.log.access_every {
-        app = app.with_access_log(every, beside.lines);
+        app = app.with_access_log(every);
     }
     // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
     let stopped = stop_signal()?;
@@ -87,7 +82,7 @@ async fn run_service(
         write_ready_file(path, &base_url, address, &made)?;
     }
     let metrics = serve_metrics(config.metrics_listen, &app)?;
-    let sending = beside.traces.map(|traces| traces.start(&config.server.service_name)).transpose()?;
+    let sending = traces.map(|traces| traces.start(&config.server.service_name)).transpose()?;
     let upkeep = engine.start_upkeep();
     tracing::info!(%address, %base_url, storage = place, connections.max = seats.count(), "listening");
     let served = mnemon_server::serve(listener, router(app), seats, stopped).await;
