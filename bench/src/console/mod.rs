@@ -20,7 +20,7 @@ const BYTES_MAX: usize = 100_000;
 /// What the service may take for a page, at the median.
 const MILLISECONDS_MAX: f64 = 50.0;
 /// How many saves PostgreSQL stores in one transaction.
-const BATCH_MAX: usize = 512;
+const BATCH_MAX: usize = 64;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

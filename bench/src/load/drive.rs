@@ -34,7 +34,11 @@ impl Kind {
     }
 }
 
-/// Makes the bodies of calls. Each save is a new text; each search looks for a stored one.
+/// How many files the facts of a workspace come from.
+const SOURCES: u64 = 500;
+
+/// Makes the bodies of calls. Each save is a new text under its own key, from one of many files; each search looks for a
+/// stored one.
 pub(crate) struct Calls {
     texts: Source,
     records: u64,
@@ -42,12 +46,19 @@ pub(crate) struct Calls {
     next_save: AtomicU64,
     /// Saves that were made in advance.
     ready: Mutex<VecDeque<String>>,
+    /// Whether saves have nothing but their text.
+    are_bare: bool,
 }
 
 impl Calls {
     pub(crate) fn new(texts: impl Into<Source>, records: u64, workspace: &'static str, first_save: u64) -> Self {
         let (next_save, ready) = (AtomicU64::new(first_save), Mutex::default());
-        Self { texts: texts.into(), records, workspace, next_save, ready }
+        Self { texts: texts.into(), records, workspace, next_save, ready, are_bare: false }
+    }
+
+    /// The same with saves that have neither key nor source.
+    pub(crate) fn bare(self) -> Self {
+        Self { are_bare: true, ..self }
     }
 
     /// Makes saves in advance, so many that this number is ready. Making texts takes the clients longer than sending them, and
@@ -70,9 +81,15 @@ impl Calls {
 
     fn new_save(&self) -> String {
         let number = self.next_save.fetch_add(1, Ordering::Relaxed);
-        let (text, workspace) = (quoted(&self.texts.text(number)), self.workspace);
+        let (text, workspace, file) = (quoted(&self.texts.text(number)), self.workspace, number % SOURCES);
+        let origin = match self.are_bare {
+            true => String::new(),
+            false => {
+                format!(r#","fact_key":"fact-{number}","source_id":"src/{file}.rs","source_hash":"sha256:{file:064x}""#)
+            }
+        };
         format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":{text},"workspace":"{workspace}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","arguments":{{"content":{text},"workspace":"{workspace}"{origin}}}}}}}"#
         )
     }
 

@@ -15,7 +15,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
 use bytes::Bytes;
-use mnemon_core::{Access, PlanTable, REQUEST_BYTES_MAX};
+use mnemon_core::{Access, PlanName, PlanTable, REQUEST_BYTES_MAX};
 use mnemon_engine::admin::{AdminError, NewKeyRequest};
 use mnemon_engine::integrations::{IntegrationSettings, Limits};
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
@@ -40,7 +40,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, conflicts_with = "data_dir")]
     database: Option<String>,
     /// Maximum number of saves that PostgreSQL stores in one transaction
-    #[arg(long, default_value_t = 512)]
+    #[arg(long, default_value_t = 64)]
     batch_max: usize,
     /// How many projects the first start makes, each with a key
     #[arg(long, default_value_t = 1)]
@@ -83,7 +83,7 @@ async fn serve(listener: TcpListener, doors: impl Answers, keys: Vec<String>) ->
 async fn service(store: Arc<dyn Store>, address: SocketAddr, args: &ServerArgs) -> Result<(Doors, Vec<String>)> {
     let allowed_hosts = if args.gateway { vec!["127.0.0.1".to_owned()] } else { Vec::new() };
     let outgoing = Outgoing::new(&OutgoingConfig { allowed_hosts, ..OutgoingConfig::default() })?;
-    let config = EngineConfig { plans: PlanTable::default(), index_bytes_max: INDEX_BYTES_MAX, outgoing };
+    let config = EngineConfig { plans: plans(), index_bytes_max: INDEX_BYTES_MAX, outgoing };
     let limits = Limits { call_timeout: Duration::from_secs(1), ..Limits::default() };
     let settings = IntegrationSettings { limits, ..IntegrationSettings::default() };
     let engine = Engine::new(store, Arc::new(SystemClock), Arc::new(SystemIds), config);
@@ -103,6 +103,16 @@ async fn service(store: Arc<dyn Store>, address: SocketAddr, args: &ServerArgs) 
     };
     let app = App::new(engine, &server, &format!("http://{address}"));
     Ok((router(app), keys))
+}
+
+/// The account of a first start has limits here, as the accounts of a hosted service have: none that a run reaches, but
+/// each call is counted and each save is checked.
+fn plans() -> PlanTable {
+    let mut plans = PlanTable::default();
+    let limits = plans.limits_mut(PlanName::Unlimited);
+    (limits.records_max, limits.connection_calls_max, limits.project_calls_max) =
+        (Some(u64::MAX >> 2), Some(u32::MAX), Some(u32::MAX));
+    plans
 }
 
 /// The first project's key, and those of further projects of the same account.
@@ -169,9 +179,10 @@ impl Started {
         Self::start(&["--database".to_owned(), url.to_owned(), "--projects".to_owned(), projects.to_string()])
     }
 
-    /// A first node by another build of this bench, with one project.
-    pub(crate) fn node_by(program: &Path, url: &str) -> Result<Self> {
-        Self::start_program(program, &["--database".to_owned(), url.to_owned()])
+    /// The same by another build of this bench.
+    pub(crate) fn node_by(program: &Path, url: &str, projects: usize) -> Result<Self> {
+        let args = ["--database".to_owned(), url.to_owned(), "--projects".to_owned(), projects.to_string()];
+        Self::start_program(program, &args)
     }
 
     /// A node on a database. The first one creates the key; the others get it passed in.

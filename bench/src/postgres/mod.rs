@@ -21,7 +21,7 @@ const SEED: u64 = 20_270_116;
 /// How many clients fill the searched workspace.
 const FILLERS: usize = 32;
 /// How many saves are batched by default.
-const BATCH_MAX: usize = 512;
+const BATCH_MAX: usize = 64;
 /// How much faster than PostgreSQL's own search the ranking must be.
 const TEXT_SEARCH_RATIO_MIN: f64 = 20.0;
 

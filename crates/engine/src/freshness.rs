@@ -6,7 +6,7 @@ use mnemon_core::{
     ContentHash, MemberId, ProjectId, Reason, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer,
     WorkspaceNo, confirms_hash, newest_visible_source,
 };
-use mnemon_store::{Brief, Observation, Seen, SourcePart, StoreError};
+use mnemon_store::{Brief, Observation, Seen, SourcePart, Standing, StoreError};
 
 use crate::{CallContext, Engine};
 
@@ -241,6 +241,14 @@ impl KnownSource {
             confirmed_by: confirmed.and_then(|part| part.confirmed_by),
         }
     }
+}
+
+/// Judges a record for the caller who saved it, by what the save brought along.
+pub(crate) fn judge_saved(ctx: &CallContext, record: &Record, standing: &Standing) -> Judged {
+    let viewer = ctx.viewer();
+    let rivals = Rivals::of(standing.under_key.iter().filter(|rival| viewer.sees(&rival.audience)));
+    let knowledge = Knowledge::from_parts(viewer, &standing.sources);
+    judge_one(&Claim::of_record(record), &rivals, &knowledge, ctx.now)
 }
 
 fn judge_one(claim: &Claim<'_>, rivals: &Rivals<'_>, knowledge: &Knowledge, now: Timestamp) -> Judged {

@@ -7,18 +7,18 @@ use mnemon_core::{
     Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, PlanLimits, ProjectId, Record, RecordId,
     SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo,
 };
-use mnemon_guard::{Field, Verdict};
+use mnemon_guard::Field;
 use mnemon_recall::Embedding;
-use mnemon_store::{Idempotency, Insert, Inserted, Replay, StoreError, Supersede};
+use mnemon_store::{Idempotency, Insert, Inserted, Replay, Standing, StoreError, Supersede};
 use mnemon_traces::span;
 use tracing::Instrument;
 
 use crate::cleaning::Cleaner;
-use crate::freshness::{Claim, Judged};
+use crate::freshness::{Claim, Judged, judge_saved};
 use crate::indexes::{Saved, to_stored};
 use crate::similar::SimilarRecord;
 use crate::usage::Counted;
-use crate::{Admission, CallContext, CallError, Engine, KnownCaller, Tool, ToolCall};
+use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
 use idempotency::{KeptAnswer, arguments_hash, check_key};
 
 /// How long an idempotency key is kept.
@@ -55,17 +55,6 @@ pub struct Remembered {
     pub purged: u64,
     /// Records that say nearly the same, best first; none for a duplicate.
     pub similar: Vec<SimilarRecord>,
-}
-
-/// What became of a save by a caller that was recognised and not looked up.
-#[derive(Debug)]
-pub enum AtOnce {
-    /// The key held, and storage has decided. This is who called.
-    Decided(CallContext, Box<Result<Remembered, CallError>>),
-    /// The caller has to be looked up before anything can be said. Nothing was stored, counted or noted.
-    LookUpFirst,
-    /// Storage failed. Only a caller whose key holds may hear of it.
-    Failed(StoreError),
 }
 
 /// A call whose arguments are in order, without its secrets.
@@ -112,33 +101,8 @@ impl Engine {
         self.counts.redacted_secrets.add(draft.redacted as u64);
         let is_cautioned = self.check_texts(ctx, texts(&draft.call)).instrument(span!("guard")).await?;
         let (insert, saving) = self.to_insert(ctx, draft, is_cautioned)?;
-        let inserted = self.store.insert(insert).instrument(span!("store")).await?;
-        self.note_saved(ctx, saving, inserted).await
-    }
-
-    /// Saves a record for a caller that was recognised and not looked up.
-    pub async fn remember_at_once(&self, caller: KnownCaller, call: Remember) -> AtOnce {
-        let ctx = caller.into_unproven();
-        let Some((insert, saving)) = self.to_insert_at_once(&ctx, call) else { return AtOnce::LookUpFirst };
-        let storing = self.store.insert_if_unchanged(insert, ctx.credential.appearance);
-        let inserted = match storing.instrument(span!("store")).await {
-            Ok(Some(inserted)) => inserted,
-            Ok(None) => return AtOnce::LookUpFirst,
-            Err(error) => return AtOnce::Failed(error),
-        };
-        self.counts.redacted_secrets.add(saving.redacted as u64);
-        self.usage.count(&ctx, Counted::Call);
-        let outcome = self.note_saved(&ctx, saving, inserted).await;
-        AtOnce::Decided(ctx, Box::new(outcome))
-    }
-
-    /// `None` if anything is wrong with the call, or the guard is not sure about it. What happens then needs a caller that was
-    /// looked up.
-    fn to_insert_at_once(&self, ctx: &CallContext, call: Remember) -> Option<(Insert, Saving)> {
-        let draft = Draft::of(ctx, call).ok()?;
-        let passes = |(field, text): (Field, &str)| self.guard.judge(field, text) == Verdict::Pass;
-        let all_pass = span!("guard").in_scope(|| texts(&draft.call).all(passes));
-        all_pass.then(|| self.to_insert(ctx, draft, false).ok())?
+        let stored = self.store.insert_with_standing(insert).instrument(span!("store")).await?;
+        self.note_saved(ctx, saving, stored).await
     }
 
     /// What storage is asked for, and what has to be done once it has stored it.
@@ -160,7 +124,12 @@ impl Engine {
     }
 
     /// Shows what was stored to the next search, and makes the answer.
-    async fn note_saved(&self, ctx: &CallContext, saving: Saving, inserted: Inserted) -> Result<Remembered, CallError> {
+    async fn note_saved(
+        &self,
+        ctx: &CallContext,
+        saving: Saving,
+        (inserted, standing): (Inserted, Option<Standing>),
+    ) -> Result<Remembered, CallError> {
         let Saving { new, embedding, idempotency_key, redacted } = saving;
         let (record, is_duplicate, superseded) = match inserted {
             Inserted::New { seq, workspace_no, superseded } => {
@@ -177,7 +146,10 @@ impl Engine {
             Inserted::TooManyWorkspaces => return Err(CallError::WorkspaceLimit),
         };
         // From here on the record is durable: an error would make the caller save it again.
-        let judged = self.judge_record(ctx, &record).await;
+        let judged = match &standing {
+            Some(standing) => Ok(judge_saved(ctx, &record, standing)),
+            None => self.judge_record(ctx, &record).await,
+        };
         let is_judged = judged.is_ok();
         let (status, conflicts_with) = judged.map_or_else(
             |error| {

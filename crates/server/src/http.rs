@@ -31,7 +31,7 @@ pub use listen::{Answers, bind, serve};
 pub use room::Room;
 pub use seats::Seats;
 pub(crate) use {
-    auth::{admin_context, authenticate, recognise, welcome},
+    auth::{admin_context, authenticate},
     body::{NoBody, Received, next_piece, read_body, read_small_body},
     exports::RunningExport,
     form::Fields,

@@ -1,8 +1,7 @@
 //! The MCP endpoint. Each POST is one JSON-RPC message on its own: no session, no order, no state.
 //!
 //! The checks run in this order, and the first that fails answers: origin, credential, HTTP method, `Accept`, size,
-//! JSON, shape, era, headers, method, parameters. The one exception changes no answer: a save by a key that this node knows
-//! is tried before the key is looked up, and only an answer that its transaction vouches for is sent.
+//! JSON, shape, era, headers, method, parameters.
 
 mod era;
 mod methods;
@@ -13,17 +12,15 @@ mod tools;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, ORIGIN};
-use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
-use mnemon_engine::stored::StoreError;
-use mnemon_engine::{CallContext, KnownCaller};
+use mnemon_engine::CallContext;
 use mnemon_protocol::json;
 use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
 use mnemon_protocol::mcp::meta;
 use serde_json::Value;
 
-use crate::http::{App, Held, Received, Reply, Shared, Whose, authenticate, cors, read_body, recognise, welcome};
+use crate::http::{App, Held, Received, Reply, Shared, Whose, authenticate, cors, read_body};
 use era::Era;
 use refusal::{Failed, WireError};
 
@@ -42,39 +39,12 @@ pub(crate) struct Call<'a> {
     pub(crate) era: Era,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) id: &'a RequestId,
-    /// Why storage did not take this save, if it was tried before the caller was looked up.
-    pub(crate) failed: Option<&'a StoreError>,
-}
-
-/// A call before it is known who calls.
-#[derive(Clone, Copy)]
-pub(crate) struct Envelope<'a> {
-    pub(crate) app: &'a Shared,
-    pub(crate) era: Era,
-    pub(crate) headers: &'a HeaderMap,
-    pub(crate) id: &'a RequestId,
 }
 
 impl Call<'_> {
     pub(crate) fn whose(&self) -> Whose {
         Some(self.ctx.identity().account)
     }
-}
-
-impl<'a> Envelope<'a> {
-    pub(crate) fn from(self, ctx: &'a CallContext) -> Call<'a> {
-        let Self { app, era, headers, id } = self;
-        Call { app, ctx, era, headers, id, failed: None }
-    }
-}
-
-/// What came of a save that was tried before its caller was looked up.
-pub(crate) enum Tried<T> {
-    Answered(T),
-    /// The caller may hear of it if its key holds.
-    Failed(StoreError),
-    /// It was no save, or nothing has happened: everything begins with the look-up.
-    Not,
 }
 
 /// `POST /mcp`, from programs and from allowed pages.
@@ -95,21 +65,7 @@ pub(crate) async fn endpoint(app: &App, request: Request) -> Response {
 
 async fn serve(app: &Shared, request: Request) -> Response {
     let is_post = request.method() == Method::POST;
-    let known = if is_post { recognise(app, request.headers()) } else { None };
-    let (head, mut body) = request.into_parts();
-    let (mut received, mut failed) = (None, None);
-    if let Some(caller) = known {
-        let whose = Some(caller.identity().account);
-        let early = receive(app, whose, &head.headers, std::mem::take(&mut body)).await;
-        if let Ok((incoming, _)) = &early {
-            match save_at_once(app, caller, &head, incoming).await {
-                Tried::Answered(reply) => return reply.into_response(),
-                Tried::Failed(error) => failed = Some(error),
-                Tried::Not => {}
-            }
-        }
-        received = Some(early);
-    }
+    let (head, body) = request.into_parts();
     let ctx = match authenticate(app, (&head).into()).await {
         Ok(ctx) => ctx,
         Err(refusal) => return *refusal,
@@ -117,36 +73,14 @@ async fn serve(app: &Shared, request: Request) -> Response {
     if !is_post {
         return method_not_allowed();
     }
-    let received = match received {
-        Some(received) => received,
-        None => receive(app, Some(ctx.identity().account), &head.headers, body).await,
-    };
-    match received {
+    match receive(app, Some(ctx.identity().account), &head.headers, body).await {
         Ok((incoming, _held)) => {
             app.engine.note_request(&ctx, client_of(&incoming));
-            answer(app, &ctx, &head.headers, incoming, failed.as_ref()).await
+            answer(app, &ctx, &head.headers, incoming).await
         }
         Err(error) => error.into_reply(None),
     }
     .into_response()
-}
-
-/// Answers a save by a caller that was recognised and not looked up yet.
-async fn save_at_once(app: &Shared, caller: KnownCaller, head: &Parts, incoming: &Incoming) -> Tried<Reply> {
-    let Incoming::Request { id, method, params: Some(params) } = incoming else { return Tried::Not };
-    let Some(arguments) = tools::arguments_of_save(method, params) else { return Tried::Not };
-    let Ok(era) = Era::of(&head.headers, method, Some(params)) else { return Tried::Not };
-    let envelope = Envelope { app, era, headers: &head.headers, id };
-    // Apart, because it is large.
-    match Box::pin(tools::save_at_once(envelope, caller, arguments.clone())).await {
-        Tried::Answered((ctx, body)) => {
-            let ctx = welcome(app, head.into(), ctx);
-            app.engine.note_request(&ctx, client_of(incoming));
-            Tried::Answered(Reply::ok(body))
-        }
-        Tried::Failed(error) => Tried::Failed(error),
-        Tried::Not => Tried::Not,
-    }
 }
 
 /// Parses bytes into a message, and keeps room for it.
@@ -180,17 +114,11 @@ fn client_of(incoming: &Incoming) -> Option<(&str, Option<&str>)> {
     Some((info.get("name")?.as_str()?, info.get("version").and_then(Value::as_str)))
 }
 
-async fn answer(
-    app: &Shared,
-    ctx: &CallContext,
-    headers: &HeaderMap,
-    incoming: Incoming,
-    failed: Option<&StoreError>,
-) -> Reply {
+async fn answer(app: &Shared, ctx: &CallContext, headers: &HeaderMap, incoming: Incoming) -> Reply {
     match incoming {
         Incoming::Notification { .. } | Incoming::Response => Reply::new(StatusCode::ACCEPTED, Vec::new()),
         Incoming::Request { id, method, params } => match Era::of(headers, &method, params.as_ref()) {
-            Ok(era) => answer_request(&Call { app, ctx, era, headers, id: &id, failed }, &method, params).await,
+            Ok(era) => answer_request(&Call { app, ctx, era, headers, id: &id }, &method, params).await,
             Err(error) => error.into_reply(Some(&id)),
         },
     }

@@ -5,7 +5,7 @@ use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Request, StatusCode};
 use mnemon_engine::admin::AdminContext;
-use mnemon_engine::{CallContext, KnownCaller, NotAuthenticated};
+use mnemon_engine::{CallContext, NotAuthenticated};
 use serde_json::json;
 
 use super::{Reply, Shared, Whose, peer};
@@ -36,7 +36,10 @@ pub(crate) async fn authenticate(app: &Shared, knock: Knock<'_>) -> Result<CallC
     let presented = app.turn_away(knock).map_err(too_many)?;
     // A request without a usable header is looked up too, so that every refusal takes the same time.
     match app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer).await {
-        Ok(ctx) => Ok(welcome(app, knock, ctx)),
+        Ok(ctx) => {
+            note(|notes| notes.caller = Some(ctx.identity()));
+            Ok(app.welcome(knock, Some(ctx.identity().account), ctx))
+        }
         Err(NotAuthenticated::Rejected) => {
             app.note_refusal(knock).map_err(too_many)?;
             Err(Box::new(refusal(app, knock.headers.contains_key(AUTHORIZATION))))
@@ -46,17 +49,6 @@ pub(crate) async fn authenticate(app: &Shared, knock: Knock<'_>) -> Result<CallC
             Err(Box::new(away()))
         }
     }
-}
-
-/// Recognises a caller by a key that this node knows, without a look-up. Nobody who shows one is turned away.
-pub(crate) fn recognise(app: &Shared, headers: &HeaderMap) -> Option<KnownCaller> {
-    app.engine.recognise(bearer(headers)?)
-}
-
-/// Welcomes a caller whose key held.
-pub(crate) fn welcome(app: &Shared, knock: Knock<'_>, ctx: CallContext) -> CallContext {
-    note(|notes| notes.caller = Some(ctx.identity()));
-    app.welcome(knock, Some(ctx.identity().account), ctx)
 }
 
 /// Authenticates a caller of the admin API, or returns the refusal.

@@ -14,9 +14,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use mnemon_core::WorkspaceName;
 use mnemon_engine::stored::StoreError;
-use mnemon_engine::{
-    Admission, CallContext, CallError, Connection, GatewayCall, IntegrationTool, KnownCaller, Tool, ToolResult,
-};
+use mnemon_engine::{Admission, CallError, Connection, GatewayCall, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
 use mnemon_traces::span;
@@ -24,8 +22,8 @@ use serde_json::{Map, Value};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+use super::Call;
 use super::refusal::Failed;
-use super::{Call, Envelope, Tried};
 use crate::access_log::note;
 use crate::http::Shared;
 
@@ -170,40 +168,6 @@ impl Ended<'_> {
         note(|notes| (notes.tool, notes.outcome) = (Some(self.label), Some(word)));
         tracing::debug!(tool = %self.name, is_error = outcome.is_err(), "a tool was called");
     }
-}
-
-/// The arguments of a message that asks for a save.
-pub(crate) fn arguments_of_save<'a>(method: &str, params: &'a Value) -> Option<&'a Map<String, Value>> {
-    let is_save = method == "tools/call" && params.get("name")?.as_str() == Some(Tool::Remember.as_str());
-    params.get("arguments").filter(|_| is_save)?.as_object()
-}
-
-/// Saves for a caller that was recognised and not looked up yet.
-pub(crate) async fn save_at_once(
-    envelope: Envelope<'_>,
-    caller: KnownCaller,
-    arguments: Map<String, Value>,
-) -> Tried<(CallContext, Vec<u8>)> {
-    let (begun, name) = (Instant::now(), Tool::Remember.as_str());
-    let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
-    let saving = remember::run_at_once(envelope, caller, Arguments::new(arguments));
-    let tried = saving.instrument(span.clone()).await;
-    if !matches!(tried, Tried::Answered(_)) {
-        // The call that is begun anew reports itself.
-        span.record("mnemon.tool", name).record("mnemon.outcome", "attempt");
-    }
-    let (ctx, outcome) = match tried {
-        Tried::Answered(answered) => answered,
-        Tried::Failed(error) => return Tried::Failed(error),
-        Tried::Not => return Tried::Not,
-    };
-    Ended { label: name, name, begun, span: &span }.report(envelope.app, outcome.as_ref().map(|_| ()));
-    let call = envelope.from(&ctx);
-    let body = match outcome {
-        Ok(result) => tool_success(&call, &*result),
-        Err(error) => tool_failure(&call, name, &error, advice(&call, &error).await.as_deref()),
-    };
-    Tried::Answered((ctx, body))
 }
 
 /// What a model can do next, where that helps it on. It follows the error, which stays to the letter.

@@ -5,7 +5,6 @@
 
 mod access;
 mod admin;
-mod at_once;
 mod audit;
 mod bad_input;
 mod console;
@@ -35,6 +34,7 @@ mod remember;
 mod replacing;
 mod replicas;
 mod restart;
+mod round_trips;
 mod schema;
 mod search;
 mod sessions;
@@ -42,7 +42,6 @@ mod shown_again;
 mod snapshots;
 mod sources;
 mod staleness;
-mod statements;
 mod strangers;
 mod subscription;
 mod times;

@@ -9,14 +9,14 @@
 -- rows it is about (`mnemon.project`, `mnemon.account`, and the two that are looked up before the tenant is known,
 -- `mnemon.credential` and `mnemon.key`); what says nothing sees nothing. FORCE holds the owner of the tables to it too.
 -- `mnemon.pass` opens the lists of accounts and projects for upkeep, and no memory; `copy` opens nothing. Statements that
--- serve several projects list them in `mnemon.flight`, in hexadecimal. The server tries policies from the last name to the
+-- serve several projects list them in `mnemon.batch`, in hexadecimal. The server tries policies from the last name to the
 -- first: where `with_others` holds, it asks neither `upkeep` nor `tenant`.
 --
 -- `mnemon_app` is the role that the service works as. It owns nothing. Another name can be configured and is put in here.
 
 -- Whether an id is in a list of ids, 16 bytes each: its bytes are there, and begin where an id begins. The server reads such a
 -- list at once, and one of texts id by id, again for each use of it in a statement: with 64 projects that took a sixth of a
--- flight's instructions. Less than one, not equal to zero: of that the planner would think that it holds for hardly any row.
+-- batch's instructions. Less than one, not equal to zero: of that the planner would think that it holds for hardly any row.
 CREATE FUNCTION is_among(id UUID, ids BYTEA) RETURNS BOOLEAN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (position(uuid_send(id) IN ids) + 15) % 16 < 1;
@@ -40,7 +40,7 @@ CREATE POLICY upkeep ON account FOR SELECT USING (current_setting('mnemon.pass',
 CREATE POLICY looked_up ON account FOR SELECT USING (
     id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON account FOR SELECT USING (
-    is_among(id, (SELECT decode(current_setting('mnemon.flight_accounts', true), 'hex'))));
+    is_among(id, (SELECT decode(current_setting('mnemon.batch_accounts', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON account TO mnemon_app;
 
 -- The one row of whoever runs the service.
@@ -86,7 +86,7 @@ CREATE POLICY tenant ON member USING (account_id = NULLIF(current_setting('mnemo
 CREATE POLICY looked_up ON member FOR SELECT USING (
     account_id = ANY ((SELECT NULLIF(current_setting('mnemon.accounts', true), '')::uuid[])::uuid[]));
 CREATE POLICY with_others ON member FOR SELECT USING (
-    is_among(account_id, (SELECT decode(current_setting('mnemon.flight_accounts', true), 'hex'))));
+    is_among(account_id, (SELECT decode(current_setting('mnemon.batch_accounts', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON member TO mnemon_app;
 
 -- `seq` is how far the project's log has come: whoever writes holds this row, so commit order equals seq order.
@@ -114,7 +114,7 @@ CREATE POLICY tenant ON project USING (
 CREATE POLICY upkeep ON project FOR SELECT USING (current_setting('mnemon.pass', true) = 'upkeep');
 CREATE POLICY looked_up ON project FOR SELECT USING (
     id = ANY ((SELECT NULLIF(current_setting('mnemon.projects', true), '')::uuid[])::uuid[]));
-CREATE POLICY with_others ON project USING (is_among(id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
+CREATE POLICY with_others ON project USING (is_among(id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON project TO mnemon_app;
 
 -- The one table that is looked up before the tenant is known. A key is made for a member of its project's account, and
@@ -172,7 +172,7 @@ ALTER TABLE workspace ALTER project_id SET (n_distinct = 10);
 ALTER TABLE workspace ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON workspace USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON workspace USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
+CREATE POLICY with_others ON workspace USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace TO mnemon_app;
 
 CREATE TABLE workspace_audience (
@@ -185,7 +185,7 @@ CREATE TABLE workspace_audience (
 ALTER TABLE workspace_audience ENABLE ROW LEVEL SECURITY;
 ALTER TABLE workspace_audience FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON workspace_audience USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON workspace_audience USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
+CREATE POLICY with_others ON workspace_audience USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON workspace_audience TO mnemon_app;
 
 -- `checksum` is two CRC-32: over what answers show, and over what indexes are built of.
@@ -239,7 +239,7 @@ ALTER TABLE record ALTER project_id SET (n_distinct = 2), ALTER workspace_no SET
 ALTER TABLE record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON record USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
+CREATE POLICY with_others ON record USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON record TO mnemon_app;
 
 -- What happened to records after they were saved, in the same numbers as the saves: `update` when a duplicate brought one
@@ -284,7 +284,7 @@ CREATE INDEX source_place ON source (project_id, workspace_no, GREATEST(known_se
 ALTER TABLE source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON source USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON source USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
+CREATE POLICY with_others ON source USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON source TO mnemon_app;
 
 -- Keys are apart per member. `answer` is what the first call was answered, without any record text.
@@ -306,7 +306,7 @@ ALTER TABLE idempotency ALTER project_id SET (n_distinct = 10);
 ALTER TABLE idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE idempotency FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON idempotency USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
-CREATE POLICY with_others ON idempotency USING (is_among(project_id, (SELECT decode(current_setting('mnemon.flight', true), 'hex'))));
+CREATE POLICY with_others ON idempotency USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO mnemon_app;
 
 CREATE TABLE audit (
@@ -786,13 +786,17 @@ BEGIN
 END
 $$;
 
--- Locks the projects of saves that are stored together, and tells what decides about each save, and what a known key is
--- held against.
+-- Locks the projects of saves that are stored together, and finds what decides about each of them. A project whose
+-- lock somebody else holds is left out, unless the caller waits for it. First come the projects that are locked now,
+-- then the saves of those projects, by their places, which count from one. `ids` is empty unless a save may be stored
+-- already.
 CREATE FUNCTION look_over_saves(
-    projects UUID[], of_projects UUID[], authors UUID[], workspaces TEXT[], hashes BYTEA[], key_members UUID[], keys TEXT[])
+    projects UUID[], waits BOOLEAN, of_projects UUID[], ids UUID[], authors UUID[], names TEXT[], hashes BYTEA[],
+    audiences BYTEA[], sources TEXT[], source_ids TEXT[], key_members UUID[], keys TEXT[], keys_since BIGINT[])
 RETURNS TABLE (
-    nth BIGINT, project_id UUID, seq BIGINT, live_records BIGINT, appearance BIGINT, workspace_no BIGINT, meets BOOLEAN,
-    has_author BOOLEAN)
+    nth BIGINT, project_id UUID, seq BIGINT, live_records BIGINT, has_author BOOLEAN, workspace_no BIGINT,
+    workspaces BIGINT, duplicate BIGINT, own_seq BIGINT, own_workspace_no BIGINT, arguments_hash BYTEA,
+    record_seq BIGINT, was_duplicate BOOLEAN, answer TEXT)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -803,151 +807,82 @@ DECLARE
     opened BYTEA;
     was_set TEXT;
 BEGIN
-    -- Also for the statement that comes after this one. An assignment costs a fraction of a query.
+    -- Also for the statements that come after this one. An assignment costs a fraction of a query.
     was_set := set_config('plan_cache_mode', 'force_generic_plan', true);
     -- The lock comes first: what is read after it sees everything that was written under it.
-    SELECT array_agg(p.id), array_agg(p.seq), array_agg(p.live_records), array_agg(p.account_id),
-        string_agg(uuid_send(p.account_id), '')
-    INTO locked, ends, counts, accounts, opened
-    FROM (
-        SELECT p.id, p.seq, p.live_records, p.account_id
-        FROM project p
-        WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
-        ORDER BY p.id
-        FOR NO KEY UPDATE) AS p;
-    was_set := set_config('mnemon.flight_accounts', COALESCE(encode(opened, 'hex'), ''), true);
-    -- LATERAL with a limit looks up each value on its own; with any other join, the server may read all records per value.
-    -- Columns are unnested side by side: as a source of rows, each would be stored first.
-    RETURN QUERY
-    SELECT NULL::bigint, g.id, g.seq, g.live_records, a.appearance, NULL::bigint, NULL::boolean, NULL::boolean
-    FROM (
-        SELECT unnest(locked) AS id, unnest(ends) AS seq, unnest(counts) AS live_records,
-            unnest(accounts) AS account_id) AS g
-    LEFT JOIN LATERAL (
-        SELECT a.appearance
-        FROM account a
-        WHERE a.id = g.account_id
-        LIMIT 1) AS a ON TRUE;
-    IF cardinality(authors) = 0 AND cardinality(keys) = 0 THEN
-        RETURN QUERY
-        SELECT g.nth, g.project_id, NULL::bigint, NULL::bigint, NULL::bigint, w.no, r.one IS NOT NULL, NULL::boolean
+    IF waits THEN
+        SELECT array_agg(p.id), array_agg(p.seq), array_agg(p.live_records), array_agg(p.account_id),
+            string_agg(uuid_send(p.account_id), '')
+        INTO locked, ends, counts, accounts, opened
         FROM (
-            SELECT unnest(of_projects) AS project_id, unnest(workspaces) AS name, unnest(hashes) AS hash,
-                generate_series(1::bigint, cardinality(of_projects)) AS nth) AS g
-        LEFT JOIN LATERAL (
-            SELECT w.no
-            FROM workspace w
-            WHERE w.project_id = g.project_id AND w.name = g.name AND w.deleted_at IS NULL
-            LIMIT 1) AS w ON TRUE
-        LEFT JOIN LATERAL (
-            SELECT 1 AS one
-            FROM record r
-            WHERE r.project_id = g.project_id AND r.workspace_no = w.no AND r.content_hash = g.hash
-                AND r.forgotten_at IS NULL
-            LIMIT 1) AS r ON TRUE;
+            SELECT p.id, p.seq, p.live_records, p.account_id
+            FROM project p
+            WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
+            ORDER BY p.id
+            FOR NO KEY UPDATE) AS p;
+    ELSE
+        SELECT array_agg(p.id), array_agg(p.seq), array_agg(p.live_records), array_agg(p.account_id),
+            string_agg(uuid_send(p.account_id), '')
+        INTO locked, ends, counts, accounts, opened
+        FROM (
+            SELECT p.id, p.seq, p.live_records, p.account_id
+            FROM project p
+            WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
+            ORDER BY p.id
+            FOR NO KEY UPDATE SKIP LOCKED) AS p;
+    END IF;
+    IF locked IS NULL THEN
         RETURN;
     END IF;
+    was_set := set_config('mnemon.batch_accounts', encode(opened, 'hex'), true);
     RETURN QUERY
-    SELECT g.nth, g.project_id, NULL::bigint, NULL::bigint, NULL::bigint, w.no, r.one IS NOT NULL OR i.one IS NOT NULL,
-        m.one IS NOT NULL
-    FROM unnest(of_projects, authors, workspaces, hashes, key_members, keys)
-        WITH ORDINALITY AS g (project_id, author_id, name, hash, key_member_id, key, nth)
+    SELECT NULL::bigint, g.id, g.seq, g.live_records, NULL::boolean, NULL::bigint, NULL::bigint, NULL::bigint,
+        NULL::bigint, NULL::bigint, NULL::bytea, NULL::bigint, NULL::boolean, NULL::text
+    FROM (SELECT unnest(locked) AS id, unnest(ends) AS seq, unnest(counts) AS live_records) AS g;
+    -- LATERAL with a limit looks up each value on its own; with any other join, the server may read all records per
+    -- value. Columns are unnested side by side: as a source of rows, each would be stored first. A sum as the order of
+    -- duplicates keeps the server from reading a whole log in its order until it finds one.
+    RETURN QUERY
+    SELECT g.nth, g.project_id, NULL::bigint, NULL::bigint, m.one IS NOT NULL, w.no, c.count, d.seq, r.seq,
+        r.workspace_no, i.arguments_hash, i.record_seq, i.was_duplicate, i.answer
+    FROM (
+        SELECT unnest(of_projects) AS project_id, unnest(ids) AS id, unnest(authors) AS author_id,
+            unnest(names) AS name, unnest(hashes) AS hash, unnest(audiences) AS audience, unnest(sources) AS source,
+            unnest(source_ids) AS source_id, unnest(key_members) AS key_member_id, unnest(keys) AS key,
+            unnest(keys_since) AS key_since, generate_series(1::bigint, cardinality(of_projects)) AS nth) AS g
     LEFT JOIN LATERAL (
         SELECT w.no
         FROM workspace w
         WHERE w.project_id = g.project_id AND w.name = g.name AND w.deleted_at IS NULL
         LIMIT 1) AS w ON TRUE
     LEFT JOIN LATERAL (
-        SELECT 1 AS one
+        SELECT COUNT(*) AS count
+        FROM workspace c
+        WHERE w.no IS NULL AND c.project_id = g.project_id AND c.deleted_at IS NULL) AS c ON TRUE
+    LEFT JOIN LATERAL (
+        SELECT d.seq
+        FROM record d
+        WHERE d.project_id = g.project_id AND d.workspace_no = w.no AND d.content_hash = g.hash
+            AND d.forgotten_at IS NULL AND d.audience = g.audience AND d.source IS NOT DISTINCT FROM g.source
+            AND d.source_id IS NOT DISTINCT FROM g.source_id
+        ORDER BY d.seq + 0
+        LIMIT 1) AS d ON TRUE
+    LEFT JOIN LATERAL (
+        SELECT r.seq, r.workspace_no
         FROM record r
-        WHERE r.project_id = g.project_id AND r.workspace_no = w.no AND r.content_hash = g.hash AND r.forgotten_at IS NULL
+        WHERE r.project_id = g.project_id AND r.id = g.id
         LIMIT 1) AS r ON TRUE
     LEFT JOIN LATERAL (
-        SELECT 1 AS one
+        SELECT i.arguments_hash, i.record_seq, i.was_duplicate, i.answer
         FROM idempotency i
         WHERE i.project_id = g.project_id AND i.member_id = g.key_member_id AND i.key = g.key
+            AND i.created_at >= g.key_since
         LIMIT 1) AS i ON TRUE
     LEFT JOIN LATERAL (
         SELECT 1 AS one
-        FROM project p
-        JOIN member m ON m.account_id = p.account_id AND m.id = g.author_id
-        WHERE p.id = g.project_id
-        LIMIT 1) AS m ON TRUE;
-END
-$$;
-
--- Locks the projects of saves that are stored together, and tells whether everything is as a node expects it.
-CREATE FUNCTION check_saves(
-    projects UUID[], ends BIGINT[], counts BIGINT[], appearances BIGINT[],
-    named_projects UUID[], named_numbers BIGINT[], names TEXT[], author_projects UUID[], authors UUID[],
-    of_projects UUID[], of_workspaces BIGINT[], hashes BYTEA[])
-RETURNS BOOLEAN
-LANGUAGE plpgsql AS $$
-DECLARE
-    is_so BOOLEAN;
-    accounts UUID[];
-    opened BYTEA;
-    was_set TEXT;
-BEGIN
-    was_set := set_config('plan_cache_mode', 'force_generic_plan', true);
-    -- The lock comes first: what is read after it sees everything that was written under it.
-    SELECT array_agg(p.id) = projects AND array_agg(p.seq) = ends AND array_agg(p.live_records) = counts,
-        array_agg(p.account_id), string_agg(uuid_send(p.account_id), '')
-    INTO is_so, accounts, opened
-    FROM (
-        SELECT p.id, p.seq, p.live_records, p.account_id
-        FROM project p
-        WHERE p.id = ANY (projects) AND p.deleted_at IS NULL
-        ORDER BY p.id
-        FOR NO KEY UPDATE) AS p;
-    IF is_so IS NOT TRUE THEN
-        RETURN FALSE;
-    END IF;
-    was_set := set_config('mnemon.flight_accounts', encode(opened, 'hex'), true);
-    -- LATERAL with a limit looks up each value on its own; with any other join, the server may read all records per value.
-    is_so := NOT EXISTS (
-            SELECT 1
-            FROM (SELECT unnest(accounts) AS id, unnest(appearances) AS appearance) AS g
-            LEFT JOIN LATERAL (
-                SELECT a.appearance
-                FROM account a
-                WHERE a.id = g.id
-                LIMIT 1) AS a ON TRUE
-            WHERE a.appearance IS DISTINCT FROM g.appearance)
-        AND NOT EXISTS (
-            SELECT 1
-            FROM (
-                SELECT unnest(named_projects) AS project_id, unnest(named_numbers) AS no, unnest(names) AS name) AS g
-            LEFT JOIN LATERAL (
-                SELECT w.no
-                FROM workspace w
-                WHERE w.project_id = g.project_id AND w.name = g.name AND w.deleted_at IS NULL
-                LIMIT 1) AS w ON TRUE
-            WHERE w.no IS DISTINCT FROM g.no)
-        AND NOT EXISTS (
-            SELECT 1
-            FROM (
-                SELECT unnest(of_projects) AS project_id, unnest(of_workspaces) AS no, unnest(hashes) AS hash) AS g
-            CROSS JOIN LATERAL (
-                SELECT 1
-                FROM record r
-                WHERE r.project_id = g.project_id AND r.workspace_no = g.no AND r.content_hash = g.hash
-                    AND r.forgotten_at IS NULL
-                LIMIT 1) AS r);
-    IF is_so AND cardinality(authors) > 0 THEN
-        is_so := NOT EXISTS (
-            SELECT 1
-            FROM (SELECT unnest(author_projects) AS project_id, unnest(authors) AS id) AS g
-            LEFT JOIN LATERAL (
-                SELECT m.id
-                FROM member m
-                WHERE m.account_id = accounts[array_position(projects, g.project_id)] AND m.id = g.id
-                LIMIT 1) AS m ON TRUE
-            WHERE m.id IS NULL);
-    END IF;
-    IF is_so THEN
-        was_set := set_config('mnemon.is_checked', 'yes', true);
-    END IF;
-    RETURN is_so;
+        FROM member m
+        WHERE m.account_id = accounts[array_position(locked, g.project_id)] AND m.id = g.author_id
+        LIMIT 1) AS m ON TRUE
+    WHERE g.project_id = ANY (locked);
 END
 $$;

@@ -18,10 +18,6 @@ pub trait Credentials: Send + Sync {
     /// The credential with this hash, whatever its state. A change to it takes effect on the next call.
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError>;
 
-    /// What is known of a key from earlier look-ups. It may have changed since, so all that this is good for is
-    /// [`crate::Records::insert_if_unchanged`].
-    fn recognise(&self, key: &str) -> Option<Arc<Credential>>;
-
     /// The credential that the token with this hash stands for, and its connection, whatever the state of both. Calls on other
     /// nodes are those of the connection, not of the key.
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;

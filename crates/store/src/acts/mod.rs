@@ -12,6 +12,7 @@ pub(crate) mod people;
 mod rates;
 pub(crate) mod records;
 pub(crate) mod retention;
+pub(crate) mod saving;
 pub(crate) mod sessions;
 pub(crate) mod sources;
 pub(crate) mod stored;
@@ -32,8 +33,8 @@ pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversi
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
-    Brief, Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, Records, Replay, RestoredWorkspace, Stretch,
-    Supersede, WorkspaceRow, audit_subject,
+    Brief, Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, Records, Replay, RestoredWorkspace, Standing,
+    Stretch, Supersede, WorkspaceRow, audit_subject,
 };
 pub use self::retention::{PurgedBeyond, Retention};
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};

@@ -7,7 +7,7 @@ use mnemon_core::{
 };
 
 use super::stored::Stored;
-use super::{AtLeast, AuditEntry};
+use super::{AtLeast, AuditEntry, SourcePart};
 use crate::StoreError;
 use crate::rows::{Cells, Row};
 
@@ -22,9 +22,10 @@ pub trait Records: Send + Sync {
     /// seq only if it refreshes the record or changes what is known about its source.
     async fn insert(&self, insert: Insert) -> Result<Inserted, StoreError>;
 
-    /// As [`Self::insert`], for a key that was recognised and not looked up. `None` if the account no longer has this
-    /// appearance, which changes with all that a recognised key stands for: then nothing was stored.
-    async fn insert_if_unchanged(&self, insert: Insert, appearance: u64) -> Result<Option<Inserted>, StoreError>;
+    /// As [`Self::insert`]. Also brings what the record's status depends on, where that costs no round trip of its own.
+    async fn insert_with_standing(&self, insert: Insert) -> Result<(Inserted, Option<Standing>), StoreError> {
+        Ok((self.insert(insert).await?, None))
+    }
 
     /// Keeps the answer to the first call with an idempotency key, without the record's text.
     async fn save_answer(
@@ -210,14 +211,6 @@ pub fn audit_subject(id: RecordId, audience: Audience) -> String {
     if audience.scope() == Scope::Draft { "(a draft)".to_owned() } else { id.to_string() }
 }
 
-/// Oldest first, each once, without the record that takes their place.
-pub(crate) fn to_supersede(mut briefs: Vec<Brief>, kept: Option<Seq>) -> Vec<Brief> {
-    briefs.sort_unstable_by_key(|brief| brief.seq);
-    briefs.dedup_by_key(|brief| brief.seq);
-    briefs.retain(|brief| Some(brief.seq) != kept);
-    briefs
-}
-
 /// An idempotency key, and what it was used for. Each member has its own keys: one member's key never returns another's
 /// record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -286,6 +279,15 @@ pub struct Brief {
     pub source_hash: Option<String>,
     /// From then on it is stale.
     pub valid_until: Option<Timestamp>,
+}
+
+/// What the status of a saved record depends on beside itself, for every audience: the reader filters.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Standing {
+    /// The live records under its caller-given key in its workspace, itself among them, oldest first.
+    pub under_key: Vec<Brief>,
+    /// What is known about its source and about theirs.
+    pub sources: Vec<SourcePart>,
 }
 
 /// A workspace, or what is left of one.
@@ -414,23 +416,29 @@ pub(crate) fn read_seq_and_audience<R: Row>(
 
 /// Reads seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash and valid_until.
 pub(crate) fn read_brief<R: Row>(row: &R, project: ProjectId) -> Result<Brief, StoreError> {
-    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
+    read_brief_from(row, 0, project)
+}
+
+/// As [`read_brief`], from column `first` on.
+pub(crate) fn read_brief_from<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Brief, StoreError> {
+    let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
-    let given_fact_key = if cells.flag(4, "is_key_given")? { Some(cells.text(5, "fact_key")?) } else { None };
+    let is_given = cells.flag(first + 4, "is_key_given")?;
     Ok(Brief {
-        id: cells.id(1, "id")?,
+        id: cells.id(first + 1, "id")?,
         seq,
-        workspace_no: WorkspaceNo(cells.count(2, "workspace_no")?),
-        audience: cells.audience(3, "audience")?,
-        given_fact_key,
-        content_hash: cells.content_hash(6, "content_hash")?,
-        source_id: cells.text_opt(7, "source_id")?,
-        source_hash: cells.text_opt(8, "source_hash")?,
-        valid_until: cells.time_opt(9, "valid_until")?,
+        workspace_no: WorkspaceNo(cells.count(first + 2, "workspace_no")?),
+        audience: cells.audience(first + 3, "audience")?,
+        given_fact_key: is_given.then(|| cells.text(first + 5, "fact_key")).transpose()?,
+        content_hash: cells.content_hash(first + 6, "content_hash")?,
+        source_id: cells.text_opt(first + 7, "source_id")?,
+        source_hash: cells.text_opt(first + 8, "source_hash")?,
+        valid_until: cells.time_opt(first + 9, "valid_until")?,
     })
 }
 
 /// An earlier use of an idempotency key.
+#[derive(Clone)]
 pub(crate) struct EarlierUse {
     pub(crate) is_same: bool,
     pub(crate) seq: Seq,
@@ -439,14 +447,19 @@ pub(crate) struct EarlierUse {
 }
 
 impl EarlierUse {
-    /// Reads arguments_hash, record_seq, was_duplicate and answer.
-    pub(crate) fn read<R: Row>(row: &R, project: ProjectId, key: &Idempotency) -> Result<Self, StoreError> {
+    /// Reads arguments_hash, record_seq, was_duplicate and answer, from column `first` on.
+    pub(crate) fn read<R: Row>(
+        row: &R,
+        first: usize,
+        project: ProjectId,
+        key: &Idempotency,
+    ) -> Result<Self, StoreError> {
         let cells = Cells::new(row, "idempotency", || format!("{project}/{}/{}", key.member, key.key));
         Ok(Self {
-            is_same: cells.bytes(0, "arguments_hash")? == key.arguments_hash,
-            seq: Seq(cells.count(1, "record_seq")?),
-            was_duplicate: cells.flag(2, "was_duplicate")?,
-            answer: cells.text_opt(3, "answer")?,
+            is_same: cells.bytes(first, "arguments_hash")? == key.arguments_hash,
+            seq: Seq(cells.count(first + 1, "record_seq")?),
+            was_duplicate: cells.flag(first + 2, "was_duplicate")?,
+            answer: cells.text_opt(first + 3, "answer")?,
         })
     }
 }

@@ -151,21 +151,26 @@ pub(crate) fn kept_hash<'a>(parts: &'a [SourcePart], audience: Audience, hash: &
 
 /// Reads the columns that both engines select in this order. A source that is known without a hash is gone.
 pub(crate) fn read_part<R: Row>(row: &R, project: ProjectId) -> Result<SourcePart, StoreError> {
-    let source_id = Cells::new(row, "source", || project.to_string()).text(0, "source_id")?;
+    read_part_from(row, 0, project)
+}
+
+/// As [`read_part`], from column `first` on.
+pub(crate) fn read_part_from<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<SourcePart, StoreError> {
+    let source_id = Cells::new(row, "source", || project.to_string()).text(first, "source_id")?;
     let cells = Cells::new(row, "source", || format!("{project}/{source_id}"));
-    let known_hash = cells.text_opt(5, "known_hash")?;
+    let known_hash = cells.text_opt(first + 5, "known_hash")?;
     let state = SourceState {
         is_gone: known_hash.is_none(),
         known_hash,
-        moved_to: cells.text_opt(7, "moved_to")?,
-        known_seq: Seq(cells.count(3, "known_seq")?),
-        confirmed_seq: Seq(cells.count(4, "confirmed_seq")?),
-        confirmed_hash: cells.text_opt(6, "confirmed_hash")?,
+        moved_to: cells.text_opt(first + 7, "moved_to")?,
+        known_seq: Seq(cells.count(first + 3, "known_seq")?),
+        confirmed_seq: Seq(cells.count(first + 4, "confirmed_seq")?),
+        confirmed_hash: cells.text_opt(first + 6, "confirmed_hash")?,
     };
-    let workspace_no = WorkspaceNo(cells.count(1, "workspace_no")?);
-    let audience = cells.audience(2, "audience")?;
-    let (known_at, confirmed_at) = (cells.time_opt(8, "known_at")?, cells.time_opt(9, "confirmed_at")?);
-    let confirmed_by = cells.id_opt(10, "confirmed_by")?;
+    let workspace_no = WorkspaceNo(cells.count(first + 1, "workspace_no")?);
+    let audience = cells.audience(first + 2, "audience")?;
+    let (known_at, confirmed_at) = (cells.time_opt(first + 8, "known_at")?, cells.time_opt(first + 9, "confirmed_at")?);
+    let confirmed_by = cells.id_opt(first + 10, "confirmed_by")?;
     Ok(SourcePart { source_id, workspace_no, audience, state, known_at, confirmed_at, confirmed_by })
 }
 

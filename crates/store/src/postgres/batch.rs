@@ -1,155 +1,252 @@
-//! Stores waiting saves of many projects together, in one transaction and two statements: one locks the projects and asks what
-//! the saves would conflict with, one writes. The commit goes out with the second. Where this node was the last to write, it
-//! knows what the answer will be, and sends everything at once (`as_known.rs`).
+//! Stores saves of many projects in one transaction of two round trips. The first locks the projects and asks for
+//! everything that the decisions need (`look_over.rs`); the second writes (`new_rows.rs`), reads what the answers
+//! need (`standing.rs`) and commits.
 //!
-//! No two saves of a batch could meet each other (`line.rs` sees to it), so what each meets can be asked before any is
-//! written. The few that meet an earlier record or key, or supersede others, go the long way (`insert.rs`), in the
-//! same transaction.
+//! No two saves of a batch conflict (`queue.rs` sees to it), so what each finds can be asked before any is written.
+//! The few that repeat an earlier record or key, or replace others, take statements of their own (`insert.rs`): in
+//! the same transaction if the batch has one project, otherwise later, so that the other projects don't wait for
+//! them.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mnemon_core::{ContentHash, ProjectId, WorkspaceNo};
-use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::as_known;
 use super::connect::Pool;
-use super::error::{Again, Fault};
-use super::group::{Facts, Group, Groups};
-use super::known_projects::KnownProjects;
+use super::error::{Again, Fault, no_such_project};
+use super::insert::insert;
+use super::look_over::{Facts, LookedOver, look_over};
 use super::new_rows::NewRows;
-use super::rows::Cells;
-use super::transaction::{Tenant, Tx};
-use crate::{Insert, Inserted, StoreError};
+use super::project::Locked;
+use super::standing::Standings;
+use super::transaction::{Tenant, Tx, open_people};
+use super::try_out;
+use crate::acts::saving::{Decision, Found, decide};
+use crate::{Insert, Inserted, Standing, StoreError};
 
 /// A save, with the hash that its duplicates have.
 pub(super) struct Save {
     pub(super) insert: Insert,
     pub(super) content_hash: ContentHash,
-    /// What `account.appearance` must be. Then its author is who it was, and need not be looked up.
-    pub(super) appearance: Option<u64>,
+    /// Whether the caller wants to know what the record's status depends on.
+    pub(super) wants_standing: bool,
 }
 
-/// What became of a save; nothing, if its account does not look as it should.
-pub(super) type Outcome = Result<Option<Inserted>, StoreError>;
+/// What became of a save.
+pub(super) type Outcome = Result<(Inserted, Option<Standing>), StoreError>;
 
-/// Stores all of the saves, or none and says why. The outcomes are in the order of the saves.
-pub(super) async fn store(pool: &Arc<Pool>, known: &KnownProjects, saves: &[&Save]) -> Result<Vec<Outcome>, Fault> {
+/// What to do about a project whose lock somebody else holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    Wait,
+    /// Its saves are left out.
+    Skip,
+}
+
+/// Stores the saves, or none of them and says why. The outcomes are in the order of the saves; `None` for those that
+/// have to be stored again with their project alone.
+pub(super) async fn store(pool: &Arc<Pool>, saves: &[&Save], lock: Lock) -> Result<Vec<Option<Outcome>>, Fault> {
     if saves.is_empty() {
         return Ok(Vec::new());
     }
-    let mut groups = group(saves, known);
-    let outcomes = match as_known::store(pool, known, saves, &mut groups).await {
-        Ok(Some(outcomes)) => outcomes,
-        Ok(None) => store_as_found(pool, saves, &mut groups).await?,
-        Err(Fault { again: Again::Lost, .. }) => store_again(pool, known, saves, &mut groups).await?,
-        Err(fault) => return Err(fault),
+    let attempts = AtomicUsize::new(0);
+    let attempt = || {
+        // A lost connection leaves open whether the batch was stored, so from then on each save looks for itself first.
+        let may_be_stored = attempts.fetch_add(1, Ordering::Relaxed) > 0 || lock == Lock::Wait;
+        Batch { saves, lock, may_be_stored }.store(pool)
     };
-    groups.into_values().for_each(|group| group.note(known));
-    let lost = || Err(StoreError::Failed("a save was left out of its batch".to_owned()));
-    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(lost)).collect())
+    let stored = try_out(attempt).await;
+    stored.map_err(|fault| if fault.again == Again::Lost { fault.while_committing() } else { fault })
 }
 
-/// The saves by project. Projects are locked in the order of their ids, here and on other nodes.
-fn group<'a>(saves: &[&'a Save], known: &KnownProjects) -> Groups<'a> {
-    let mut groups = Groups::new();
-    for (nth, save) in saves.iter().enumerate() {
-        let id = save.insert.record.project;
-        groups.entry(id).or_insert_with(|| Group::new(id, known.take(id))).saves.push((nth, save));
+struct Batch<'a, 's> {
+    saves: &'s [&'a Save],
+    lock: Lock,
+    may_be_stored: bool,
+}
+
+/// A locked project, as the saves so far leave it.
+struct Project<'a> {
+    locked: Locked,
+    seq_before: u64,
+    /// The workspaces that the batch has begun.
+    begun: HashMap<&'a str, WorkspaceNo>,
+}
+
+type Projects<'a> = BTreeMap<ProjectId, Project<'a>>;
+
+/// What was decided about the saves, in their order.
+#[derive(Default)]
+struct Decided<'a> {
+    inserted: Vec<Option<Result<Inserted, StoreError>>>,
+    rows: NewRows<'a>,
+    /// The places of saves that need statements of their own.
+    apart: Vec<(usize, Facts)>,
+}
+
+/// What is to be done about a save.
+enum Step {
+    Done(Result<Inserted, StoreError>),
+    /// It needs statements of its own.
+    Apart(Facts),
+    /// It can't be stored in this batch.
+    Aside,
+}
+
+impl<'a> Batch<'a, '_> {
+    async fn store(self, pool: &Arc<Pool>) -> Result<Vec<Option<Outcome>>, Fault> {
+        let ids = self.project_ids();
+        let tx = Tx::write(pool, Tenant::projects(&ids)).await?.of_a_call();
+        let LookedOver { projects, facts } = look_over(&tx, &ids, self.saves, self.lock, self.may_be_stored).await?;
+        let mut projects: Projects<'a> = projects.into_iter().map(|locked| (locked.id, Project::new(locked))).collect();
+        let Decided { mut inserted, mut rows, apart } = self.decide_all(&mut projects, facts);
+        let only = projects.values_mut().next().filter(|_| ids.len() == 1);
+        if let Some(project) = only.filter(|_| !apart.is_empty()) {
+            let rows = std::mem::take(&mut rows);
+            self.store_apart(&tx, rows, &mut project.locked, apart, &mut inserted).await?;
+        }
+        projects.values().filter(|project| project.is_changed()).for_each(|project| rows.end(&project.locked));
+        let standings = self.standings(&inserted);
+        let mut asks = rows.asks();
+        asks.extend(standings.ask());
+        let mut answers = tx.finish_repeatable(asks).await?;
+        let mut found = standings.read(answers.pop().unwrap_or_default());
+        let with_standing = |(nth, inserted): (usize, Option<Result<Inserted, StoreError>>)| {
+            inserted.map(|inserted| inserted.map(|inserted| (inserted, found.remove(&nth))))
+        };
+        Ok(inserted.into_iter().enumerate().map(with_standing).collect())
     }
-    groups
-}
 
-/// Stores saves that a lost connection may have stored already. The lock waits for whoever still stores them, and a save that
-/// finds itself is done (`insert.rs`).
-async fn store_again<'a>(
-    pool: &Arc<Pool>,
-    known: &KnownProjects,
-    saves: &[&'a Save],
-    groups: &mut Groups<'a>,
-) -> Result<Vec<Option<Outcome>>, Fault> {
-    *groups = group(saves, known);
-    groups.values_mut().for_each(|group| group.is_repeated = true);
-    let stored = store_as_found(pool, saves, groups).await;
-    // Whatever fails now, the first attempt may have worked.
-    stored.map_err(|fault| Fault { again: Again::Lost, ..fault }.while_committing())
-}
-
-/// Asks, and writes when the answer is there.
-async fn store_as_found<'a>(
-    pool: &Arc<Pool>,
-    saves: &[&'a Save],
-    groups: &mut Groups<'a>,
-) -> Result<Vec<Option<Outcome>>, Fault> {
-    let projects: Vec<Uuid> = groups.keys().map(|id| id.uuid()).collect();
-    let tx = Tx::write(pool, Tenant::saves(&projects)).await?.of_a_call();
-    let facts = look(&tx, &projects, saves, groups).await?;
-    let mut outcomes: Vec<Option<Outcome>> = saves.iter().map(|_| None).collect();
-    let mut rows = NewRows::default();
-    for group in groups.values_mut() {
-        group.decide(|nth| &facts[nth], &mut rows, &mut outcomes);
+    /// Projects are locked in the order of their ids, here and on other nodes.
+    fn project_ids(&self) -> Vec<Uuid> {
+        let mut ids: Vec<Uuid> = self.saves.iter().map(|save| save.insert.record.project.uuid()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
-    if groups.values().any(Group::meets) {
-        tx.flight(std::mem::take(&mut rows).asks()).await?;
-        for group in groups.values_mut() {
-            group.store_one_by_one(&tx, &mut outcomes).await?;
+
+    fn decide_all(&self, projects: &mut Projects<'a>, facts: Vec<Facts>) -> Decided<'a> {
+        let mut decided = Decided::default();
+        for (nth, (save, facts)) in self.saves.iter().zip(facts).enumerate() {
+            let project = projects.get_mut(&save.insert.record.project);
+            let done = match self.decide(save, project, facts, &mut decided.rows) {
+                Step::Done(done) => Some(done),
+                Step::Aside => None,
+                Step::Apart(facts) => {
+                    decided.apart.push((nth, facts));
+                    None
+                }
+            };
+            decided.inserted.push(done);
+        }
+        decided
+    }
+
+    /// Decides about a save, and adds its rows if nothing is in its way.
+    fn decide(&self, save: &'a Save, project: Option<&mut Project<'a>>, facts: Facts, rows: &mut NewRows<'a>) -> Step {
+        let (insert, record) = (&save.insert, &save.insert.record);
+        let Some(project) = project else {
+            // It does not exist, or somebody else holds its lock.
+            let is_absent = self.lock == Lock::Wait;
+            return if is_absent { Step::Done(Err(no_such_project(record.project))) } else { Step::Aside };
+        };
+        match facts.itself {
+            Some((seq, workspace_no)) if insert.supersede.is_none() => {
+                return Step::Done(Ok(Inserted::New { seq, workspace_no, superseded: Vec::new() }));
+            }
+            None if !facts.has_author => {
+                return Step::Done(Err(StoreError::Failed(format!("no member {}", record.author))));
+            }
+            _ if insert.supersede.is_some() => return Step::Apart(facts),
+            _ => {}
+        }
+        let workspace = project.begun.get(record.workspace.as_str()).copied().or(facts.workspace);
+        match decide(insert, project.found(&facts, workspace)) {
+            Decision::Refuse(inserted) => Step::Done(Ok(inserted)),
+            Decision::Replay(_) | Decision::Refresh { .. } => Step::Apart(facts),
+            Decision::Write { .. } => {
+                let (seq, workspace_no) = rows.add(&mut project.locked, workspace, insert, save.content_hash);
+                rows.add_key(insert, seq, false);
+                if workspace.is_none() {
+                    project.begun.insert(record.workspace.as_str(), workspace_no);
+                }
+                Step::Done(Ok(Inserted::New { seq, workspace_no, superseded: Vec::new() }))
+            }
         }
     }
-    groups.values().filter_map(|group| group.locked.as_ref()).for_each(|locked| rows.end(locked));
-    tx.finish(rows.asks()).await?;
-    Ok(outcomes)
-}
 
-/// Locks the projects and reads everything that decides about the saves, by one statement.
-async fn look<'a>(
-    tx: &Tx,
-    projects: &[Uuid],
-    saves: &[&'a Save],
-    groups: &mut Groups<'a>,
-) -> Result<Vec<Facts>, Fault> {
-    const LOOK: &str = "SELECT * FROM look_over_saves($1, $2, $3, $4, $5, $6, $7)";
-    let records = || saves.iter().map(|save| &save.insert.record);
-    let keys = || saves.iter().map(|save| save.insert.idempotency.as_ref());
-    let of_projects: Vec<Uuid> = records().map(|record| record.project.uuid()).collect();
-    let author = |save: &&Save| save.appearance.is_none().then(|| save.insert.record.author.uuid());
-    let authors = unless_none(saves.iter().map(author).collect());
-    let workspaces: Vec<&str> = saves.iter().map(|save| save.insert.record.workspace.as_str()).collect();
-    let hashes: Vec<&[u8]> = saves.iter().map(|save| save.content_hash.as_bytes().as_slice()).collect();
-    let key_members = unless_none(keys().map(|key| key.map(|key| key.member.uuid())).collect());
-    let keys = unless_none(keys().map(|key| key.map(|key| key.key.as_str())).collect());
-    let values: [&(dyn ToSql + Sync); 7] =
-        [&projects, &of_projects, &authors, &workspaces, &hashes, &key_members, &keys];
-    let mut facts: Vec<Facts> = saves.iter().map(|_| Facts::default()).collect();
-    for row in tx.rows(LOOK, &values).await? {
-        read(&row, saves, groups, &mut facts)?;
+    /// Stores saves that need statements of their own, after the others were written.
+    async fn store_apart(
+        &self,
+        tx: &Tx,
+        rows: NewRows<'a>,
+        project: &mut Locked,
+        apart: Vec<(usize, Facts)>,
+        inserted: &mut [Option<Result<Inserted, StoreError>>],
+    ) -> Result<(), Fault> {
+        let mut is_changed = !rows.is_empty();
+        let mut asks = rows.asks();
+        asks.push(open_people());
+        tx.ask_all(asks).await?;
+        for (nth, facts) in apart {
+            let save = self.saves[nth];
+            // What was found before may have been changed by the saves that were stored since.
+            let facts = if is_changed { look_again(tx, save).await? } else { facts };
+            inserted[nth] = Some(Ok(insert(tx, project, save, facts).await?));
+            is_changed = true;
+        }
+        Ok(())
     }
-    Ok(facts)
-}
 
-/// A column, or nothing of it where no save has a value there: then nobody asks for it.
-fn unless_none<T>(column: Vec<Option<T>>) -> Vec<Option<T>> {
-    if column.iter().all(Option::is_none) { Vec::new() } else { column }
-}
-
-/// Reads a project that is locked now, or what is known of a save.
-fn read<'a>(row: &Row, saves: &[&'a Save], groups: &mut Groups<'a>, facts: &mut [Facts]) -> Result<(), StoreError> {
-    let id: ProjectId = Cells::new(row, "project", String::new).id(1, "id")?;
-    let cells = Cells::new(row, "project", || id.to_string());
-    let Some(group) = groups.get_mut(&id) else { return Err(cells.broken("id")) };
-    // SQL counts from one.
-    let nth = row.get::<_, Option<i64>>(0).and_then(|nth| usize::try_from(nth - 1).ok());
-    let Some(nth) = nth else {
-        let is_shown = row.get::<_, Option<i64>>(4).is_some();
-        let appearance = is_shown.then(|| cells.count(4, "appearance")).transpose()?;
-        group.lock(cells.count(2, "seq")?, cells.count(3, "live_records")?, appearance);
-        return Ok(());
-    };
-    let (Some(save), Some(facts)) = (saves.get(nth), facts.get_mut(nth)) else { return Err(cells.broken("nth")) };
-    let has_author = row.get::<_, Option<bool>>(7).unwrap_or_default();
-    *facts = Facts { meets: cells.flag(6, "meets")?, has_author };
-    if row.get::<_, Option<i64>>(5).is_some() {
-        group.workspaces.insert(save.insert.record.workspace.as_str(), WorkspaceNo(cells.count(5, "no")?));
+    /// What the answers to the saves need to know.
+    fn standings<'i>(&self, inserted: &'i [Option<Result<Inserted, StoreError>>]) -> Standings<'i>
+    where
+        'a: 'i,
+    {
+        let mut standings = Standings::default();
+        for (nth, (save, inserted)) in self.saves.iter().zip(inserted).enumerate() {
+            let Some(Ok(inserted)) = inserted.as_ref().filter(|_| save.wants_standing) else { continue };
+            let record = &save.insert.record;
+            match inserted {
+                Inserted::New { workspace_no, .. } => {
+                    standings.add(nth, record.project, *workspace_no, record.fact_key.chosen(), &record.fact);
+                }
+                Inserted::Duplicate { record: found, .. } => {
+                    standings.add(nth, record.project, found.workspace_no, found.fact_key.chosen(), &found.fact);
+                }
+                _ => {}
+            }
+        }
+        standings
     }
-    Ok(())
+}
+
+async fn look_again(tx: &Tx, save: &Save) -> Result<Facts, Fault> {
+    let id = save.insert.record.project.uuid();
+    let looked = look_over(tx, &[id], &[save], Lock::Wait, false).await?;
+    Ok(looked.facts.into_iter().next().unwrap_or_default())
+}
+
+impl Project<'_> {
+    fn new(locked: Locked) -> Self {
+        Self { seq_before: locked.seq, locked, begun: HashMap::new() }
+    }
+
+    /// Whatever is written takes a place in the log.
+    fn is_changed(&self) -> bool {
+        self.locked.seq != self.seq_before
+    }
+
+    fn found(&self, facts: &Facts, workspace: Option<WorkspaceNo>) -> Found {
+        Found {
+            earlier: facts.earlier.clone(),
+            superseded: Ok(Vec::new()),
+            duplicate: facts.duplicate,
+            live_records: self.locked.live_records,
+            workspace,
+            workspaces: facts.workspaces + self.begun.len() as u64,
+        }
+    }
 }

@@ -45,16 +45,17 @@ pub(super) const BY_FACT_KEY: &str = "
     JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no AND w.deleted_at IS NULL
     ORDER BY r.seq";
 
-/// The living record with this id.
-pub(super) async fn find_brief(tx: &Tx, project: ProjectId, id: RecordId) -> Result<Option<Brief>, Fault> {
+/// The living ones of these records.
+pub(super) async fn list_briefs(tx: &Tx, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Brief>, Fault> {
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
         FROM record r
         JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
-        WHERE r.project_id = $1 AND r.id = $2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
-    let row = tx.row(SELECT, &[&project.uuid(), &id.uuid()]).await?;
-    Ok(row.map(|row| read_brief(&row, project)).transpose()?)
+        WHERE r.project_id = $1 AND r.id = ANY($2) AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
+    let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    let rows = tx.rows(SELECT, &[&project.uuid(), &ids]).await?;
+    Ok(rows.iter().map(|row| read_brief(row, project)).collect::<Result<_, _>>()?)
 }
 
 /// The living records under one caller-given key of a workspace.

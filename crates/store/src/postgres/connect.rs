@@ -57,7 +57,7 @@ impl PostgresConfig {
             replicas: Vec::new(),
             role: "mnemon_app".to_owned(),
             connections_max: 16,
-            batch_max: 512,
+            batch_max: 64,
             patience: PATIENCE,
             replica_patience: REPLICA_PATIENCE,
         }
@@ -83,62 +83,35 @@ pub(super) struct Limits {
     pub(super) call_max: Duration,
     /// The same for a look-up: one wait for a lock, and no commit.
     pub(super) look_up_max: Duration,
-    /// How long a save that others' locks held up may have waited when it tries again without them.
-    pub(super) apart_within: Duration,
+    /// How long a save may have waited when its project is stored alone, which may have to wait for a lock.
+    pub(super) alone_within: Duration,
 }
 
 /// Connections of this node to one server.
 pub(super) struct Pool {
     inner: deadpool_postgres::Pool,
-    /// The others to the same server, if there are two pools.
-    other: Option<deadpool_postgres::Pool>,
     limits: Limits,
     patience: Duration,
     epoch: Arc<AtomicU64>,
-    round_trips: Arc<AtomicU64>,
+    round_trips: AtomicU64,
     /// What reads of this pool have left out.
     pub(super) damaged: Damaged,
 }
 
 impl Pool {
-    /// All connections in one pool.
     pub(super) fn new(config: &PostgresConfig) -> Result<Self, StoreError> {
         let epoch = Arc::default();
-        let inner = connections(config, config.connections_max.max(2), &epoch)?;
-        Ok(Self::of(config, inner, None, &epoch, &Arc::default()))
-    }
-
-    /// A pool for saves, with at most `saves_max` of the connections and at most half of them, and one for everything else.
-    /// A connection is served by the runtime that opened it, so saves and reads on two runtimes need two pools.
-    pub(super) fn beside_saves(config: &PostgresConfig, saves_max: usize) -> Result<(Self, Self), StoreError> {
-        let max = config.connections_max.max(2);
-        let saves_max = saves_max.min(max / 2);
-        let (epoch, round_trips) = (Arc::default(), Arc::default());
-        let reads = connections(config, max - saves_max, &epoch)?;
-        let saves = connections(config, saves_max, &epoch)?;
-        let of = |inner: &deadpool_postgres::Pool, other: &deadpool_postgres::Pool| {
-            Self::of(config, inner.clone(), Some(other.clone()), &epoch, &round_trips)
-        };
-        Ok((of(&reads, &saves), of(&saves, &reads)))
-    }
-
-    fn of(
-        config: &PostgresConfig,
-        inner: deadpool_postgres::Pool,
-        other: Option<deadpool_postgres::Pool>,
-        epoch: &Arc<AtomicU64>,
-        round_trips: &Arc<AtomicU64>,
-    ) -> Self {
+        let inner = connections(config, &epoch)?;
         let limits = Limits {
             role: config.role.clone(),
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
             lock_timeout_ms: config.patience.as_millis().to_string(),
             call_max: config.patience * 10,
             look_up_max: config.patience * 2,
-            apart_within: config.patience * 3 / 2,
+            alone_within: config.patience * 3 / 2,
         };
-        let (epoch, round_trips) = (Arc::clone(epoch), Arc::clone(round_trips));
-        Self { inner, other, limits, patience: config.patience, epoch, round_trips, damaged: Damaged::default() }
+        let (patience, round_trips, damaged) = (config.patience, AtomicU64::new(0), Damaged::default());
+        Ok(Self { inner, limits, patience, epoch, round_trips, damaged })
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -163,9 +136,7 @@ impl Pool {
 
     /// Drops the connections that nobody uses: a server that left one question unanswered leaves the others too.
     pub(super) fn distrust(&self) {
-        for pool in self.all() {
-            pool.retain(|_, _| false);
-        }
+        self.inner.retain(|_, _| false);
     }
 
     /// Counts a question to the server, or several that are sent together.
@@ -173,40 +144,28 @@ impl Pool {
         self.round_trips.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Of both pools, where there are two.
     pub(super) fn figures(&self) -> DatabaseConnections {
-        let round_trips = self.round_trips.load(Ordering::Relaxed);
-        let none = DatabaseConnections { round_trips, ..DatabaseConnections::default() };
-        self.all().map(deadpool_postgres::Pool::status).fold(none, |sum, status| DatabaseConnections {
-            idle: sum.idle + status.available as u64,
-            busy: sum.busy + status.size.saturating_sub(status.available) as u64,
-            max: sum.max + status.max_size as u64,
-            waiting: sum.waiting + status.waiting as u64,
-            round_trips,
-        })
+        let status = self.inner.status();
+        DatabaseConnections {
+            idle: status.available as u64,
+            busy: status.size.saturating_sub(status.available) as u64,
+            max: status.max_size as u64,
+            waiting: status.waiting as u64,
+            round_trips: self.round_trips.load(Ordering::Relaxed),
+        }
     }
 
-    /// Closes both pools, where there are two.
     pub(super) fn close(&self) {
-        self.all().for_each(deadpool_postgres::Pool::close);
-    }
-
-    fn all(&self) -> impl Iterator<Item = &deadpool_postgres::Pool> {
-        std::iter::once(&self.inner).chain(&self.other)
+        self.inner.close();
     }
 }
 
-/// A pool that opens up to so many connections.
-fn connections(
-    config: &PostgresConfig,
-    max: usize,
-    epoch: &Arc<AtomicU64>,
-) -> Result<deadpool_postgres::Pool, StoreError> {
+fn connections(config: &PostgresConfig, epoch: &Arc<AtomicU64>) -> Result<deadpool_postgres::Pool, StoreError> {
     let server = Server::parse(&config.url)?;
     check_role(&config.role)?;
     let how = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     deadpool_postgres::Pool::builder(Manager::from_connect(Config::new(), server, how))
-        .max_size(max)
+        .max_size(config.connections_max.max(2))
         .runtime(Runtime::Tokio1)
         .post_create(note_epoch(epoch))
         .build()

@@ -1,8 +1,6 @@
 //! Who calls: credentials, keys and the operator token. Every call asks the database, because another node may have changed
 //! them. Calls that arrive together look their credentials up together (`look_up.rs`).
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timestamp, WorkspaceName};
 use tokio_postgres::types::ToSql;
@@ -15,17 +13,13 @@ use super::oversight::{commit_if_changed, insert_audit};
 use super::rows::{micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::credentials::{key_columns, read_key, read_operator_token};
-use crate::{AuditEntry, Credential, Credentials, Grant, KeyRow, NewKey, Presented, SavedLooks, SeenKey, StoreError};
+use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SavedLooks, SeenKey, StoreError};
 
 #[async_trait]
 impl Credentials for PostgresStore {
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError> {
         let found = self.look_ups.ask(Asked::Key(*hash)).await?;
         Ok(found.map(|(_, presented)| presented))
-    }
-
-    fn recognise(&self, key: &str) -> Option<Arc<Credential>> {
-        self.look_ups.flight().known.find(&CredentialHash::of(key))
     }
 
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
@@ -129,7 +123,7 @@ impl Credentials for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
             for SeenKey { project, key, at, client } in &seen {
-                tx.flight(vec![Tenant::project(*project).turn()]).await?;
+                tx.ask_all(vec![Tenant::project(*project).turn()]).await?;
                 tx.rows(UPDATE, &[&project.uuid(), &key.uuid(), &micros(*at), client]).await?;
             }
             tx.commit().await

@@ -115,11 +115,11 @@ impl Integrations for PostgresStore {
             let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
             let mut replaced = 0;
             for Resealed { old, sealed } in &rows {
-                tx.flight(vec![Tenant::project_of(old.project, old.account).turn()]).await?;
+                tx.ask_all(vec![Tenant::project_of(old.project, old.account).turn()]).await?;
                 replaced += tx.count(UPDATE, &[&old.project.uuid(), &old.name, &old.sealed, sealed]).await?;
             }
             for line in &audit {
-                tx.flight(vec![Tenant::account(line.account).turn()]).await?;
+                tx.ask_all(vec![Tenant::account(line.account).turn()]).await?;
                 insert_audit(&tx, line, 1).await?;
             }
             tx.commit().await?;
@@ -239,6 +239,6 @@ pub(super) async fn delete_all(tx: &Tx, project: ProjectId) -> Result<(), Fault>
     const DELETE_TOOLS: &str = "DELETE FROM integration_tool WHERE project_id = $1";
     const DELETE_STYLE: &str = "DELETE FROM tool_naming WHERE project_id = $1";
     let id = project.uuid();
-    tx.flight(vec![ask(DELETE, &[&id]), ask(DELETE_TOOLS, &[&id]), ask(DELETE_STYLE, &[&id])]).await?;
+    tx.ask_all(vec![ask(DELETE, &[&id]), ask(DELETE_TOOLS, &[&id]), ask(DELETE_STYLE, &[&id])]).await?;
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(super) async fn delete_member(
     }
     for Owned { project, seqs } in &mut owned {
         let tenant = Tenant::project_of(project.id, account);
-        tx.flight(vec![tenant.turn()]).await?;
+        tx.ask_all(vec![tenant.turn()]).await?;
         if let Some(heir) = heir {
             hand_over(&tx, project, seqs, id, heir, audit.at).await?;
         }
@@ -65,7 +65,7 @@ pub(super) async fn delete_member(
         move_sources(&tx, project, id, heir).await?;
         drop_idempotency(&tx, project.id, id).await?;
         drop_sessions(&tx, project.id, id).await?;
-        tx.flight(vec![project.flush()]).await?;
+        tx.ask_all(vec![project.flush()]).await?;
     }
     let keys = revoke_keys(&tx, account, id, audit.at).await?;
     tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
@@ -92,7 +92,7 @@ async fn list_owned(tx: &Tx, account: AccountId, project: ProjectId, member: Mem
     let audience = AudienceBytes::of(Audience::Author(member));
     let (id, member, audience) = (project.uuid(), member.uuid(), audience.as_slice());
     let asks = vec![tenant.turn(), ask(project::LOCK, &[&id]), ask(SELECT, &[&id, &member, &audience])];
-    let answers = tx.flight(asks).await?;
+    let answers = tx.ask_all(asks).await?;
     let [_, locked, rows] = answers.as_slice() else { return Ok(None) };
     let Some(locked) = project::read(locked.first(), project)? else { return Ok(None) };
     let read = |row| Ok(Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?));
@@ -111,7 +111,7 @@ async fn hand_over(
     const EMBEDDINGS: &str = "SELECT seq, embedding FROM record WHERE project_id = $1 AND seq = ANY($2) ORDER BY seq";
     for piece in seqs.chunks(PIECE) {
         let (id, piece) = (project.id.uuid(), places(piece));
-        let answers = tx.flight(vec![ask(BY_SEQ, &[&id, &piece]), ask(EMBEDDINGS, &[&id, &piece])]).await?;
+        let answers = tx.ask_all(vec![ask(BY_SEQ, &[&id, &piece]), ask(EMBEDDINGS, &[&id, &piece])]).await?;
         let [bodies, embeddings] = answers.as_slice() else { return Err(Fault::away("PostgreSQL left an answer out")) };
         let mut stored =
             bodies.iter().map(|row| read_stored(row, project.id)).collect::<Result<Vec<_>, StoreError>>()?;

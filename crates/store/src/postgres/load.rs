@@ -14,7 +14,7 @@ use super::connect::Pool;
 use super::error::{Again, Fault};
 use super::replicas::{Answer, Replicas, Visit};
 use super::rows::{Cells, integer};
-use super::together::{Flight, Together};
+use super::together::{Question, Together};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{AtLeast, StoreError};
 
@@ -44,12 +44,12 @@ pub(super) type ReplicaLoads = Together<ReplicaLoad>;
 const CALLERS_MAX: usize = 256;
 
 #[async_trait]
-impl Flight for Load {
+impl Question for Load {
     type Asked = Asked;
     type Answer = Vec<Record>;
     const CALLERS_MAX: usize = CALLERS_MAX;
 
-    async fn fly(&self, asked: &[Asked]) -> Vec<Result<Vec<Record>, StoreError>> {
+    async fn ask_all(&self, asked: &[Asked]) -> Vec<Result<Vec<Record>, StoreError>> {
         let read = match read(&self.pool, asked, false).await {
             // Reading twice changes nothing, so a connection lost on the way costs a caller nothing.
             Err(Fault { again: Again::Lost, .. }) => read(&self.pool, asked, false).await,
@@ -63,12 +63,12 @@ impl Flight for Load {
 }
 
 #[async_trait]
-impl Flight for ReplicaLoad {
+impl Question for ReplicaLoad {
     type Asked = Asked;
     type Answer = Option<Vec<Record>>;
     const CALLERS_MAX: usize = CALLERS_MAX;
 
-    async fn fly(&self, asked: &[Asked]) -> Vec<Result<Option<Vec<Record>>, StoreError>> {
+    async fn ask_all(&self, asked: &[Asked]) -> Vec<Result<Option<Vec<Record>>, StoreError>> {
         let found = self.replicas.read(|visit| visited(visit, asked)).await;
         let found = found.unwrap_or_else(|| vec![None; asked.len()]);
         found.into_iter().map(Ok).collect()
@@ -90,7 +90,7 @@ type Place = (ProjectId, Seq);
 /// A live record, or none, or why it can't be read.
 type Loaded = Result<Option<Record>, StoreError>;
 
-/// What one flight brought back.
+/// What one question brought back.
 struct Read {
     records: HashMap<Place, Loaded>,
     standing: Vec<Row>,
@@ -153,7 +153,7 @@ async fn read(pool: &Arc<Pool>, asked: &[Asked], is_replica: bool) -> Result<Rea
     let places = asked.iter().flat_map(|asked| asked.seqs.iter().map(|seq| (asked.project.uuid(), integer(seq.0))));
     let places: HashSet<(Uuid, i64)> = places.collect();
     let (of_projects, seqs): (Vec<Uuid>, Vec<i64>) = places.into_iter().unzip();
-    let tx = Tx::read(pool, Tenant::memory_of(&projects)).await?.of_a_call();
+    let tx = Tx::read(pool, Tenant::projects(&projects)).await?.of_a_call();
     let mut asks = vec![ask(OPEN_ACCOUNTS, &[&projects]), ask(BODIES, &[&of_projects, &seqs])];
     if is_replica {
         asks.splice(0..0, [Visit::standing()]);

@@ -1,4 +1,4 @@
-//! Look-ups of credentials, which fly together (`together.rs`): many calls by one statement.
+//! Look-ups of credentials, which are made together (`together.rs`): many calls by one statement.
 //!
 //! The statement is a function of the database: it takes on the service's role and opens what the presented hashes lead to,
 //! and nothing else (`look_up`, `migrations/postgres/0001_schema.sql`). Of keys that this node knows, it asks only whether
@@ -19,7 +19,7 @@ use super::error::{Again, Fault};
 use super::known_keys::KnownKeys;
 use super::rates::read_calls;
 use super::rows::{Cells, read_tree};
-use super::together::{Flight, Together};
+use super::together::{Question, Together};
 use super::transaction::ask_alone;
 use crate::acts::credentials::read_credential;
 use crate::acts::oauth::read_grant;
@@ -60,12 +60,12 @@ type Known = (CredentialHash, Arc<Credential>);
 pub(super) type LookUps = Together<LookUp>;
 
 #[async_trait]
-impl Flight for LookUp {
+impl Question for LookUp {
     type Asked = Asked;
     type Answer = Option<Found>;
     const CALLERS_MAX: usize = 4_096;
 
-    async fn fly(&self, asked: &[Asked]) -> Vec<Result<Option<Found>, StoreError>> {
+    async fn ask_all(&self, asked: &[Asked]) -> Vec<Result<Option<Found>, StoreError>> {
         let found = self.look(asked).await;
         let of = |asked| found.as_ref().map(|found| found.get(asked).cloned()).map_err(StoreError::clone);
         asked.iter().map(of).collect()

@@ -2,8 +2,7 @@
 //!
 //! A project's row is its lock: whoever writes into a project holds it first. So commit order equals seq order, and the
 //! memory limit, duplicates and idempotency keys are decided one at a time. If several projects are written at once, they
-//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`, `door.rs`, `tower.rs`,
-//! `departure.rs`, `line.rs`, `flight.rs`, `batch.rs`).
+//! are locked in the order of their ids. Waiting saves are stored together (`writer.rs`).
 //!
 //! Tenants are separated twice. Every statement names its project or account; and every transaction runs as a role that
 //! owns nothing and declares whose rows it uses, so that row-level security shows it no others (`transaction.rs`).
@@ -23,27 +22,22 @@
 //! 3. Rows are read by the functions in `acts/`, which serve both engines.
 
 mod appearance;
-mod as_known;
 mod batch;
 mod bodies;
 mod briefs;
 mod connect;
 mod console;
 mod credentials;
-mod departure;
-mod door;
 mod error;
-mod flight;
-mod group;
 mod insert;
 mod integrations;
+mod jobs;
 mod known_keys;
-mod known_projects;
 mod leaving;
-mod line;
 mod listing;
 mod load;
 mod log;
+mod look_over;
 mod look_up;
 mod migrate;
 mod new_rows;
@@ -53,6 +47,7 @@ mod oversight;
 mod people;
 mod project;
 mod projects;
+mod queue;
 mod rates;
 mod records;
 mod replicas;
@@ -61,11 +56,11 @@ mod rows;
 mod sessions;
 mod snapshots;
 mod sources;
+mod standing;
 mod statistics;
 mod survey;
 mod tls;
 mod together;
-mod tower;
 mod transaction;
 mod transfer;
 mod workspaces;
@@ -115,9 +110,8 @@ impl PostgresStore {
     pub async fn open(config: PostgresConfig) -> Result<Self, StoreError> {
         migrate::migrate(&config).await?;
         transfer::check_finished(&config).await?;
-        let (pool, for_saves) = Pool::beside_saves(&config, tower::CONNECTIONS_MAX)?;
-        let pool = Arc::new(pool);
-        let writer = Writer::start(for_saves, &config)?;
+        let pool = Arc::new(Pool::new(&config)?);
+        let writer = Writer::start(Arc::clone(&pool), &config);
         let (node, notes_changes) = introduce(&pool).await?;
         let known = KnownKeys::new(notes_changes);
         let look_ups = Together::new(LookUp { pool: Arc::clone(&pool), node, known });
@@ -270,10 +264,10 @@ impl Store for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Sends no more saves, as if the thread that does so had panicked.
+    /// Stores no more saves, as if the task that does so had panicked.
     #[cfg(feature = "testing")]
-    pub fn lose_writer(&self) {
-        self.writer.abandon();
+    pub async fn lose_writer(&self) {
+        self.writer.abandon().await;
     }
 
     /// A write that changes nothing visible: only writing shows whether writing works.

@@ -1,9 +1,9 @@
-//! New records on their way into the tables, column by column: one statement takes whole columns, however many records and
-//! projects there are.
+//! New records on their way into the tables, column by column: one statement takes whole columns, however many
+//! records and projects there are.
 
 use std::collections::{HashMap, HashSet};
 
-use mnemon_core::{Audience, ContentHash, NewRecord, ProjectId, Seq, WorkspaceNo};
+use mnemon_core::{Audience, ContentHash, NewRecord, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -14,56 +14,60 @@ use super::transaction::{Ask, ask};
 use crate::Insert;
 use crate::checksum::Covered;
 
-/// The statement that writes records, with more parts before. All parts of one statement see the tables as they were before
-/// it, and references are checked at its end. Columns are unnested side by side: as a source of rows (`FROM unnest(...)`), the
-/// server would store each of them first.
-macro_rules! store {
-    ($more:literal, $condition:literal) => {
-        concat!(
-            "WITH ",
-            $more,
-            "
-            audiences AS (
-                INSERT INTO workspace_audience (project_id, workspace_no, audience)
-                SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bytea[])",
-            $condition,
-            "
-                ON CONFLICT DO NOTHING),
-            ends AS (
-                UPDATE project p
-                SET seq = g.seq, live_records = g.live_records
-                FROM (
-                    SELECT unnest($4::uuid[]) AS id, unnest($5::bigint[]) AS seq, unnest($6::bigint[]) AS live_records",
-            $condition,
-            ") AS g
-                WHERE p.id = g.id)
-            INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
-                checksum, is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash,
-                source_revision, content, embedding, is_cautioned, updated_at)
-            SELECT unnest($7::uuid[]), unnest($8::bigint[]), unnest($9::uuid[]), unnest($10::bigint[]),
-                unnest($11::bytea[]), unnest($12::uuid[]), unnest($13::uuid[]), unnest($14::bytea[]),
-                unnest($15::bigint[]), unnest($16::boolean[]), unnest($17::double precision[]), unnest($18::bigint[]),
-                unnest($19::bigint[]), unnest($20::text[]), unnest($21::text[]), unnest($22::text[]),
-                unnest($23::text[]), unnest($24::text[]), unnest($25::text[]), unnest($26::bytea[]),
-                unnest($27::boolean[]), unnest($28::bigint[])",
-            $condition
-        )
-    };
-}
+/// Writes records, the audiences that are new in their workspaces, and where the logs end now. All parts of one
+/// statement see the tables as they were before it. Columns are unnested side by side: as a source of rows (`FROM
+/// unnest(...)`), the server would store each of them first.
+const STORE: &str = "
+    WITH audiences AS (
+        INSERT INTO workspace_audience (project_id, workspace_no, audience)
+        SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bytea[])
+        ON CONFLICT DO NOTHING),
+    ends AS (
+        UPDATE project p
+        SET seq = g.seq, live_records = g.live_records
+        FROM (
+            SELECT unnest($4::uuid[]) AS id, unnest($5::bigint[]) AS seq, unnest($6::bigint[]) AS live_records) AS g
+        WHERE p.id = g.id)
+    INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
+        is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash, source_revision,
+        content, embedding, is_cautioned, updated_at)
+    SELECT unnest($7::uuid[]), unnest($8::bigint[]), unnest($9::uuid[]), unnest($10::bigint[]), unnest($11::bytea[]),
+        unnest($12::uuid[]), unnest($13::uuid[]), unnest($14::bytea[]), unnest($15::bigint[]),
+        unnest($16::boolean[]), unnest($17::double precision[]), unnest($18::bigint[]), unnest($19::bigint[]),
+        unnest($20::text[]), unnest($21::text[]), unnest($22::text[]), unnest($23::text[]), unnest($24::text[]),
+        unnest($25::text[]), unnest($26::bytea[]), unnest($27::boolean[]), unnest($28::bigint[])";
 
-const STORE: &str = store!("", "");
-/// Writes only if `check_saves` found everything as expected, in the same transaction.
-const STORE_IF_CHECKED: &str = store!("", " WHERE current_setting('mnemon.is_checked', true) = 'yes'");
-/// Few batches bring a workspace into being, and the server prepares even a part that has nothing to do.
-const STORE_WITH_WORKSPACES: &str = store!(
-    "workspaces AS (
-                INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
-                SELECT unnest($29::uuid[]), unnest($30::bigint[]), unnest($31::bigint[]), NULL, unnest($32::text[])),",
-    ""
-);
+/// Few batches bring a workspace into being.
+const STORE_WORKSPACES: &str = "
+    INSERT INTO workspace (project_id, no, created_at, deleted_at, name)
+    SELECT unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::bigint[]), NULL, unnest($4::text[])";
 
-/// How many outdated idempotency keys a save with a key takes away: more than it adds, so they can't pile up.
-const OUTDATED_PER_KEY: i64 = 4;
+/// For each new idempotency key, takes four outdated ones of its project away: more than are added, so they can't
+/// pile up.
+const DELETE_OUTDATED_KEYS: &str = "
+    DELETE FROM idempotency i
+    USING (
+        SELECT g.project_id, o.member_id, o.key
+        FROM (
+            SELECT k.project_id, MIN(k.valid_since) AS valid_since, 4 * COUNT(*) AS count_max
+            FROM unnest($1::uuid[], $2::bigint[]) AS k (project_id, valid_since)
+            GROUP BY k.project_id) AS g
+        CROSS JOIN LATERAL (
+            SELECT o.member_id, o.key
+            FROM idempotency o
+            WHERE o.project_id = g.project_id AND o.created_at < g.valid_since
+            ORDER BY o.created_at
+            LIMIT g.count_max) AS o) AS o
+    WHERE i.project_id = o.project_id AND i.member_id = o.member_id AND i.key = o.key";
+
+/// A key may still be there from a use that no longer counts.
+const STORE_KEYS: &str = "
+    INSERT INTO idempotency (project_id, member_id, key, arguments_hash, record_seq, was_duplicate, created_at, answer)
+    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::bytea[]), unnest($5::bigint[]),
+        unnest($6::boolean[]), unnest($7::bigint[]), NULL
+    ON CONFLICT (project_id, member_id, key) DO UPDATE
+    SET arguments_hash = excluded.arguments_hash, record_seq = excluded.record_seq,
+        was_duplicate = excluded.was_duplicate, created_at = excluded.created_at, answer = NULL";
 
 #[derive(Default)]
 pub(super) struct NewRows<'a> {
@@ -71,22 +75,16 @@ pub(super) struct NewRows<'a> {
     records: Records<'a>,
     workspaces: Workspaces<'a>,
     audiences: Audiences,
-    /// What few saves bring along, project by project.
-    rest: Vec<Rest<'a>>,
+    sources: Sources<'a>,
+    keys: Keys<'a>,
 }
 
-/// The log's ends, and how many records there are.
+/// The logs' ends, and how many records there are.
 #[derive(Default)]
 struct Projects {
     ids: Vec<Uuid>,
     seqs: Vec<i64>,
     live_records: Vec<i64>,
-}
-
-struct Rest<'a> {
-    project: Uuid,
-    sources: Sources<'a>,
-    keys: Keys<'a>,
 }
 
 #[derive(Default)]
@@ -131,15 +129,17 @@ struct Audiences {
     audiences: Vec<Vec<u8>>,
 }
 
+/// A source of a project, in a workspace.
+type Place<'a> = (Uuid, &'a str, WorkspaceNo);
+
 #[derive(Default)]
 struct Sources<'a> {
-    /// Where each stands in the columns: of two sightings in one statement the later one counts.
-    places: HashMap<(&'a str, WorkspaceNo, Audience), usize>,
-    /// The first hash of each source.
-    first: HashMap<(&'a str, WorkspaceNo), &'a str>,
-    /// Sources that were seen with several hashes, and in which workspaces.
-    disputed: Vec<&'a str>,
-    disputed_in: Vec<i64>,
+    /// Where each is in the columns: of two sightings in one statement the later one counts.
+    rows: HashMap<(Place<'a>, Audience), usize>,
+    first_hashes: HashMap<Place<'a>, &'a str>,
+    /// Sources that were seen with several hashes.
+    disputed: Disputed<'a>,
+    projects: Vec<Uuid>,
     ids: Vec<&'a str>,
     workspaces: Vec<i64>,
     audiences: Vec<Vec<u8>>,
@@ -149,14 +149,22 @@ struct Sources<'a> {
 }
 
 #[derive(Default)]
+struct Disputed<'a> {
+    projects: Vec<Uuid>,
+    ids: Vec<&'a str>,
+    workspaces: Vec<i64>,
+}
+
+#[derive(Default)]
 struct Keys<'a> {
+    projects: Vec<Uuid>,
     members: Vec<Uuid>,
     keys: Vec<&'a str>,
     arguments: Vec<&'a [u8]>,
     seqs: Vec<i64>,
+    were_duplicates: Vec<bool>,
     created_at: Vec<i64>,
-    outdated_before: Option<i64>,
-    outdated_max: i64,
+    valid_since: Vec<i64>,
 }
 
 impl<'a> NewRows<'a> {
@@ -174,17 +182,20 @@ impl<'a> NewRows<'a> {
         let no = workspace.unwrap_or_else(|| self.workspaces.add(record, seq));
         self.audiences.add(record, no);
         self.records.add(record, seq, no, content_hash);
-        if let Some((source_id, hash)) = record.sighting() {
-            self.rest(record.project).sources.add(record, no, (source_id, hash), seq);
-        }
+        self.add_source(record, no, seq);
         (seq, no)
     }
 
-    /// Remembers the idempotency key of a save.
-    pub(super) fn add_key(&mut self, insert: &'a Insert, seq: Seq) {
-        if insert.idempotency.is_some() {
-            self.rest(insert.record.project).keys.add(insert, seq);
+    /// Makes the hash that came with a save the newest known one of its source.
+    pub(super) fn add_source(&mut self, record: &'a NewRecord, no: WorkspaceNo, seq: Seq) {
+        if let Some((source_id, hash)) = record.sighting() {
+            self.sources.add(record, (record.project.uuid(), source_id, no), hash, seq);
         }
+    }
+
+    /// Remembers the idempotency key of a save.
+    pub(super) fn add_key(&mut self, insert: &'a Insert, seq: Seq, was_duplicate: bool) {
+        self.keys.add(insert, seq, was_duplicate);
     }
 
     /// Also writes where the log of a project ends now.
@@ -194,37 +205,26 @@ impl<'a> NewRows<'a> {
         self.projects.live_records.push(integer(project.live_records));
     }
 
-    /// Saves come project by project, so the last one is the one asked for, or there is none yet.
-    fn rest(&mut self, project: ProjectId) -> &mut Rest<'a> {
-        let project = project.uuid();
-        if self.rest.last().is_none_or(|rest| rest.project != project) {
-            self.rest.push(Rest { project, sources: Sources::default(), keys: Keys::default() });
-        }
-        self.rest.last_mut().expect("one was just added")
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.ids.is_empty() && self.sources.ids.is_empty() && self.keys.keys.is_empty()
     }
 
-    /// The statements that write all of it: one, and a few more for sources and idempotency keys.
+    /// The statements that write all of it: one for records, and one for each of the rest that there is.
     pub(super) fn asks(&self) -> Vec<Ask<'_>> {
-        let mut asks = vec![self.store()];
-        for rest in &self.rest {
-            asks.extend(rest.asks());
+        let mut asks = Vec::new();
+        if !self.workspaces.numbers.is_empty() {
+            asks.push(self.workspaces.ask());
+        }
+        if !(self.records.ids.is_empty() && self.projects.ids.is_empty()) {
+            asks.push(ask(STORE, &self.values()));
+        }
+        if !self.sources.ids.is_empty() {
+            asks.push(self.sources.ask());
+        }
+        if !self.keys.keys.is_empty() {
+            asks.extend(self.keys.asks());
         }
         asks
-    }
-
-    /// The one statement, for saves that are sent with what they expect and bring nothing else along.
-    pub(super) fn store_if_checked(&self) -> Ask<'_> {
-        ask(STORE_IF_CHECKED, &self.values())
-    }
-
-    fn store(&self) -> Ask<'_> {
-        let (values, workspaces) = (self.values(), &self.workspaces);
-        if workspaces.numbers.is_empty() {
-            return ask(STORE, &values);
-        }
-        let new: [&(dyn ToSql + Sync); 4] =
-            [&workspaces.projects, &workspaces.numbers, &workspaces.created_at, &workspaces.names];
-        ask(STORE_WITH_WORKSPACES, &[&values[..], &new].concat())
     }
 
     fn values(&self) -> [&(dyn ToSql + Sync); 28] {
@@ -262,32 +262,6 @@ impl<'a> NewRows<'a> {
     }
 }
 
-impl Rest<'_> {
-    fn asks(&self) -> Vec<Ask<'_>> {
-        let (mut asks, sources) = (Vec::new(), &self.sources);
-        if !sources.ids.is_empty() {
-            asks.push(ask(
-                NOTE_KNOWN_HASHES,
-                &[
-                    &self.project,
-                    &sources.ids,
-                    &sources.workspaces,
-                    &sources.audiences,
-                    &sources.seqs,
-                    &sources.moments,
-                    &sources.hashes,
-                    &sources.disputed,
-                    &sources.disputed_in,
-                ],
-            ));
-        }
-        if !self.keys.keys.is_empty() {
-            asks.extend(self.keys.asks(&self.project));
-        }
-        asks
-    }
-}
-
 impl<'a> Workspaces<'a> {
     fn add(&mut self, record: &'a NewRecord, seq: Seq) -> WorkspaceNo {
         self.projects.push(record.project.uuid());
@@ -295,6 +269,10 @@ impl<'a> Workspaces<'a> {
         self.created_at.push(micros(record.created_at));
         self.names.push(record.workspace.as_str());
         WorkspaceNo(seq.0)
+    }
+
+    fn ask(&self) -> Ask<'_> {
+        ask(STORE_WORKSPACES, &[&self.projects, &self.numbers, &self.created_at, &self.names])
     }
 }
 
@@ -310,23 +288,41 @@ impl Audiences {
 }
 
 impl<'a> Sources<'a> {
-    fn add(&mut self, record: &'a NewRecord, no: WorkspaceNo, (source_id, hash): (&'a str, &'a str), seq: Seq) {
-        let (seq, at) = (integer(seq.0), micros(record.created_at));
-        if *self.first.entry((source_id, no)).or_insert(hash) != hash {
-            self.disputed.push(source_id);
-            self.disputed_in.push(integer(no.0));
+    fn add(&mut self, record: &NewRecord, place: Place<'a>, hash: &'a str, seq: Seq) {
+        let ((project, source_id, no), seq, at) = (place, integer(seq.0), micros(record.created_at));
+        if *self.first_hashes.entry(place).or_insert(hash) != hash {
+            self.disputed.projects.push(project);
+            self.disputed.ids.push(source_id);
+            self.disputed.workspaces.push(integer(no.0));
         }
-        if let Some(place) = self.places.get(&(source_id, no, record.audience)) {
-            (self.seqs[*place], self.moments[*place], self.hashes[*place]) = (seq, at, hash);
+        if let Some(row) = self.rows.get(&(place, record.audience)) {
+            (self.seqs[*row], self.moments[*row], self.hashes[*row]) = (seq, at, hash);
             return;
         }
-        self.places.insert((source_id, no, record.audience), self.ids.len());
+        self.rows.insert((place, record.audience), self.ids.len());
+        self.projects.push(project);
         self.ids.push(source_id);
         self.workspaces.push(integer(no.0));
         self.audiences.push(AudienceBytes::of(record.audience).as_slice().to_vec());
         self.seqs.push(seq);
         self.moments.push(at);
         self.hashes.push(hash);
+    }
+
+    fn ask(&self) -> Ask<'_> {
+        let values: [&(dyn ToSql + Sync); 10] = [
+            &self.projects,
+            &self.ids,
+            &self.workspaces,
+            &self.audiences,
+            &self.seqs,
+            &self.moments,
+            &self.hashes,
+            &self.disputed.projects,
+            &self.disputed.ids,
+            &self.disputed.workspaces,
+        ];
+        ask(NOTE_KNOWN_HASHES, &values)
     }
 }
 
@@ -358,37 +354,28 @@ impl<'a> Records<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn add(&mut self, insert: &'a Insert, seq: Seq) {
+    fn add(&mut self, insert: &'a Insert, seq: Seq, was_duplicate: bool) {
         let Some(key) = &insert.idempotency else { return };
+        self.projects.push(insert.record.project.uuid());
         self.members.push(key.member.uuid());
         self.keys.push(&key.key);
         self.arguments.push(&key.arguments_hash);
         self.seqs.push(integer(seq.0));
+        self.were_duplicates.push(was_duplicate);
         self.created_at.push(micros(insert.record.created_at));
-        let valid_since = micros(key.valid_since);
-        self.outdated_before = Some(self.outdated_before.map_or(valid_since, |before| before.min(valid_since)));
-        self.outdated_max += OUTDATED_PER_KEY;
+        self.valid_since.push(micros(key.valid_since));
     }
 
-    /// Takes a few outdated keys away and adds the new ones; none of them is there.
-    fn asks<'b>(&'b self, project: &'b Uuid) -> [Ask<'b>; 2] {
-        const DELETE: &str = "
-            DELETE FROM idempotency
-            WHERE project_id = $1 AND (member_id, key) IN (
-                SELECT i.member_id, i.key
-                FROM idempotency i
-                WHERE i.project_id = $1 AND i.created_at < $2
-                ORDER BY i.created_at
-                LIMIT $3)";
-        const INSERT: &str = "
-            INSERT INTO idempotency
-                (project_id, member_id, key, arguments_hash, record_seq, was_duplicate, created_at, answer)
-            SELECT $1, g.member_id, g.key, g.arguments_hash, g.seq, FALSE, g.created_at, NULL
-            FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])
-                AS g (member_id, key, arguments_hash, seq, created_at)";
-        [
-            ask(DELETE, &[project, &self.outdated_before, &self.outdated_max]),
-            ask(INSERT, &[project, &self.members, &self.keys, &self.arguments, &self.seqs, &self.created_at]),
-        ]
+    fn asks(&self) -> [Ask<'_>; 2] {
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &self.projects,
+            &self.members,
+            &self.keys,
+            &self.arguments,
+            &self.seqs,
+            &self.were_duplicates,
+            &self.created_at,
+        ];
+        [ask(DELETE_OUTDATED_KEYS, &[&self.projects, &self.valid_since]), ask(STORE_KEYS, &values)]
     }
 }

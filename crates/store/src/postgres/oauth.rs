@@ -152,7 +152,7 @@ impl PostgresStore {
         let tx = Tx::write(&self.pool, Tenant::credential(&redemption.code)).await?;
         let Some(code) = find_code(&tx, &redemption.code).await? else { return Ok(Redeemed::Refused) };
         let tenant = Tenant::project_of(code.project, code.account);
-        tx.flight(vec![tenant.turn()]).await?;
+        tx.ask_all(vec![tenant.turn()]).await?;
         if code.is_used {
             return end_replayed(tx, &code, redemption).await;
         }
@@ -199,7 +199,7 @@ async fn find_code(tx: &Tx, hash: &CredentialHash) -> Result<Option<Code>, Fault
         WHERE c.hash = $1
         FOR UPDATE OF c";
     let bytes = hash.as_bytes().as_slice();
-    let answers = tx.flight(vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
+    let answers = tx.ask_all(vec![ask(OPEN, &[&bytes]), ask(SELECT, &[&bytes])]).await?;
     let row = answers.get(1).and_then(|rows| rows.first());
     Ok(row.map(Code::read).transpose()?)
 }

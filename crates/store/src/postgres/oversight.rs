@@ -76,7 +76,7 @@ impl Oversight for PostgresStore {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
             for (project, rows) in &by_project {
-                tx.flight(vec![Tenant::project(*project).turn()]).await?;
+                tx.ask_all(vec![Tenant::project(*project).turn()]).await?;
                 let mut rows = rows.clone();
                 rows.sort_by_key(|row| (row.key, row.day));
                 for row in rows {

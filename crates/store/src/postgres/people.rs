@@ -309,7 +309,7 @@ async fn is_memory_in(tx: &Tx, account: AccountId, project: ProjectId, id: Depar
     let audience = AudienceBytes::of(Audience::Department(id));
     let (project, id, audience) = (project.uuid(), id.uuid(), audience.as_slice());
     let asks = vec![tenant.turn(), ask(project::LOCK, &[&project]), ask(SELECT, &[&project, &id, &audience])];
-    Ok(tx.flight(asks).await?.last().is_some_and(|rows| !rows.is_empty()))
+    Ok(tx.ask_all(asks).await?.last().is_some_and(|rows| !rows.is_empty()))
 }
 
 async fn insert_member(tx: &Tx, member: &Member) -> Result<(), Fault> {

@@ -22,7 +22,7 @@ pub(super) struct Locked {
     pub(super) id: ProjectId,
     pub(super) seq: u64,
     pub(super) live_records: u64,
-    /// What `flush` writes, kept where a flight can borrow it.
+    /// What `flush` writes, kept where a statement can borrow it.
     written: (uuid::Uuid, i64, i64),
 }
 

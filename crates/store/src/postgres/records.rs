@@ -1,4 +1,4 @@
-//! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
+//! Saving, reading and forgetting records. Saves are stored by `writer.rs`, whole records are read by `bodies.rs`,
 //! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_works
 use crate::acts::records::{read_brief, read_seq_and_audience};
 use crate::acts::stored::Stored;
 use crate::{
-    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace,
+    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace, Standing,
     StoreError, Stretch, WorkspaceRow,
 };
 
@@ -34,13 +34,13 @@ use crate::{
 impl Records for PostgresStore {
     async fn insert(&self, given: Insert) -> Result<Inserted, StoreError> {
         let content_hash = ContentHash::of(&given.record.fact.content);
-        let inserted = self.writer.insert(Save { insert: given, content_hash, appearance: None }).await?;
-        inserted.ok_or_else(|| StoreError::Failed("a save was refused for how its account looks".to_owned()))
+        let save = Save { insert: given, content_hash, wants_standing: false };
+        Ok(self.writer.insert(save).await?.0)
     }
 
-    async fn insert_if_unchanged(&self, given: Insert, appearance: u64) -> Result<Option<Inserted>, StoreError> {
+    async fn insert_with_standing(&self, given: Insert) -> Result<(Inserted, Option<Standing>), StoreError> {
         let content_hash = ContentHash::of(&given.record.fact.content);
-        self.writer.insert(Save { insert: given, content_hash, appearance: Some(appearance) }).await
+        self.writer.insert(Save { insert: given, content_hash, wants_standing: true }).await
     }
 
     async fn save_answer(

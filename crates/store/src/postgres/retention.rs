@@ -111,7 +111,7 @@ async fn purge(pool: &Arc<Pool>, project: ProjectId, id: RecordId, audit: &Audit
     let (uuid, seq, no) = (project.uuid(), integer(place.seq.0), integer(place.no.0));
     let deletes =
         vec![ask(DELETE, &[&uuid, &seq]), ask(DELETE_KEYS, &[&uuid, &seq]), ask(snapshots::DELETE, &[&uuid, &no])];
-    tx.flight(deletes).await?;
+    tx.ask_all(deletes).await?;
     remove_sources(&tx, project).await?;
     locked.insert_change(&tx, place.no, "purge", Some(place.seq), audit.at).await?;
     if place.is_alive {
@@ -295,7 +295,7 @@ async fn remove_records(
 async fn note_purge(tx: &Tx, project: &mut Locked, no: WorkspaceNo, before: Timestamp) -> Result<(), Fault> {
     const IS_ACTIVE: &str = "SELECT 1 FROM workspace WHERE project_id = $1 AND no = $2 AND deleted_at IS NULL";
     let (id, number) = (project.id.uuid(), integer(no.0));
-    let answers = tx.flight(vec![ask(snapshots::DELETE, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
+    let answers = tx.ask_all(vec![ask(snapshots::DELETE, &[&id, &number]), ask(IS_ACTIVE, &[&id, &number])]).await?;
     if answers.last().is_some_and(|rows| !rows.is_empty()) {
         project.insert_change(tx, no, "purge", None, before).await?;
     }
@@ -358,7 +358,7 @@ async fn remove_workspaces(tx: &Tx, project: ProjectId, before: Timestamp) -> Re
     }
     let id = project.uuid();
     let deletes: Vec<Ask<'_>> = DELETES.iter().map(|delete| ask(delete, &[&id, &numbers])).collect();
-    tx.flight(deletes).await?;
+    tx.ask_all(deletes).await?;
     Ok(())
 }
 
@@ -372,6 +372,6 @@ async fn remove_leftovers(tx: &Tx, project: ProjectId) -> Result<(), Fault> {
         "DELETE FROM session WHERE project_id = $1",
     ];
     let id = project.uuid();
-    tx.flight(DELETES.iter().map(|delete| ask(delete, &[&id])).collect()).await?;
+    tx.ask_all(DELETES.iter().map(|delete| ask(delete, &[&id])).collect()).await?;
     Ok(())
 }

@@ -195,7 +195,7 @@ async fn store(tx: &Tx, project: ProjectId, session: &Session, part: &SessionPar
     ];
     let part_values: [&(dyn ToSql + Sync); 6] =
         [&project, &id, &integer(part.start), &integer(part.size), &integer(part.kept_bytes), &part.body];
-    tx.flight(vec![ask(UPSERT, &session_values), ask(INSERT, &part_values)]).await?;
+    tx.ask_all(vec![ask(UPSERT, &session_values), ask(INSERT, &part_values)]).await?;
     Ok(())
 }
 
@@ -246,6 +246,6 @@ pub(super) async fn drop_sessions(tx: &Tx, project: ProjectId, member: MemberId)
         WHERE project_id = $1 AND session_id IN (SELECT id FROM session WHERE project_id = $1 AND member_id = $2)";
     const DELETE: &str = "DELETE FROM session WHERE project_id = $1 AND member_id = $2";
     let (project, member) = (project.uuid(), member.uuid());
-    tx.flight(vec![ask(DELETE_PARTS, &[&project, &member]), ask(DELETE, &[&project, &member])]).await?;
+    tx.ask_all(vec![ask(DELETE_PARTS, &[&project, &member]), ask(DELETE, &[&project, &member])]).await?;
     Ok(())
 }

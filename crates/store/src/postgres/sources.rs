@@ -68,15 +68,14 @@ const LIST: &str = "
     WHERE project_id = $1 AND source_id = ANY($2)
     ORDER BY source_id, workspace_no, audience";
 
-/// Makes hashes that came with saves the newest known ones of their sources, for those who may see the saves. A source may
-/// occur once per workspace and audience. A hash that is no news keeps its position ([`is_news`]; the column may hold several,
-/// see `mnemon_core::join_hashes`). The last two values list the sources for which another row of the same statement makes it
-/// news, because the condition can't see those rows.
+/// Makes hashes that came with saves the newest known ones of their sources, for those who may see the saves. A
+/// source may occur once per workspace and audience. A hash that is no news keeps its position ([`is_news`]; the
+/// column may hold several, see `mnemon_core::join_hashes`). The last three values list the sources for which another
+/// row of the same statement makes it news, because the condition can't see those rows.
 pub(super) const NOTE_KNOWN_HASHES: &str = "
     INSERT INTO source (project_id, source_id, workspace_no, audience, known_seq, confirmed_seq, known_at, known_hash)
-    SELECT $1, g.source_id, g.workspace_no, g.audience, g.seq, 0, g.at, g.hash
-    FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
-        AS g (source_id, workspace_no, audience, seq, at, hash)
+    SELECT unnest($1::uuid[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::bigint[]), 0,
+        unnest($6::bigint[]), unnest($7::text[])
     ON CONFLICT (project_id, source_id, workspace_no, audience) DO UPDATE
     SET known_seq = excluded.known_seq, moved_to = NULL,
         known_at = CASE
@@ -88,41 +87,27 @@ pub(super) const NOTE_KNOWN_HASHES: &str = "
     WHERE source.known_hash IS NULL
         OR EXISTS (
             SELECT 1
-            FROM unnest($8::text[], $9::bigint[]) AS d (source_id, workspace_no)
-            WHERE d.source_id = source.source_id AND d.workspace_no = source.workspace_no)
+            FROM unnest($8::uuid[], $9::text[], $10::bigint[]) AS d (project_id, source_id, workspace_no)
+            WHERE d.project_id = source.project_id AND d.source_id = source.source_id
+                AND d.workspace_no = source.workspace_no)
         OR strpos(' ' || translate(source.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') = 0
         OR EXISTS (
             SELECT 1
             FROM source o
-            WHERE o.project_id = $1 AND o.source_id = excluded.source_id AND o.workspace_no = excluded.workspace_no
-                AND o.known_seq > source.known_seq
+            WHERE o.project_id = excluded.project_id AND o.source_id = excluded.source_id
+                AND o.workspace_no = excluded.workspace_no AND o.known_seq > source.known_seq
                 AND (o.known_hash IS NULL OR
                     strpos(' ' || translate(o.known_hash, '?', '') || ' ', ' ' || excluded.known_hash || ' ') = 0))";
 
-/// Makes a hash that came with one save the newest known one. Calls `place` only if that is news.
-pub(super) async fn note_known_hash(
-    tx: &Tx,
-    record: &NewRecord,
-    no: WorkspaceNo,
-    place: impl FnOnce() -> Seq,
-) -> Result<(), Fault> {
-    let Some((source_id, hash)) = record.sighting() else { return Ok(()) };
+/// Whether the hash that came with a save changes what anybody knows about its source.
+pub(super) async fn is_news_of_source(tx: &Tx, record: &NewRecord, no: WorkspaceNo) -> Result<bool, Fault> {
+    let Some((source_id, hash)) = record.sighting() else { return Ok(false) };
     let parts = load_parts_in(tx, record.project, source_id, no).await?;
-    if !is_news(&parts, record.audience, Sight::Saved(hash)) {
-        return Ok(());
-    }
-    let audience = AudienceBytes::of(record.audience);
-    let (sources, workspaces) = (vec![source_id], vec![integer(no.0)]);
-    let (audiences, hashes) = (vec![audience.as_slice()], vec![hash]);
-    let (seqs, moments) = (vec![integer(place().0)], vec![micros(record.created_at)]);
-    let values: [&(dyn ToSql + Sync); 9] =
-        [&record.project.uuid(), &sources, &workspaces, &audiences, &seqs, &moments, &hashes, &sources, &workspaces];
-    tx.rows(NOTE_KNOWN_HASHES, &values).await?;
-    Ok(())
+    Ok(is_news(&parts, record.audience, Sight::Saved(hash)))
 }
 
-/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their audience
-/// knows, and the later sighting wins.
+/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their
+/// audience knows, and the later sighting wins.
 async fn observe_source(
     pool: &Arc<Pool>,
     project: ProjectId,
@@ -177,7 +162,8 @@ async fn observe_source(
     Ok(Some(seq))
 }
 
-/// The workspaces that know a source or have records from it, ended ones too because they may be restored, and the default one.
+/// The workspaces that know a source or have records from it, ended ones too because they may be restored, and the
+/// default one.
 async fn list_workspaces(tx: &Tx, project: ProjectId, source_id: &str) -> Result<Vec<WorkspaceNo>, Fault> {
     const SELECT: &str = "
         SELECT workspace_no

@@ -25,7 +25,7 @@ use super::error::{Again, Fault};
 
 /// How long one round trip may take, including the network, before its connection is given up. The server's own limits
 /// (`connect.rs`) are shorter: this is for a server that no longer answers at all.
-const FLIGHT_MAX: Duration = Duration::from_secs(40);
+const ROUND_TRIP_MAX: Duration = Duration::from_secs(40);
 
 /// Whose rows a transaction may touch. Nobody's by default.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,7 @@ pub(super) struct Tenant {
     credential: String,
     key: String,
     /// Several projects, in hexadecimal.
-    flight: String,
+    projects: String,
     pass: &'static str,
     /// Whether the account of the project is opened too, by the project's own row.
     has_people: bool,
@@ -52,15 +52,12 @@ impl Tenant {
         Self { has_people: true, ..Self::project(id) }
     }
 
-    /// The memory of several projects, for saves that are stored together.
-    pub(super) fn saves(projects: &[Uuid]) -> Self {
+    /// The memory of several projects, for saves that are stored together and searches that read together. Of one project
+    /// everything is open that [`Self::project`] opens.
+    pub(super) fn projects(projects: &[Uuid]) -> Self {
         let ids: Vec<u8> = projects.iter().flat_map(|id| *id.as_bytes()).collect();
-        Self { flight: to_hex(&ids), ..Self::default() }
-    }
-
-    /// The memory of several projects, for searches that read together.
-    pub(super) fn memory_of(projects: &[Uuid]) -> Self {
-        Self::saves(projects)
+        let project = if let [id] = projects { id.to_string() } else { String::new() };
+        Self { projects: to_hex(&ids), project, ..Self::default() }
     }
 
     /// One account: its people, its projects, its keys and its audit log, and no memory.
@@ -139,7 +136,7 @@ pub(super) struct Tx {
     begin: &'static str,
     is_writing: bool,
     tenant: Tenant,
-    flight_max: Duration,
+    round_trip_max: Duration,
     is_begun: AtomicBool,
     is_broken: AtomicBool,
 }
@@ -165,20 +162,20 @@ impl Tx {
     async fn new(pool: &Arc<Pool>, tenant: Tenant, begin: &'static str, is_writing: bool) -> Result<Self, Fault> {
         let client = Some(pool.get().await?);
         let (is_begun, is_broken) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (pool, flight_max) = (Arc::clone(pool), FLIGHT_MAX);
-        Ok(Self { client, pool, begin, is_writing, tenant, flight_max, is_begun, is_broken })
+        let (pool, round_trip_max) = (Arc::clone(pool), ROUND_TRIP_MAX);
+        Ok(Self { client, pool, begin, is_writing, tenant, round_trip_max, is_begun, is_broken })
     }
 
     /// Gives up sooner, for saves and searches, which touch few rows: a machine that froze must not hold callers up longer than
     /// another one takes to become the primary.
     pub(super) fn of_a_call(mut self) -> Self {
-        self.flight_max = self.pool.limits().call_max;
+        self.round_trip_max = self.pool.limits().call_max;
         self
     }
 
     /// One statement's rows.
     pub(super) async fn rows(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
-        Ok(self.flight(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
+        Ok(self.ask_all(vec![ask(sql, values)]).await?.pop().unwrap_or_default())
     }
 
     /// One statement's only row.
@@ -192,7 +189,7 @@ impl Tx {
     }
 
     /// Many statements, sent together and run one after the other. The first failure is the answer.
-    pub(super) async fn flight(&self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+    pub(super) async fn ask_all(&self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
         self.send(asks, None).await
     }
 
@@ -208,7 +205,7 @@ impl Tx {
     }
 
     /// As [`Self::finish`], for an act that recognises its own writes: if the connection is lost, it may be repeated.
-    pub(super) async fn finish_known(self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+    pub(super) async fn finish_repeatable(self, asks: Vec<Ask<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
         let answers = self.end(asks).await;
         answers.map_err(|fault| if fault.again == Again::Lost { fault } else { fault.while_committing() })
     }
@@ -227,7 +224,7 @@ impl Tx {
     }
 
     async fn send(&self, asks: Vec<Ask<'_>>, last: Option<&'static str>) -> Result<Vec<Vec<Row>>, Fault> {
-        let sent = tokio::time::timeout(self.flight_max, self.send_all(asks, last)).await;
+        let sent = tokio::time::timeout(self.round_trip_max, self.send_all(asks, last)).await;
         sent.unwrap_or_else(|_| {
             self.is_broken.store(true, Ordering::Release);
             self.pool.distrust();
@@ -270,7 +267,7 @@ impl Tx {
             &tenant.credential,
             &tenant.key,
             &tenant.pass,
-            &tenant.flight,
+            &tenant.projects,
         ];
         let begin = Box::pin(async { client.batch_execute(self.begin).await.map(|()| Vec::new()) });
         let enter = Box::pin(client.query(enter, &values));
@@ -285,7 +282,7 @@ const ENTER: &str = "
     SELECT set_config('role', $1, true), set_config('statement_timeout', $2, true),
         set_config('lock_timeout', $3, true), set_config('mnemon.project', $4, true),
         set_config('mnemon.account', $5, true), set_config('mnemon.credential', $6, true),
-        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true), set_config('mnemon.flight', $9, true),
+        set_config('mnemon.key', $7, true), set_config('mnemon.pass', $8, true), set_config('mnemon.batch', $9, true),
         set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
         set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
         set_config('jit', 'off', true)";
@@ -350,7 +347,7 @@ impl Drop for Tx {
         };
         // The connection goes back to the pool only when the server has finished the transaction.
         runtime.spawn(async move {
-            let rolled_back = tokio::time::timeout(FLIGHT_MAX, client.batch_execute("ROLLBACK")).await;
+            let rolled_back = tokio::time::timeout(ROUND_TRIP_MAX, client.batch_execute("ROLLBACK")).await;
             if !matches!(rolled_back, Ok(Ok(()))) {
                 drop(Object::take(client));
             }

@@ -191,18 +191,6 @@ async fn join_living(
     Ok(no)
 }
 
-/// Whether the project may have one more active workspace.
-pub(super) async fn has_room_for_workspace(
-    tx: &Tx,
-    project: ProjectId,
-    workspaces_max: Option<u64>,
-) -> Result<bool, Fault> {
-    const COUNT: &str = "SELECT count(*) FROM workspace WHERE project_id = $1 AND deleted_at IS NULL";
-    let Some(max) = workspaces_max else { return Ok(true) };
-    let row = tx.row(COUNT, &[&project.uuid()]).await?;
-    Ok(row.is_none_or(|row| row.get::<_, i64>(0).unsigned_abs() < max))
-}
-
 pub(super) async fn find_living(
     tx: &Tx,
     project: ProjectId,

@@ -1,53 +1,74 @@
-//! Where saves wait for each other: those that arrive while a flight is being stored become the next one (`departure.rs`),
-//! whatever projects they belong to.
+//! Stores saves in batches: whatever waits, of many projects, is committed together, and each save is answered after
+//! its commit.
 //!
-//! A thread of its own sends the flights (`tower.rs`). Among the calls, which keep a processor a hundred times as long, each
-//! step of a flight would wait for its turn, and with it everybody who is on the flight or waits for the next one.
+//! A save costs two round trips, a few statements and a sync of the server's log; so do fifty of them in one
+//! transaction. Two batches may be under way, so that the server works for one while the other waits for its disk. No
+//! batch waits for the lock of a project. What such a lock holds up, or what needs statements of its own, is stored
+//! with its project alone, beside the batches (`jobs.rs`).
 
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use mnemon_core::ProjectId;
 use parking_lot::Mutex;
-use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::batch::{Outcome, Save};
 use super::connect::{Pool, PostgresConfig};
-use super::door::Door;
 use super::error::closed;
-use super::flight::Job;
-use super::tower::Tower;
+use super::jobs::{self, Job};
+use super::queue::{Queue, Waiting};
+use super::statistics::Statistics;
 use crate::figures::CommitCounter;
 use crate::{CommitSizes, StoreError};
 
-/// How many saves a node takes on at a time. More callers than that wait for a place and hold nothing.
-const PLACES: usize = 5_120;
+/// How many saves may wait. More callers than that wait for a place and hold nothing.
+const QUEUE_MAX: usize = 4_096;
+/// How many batches of many projects are under way at most.
+const BATCHES_MAX: usize = 2;
+/// How many projects are stored alone at a time. Each may wait for a lock, with a connection.
+const ALONE_MAX: usize = 4;
+/// The second batch starts when this many saves wait: earlier, both would stay small, and cost the server more.
+const SECOND_MIN: usize = 32;
+/// It starts anyway when the first takes longer than this.
+const LATE: Duration = Duration::from_millis(100);
+/// From this many saves in a batch on, the next one waits a moment for as many: callers that were answered together are
+/// about to save again, and a batch that starts with the first of them leaves the others for the next.
+const COMPANY_MIN: usize = 8;
+/// It never waits longer than this, nor than a quarter of what the last batch took.
+const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
 
-/// The handle of the thread that sends the flights.
+/// The handle of the task that stores saves.
 pub(super) struct Writer {
-    door: Arc<Door<Job>>,
-    /// Tells when the thread has ended; gone once this was closed.
-    ended: Mutex<Option<oneshot::Receiver<()>>>,
+    /// Gone once this was closed.
+    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
     commits: Arc<CommitCounter>,
-    /// How many saves the thread has fetched and not sent yet.
-    inside: Arc<AtomicUsize>,
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Writer {
-    /// Nobody else may use this pool: its connections live on the thread. Callers are answered on the runtime that this is
-    /// called on.
-    pub(super) fn start(pool: Pool, config: &PostgresConfig) -> Result<Self, StoreError> {
-        let failed = |error: std::io::Error| StoreError::Failed(format!("can't start the writer: {error}"));
-        let (commits, inside): (Arc<CommitCounter>, Arc<AtomicUsize>) = Default::default();
-        let door = Arc::new(Door::new(PLACES));
-        let tower = Tower::new(pool, Handle::current(), config, Arc::clone(&commits), Arc::clone(&inside));
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let (ends, ended) = oneshot::channel();
-        let at_work = AtWork { door: Arc::clone(&door), _ends: ends };
-        let work = move || at_work.send_flights(&runtime, tower);
-        std::thread::Builder::new().name("mnemon-writer".to_owned()).spawn(work).map_err(failed)?;
-        Ok(Self { door, ended: Mutex::new(Some(ended)), commits, inside })
+    pub(super) fn start(pool: Arc<Pool>, config: &PostgresConfig) -> Self {
+        let (queue, arriving) = mpsc::channel(QUEUE_MAX);
+        let (commits, waiting): (Arc<CommitCounter>, Arc<AtomicUsize>) = Default::default();
+        let desk = Desk {
+            pool,
+            statistics: Statistics::new(config),
+            commits: Arc::clone(&commits),
+            waiting: Arc::clone(&waiting),
+            batch_max: config.batch_max.max(1),
+            queue: Queue::new(),
+            alone: VecDeque::new(),
+            tasks: JoinSet::new(),
+            running: HashMap::new(),
+            company: Company::default(),
+        };
+        let task = tokio::spawn(desk.serve(arriving));
+        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits, waiting }
     }
 
     pub(super) fn commits(&self) -> CommitSizes {
@@ -56,64 +77,217 @@ impl Writer {
 
     /// How many saves wait.
     pub(super) fn waiting(&self) -> u64 {
-        (self.door.len() + self.inside.load(Ordering::Relaxed)) as u64
+        let arriving = self.queue.lock().as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity());
+        (arriving + self.waiting.load(Ordering::Relaxed)) as u64
     }
 
-    /// Whether somebody sends the flights. A thread that has panicked does not come back.
+    /// Whether the task is there. One that has panicked does not come back.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        if self.door.is_open() {
-            return Ok(());
-        }
-        let is_closed = self.ended.lock().is_none();
-        let ended = || StoreError::Failed("the thread that sends saves has ended; restart the service".to_owned());
-        Err(if is_closed { closed() } else { ended() })
+        let queue = self.queue.lock().clone().ok_or_else(closed)?;
+        if queue.is_closed() { Err(ended()) } else { Ok(()) }
     }
 
     /// Saves a record and waits until it is durable.
     pub(super) async fn insert(&self, save: Save) -> Outcome {
-        let place = self.door.place().await?;
+        let queue = self.queue.lock().clone().ok_or_else(closed)?;
         let (reply, answer) = oneshot::channel();
-        self.door.enter(Job { save, reply, arrived: Instant::now(), _place: place })?;
-        answer.await.map_err(|_| closed())?
+        queue.send(Job { save, reply, arrived: Instant::now() }).await.map_err(|_| ended())?;
+        // The task ends when nobody can send to it any more.
+        drop(queue);
+        let unanswered = || StoreError::Failed("the batch of a save has ended without an answer".to_owned());
+        answer.await.map_err(|_| unanswered())?
     }
 
-    /// Ends as a thread that panicked does.
+    /// Ends as a task that panicked does.
     #[cfg(feature = "testing")]
-    pub(super) fn abandon(&self) {
-        self.door.abandon();
+    pub(super) async fn abandon(&self) {
+        let task = self.task.lock().take();
+        if let Some(task) = task {
+            task.abort();
+            let _ = task.await;
+        }
     }
 
     /// Stores what is still waiting and accepts no more.
     pub(super) async fn close(&self) {
-        let ended = self.ended.lock().take();
-        self.door.close();
-        if let Some(ended) = ended {
-            let _ = ended.await;
+        drop(self.queue.lock().take());
+        let task = self.task.lock().take();
+        if let Some(task) = task {
+            let _ = task.await;
         }
     }
 }
 
-/// The thread stores what is still waiting, and ends.
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.door.close();
+fn ended() -> StoreError {
+    StoreError::Failed("the task that stores saves has ended; restart the service".to_owned())
+}
+
+/// The state that only the task touches.
+struct Desk {
+    pool: Arc<Pool>,
+    statistics: Arc<Statistics>,
+    commits: Arc<CommitCounter>,
+    waiting: Arc<AtomicUsize>,
+    batch_max: usize,
+    queue: Queue<Job>,
+    /// Saves that are stored with their project alone, as soon as there is room.
+    alone: VecDeque<Vec<Job>>,
+    tasks: JoinSet<Vec<Job>>,
+    running: HashMap<Id, Running>,
+    company: Company,
+}
+
+/// What one task stores.
+struct Running {
+    projects: HashSet<ProjectId>,
+    count: usize,
+    since: Instant,
+    is_alone: bool,
+}
+
+impl Desk {
+    /// Serves until nobody can send any more and everything is stored.
+    async fn serve(mut self, mut arriving: mpsc::Receiver<Job>) {
+        let (mut is_open, mut arrived) = (true, Vec::new());
+        loop {
+            self.start_alone();
+            let due = self.start_batches(Instant::now());
+            let waiting = self.queue.len() + self.alone.iter().map(Vec::len).sum::<usize>();
+            self.waiting.store(waiting, Ordering::Relaxed);
+            if !is_open && waiting == 0 && self.running.is_empty() {
+                return;
+            }
+            let is_taking = is_open && waiting < QUEUE_MAX;
+            tokio::select! {
+                count = arriving.recv_many(&mut arrived, QUEUE_MAX), if is_taking => {
+                    is_open = count > 0;
+                    arrived.drain(..).for_each(|job| self.queue.push(job));
+                }
+                Some(ended) = self.tasks.join_next_with_id() => self.end(ended),
+                () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            }
+        }
+    }
+
+    /// Starts every batch that is due. Returns when to look again if nothing happens before.
+    fn start_batches(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            let batches = || self.running.values().filter(|running| !running.is_alone);
+            let (count, since) = (batches().count(), batches().map(|running| running.since).max());
+            match self.company.due(self.queue.ready_count(), count, since, now) {
+                Some(due) if due <= now => {}
+                later => return later,
+            }
+            let jobs = self.queue.take(self.batch_max);
+            self.company.waits_since = None;
+            let (pool, running) = (Arc::clone(&self.pool), Running::new(&jobs, false));
+            let task = self.tasks.spawn(async move { jobs::store_batch(&pool, jobs).await });
+            self.running.insert(task.id(), running);
+        }
+    }
+
+    fn start_alone(&mut self) {
+        while self.running.values().filter(|running| running.is_alone).count() < ALONE_MAX
+            && let Some(jobs) = self.alone.pop_front()
+        {
+            let (pool, running) = (Arc::clone(&self.pool), Running::new(&jobs, true));
+            let task = self.tasks.spawn(async move {
+                jobs::store_alone(&pool, jobs).await;
+                Vec::new()
+            });
+            self.running.insert(task.id(), running);
+        }
+    }
+
+    /// A task has ended. What it set aside is stored project by project.
+    fn end(&mut self, ended: Result<(Id, Vec<Job>), JoinError>) {
+        let (id, aside) = match ended {
+            Ok(ended) => ended,
+            // Its callers are told that they get no answer.
+            Err(panicked) => (panicked.id(), Vec::new()),
+        };
+        let Some(Running { projects, count, since, is_alone }) = self.running.remove(&id) else { return };
+        let stored = count - aside.len();
+        if stored > 0 {
+            self.commits.note(stored);
+            self.statistics.note_saves(stored);
+        }
+        if !is_alone {
+            self.company.note(count, since.elapsed());
+        }
+        let mut by_project: HashMap<ProjectId, Vec<Job>> = HashMap::new();
+        aside.into_iter().for_each(|job| by_project.entry(job.project()).or_default().push(job));
+        projects.difference(&by_project.keys().copied().collect()).for_each(|id| self.queue.release(*id));
+        self.alone.extend(by_project.into_values());
     }
 }
 
-/// What the thread holds while it works. However it ends, nobody waits at the door in vain.
-struct AtWork {
-    door: Arc<Door<Job>>,
-    _ends: oneshot::Sender<()>,
-}
-
-impl AtWork {
-    fn send_flights(self, runtime: &Runtime, tower: Tower) {
-        runtime.block_on(tower.serve(&self.door));
+impl Running {
+    fn new(jobs: &[Job], is_alone: bool) -> Self {
+        let projects = jobs.iter().map(Waiting::project).collect();
+        Self { projects, count: jobs.len(), since: Instant::now(), is_alone }
     }
 }
 
-impl Drop for AtWork {
-    fn drop(&mut self) {
-        self.door.abandon();
+/// How many saves the last batch had and how long it took, and since when the next one waits for as many.
+#[derive(Default)]
+struct Company {
+    saves: usize,
+    took: Duration,
+    waits_since: Option<Instant>,
+}
+
+impl Company {
+    fn note(&mut self, saves: usize, took: Duration) {
+        (self.saves, self.took) = (saves, took);
+    }
+
+    /// When the next batch starts, with this many saves ready and this many batches under way, the last one since then.
+    /// `None` if something else has to happen first.
+    fn due(&mut self, ready: usize, batches: usize, since: Option<Instant>, now: Instant) -> Option<Instant> {
+        match (batches, since) {
+            _ if ready == 0 || batches >= BATCHES_MAX => None,
+            (_, Some(_)) if ready >= SECOND_MIN => Some(now),
+            (_, Some(since)) => Some(since + LATE),
+            (_, None) if self.saves < COMPANY_MIN || ready >= self.saves => Some(now),
+            (_, None) => Some(*self.waits_since.get_or_insert(now) + COMPANY_WAIT_MAX.min(self.took / 4)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_lone_save_waits_for_nobody() {
+        let (mut company, now) = (Company::default(), Instant::now());
+        assert_eq!(company.due(0, 0, None, now), None);
+        assert_eq!(company.due(1, 0, None, now), Some(now));
+        company.note(COMPANY_MIN - 1, 40 * MS);
+        assert_eq!(company.due(1, 0, None, now), Some(now));
+    }
+
+    #[test]
+    fn many_callers_wait_a_moment_for_each_other() {
+        let (mut company, now) = (Company::default(), Instant::now());
+        company.note(20, 8 * MS);
+        assert_eq!(company.due(1, 0, None, now), Some(now + 2 * MS));
+        assert_eq!(company.due(5, 0, None, now + MS), Some(now + 2 * MS), "the wait does not begin again");
+        assert_eq!(company.due(20, 0, None, now + MS), Some(now + MS), "all are there");
+        company = Company::default();
+        company.note(20, 1_000 * MS);
+        assert_eq!(company.due(1, 0, None, now), Some(now + COMPANY_WAIT_MAX), "a slow batch does not make it long");
+    }
+
+    #[test]
+    fn a_second_batch_starts_when_many_wait_or_the_first_is_late_and_a_third_never() {
+        let (mut company, now) = (Company::default(), Instant::now());
+        assert_eq!(company.due(SECOND_MIN, 1, Some(now), now), Some(now));
+        assert_eq!(company.due(SECOND_MIN - 1, 1, Some(now), now), Some(now + LATE));
+        assert_eq!(company.due(0, 1, Some(now), now + 2 * LATE), None);
+        assert_eq!(company.due(1_000, BATCHES_MAX, Some(now), now + 2 * LATE), None);
     }
 }

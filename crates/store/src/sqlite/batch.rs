@@ -88,16 +88,11 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Whether the project may have one more active workspace.
-    pub(super) fn has_room_for_workspace(
-        &self,
-        project: ProjectId,
-        workspaces_max: Option<u64>,
-    ) -> Result<bool, StoreError> {
+    /// How many active workspaces the project has.
+    pub(super) fn count_workspaces(&self, project: ProjectId) -> Result<u64, StoreError> {
         const COUNT: &str = "SELECT count(*) FROM workspace WHERE project_id = ?1 AND deleted_at IS NULL";
-        let Some(max) = workspaces_max else { return Ok(true) };
         let count: i64 = self.conn.prepare_cached(COUNT)?.query_row([project.to_bytes()], |row| row.get(0))?;
-        Ok(count.unsigned_abs() < max)
+        Ok(count.unsigned_abs())
     }
 
     /// Creates a workspace under the number of the save that creates it.

@@ -38,11 +38,6 @@ impl Credentials for SqliteStore {
         Ok(Some(Presented { credential, seq, elsewhere, saved }))
     }
 
-    /// A look-up costs no more than this would.
-    fn recognise(&self, _key: &str) -> Option<Arc<Credential>> {
-        None
-    }
-
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
         let is_remembered = self.memory.credentials.has_grant(hash);
         let grant = self.find_grant(hash).await?;

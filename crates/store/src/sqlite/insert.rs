@@ -1,4 +1,4 @@
-//! The save: idempotency key, what it supersedes, duplicate, limit, record, in this order and in one transaction.
+//! The save, in one transaction: what it depends on is looked up, `acts/saving.rs` decides, and that is carried out.
 
 use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use rusqlite::{Connection, params};
@@ -11,7 +11,8 @@ use super::log::insert_change;
 use super::oversight::insert_audit;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
-use crate::acts::records::{EarlierUse, to_supersede};
+use crate::acts::records::EarlierUse;
+use crate::acts::saving::{Decision, Found, decide};
 use crate::acts::stored::{Changed, broken};
 use crate::checksum::Covered;
 use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
@@ -23,36 +24,40 @@ pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash
     let record = &insert.record;
     tx.touch_records(Touched::Nothing);
     tx.check_author(record.project, record.author)?;
-    if let Some(key) = &insert.idempotency
-        && let Some(earlier) = find_earlier(tx, record, key)?
-    {
-        return Ok(earlier);
-    }
     let workspace = tx.find_workspace(record.project, &record.workspace)?;
-    let superseded = match find_superseded(tx.conn, insert, workspace)? {
-        Ok(found) => found,
-        Err(id) => return Ok(Inserted::NotFound(id)),
-    };
-    if let Some(no) = workspace
-        && let Some(seq) = find_duplicate(tx, record, no, content_hash)?
-    {
-        let existing = refresh_duplicate(tx, record, seq)?;
-        let superseded = supersede(tx, insert, existing.id, &to_supersede(superseded, Some(seq)))?;
-        note_key(tx, insert, seq, true)?;
-        return Ok(Inserted::Duplicate { record: Box::new(existing), superseded });
+    match decide(insert, look(tx, insert, workspace, content_hash)?) {
+        Decision::Replay(earlier) => replay(tx, record.project, earlier),
+        Decision::Refuse(inserted) => Ok(inserted),
+        Decision::Refresh { duplicate, superseded } => {
+            let existing = refresh_duplicate(tx, record, duplicate)?;
+            let superseded = supersede(tx, insert, existing.id, &superseded)?;
+            note_key(tx, insert, duplicate, true)?;
+            Ok(Inserted::Duplicate { record: Box::new(existing), superseded })
+        }
+        Decision::Write { superseded } => {
+            let (seq, workspace_no) = insert_new(tx, record, workspace, content_hash)?;
+            let superseded = supersede(tx, insert, record.id, &superseded)?;
+            note_key(tx, insert, seq, false)?;
+            Ok(Inserted::New { seq, workspace_no, superseded })
+        }
     }
-    let superseded = to_supersede(superseded, None);
-    let staying = tx.project(record.project)?.live_records.saturating_sub(superseded.len() as u64);
-    if insert.records_max.is_some_and(|max| staying >= max) {
-        return Ok(Inserted::LimitReached);
-    }
-    if workspace.is_none() && !tx.has_room_for_workspace(record.project, insert.workspaces_max)? {
-        return Ok(Inserted::TooManyWorkspaces);
-    }
-    let (seq, workspace_no) = insert_new(tx, record, workspace, content_hash)?;
-    let superseded = supersede(tx, insert, record.id, &superseded)?;
-    note_key(tx, insert, seq, false)?;
-    Ok(Inserted::New { seq, workspace_no, superseded })
+}
+
+/// Everything that decides about the save.
+fn look(
+    tx: &mut Tx<'_>,
+    insert: &Insert,
+    workspace: Option<WorkspaceNo>,
+    content_hash: ContentHash,
+) -> Result<Found, StoreError> {
+    let record = &insert.record;
+    let earlier = insert.idempotency.as_ref().map(|key| find_earlier(tx, record.project, key)).transpose()?.flatten();
+    let superseded = find_superseded(tx.conn, insert, workspace)?;
+    let duplicate = workspace.map(|no| find_duplicate(tx, record, no, content_hash)).transpose()?.flatten();
+    let live_records = tx.project(record.project)?.live_records;
+    let counts_workspaces = workspace.is_none() && insert.workspaces_max.is_some();
+    let workspaces = if counts_workspaces { tx.count_workspaces(record.project)? } else { 0 };
+    Ok(Found { earlier, superseded, duplicate, live_records, workspace, workspaces })
 }
 
 /// The records that the save replaces, or the id of one that is not there.
@@ -114,24 +119,24 @@ fn list_superseded(conn: &Connection, project: ProjectId, by: RecordId) -> Resul
     Ok(ids)
 }
 
-/// The outcome of an earlier use of the key, if it still counts.
-fn find_earlier(tx: &Tx<'_>, record: &NewRecord, key: &Idempotency) -> Result<Option<Inserted>, StoreError> {
+/// The earlier use of the key, if it still counts.
+fn find_earlier(tx: &Tx<'_>, project: ProjectId, key: &Idempotency) -> Result<Option<EarlierUse>, StoreError> {
     const SELECT: &str = "
         SELECT arguments_hash, record_seq, was_duplicate, answer
         FROM idempotency
         WHERE project_id = ?1 AND member_id = ?2 AND key = ?3 AND created_at >= ?4";
-    let project = record.project;
     let mut statement = tx.conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), key.member.to_bytes(), &key.key, micros(key.valid_since)))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let EarlierUse { is_same, seq, was_duplicate, answer } = EarlierUse::read(row, project, key)?;
-    if !is_same {
-        return Ok(Some(Inserted::KeyReused));
-    }
+    rows.next()?.map(|row| EarlierUse::read(row, 0, project, key)).transpose()
+}
+
+/// What the first call with the key led to.
+fn replay(tx: &Tx<'_>, project: ProjectId, earlier: EarlierUse) -> Result<Inserted, StoreError> {
+    let EarlierUse { seq, was_duplicate, answer, .. } = earlier;
     let record = Bodies::new(tx.conn, project).find(seq)?.map(|stored| stored.record);
     let superseded = record.as_ref().map(|record| list_superseded(tx.conn, project, record.id)).transpose()?;
     let superseded = superseded.unwrap_or_default();
-    Ok(Some(Inserted::Replayed(Box::new(Replay { record, was_duplicate, superseded, answer }))))
+    Ok(Inserted::Replayed(Box::new(Replay { record, was_duplicate, superseded, answer })))
 }
 
 /// The oldest live record that this one would only repeat.

@@ -39,11 +39,6 @@ impl Records for SqliteStore {
         self.writer.write(move |tx| insert(tx, &given, content_hash)).await
     }
 
-    /// Nobody is recognised here, so whoever calls this has to look the key up.
-    async fn insert_if_unchanged(&self, _given: Insert, _appearance: u64) -> Result<Option<Inserted>, StoreError> {
-        Ok(None)
-    }
-
     async fn save_answer(
         &self,
         project: ProjectId,

@@ -57,15 +57,15 @@ async fn a_killed_server_is_away_until_it_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_sends_no_saves_any_more_is_not_ready() {
+async fn a_node_that_stores_no_saves_any_more_is_not_ready() {
     let database = database();
     let node = Arc::new(node(&database.url).await);
     let store: Arc<dyn Store> = node.clone();
     let house = House::build(&store).await;
     house.save_text("before").await;
     store.check().await.expect("it works");
-    node.lose_writer();
-    save(&house, "after").await.expect_err("nobody sends it");
+    node.lose_writer().await;
+    save(&house, "after").await.expect_err("nobody stores it");
     let told = store.check().await.expect_err("nobody can save").to_string();
     assert!(told.contains("restart the service"), "{told}");
     assert!(store.find_credential(&house.key_hash).await.is_ok(), "the server is there");

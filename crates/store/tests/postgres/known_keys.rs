@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{Access, CredentialHash, Department, NewRecord, Role, Subscription};
+use mnemon_core::{Access, CredentialHash, Department, Role, Subscription};
 use mnemon_scratch_postgres::Database;
 use mnemon_store::conformance::{House, at, audit, new_member};
 use mnemon_store::postgres::PostgresStore;
-use mnemon_store::{Credentials, Insert, Inserted, Presented, Records, Store, statements_sent};
-
-use tokio::task::JoinSet;
+use mnemon_store::{Credentials, Presented, Store, statements_sent};
 
 use crate::{database, node};
 
@@ -158,58 +156,4 @@ async fn without_the_triggers_every_key_is_looked_up_in_full() {
         let found = careful.find_credential(&hash).await.unwrap().unwrap();
         assert_eq!(found.credential.role.as_str(), role);
     }
-}
-
-fn insert(record: NewRecord) -> Insert {
-    Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_save_is_stored_for_an_account_that_looks_as_it_did_and_for_no_other() {
-    let pair = Pair::new().await;
-    let house = &pair.house;
-    let appearance = async || pair.find(&house.key_hash).await.expect("the key is there").credential.appearance;
-    let save = async |text: &str, appearance| {
-        let saved = pair.knowing.insert_if_unchanged(insert(house.record(text)), appearance).await;
-        saved.expect("storage works")
-    };
-    let end = async || house.store.last_seq(house.project).await.expect("storage works");
-    let known = appearance().await;
-    assert!(matches!(save("one", known).await, Some(Inserted::New { .. })));
-    let before = end().await;
-    for other in [known + 1, u64::MAX] {
-        assert_eq!(save("two", other).await, None);
-    }
-    house.add_department("Works", None).await;
-    assert_eq!(save("two", known).await, None, "the account has changed");
-    assert_eq!(end().await, before, "nothing was stored");
-
-    let known = appearance().await;
-    assert!(matches!(save("two", known).await, Some(Inserted::New { .. })));
-    assert!(matches!(save("two", known).await, Some(Inserted::Duplicate { .. })));
-    let line = audit(house.account, 40, "project.delete");
-    assert_eq!(house.store.delete_project(house.account, house.project, line).await, Ok(true));
-    assert_eq!(save("three", known).await, None, "the project is gone");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn saves_with_and_without_a_look_up_fly_together_and_each_is_decided_on_its_own() {
-    let pair = Pair::new().await;
-    let (house, knowing) = (&pair.house, Arc::new(node(&pair.database.url).await));
-    let appearance = pair.find(&house.key_hash).await.expect("the key is there").credential.appearance;
-    let mut saves = JoinSet::new();
-    for n in 0..60 {
-        let (store, insert) = (Arc::clone(&knowing), insert(house.record(&format!("note {n}"))));
-        saves.spawn(async move {
-            let saved = match n % 3 {
-                0 => store.insert(insert).await.map(Some),
-                right => store.insert_if_unchanged(insert, appearance + right - 1).await,
-            };
-            (n, saved.expect("storage works").is_some())
-        });
-    }
-    for (n, is_stored) in saves.join_all().await {
-        assert_eq!(is_stored, n % 3 < 2, "{n}");
-    }
-    assert_eq!(house.store.last_seq(house.project).await.unwrap().map(|seq| seq.0), Some(40));
 }

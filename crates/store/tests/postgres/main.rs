@@ -1,16 +1,17 @@
 //! PostgreSQL: the conformance tests, tenant separation, the schema, many nodes, read replicas, what a purge leaves, a server
-//! that goes away, saves that fly together or know what they will find, snapshots, TLS, and the number of round trips.
+//! that goes away, saves that are stored together, lost connections, snapshots, TLS, and the number of round trips.
 
-mod as_known;
 mod away;
-mod flights;
+mod batches;
 mod known_keys;
 mod lines;
+mod lost;
 mod nodes;
 mod replicas;
 mod schema;
 mod snapshots;
 mod spreading;
+mod standing;
 mod stories;
 mod tls;
 mod traces;

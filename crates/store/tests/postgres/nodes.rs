@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{ProjectId, Seq};
+use mnemon_core::{FactKey, NewRecord, ProjectId, Seq};
 use mnemon_scratch_postgres::Database;
 use mnemon_store::conformance::{House, at, audit, check_that_a_damaged_record_is_left_out};
 use mnemon_store::{Idempotency, Insert, Inserted, Store};
@@ -113,7 +113,7 @@ async fn a_save_reads_as_little_of_a_full_workspace_as_of_an_empty_one() {
     let database = database();
     let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
     let house = House::build(&store).await;
-    save_texts(&house, 0..SAVES).await;
+    save_facts(&house, 0..SAVES).await;
     store.close().await;
     check_rows_read(&database, SAVES).await;
 }
@@ -127,26 +127,31 @@ async fn a_save_reads_as_little_after_its_young_table_was_counted() {
     let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
     let house = House::build(&store).await;
     for first in (0..SAVES).step_by(20) {
-        save_texts(&house, first..first + 20).await;
+        save_facts(&house, first..first + 20).await;
         database.sql("ANALYZE record").unwrap();
     }
     store.close().await;
     check_rows_read(&database, SAVES).await;
 }
 
-async fn save_texts(house: &House, numbers: std::ops::Range<usize>) {
+/// Saves facts with a key, a source and its hash.
+async fn save_facts(house: &House, numbers: std::ops::Range<usize>) {
     for first in numbers.clone().step_by(8) {
         let saves = (first..numbers.end.min(first + 8)).map(|number| {
             let house = house.clone();
-            tokio::spawn(async move { house.save_text(&format!("fact {number}")).await })
+            let fact_key = FactKey { text: format!("key {number}"), is_given: true };
+            let record = house.sourced(&format!("fact {number}"), &format!("file {}", number % 50), "hash");
+            let (record, supersede) = (NewRecord { fact_key, ..record }, None);
+            let insert = Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede };
+            tokio::spawn(async move { house.store.insert_with_standing(insert).await })
         });
         for save in saves.collect::<Vec<_>>() {
-            save.await.expect("a save ends");
+            save.await.expect("a save ends").expect("storage works");
         }
     }
 }
 
-/// Each save but the first has looked for its duplicate, and found none. All nodes must be closed: connections report what they
+/// Each save but the first has looked for its duplicate and found none, and found itself under its key. All nodes must be closed: connections report what they
 /// read when they end, and the server adds it up a moment later.
 async fn check_rows_read(database: &Database, saves: usize) {
     const LOOKS: &str = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname = 'record'";

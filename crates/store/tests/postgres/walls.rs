@@ -97,7 +97,7 @@ async fn a_flight_sees_the_projects_on_its_list_alone() {
     let other = hex(uuid::Uuid::from_u128(7));
     // Its digits are all there, across two others.
     let across = format!("{}{b_hex}{}", &other[..16], &other[16..]);
-    let list = |ids: &str| format!("SET LOCAL mnemon.flight = '{ids}'");
+    let list = |ids: &str| format!("SET LOCAL mnemon.batch = '{ids}'");
     for (settings, sees_a, sees_b) in [
         (list(&a_hex), "1", "0"),
         (list(&format!("{other}{a_hex}")), "1", "0"),

@@ -3,12 +3,12 @@
 use http::HeaderMap;
 use jiff::Timestamp;
 use mnemon_core::{Fact, FactKey, Record, Scope, WorkspaceName, check_content};
-use mnemon_engine::{Admission, AtOnce, CallContext, CallError, KnownCaller, Remember, Remembered, SimilarRecord};
+use mnemon_engine::{Admission, CallError, Remember, Remembered, SimilarRecord};
 use mnemon_protocol::memory::{RememberJson, SimilarJson};
 
 use super::Arguments;
+use crate::mcp::Call;
 use crate::mcp::render::{OwnResult, memory_result};
-use crate::mcp::{Call, Envelope, Tried};
 use crate::record_json::record_json;
 
 const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
@@ -18,31 +18,10 @@ pub(super) async fn run(
     admission: Admission<Remember>,
     mut arguments: Arguments,
 ) -> Result<OwnResult, CallError> {
-    if let Some(error) = call.failed {
-        return Err(error.clone().into());
-    }
     let remember = parse(&mut arguments, call.headers, call.ctx.credential.workspace.as_ref())?;
     let ignored = arguments.into_ignored();
     let saved = call.app.engine.remember(call.ctx, admission, remember).await?;
     Ok(result(call, &ignored, &saved))
-}
-
-/// Saves for a caller that was recognised and not looked up yet.
-pub(super) async fn run_at_once(
-    envelope: Envelope<'_>,
-    caller: KnownCaller,
-    mut arguments: Arguments,
-) -> Tried<(CallContext, Result<OwnResult, CallError>)> {
-    let Ok(remember) = parse(&mut arguments, envelope.headers, caller.workspace()) else { return Tried::Not };
-    let ignored = arguments.into_ignored();
-    match envelope.app.engine.remember_at_once(caller, remember).await {
-        AtOnce::Decided(ctx, outcome) => {
-            let outcome = outcome.map(|saved| result(&envelope.from(&ctx), &ignored, &saved));
-            Tried::Answered((ctx, outcome))
-        }
-        AtOnce::LookUpFirst => Tried::Not,
-        AtOnce::Failed(error) => Tried::Failed(error),
-    }
 }
 
 fn result(call: &Call<'_>, ignored: &[String], saved: &Remembered) -> OwnResult {

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mnemon_store::conformance::House;
+use mnemon_core::{DepartmentTree, FactKey, NewRecord, Role, Seq, Viewer};
+use mnemon_store::conformance::{House, audit};
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
-use mnemon_store::{Insert, Inserted, Store, StoreError};
+use mnemon_store::{Insert, Inserted, Store, StoreError, Supersede, statements_sent};
 use tokio::task::{JoinSet, LocalSet};
 
+use crate::trips::long_line;
 use crate::{database, node};
 
 const PROJECTS: usize = 8;
 
 type Outcome = Result<Inserted, StoreError>;
+
+fn insert_of(record: NewRecord) -> Insert {
+    Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None }
+}
 
 /// One account with several projects.
 async fn houses(store: &Arc<dyn Store>) -> Vec<House> {
@@ -26,11 +32,7 @@ async fn houses(store: &Arc<dyn Store>) -> Vec<House> {
 
 fn save(house: &House, text: &str) -> impl Future<Output = Outcome> + Send + use<> {
     let (store, record) = (Arc::clone(&house.store), house.record(text));
-    async move {
-        store
-            .insert(Insert { record, records_max: None, workspaces_max: None, idempotency: None, supersede: None })
-            .await
-    }
+    async move { store.insert(insert_of(record)).await }
 }
 
 /// Saves into all projects at once, four into each, and tells by project how that went.
@@ -48,31 +50,145 @@ async fn save_everywhere(houses: &[House], round: &str) -> Vec<Vec<Outcome>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_that_somebody_keeps_locked_fails_no_save_into_another() {
+async fn a_project_that_somebody_keeps_locked_neither_fails_nor_delays_saves_into_others() {
     let database = database();
-    let config = PostgresConfig { patience: Duration::from_secs(2), ..PostgresConfig::new(&database.url) };
+    let config = PostgresConfig { patience: Duration::from_secs(4), ..PostgresConfig::new(&database.url) };
     let store: Arc<dyn Store> = Arc::new(PostgresStore::open(config).await.expect("the database opens"));
     let houses = houses(&store).await;
     let (client, connection) = tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     let locked = houses[3].project;
     client.batch_execute(&format!("BEGIN; SELECT 1 FROM project WHERE id = '{locked}' FOR UPDATE")).await.unwrap();
+    let refused = tokio::spawn(save(&houses[3], "a fact that has to wait"));
     for round in ["one", "two"] {
-        for (project, outcomes) in save_everywhere(&houses, round).await.into_iter().enumerate() {
-            for outcome in outcomes {
-                match project {
-                    3 => assert!(matches!(outcome, Err(StoreError::Away(_))), "round {round}: {outcome:?}"),
-                    _ => assert!(matches!(outcome, Ok(Inserted::New { .. })), "round {round}: {outcome:?}"),
-                }
+        let others: Vec<House> = houses.iter().filter(|house| house.project != locked).cloned().collect();
+        let mut saves = JoinSet::new();
+        for n in 0..4 * others.len() {
+            saves.spawn(save(&others[n % others.len()], &format!("fact {n} of round {round}")));
+        }
+        for outcome in saves.join_all().await {
+            assert!(matches!(outcome, Ok(Inserted::New { .. })), "round {round}: {outcome:?}");
+        }
+    }
+    assert!(!refused.is_finished(), "the others did not wait for it");
+    for (project, outcomes) in save_everywhere(&houses, "three").await.into_iter().enumerate() {
+        for outcome in outcomes {
+            match project {
+                3 => assert!(matches!(outcome, Err(StoreError::Away(_))), "{outcome:?}"),
+                _ => assert!(matches!(outcome, Ok(Inserted::New { .. })), "{outcome:?}"),
             }
         }
     }
+    assert!(matches!(refused.await.unwrap(), Err(StoreError::Away(_))));
     client.batch_execute("ROLLBACK").await.unwrap();
-    let outcomes = save_everywhere(&houses, "three").await;
+    let outcomes = save_everywhere(&houses, "four").await;
     assert!(outcomes.iter().flatten().all(|outcome| matches!(outcome, Ok(Inserted::New { .. }))), "{outcomes:?}");
     for (project, house) in houses.iter().enumerate() {
-        let stored = if project == 3 { 4 } else { 12 };
+        let stored = if project == 3 { 4 } else { 16 };
         assert_eq!(house.last_seq().await.0, stored, "what was refused is not stored later");
+    }
+}
+
+/// New records, duplicates and replacements, all at once: each is decided on its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn saves_that_need_statements_of_their_own_are_stored_beside_the_others() {
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let houses = houses(&store).await;
+    let keyed = |house: &House, text: &str| {
+        let fact_key = FactKey { text: "office".to_owned(), is_given: true };
+        NewRecord { fact_key, ..house.record(text) }
+    };
+    let mut old = Vec::new();
+    for house in &houses {
+        house.save_text("an old fact").await;
+        let record = keyed(house, "the office is in Lisbon");
+        old.push(record.id);
+        house.save(record).await;
+    }
+    let mut saves = JoinSet::new();
+    for n in 0..6 * PROJECTS {
+        let (project, kind) = (n % PROJECTS, n / PROJECTS);
+        let house = houses[project].clone();
+        let insert = match kind {
+            0 => insert_of(house.record("an old fact")),
+            1 => {
+                let viewer = Viewer::new(house.ana, Role::Member, None, &DepartmentTree::default());
+                let audit = audit(house.account, 20, "record.supersede");
+                let supersede = Supersede { ids: Vec::new(), same_key: true, viewer, audit };
+                Insert { supersede: Some(supersede), ..insert_of(keyed(&house, "the office is in Porto")) }
+            }
+            _ => insert_of(house.record(&format!("new fact {n}"))),
+        };
+        saves.spawn(async move { (project, kind, house.store.insert(insert).await.expect("storage works")) });
+    }
+    for (project, kind, inserted) in saves.join_all().await {
+        match (kind, inserted) {
+            (0, Inserted::Duplicate { .. }) => {}
+            (1, Inserted::New { superseded, .. }) => assert_eq!(superseded, [old[project]]),
+            (2.., Inserted::New { .. }) => {}
+            (kind, other) => panic!("{kind}: {other:?}"),
+        }
+    }
+    for house in &houses {
+        // Two before, four new ones, one replacement, and that the replaced one was forgotten.
+        assert_eq!(house.last_seq().await, Seq(8));
+    }
+}
+
+/// A record as people are told to save it: under a key, from a source as it is now.
+fn sourced(house: &House, nth: usize) -> NewRecord {
+    let fact_key = FactKey { text: format!("key {nth}"), is_given: true };
+    NewRecord { fact_key, ..house.sourced(&format!("fact {nth}"), &format!("file {}", nth % 10), "hash") }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_with_key_source_and_hash_takes_two_round_trips_and_brings_its_standing() {
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let house = House::build(&store).await;
+    for nth in 0..20 {
+        let before = store.figures().connections.round_trips;
+        let limited = Insert { records_max: Some(100), workspaces_max: Some(3), ..insert_of(sourced(&house, nth)) };
+        let (inserted, standing) = store.insert_with_standing(limited).await.unwrap();
+        assert_eq!(store.figures().connections.round_trips - before, 2);
+        assert!(matches!(inserted, Inserted::New { .. }), "{inserted:?}");
+        let standing = standing.expect("it comes with the save");
+        assert_eq!((standing.under_key.len(), standing.sources.len()), (1, 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn saves_with_key_source_and_hash_of_many_projects_are_stored_by_few_statements() {
+    const CLIENTS: usize = 128;
+    const SAVES: usize = 8;
+    let database = database();
+    let line = long_line(&database);
+    let near: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    let far: Arc<dyn Store> = Arc::new(node(&line.url).await);
+    let mut houses = Vec::new();
+    for _ in 0..64 {
+        houses.push(House { store: Arc::clone(&far), ..House::build(&near).await });
+    }
+    let before = statements_sent();
+    let mut clients = JoinSet::new();
+    for client in 0..CLIENTS {
+        let house = houses[client % houses.len()].clone();
+        clients.spawn(async move {
+            for n in 0..SAVES {
+                let insert = insert_of(sourced(&house, client * SAVES + n));
+                let (inserted, standing) = house.store.insert_with_standing(insert).await.expect("storage works");
+                assert!(matches!(inserted, Inserted::New { .. }) && standing.is_some(), "{inserted:?}");
+            }
+        });
+    }
+    clients.join_all().await;
+    let per_save = (statements_sent() - before) as f64 / (CLIENTS * SAVES) as f64;
+    println!("{per_save} statements for each save");
+    assert!(per_save <= 0.2, "{per_save}");
+    let each = (CLIENTS / houses.len() * SAVES) as u64;
+    for house in houses {
+        assert_eq!(near.last_seq(house.project).await.unwrap(), Some(Seq(each)), "each took its own place");
     }
 }
 
@@ -120,10 +236,10 @@ async fn what_waits_when_a_store_closes_is_stored() {
     for n in 0..4 * PROJECTS {
         saves.spawn(save(&houses[n % PROJECTS], &format!("fact {n}")));
     }
-    // The first leaves at once. Those that came meanwhile fly, or wait for their flight.
+    // The first is stored at once. Those that came meanwhile are in a batch, or wait for one.
     let first = saves.join_next().await.unwrap().unwrap();
     store.close().await;
-    assert_eq!(store.figures().waiting_writes, 0, "nobody is left at the door");
+    assert_eq!(store.figures().waiting_writes, 0, "nothing waits");
     let late = save(&houses[0], "too late").await;
     assert!(matches!(late, Err(StoreError::Away(_) | StoreError::Failed(_))), "{late:?}");
     let outcomes = saves.join_all().await.into_iter().chain([first]);
@@ -144,7 +260,8 @@ async fn a_save_that_the_server_refuses_fails_alone() {
     let houses = houses(&store).await;
     let mut saves = JoinSet::new();
     for n in 0..8 * PROJECTS {
-        // PostgreSQL stores no such text. Nothing that reaches the store has one: this stands for whatever it may refuse.
+        // PostgreSQL stores no such text. Nothing that reaches the store has one: this stands for whatever it may
+        // refuse.
         let is_bad = n % 20 == 19;
         let text = format!("fact {n}{}", if is_bad { "\0" } else { "" });
         let save = save(&houses[n % PROJECTS], &text);
