@@ -1,7 +1,7 @@
 //! Turns a presented credential into a [`CallContext`], or into one refusal that is the same for every cause.
 
 use mnemon_core::{CredentialHash, CredentialKind, SubscriptionState, Timestamp, is_well_formed};
-use mnemon_store::{Credential, Grant, Presented, SavedLooks, StoreError};
+use mnemon_store::{Credential, Grant, Presented, StoreError};
 
 use crate::oauth::Issuer;
 use crate::{CallContext, Connection, Engine};
@@ -17,13 +17,11 @@ pub enum NotAuthenticated {
 }
 
 impl Engine {
-    /// Authenticates an API key. A malformed key costs the same work and time as a wrong one: both are looked up.
+    /// Authenticates an API key.
     pub async fn authenticate(&self, key: &str) -> Result<CallContext, NotAuthenticated> {
         let found = self.store.find_credential(&CredentialHash::of(key)).await?;
-        let saved = found.as_ref().map(|presented| presented.saved).unwrap_or_default();
         let is_well_formed = is_well_formed(CredentialKind::ApiKey, key);
-        let accepted = self.accept(found.filter(|_| is_well_formed), Connection::Key, self.clock.now());
-        self.even_out(saved, accepted).await
+        self.accept(found.filter(|_| is_well_formed), Connection::Key, self.clock.now())
     }
 
     /// Authenticates an API key, or a token that this issuer issued.
@@ -33,28 +31,14 @@ impl Engine {
         }
         let now = self.clock.now();
         let found = self.store.find_credential_by_token(&CredentialHash::of(token)).await?;
-        let saved = found.as_ref().map(|(_, presented)| presented.saved).unwrap_or_default();
         let is_alive =
             |grant: &Grant| !grant.is_revoked && now < grant.expires_at && grant.resource == issuer.resource();
         let is_well_formed = is_well_formed(CredentialKind::OauthToken, token);
         let found = found.filter(|(grant, _)| is_well_formed && is_alive(grant));
-        let accepted = match found {
+        match found {
             Some((grant, presented)) => self.accept(Some(presented), Connection::Oauth(grant.id), now),
             None => Err(NotAuthenticated::Rejected),
-        };
-        self.even_out(saved, accepted).await
-    }
-
-    /// Lets a refusal make up for what memory saved: unknown, revoked and expired credentials cost storage the same.
-    async fn even_out(
-        &self,
-        saved: SavedLooks,
-        outcome: Result<CallContext, NotAuthenticated>,
-    ) -> Result<CallContext, NotAuthenticated> {
-        if matches!(outcome, Err(NotAuthenticated::Rejected)) {
-            self.store.look_in_vain(saved).await?;
         }
-        outcome
     }
 
     pub(crate) fn accept(

@@ -22,10 +22,6 @@ pub trait Credentials: Send + Sync {
     /// nodes are those of the connection, not of the key.
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
 
-    /// Makes the look-ups that memory saved, and finds nothing. Whoever refuses a credential calls this, so that refusing a
-    /// known one does the same work as refusing one that never was.
-    async fn look_in_vain(&self, saved: SavedLooks) -> Result<(), StoreError>;
-
     /// The hash of the operator's token, if one was made.
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError>;
 
@@ -87,17 +83,6 @@ pub struct Presented {
     pub seq: Seq,
     /// What other nodes recently admitted.
     pub elsewhere: CallsElsewhere,
-    /// Which look-ups were not needed.
-    pub saved: SavedLooks,
-}
-
-/// Look-ups that were answered from memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SavedLooks {
-    /// That of the connection.
-    pub grant: bool,
-    /// That of the credential.
-    pub credential: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@ pub(crate) mod survey;
 use async_trait::async_trait;
 
 pub use self::console::{Console, ConsoleSession, OpenSession, SessionHolder};
-pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SavedLooks, SeenKey};
+pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SeenKey};
 pub use self::integrations::{
     IntegrationRow, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, ToolRow,
     UpstreamAddress,

@@ -13,7 +13,7 @@ use super::oversight::{commit_if_changed, insert_audit};
 use super::rows::{micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
 use crate::acts::credentials::{key_columns, read_key, read_operator_token};
-use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SavedLooks, SeenKey, StoreError};
+use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SeenKey, StoreError};
 
 #[async_trait]
 impl Credentials for PostgresStore {
@@ -25,11 +25,6 @@ impl Credentials for PostgresStore {
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
         let found = self.look_ups.ask(Asked::Token(*hash)).await?;
         Ok(found.and_then(|(grant, presented)| Some((grant?, presented))))
-    }
-
-    /// No refusal is answered from memory here (`known_keys.rs`), so nothing was saved.
-    async fn look_in_vain(&self, _saved: SavedLooks) -> Result<(), StoreError> {
-        Ok(())
     }
 
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {

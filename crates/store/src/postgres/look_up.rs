@@ -23,7 +23,7 @@ use super::together::{Question, Together};
 use super::transaction::ask_alone;
 use crate::acts::credentials::read_credential;
 use crate::acts::oauth::read_grant;
-use crate::{Calls, CallsElsewhere, Credential, Grant, Presented, SavedLooks, StoreError};
+use crate::{Calls, CallsElsewhere, Credential, Grant, Presented, StoreError};
 
 /// Where the columns of a row begin.
 const DEPARTMENTS: usize = 19;
@@ -158,7 +158,7 @@ fn read_again(row: &Row, known: &[Known]) -> Result<Option<(Asked, Found)>, Stor
     }
     let elsewhere = calls_elsewhere(credential, credential.key.uuid(), row, [AGAIN_COUNTERS, AGAIN_CALLS])?;
     let (credential, seq) = (Arc::clone(credential), Seq(cells.count(1, "seq")?));
-    Ok(Some((Asked::Key(*hash), (None, Presented { credential, seq, elsewhere, saved: SavedLooks::default() }))))
+    Ok(Some((Asked::Key(*hash), (None, Presented { credential, seq, elsewhere }))))
 }
 
 fn read(row: &Row) -> Result<(Asked, Found), StoreError> {
@@ -170,7 +170,7 @@ fn read(row: &Row) -> Result<(Asked, Found), StoreError> {
     let grant = is_token.then(|| read_grant(row, GRANT)).transpose()?;
     let counter = grant.as_ref().map_or_else(|| key.uuid(), |grant| grant.id.uuid());
     let elsewhere = calls_elsewhere(&credential, counter, row, [COUNTERS, CALLS])?;
-    let presented = Presented { credential: Arc::new(credential), seq, elsewhere, saved: SavedLooks::default() };
+    let presented = Presented { credential: Arc::new(credential), seq, elsewhere };
     Ok((if is_token { Asked::Token(asked) } else { Asked::Key(asked) }, (grant, presented)))
 }
 

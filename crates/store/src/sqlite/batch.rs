@@ -9,7 +9,6 @@ use mnemon_core::{Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceName, 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::error::no_such_project;
-use super::known_records::Touched;
 use super::memory::Memory;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use crate::StoreError;
@@ -30,10 +29,6 @@ pub(super) struct Projects {
     changed: Vec<ProjectId>,
     has_new_people: bool,
     has_purged: bool,
-    /// What the running act has said about the records it changes.
-    touched: Option<Touched>,
-    /// What all acts of the batch may have changed.
-    touched_records: Vec<Touched>,
     entries: usize,
 }
 
@@ -190,12 +185,6 @@ impl Tx<'_> {
         self.projects.has_purged = true;
     }
 
-    /// Says which records this act may have changed. An act that says nothing is assumed to have changed all of them: a record
-    /// shows not only its own row, but also its author's name and its workspace's end.
-    pub(super) fn touch_records(&mut self, touched: Touched) {
-        self.projects.touched = Some(touched);
-    }
-
     /// Says that this act changed what credentials depend on.
     pub(super) fn touch_people(&mut self) {
         self.projects.has_new_people = true;
@@ -226,14 +215,6 @@ impl Projects {
         std::mem::take(&mut self.has_purged)
     }
 
-    /// Records what the act that just ran may have changed.
-    pub(super) fn end_act(&mut self) {
-        let touched = self.touched.take().unwrap_or(Touched::Everything);
-        if touched != Touched::Nothing && !self.touched_records.contains(&touched) {
-            self.touched_records.push(touched);
-        }
-    }
-
     /// Tells the readers what was committed. Comes after the commit and before the first answer.
     pub(super) fn publish(&mut self, memory: &Memory) {
         for id in self.changed.drain(..) {
@@ -241,9 +222,6 @@ impl Projects {
                 state.is_changed = false;
                 memory.seqs.raise(id, Seq(state.seq));
             }
-        }
-        for touched in self.touched_records.drain(..) {
-            memory.records.forget(touched);
         }
         if std::mem::take(&mut self.has_new_people) {
             memory.credentials.forget_all();

@@ -13,7 +13,7 @@ use crate::{AuditEntry, Console, ConsoleSession, OpenSession, StoreError};
 #[async_trait]
 impl Console for SqliteStore {
     async fn insert_console_session(&self, session: ConsoleSession) -> Result<(), StoreError> {
-        self.writer.write_beside_records(move |tx| insert(tx.conn, &session)).await
+        self.writer.write(move |tx| insert(tx.conn, &session)).await
     }
 
     async fn find_console_session(&self, hash: &CredentialHash) -> Result<Option<ConsoleSession>, StoreError> {
@@ -24,7 +24,7 @@ impl Console for SqliteStore {
         const DELETE: &str = "DELETE FROM console_session WHERE hash = ?1";
         let hash = *hash;
         let delete = move |conn: &Connection| Ok(conn.prepare_cached(DELETE)?.execute([hash.as_bytes()])? > 0);
-        self.writer.write_beside_records(move |tx| delete(tx.conn)).await
+        self.writer.write(move |tx| delete(tx.conn)).await
     }
 
     async fn list_console_sessions(&self, project: ProjectId, now: Timestamp) -> Result<Vec<OpenSession>, StoreError> {
@@ -39,7 +39,7 @@ impl Console for SqliteStore {
     ) -> Result<bool, StoreError> {
         const DELETE: &str = "DELETE FROM console_session WHERE project_id = ?1 AND id = ?2";
         self.writer
-            .write_beside_records(move |tx| {
+            .write(move |tx| {
                 let changed = tx.conn.prepare_cached(DELETE)?.execute((project.to_bytes(), id.to_bytes()))?;
                 note_if_changed(tx, changed, &audit)
             })
@@ -49,7 +49,7 @@ impl Console for SqliteStore {
     async fn purge_console_sessions(&self, ended_before: Timestamp) -> Result<u64, StoreError> {
         const DELETE: &str = "DELETE FROM console_session WHERE expires_at < ?1";
         let purge = move |conn: &Connection| Ok(conn.prepare_cached(DELETE)?.execute([micros(ended_before)])? as u64);
-        self.writer.write_beside_records(move |tx| purge(tx.conn)).await
+        self.writer.write(move |tx| purge(tx.conn)).await
     }
 }
 

@@ -10,14 +10,11 @@ use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
-use super::known_records::Touched;
-use super::oauth::find_grant;
 use super::oversight::{insert_audit, note_if_changed};
 use super::rows::{Cells, micros, micros_opt};
 use crate::acts::credentials::{key_columns, read_credential, read_key, read_operator_token};
 use crate::{
-    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SavedLooks, SeenKey,
-    StoreError,
+    AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SeenKey, StoreError,
 };
 
 #[async_trait]
@@ -34,32 +31,13 @@ impl Credentials for SqliteStore {
         let cell = self.memory.seqs.raise(credential.project, seq);
         let seq = Seq(cell.load(std::sync::atomic::Ordering::Acquire));
         self.memory.credentials.keep(*hash, Arc::clone(&credential), cell, generation);
-        let (elsewhere, saved) = (CallsElsewhere::default(), SavedLooks::default());
-        Ok(Some(Presented { credential, seq, elsewhere, saved }))
+        Ok(Some(Presented { credential, seq, elsewhere: CallsElsewhere::default() }))
     }
 
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError> {
-        let is_remembered = self.memory.credentials.has_grant(hash);
-        let grant = self.find_grant(hash).await?;
-        // Without a grant, a key is looked up in vain, so that every refusal costs the same.
-        let key_hash = grant.as_ref().map_or(*hash, |grant| grant.key_hash);
-        let mut presented = self.find_credential(&key_hash).await?;
-        if let Some(presented) = &mut presented {
-            presented.saved.grant = is_remembered;
-        }
-        Ok(grant.zip(presented))
-    }
-
-    async fn look_in_vain(&self, saved: SavedLooks) -> Result<(), StoreError> {
-        // No secret has this hash.
-        let nobodys = CredentialHash::from_bytes([0; 32]);
-        if saved.grant {
-            self.readers.read(|conn| find_grant(conn, &nobodys))?;
-        }
-        if saved.credential {
-            self.readers.read_at_once(|conn| find_credential(conn, &nobodys))?;
-        }
-        Ok(())
+        let Some(grant) = self.find_grant(hash).await? else { return Ok(None) };
+        let presented = self.find_credential(&grant.key_hash).await?;
+        Ok(presented.map(|presented| (grant, presented)))
     }
 
     async fn find_operator_token(&self) -> Result<Option<CredentialHash>, StoreError> {
@@ -226,7 +204,6 @@ fn note_seen(tx: &mut Tx<'_>, seen: &[SeenKey]) -> Result<(), StoreError> {
         UPDATE api_key
         SET seen_at = ?3, seen_client = COALESCE(?4, seen_client)
         WHERE project_id = ?1 AND id = ?2 AND (seen_at IS NULL OR seen_at <= ?3)";
-    tx.touch_records(Touched::Nothing);
     for SeenKey { project, key, at, client } in seen {
         tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), key.to_bytes(), micros(*at), client))?;
     }

@@ -6,7 +6,6 @@ use rusqlite::{Connection, params};
 use super::batch::Tx;
 use super::bodies::Bodies;
 use super::briefs::{find_brief, list_by_fact_key};
-use super::known_records::Touched;
 use super::log::insert_change;
 use super::oversight::insert_audit;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
@@ -22,7 +21,6 @@ const OUTDATED_MAX: i64 = 4;
 
 pub(super) fn insert(tx: &mut Tx<'_>, insert: &Insert, content_hash: ContentHash) -> Result<Inserted, StoreError> {
     let record = &insert.record;
-    tx.touch_records(Touched::Nothing);
     tx.check_author(record.project, record.author)?;
     let workspace = tx.find_workspace(record.project, &record.workspace)?;
     match decide(insert, look(tx, insert, workspace, content_hash)?) {
@@ -92,7 +90,6 @@ fn supersede(
     const UPDATE: &str = "UPDATE record SET forgotten_at = ?3, superseded_by = ?4 WHERE project_id = ?1 AND seq = ?2";
     let Some(wanted) = insert.supersede.as_ref().filter(|_| !superseded.is_empty()) else { return Ok(Vec::new()) };
     let (project, at, count) = (insert.record.project, wanted.audit.at, superseded.len() as u64);
-    tx.touch_records(Touched::Project(project));
     for Brief { seq, workspace_no, .. } in superseded {
         tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(at), by.to_bytes()))?;
         insert_change(tx, project, *workspace_no, "forget", Some(*seq), at)?;
@@ -174,7 +171,6 @@ fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Rec
     let mut updated_at = None;
     let record = match stored.brought_up_to_date(given) {
         Some(fresh) => {
-            tx.touch_records(Touched::Project(given.project));
             update_given_values(tx, given.project, &fresh)?;
             let no = fresh.record.workspace_no;
             updated_at = Some(insert_change(tx, given.project, no, "update", Some(seq), given.created_at)?);

@@ -20,12 +20,12 @@ impl Integrations for SqliteStore {
     }
 
     async fn save_integration(&self, integration: SavedIntegration, audit: AuditEntry) -> Result<bool, StoreError> {
-        self.writer.write_beside_records(move |tx| save_integration(tx, &integration, &audit)).await
+        self.writer.write(move |tx| save_integration(tx, &integration, &audit)).await
     }
 
     async fn delete_integration(&self, project: ProjectId, name: &str, audit: AuditEntry) -> Result<bool, StoreError> {
         let name = name.to_owned();
-        self.writer.write_beside_records(move |tx| delete_integration(tx, project, &name, &audit)).await
+        self.writer.write(move |tx| delete_integration(tx, project, &name, &audit)).await
     }
 
     async fn save_tools(
@@ -37,7 +37,7 @@ impl Integrations for SqliteStore {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         let name = name.to_owned();
-        self.writer.write_beside_records(move |tx| save_tools(tx, project, &name, revision, &tools, at)).await
+        self.writer.write(move |tx| save_tools(tx, project, &name, revision, &tools, at)).await
     }
 
     async fn accept_tools(
@@ -48,12 +48,12 @@ impl Integrations for SqliteStore {
         audit: AuditEntry,
     ) -> Result<u64, StoreError> {
         let name = name.to_owned();
-        self.writer.write_beside_records(move |tx| accept_tools(tx, project, &name, &tools, &audit)).await
+        self.writer.write(move |tx| accept_tools(tx, project, &name, &tools, &audit)).await
     }
 
     async fn set_tool_names(&self, project: ProjectId, style: &str, audit: AuditEntry) -> Result<bool, StoreError> {
         let style = style.to_owned();
-        self.writer.write_beside_records(move |tx| set_tool_names(tx, project, &style, &audit)).await
+        self.writer.write(move |tx| set_tool_names(tx, project, &style, &audit)).await
     }
 
     async fn list_all_sealed(&self) -> Result<Vec<Sealed>, StoreError> {
@@ -61,7 +61,7 @@ impl Integrations for SqliteStore {
     }
 
     async fn replace_sealed(&self, rows: Vec<Resealed>, audit: Vec<AuditEntry>) -> Result<u64, StoreError> {
-        self.writer.write_beside_records(move |tx| replace_sealed(tx, &rows, &audit)).await
+        self.writer.write(move |tx| replace_sealed(tx, &rows, &audit)).await
     }
 }
 

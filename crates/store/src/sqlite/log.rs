@@ -10,7 +10,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::SqliteStore;
 use super::batch::{Tx, find_living};
 use super::error::no_such_project;
-use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
 use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::damaged::Damaged;
@@ -377,7 +376,6 @@ fn save_snapshot(tx: &mut Tx<'_>, row: &Row) -> Result<Replaced, StoreError> {
         ON CONFLICT (project_id, workspace_no) DO UPDATE
         SET seq = excluded.seq, file = excluded.file
         WHERE excluded.seq >= seq";
-    tx.touch_records(Touched::Nothing);
     let before = find_snapshot(tx.conn, row.project, row.workspace)?;
     let values = params![row.project.to_bytes(), integer(row.workspace.0), integer(row.seq.0), row.file];
     if tx.conn.prepare_cached(UPSERT)?.execute(values)? == 0 {

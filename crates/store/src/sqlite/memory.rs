@@ -1,6 +1,5 @@
-//! What is kept in memory because only this process writes the file: the end of each log, who calls, and recently read
-//! records (`known_records.rs`). All are updated after a commit and before its acts are answered, so nobody can know more
-//! than they say.
+//! What is kept in memory because only this process writes the file: the end of each log, and who calls. Both are updated
+//! after a commit and before its acts are answered, so nobody can know more than they say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mnemon_core::{CredentialHash, ProjectId, Seq};
 use parking_lot::RwLock;
 
-use super::known_records::KnownRecords;
-use crate::{CallsElsewhere, Credential, Grant, Presented, SavedLooks};
+use crate::{CallsElsewhere, Credential, Grant, Presented};
 
 /// How many credentials are kept. At about half a kilobyte each, this is 16 MB.
 const CREDENTIALS_MAX: usize = 32_768;
@@ -19,7 +17,6 @@ const CREDENTIALS_MAX: usize = 32_768;
 pub(super) struct Memory {
     pub(super) seqs: LastSeqs,
     pub(super) credentials: KnownCredentials,
-    pub(super) records: KnownRecords,
 }
 
 /// The last acknowledged seq of every project that was read or written: about 60 bytes each, never dropped.
@@ -69,8 +66,7 @@ impl KnownCredentials {
         match known.entries.get(hash) {
             Some((credential, seq)) => {
                 let (credential, seq) = (Arc::clone(credential), Seq(seq.load(Ordering::Acquire)));
-                let saved = SavedLooks { credential: true, grant: false };
-                Ok(Presented { credential, seq, elsewhere: CallsElsewhere::default(), saved })
+                Ok(Presented { credential, seq, elsewhere: CallsElsewhere::default() })
             }
             None => Err(known.generation),
         }
@@ -86,11 +82,6 @@ impl KnownCredentials {
             known.entries.clear();
         }
         known.entries.insert(hash, (credential, seq));
-    }
-
-    /// Whether the connection is kept.
-    pub(super) fn has_grant(&self, hash: &CredentialHash) -> bool {
-        self.inner.read().grants.contains_key(hash)
     }
 
     /// The connection, or the generation to hand to [`Self::keep_grant`] after reading it from storage.

@@ -22,7 +22,6 @@ mod faults;
 mod files;
 mod insert;
 mod integrations;
-mod known_records;
 mod leaving;
 mod listing;
 mod log;
@@ -57,7 +56,6 @@ use parking_lot::Mutex;
 pub use self::backup::{BackupError, Copied, Trust, back_up, restore};
 use self::batch::Tx;
 use self::files::Files;
-use self::known_records::Touched;
 use self::memory::Memory;
 use self::readers::Readers;
 use self::snapshot_files::SnapshotFiles;
@@ -132,7 +130,6 @@ fn beat(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     const UPSERT: &str = "
         INSERT INTO heartbeat (id, beats) VALUES (1, 1)
         ON CONFLICT (id) DO UPDATE SET beats = beats + 1";
-    tx.touch_records(Touched::Nothing);
     tx.conn.prepare_cached(UPSERT)?.execute([])?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{AuditEntry, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redee
 #[async_trait]
 impl Oauth for SqliteStore {
     async fn save_client(&self, client: OauthClient) -> Result<(), StoreError> {
-        self.writer.write_beside_records(move |tx| save_client(tx.conn, &client)).await
+        self.writer.write(move |tx| save_client(tx.conn, &client)).await
     }
 
     async fn find_client(&self, id: &str) -> Result<Option<OauthClient>, StoreError> {
@@ -22,11 +22,11 @@ impl Oauth for SqliteStore {
     }
 
     async fn insert_code(&self, code: NewCode) -> Result<(), StoreError> {
-        self.writer.write_beside_records(move |tx| insert_code(tx.conn, &code)).await
+        self.writer.write(move |tx| insert_code(tx.conn, &code)).await
     }
 
     async fn redeem_code(&self, redemption: Redemption) -> Result<Redeemed, StoreError> {
-        self.writer.write_beside_records(move |tx| redeem_code(tx, &redemption)).await
+        self.writer.write(move |tx| redeem_code(tx, &redemption)).await
     }
 
     async fn find_grant(&self, hash: &CredentialHash) -> Result<Option<Grant>, StoreError> {
@@ -51,7 +51,7 @@ impl Oauth for SqliteStore {
 
     async fn revoke_connection(&self, id: ConnectionId, at: Timestamp, audit: AuditEntry) -> Result<bool, StoreError> {
         self.writer
-            .write_beside_records(move |tx| {
+            .write(move |tx| {
                 let changed = revoke(tx.conn, id, at)?;
                 note_if_changed(tx, changed, &audit)
             })
@@ -59,11 +59,11 @@ impl Oauth for SqliteStore {
     }
 
     async fn note_connections(&self, uses: Vec<(ConnectionId, Timestamp)>) -> Result<(), StoreError> {
-        self.writer.write_beside_records(move |tx| note_connections(tx.conn, &uses)).await
+        self.writer.write(move |tx| note_connections(tx.conn, &uses)).await
     }
 
     async fn purge_oauth(&self, ended_before: Timestamp, unused_since: Timestamp) -> Result<u64, StoreError> {
-        self.writer.write_beside_records(move |tx| purge_oauth(tx, ended_before, unused_since)).await
+        self.writer.write(move |tx| purge_oauth(tx, ended_before, unused_since)).await
     }
 }
 

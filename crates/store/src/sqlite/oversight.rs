@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 use super::SqliteStore;
 use super::appearance::change_appearance;
 use super::batch::Tx;
-use super::known_records::Touched;
 use super::rows::{Cells, integer, micros};
 use crate::acts::oversight::{read_audit, read_record_day, read_size, read_usage};
 use crate::{ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, StoreError, Usage};
@@ -16,7 +15,7 @@ use crate::{ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, StoreError
 #[async_trait]
 impl Oversight for SqliteStore {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
-        self.writer.write_beside_records(move |tx| insert_audit(tx.conn, &audit, 1)).await
+        self.writer.write(move |tx| insert_audit(tx.conn, &audit, 1)).await
     }
 
     async fn search_audit(
@@ -158,7 +157,6 @@ fn add_usage(tx: &mut Tx<'_>, rows: &[Usage]) -> Result<(), StoreError> {
             refused_by_connection = refused_by_connection + excluded.refused_by_connection,
             refused_by_project = refused_by_project + excluded.refused_by_project,
             last_used_at = MAX(last_used_at, excluded.last_used_at)";
-    tx.touch_records(Touched::Nothing);
     for row in rows {
         tx.conn.prepare_cached(UPSERT)?.execute(params![
             row.project.to_bytes(),

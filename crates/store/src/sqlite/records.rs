@@ -14,7 +14,6 @@ use super::batch::{Tx, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::briefs::{list_after_source, list_by_fact_key, list_by_source};
 use super::insert::insert;
-use super::known_records::Touched;
 use super::listing::{find_any, list_onward, list_records, list_workspaces};
 use super::log::insert_change;
 use super::oversight::insert_audit;
@@ -54,7 +53,6 @@ impl Records for SqliteStore {
         let act = move |tx: &mut Tx<'_>| {
             let values = (project.to_bytes(), member.to_bytes(), &key, &answer);
             tx.conn.prepare_cached(UPDATE)?.execute(values)?;
-            tx.touch_records(Touched::Nothing);
             Ok(())
         };
         self.writer.write(act).await
@@ -222,23 +220,8 @@ impl Records for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Takes known records from memory and the rest from the file.
     fn load_known(&self, project: ProjectId, seqs: &[Seq]) -> Result<Vec<Record>, StoreError> {
-        let (known, generation) = self.memory.records.find(project, seqs);
-        let missing: Vec<Seq> =
-            seqs.iter().zip(&known).filter(|(_, record)| record.is_none()).map(|(seq, _)| *seq).collect();
-        let mut read = Vec::new();
-        if !missing.is_empty() {
-            let found = self.readers.read_at_once(|conn| load(conn, project, &missing, &self.damaged))?;
-            read = found.into_iter().map(Arc::new).collect();
-            self.memory.records.keep(project, &read, generation);
-        }
-        let mut read = read.into_iter().peekable();
-        let in_order = seqs.iter().zip(known).filter_map(|(seq, known)| {
-            let record = known.or_else(|| read.next_if(|record| record.seq == *seq))?;
-            Some(Arc::unwrap_or_clone(record))
-        });
-        Ok(in_order.collect())
+        self.readers.read_at_once(|conn| load(conn, project, seqs, &self.damaged))
     }
 }
 
@@ -251,7 +234,6 @@ fn load(conn: &Connection, project: ProjectId, seqs: &[Seq], damaged: &Damaged) 
 fn forget(tx: &mut Tx<'_>, project: ProjectId, seqs: &[Seq], audit: &AuditEntry) -> Result<Vec<RecordId>, StoreError> {
     const UPDATE: &str = "UPDATE record SET forgotten_at = ?3 WHERE project_id = ?1 AND seq = ?2";
     let mut forgotten = Vec::new();
-    tx.touch_records(Touched::Project(project));
     for seq in seqs {
         let Some((id, no)) = find_living_place(tx.conn, project, *seq)? else { continue };
         tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(audit.at)))?;
@@ -301,7 +283,6 @@ fn restore(
     let stored = Bodies::new(tx.conn, project).find(seq)?;
     let is_restorable = |stored: &Stored| stored.gone_at().is_some_and(|gone_at| gone_at >= forgotten_since);
     let Some(stored) = stored.filter(is_restorable) else { return Ok(None) };
-    tx.touch_records(Touched::Project(project));
     let live_records = tx.project(project)?.live_records;
     if records_max.is_some_and(|max| live_records >= max) {
         return Ok(None);

@@ -58,7 +58,7 @@ impl Sessions for SqliteStore {
     }
 
     async fn append_session(&self, append: SessionAppend) -> Result<SessionAppended, StoreError> {
-        self.writer.write_beside_records(move |tx| append_session(tx, &append)).await
+        self.writer.write(move |tx| append_session(tx, &append)).await
     }
 
     async fn find_session_part(
@@ -71,7 +71,7 @@ impl Sessions for SqliteStore {
     }
 
     async fn delete_session(&self, project: ProjectId, id: SessionId, audit: AuditEntry) -> Result<bool, StoreError> {
-        self.writer.write_beside_records(move |tx| delete_session(tx, project, id, &audit)).await
+        self.writer.write(move |tx| delete_session(tx, project, id, &audit)).await
     }
 }
 

@@ -6,7 +6,6 @@ use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::batch::Tx;
-use super::known_records::Touched;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use crate::acts::sources::{Sight, is_news, kept_hash, read_part, split_by_news};
 use crate::{AdoptedSource, Look, Observation, SourcePart, Sources, StoreError};
@@ -123,7 +122,6 @@ fn observe_source(
         UPDATE source
         SET confirmed_seq = known_seq, confirmed_hash = known_hash, confirmed_at = ?5, confirmed_by = ?6
         WHERE project_id = ?1 AND source_id = ?2 AND workspace_no = ?3 AND audience = ?4 AND known_hash IS NOT NULL";
-    tx.touch_records(Touched::Nothing);
     tx.project(project)?;
     let (id, everybody) = (project.to_bytes(), AudienceBytes::of(Audience::Shared));
     let by = by.map(|by| by.to_bytes());
@@ -203,7 +201,6 @@ fn adopt_source(
             confirmed_at, known_hash, confirmed_hash, moved_to)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let AdoptedSource { workspace, source_id, audience, known, confirmed_hash } = source;
-    tx.touch_records(Touched::Nothing);
     tx.project(project)?;
     let Some(no) = tx.find_workspace(project, workspace)? else { return Ok(false) };
     if load_parts(tx.conn, project, source_id, Some(no))?.iter().any(|part| part.audience == *audience) {

@@ -5,7 +5,6 @@ use rusqlite::{Connection, params};
 
 use super::batch::{Tx, is_living};
 use super::bodies::Bodies;
-use super::known_records::Touched;
 use super::listing::{count_living_in, read_workspace};
 use super::log::{insert_change, write_change};
 use super::oversight::insert_audit;
@@ -22,7 +21,6 @@ pub(super) fn delete_workspace(
 ) -> Result<Option<u64>, StoreError> {
     const UPDATE: &str = "UPDATE workspace SET deleted_at = ?3 WHERE project_id = ?1 AND no = ?2";
     let Some(no) = tx.find_workspace(project, name)? else { return Ok(None) };
-    tx.touch_records(Touched::Project(project));
     let count = count_living(tx.conn, project, no)?;
     tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(no.0), micros(audit.at)))?;
     tx.drop_workspace(project, name)?;
@@ -89,7 +87,6 @@ pub(super) fn restore_workspace(
     if seqs.is_empty() {
         return Ok(RestoredWorkspace::Absent);
     }
-    tx.touch_records(Touched::Project(project));
     let count = seqs.len() as u64;
     let live_records = tx.project(project)?.live_records;
     if records_max.is_some_and(|max| live_records + count > max) {

@@ -20,7 +20,6 @@ use super::batch::{Projects, Tx};
 use super::company::Company;
 use super::error::closed;
 use super::files::{Files, check_whole};
-use super::known_records::Touched;
 use super::memory::Memory;
 use super::migrate::migrate;
 use super::transfer::check_finished;
@@ -137,18 +136,6 @@ impl Writer {
         let job = Box::new(Pending { act, answer: None, reply });
         self.queue.send(Message::Act(job)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
-    }
-
-    /// Like [`Self::write`], for an act that does not concern records: recently read ones stay cached.
-    pub(super) async fn write_beside_records<T: Send + 'static>(
-        &self,
-        act: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let act = move |tx: &mut Tx<'_>| {
-            tx.touch_records(Touched::Nothing);
-            act(tx)
-        };
-        self.write(act).await
     }
 
     /// Rewrites the file without its free space, after what is already waiting.
@@ -294,8 +281,6 @@ impl Desk {
         tracing::error!("the database failed; nothing is written until it is reopened and checked: {error}");
         self.conn = None;
         self.projects = Projects::default();
-        // Whether the last batch was written is unknown.
-        self.memory.records.forget(Touched::Everything);
         self.lost_at = Some(Instant::now());
     }
 
@@ -403,7 +388,6 @@ fn run(conn: &Connection, projects: &mut Projects, jobs: &mut [Box<dyn Job>]) ->
         // A panic in an act is our bug, and still no reason to leave everybody else without storage.
         catch_unwind(AssertUnwindSafe(|| job.run(&mut tx)))
             .unwrap_or_else(|_| Err(StoreError::Failed("an act panicked".to_owned())))?;
-        projects.end_act();
     }
     projects.flush(conn)?;
     conn.prepare_cached("COMMIT")?.execute([])?;
