@@ -201,7 +201,7 @@ struct Filled {
 
 /// Stores the records, and warms the service up.
 async fn fill(service: &Started, plan: &Plan) -> Result<Filled> {
-    let searches = Arc::new(Calls::new(plan.source.clone(), plan.records, SEARCHED, 0));
+    let searches = Arc::new(Calls::new(plan.source.clone(), plan.records, SEARCHED, 0).bare());
     let saves = Arc::new(Calls::new(plan.source.clone(), 1, GROWING, plan.records));
     progress(&format!("storing {} records", plan.records));
     let fill = phase(service, &searches, Kind::Save, FILLERS, Until::Calls(plan.records), false).await?;

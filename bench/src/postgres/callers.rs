@@ -164,10 +164,10 @@ impl Sides<'_> {
     }
 
     async fn searches(&self, records: u64, seconds: f64) -> Result<Vec<(bool, String)>> {
-        let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0));
+        let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0).bare());
         for server in self.servers() {
             progress(&format!("storing {records} records"));
-            let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0));
+            let calls = Arc::new(Calls::new(Texts::new(SEED), records, "searched", 0).bare());
             phase(server, &calls, Kind::Save, FILLERS, Until::Calls(records), false).await?;
             // Until nearly every record has been shown, also on a slow machine: the first time, its body is read.
             phase(server, &calls, Kind::Search, 8, Until::Calls(4 * records), false).await?;

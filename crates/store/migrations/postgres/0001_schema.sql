@@ -275,11 +275,12 @@ CREATE TABLE source (
     confirmed_by UUID,
     known_hash TEXT COLLATE "C",
     confirmed_hash TEXT COLLATE "C",
-    moved_to TEXT COLLATE "C",
-    PRIMARY KEY (project_id, source_id, workspace_no, audience)
+    moved_to TEXT COLLATE "C"
 );
 
 CREATE INDEX source_place ON source (project_id, workspace_no, GREATEST(known_seq, handed_seq));
+-- After the other index: where both look equally good, as they do while the table is young, the server takes the newest.
+ALTER TABLE source ADD PRIMARY KEY (project_id, source_id, workspace_no, audience);
 
 ALTER TABLE source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE source FORCE ROW LEVEL SECURITY;

@@ -15,6 +15,7 @@ use crate::acts::sources::read_part_from;
 use crate::{Standing, StoreError};
 
 /// One row for each record under a key and each part of its source. A save without a key has only its own source.
+/// `OFFSET 0` keeps the server from joining all sources of a name, whatever projects they belong to.
 const SELECT: &str = "
     SELECT g.nth, r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
         r.source_hash, r.valid_until, s.source_id, s.workspace_no, s.audience, s.known_seq, s.confirmed_seq,
@@ -35,8 +36,8 @@ const SELECT: &str = "
         SELECT s.source_id, s.workspace_no, s.audience, s.known_seq, s.confirmed_seq, s.known_hash, s.confirmed_hash,
             s.moved_to, s.known_at, s.confirmed_at, s.confirmed_by
         FROM source s
-        WHERE s.project_id = g.project_id AND s.source_id = r.source_id AND s.workspace_no = g.workspace_no) AS s
-        ON TRUE";
+        WHERE s.project_id = g.project_id AND s.source_id = r.source_id AND s.workspace_no = g.workspace_no
+        OFFSET 0) AS s ON TRUE";
 const RECORD: usize = 1;
 const SOURCE: usize = 11;
 

@@ -32,15 +32,15 @@ const QUEUE_MAX: usize = 4_096;
 const BATCHES_MAX: usize = 2;
 /// How many projects are stored alone at a time. Each may wait for a lock, with a connection.
 const ALONE_MAX: usize = 4;
-/// The second batch starts when this many saves wait: earlier, both would stay small, and cost the server more.
-const SECOND_MIN: usize = 32;
-/// It starts anyway when the first takes longer than this.
+/// With this many saves a batch starts at once, also beside another one: larger ones cost the server hardly less.
+const LARGE: usize = 32;
+/// A smaller one waits for the batch under way, unless that takes longer than this.
 const LATE: Duration = Duration::from_millis(100);
 /// From this many saves in a batch on, the next one waits a moment for as many: callers that were answered together are
 /// about to save again, and a batch that starts with the first of them leaves the others for the next.
 const COMPANY_MIN: usize = 8;
-/// It never waits longer than this, nor than a quarter of what the last batch took.
-const COMPANY_WAIT_MAX: Duration = Duration::from_millis(5);
+/// It never waits longer than this, nor than half of what the last batch took.
+const COMPANY_WAIT_MAX: Duration = Duration::from_millis(10);
 
 /// The handle of the task that stores saves.
 pub(super) struct Writer {
@@ -247,10 +247,10 @@ impl Company {
     fn due(&mut self, ready: usize, batches: usize, since: Option<Instant>, now: Instant) -> Option<Instant> {
         match (batches, since) {
             _ if ready == 0 || batches >= BATCHES_MAX => None,
-            (_, Some(_)) if ready >= SECOND_MIN => Some(now),
+            _ if ready >= LARGE => Some(now),
             (_, Some(since)) => Some(since + LATE),
             (_, None) if self.saves < COMPANY_MIN || ready >= self.saves => Some(now),
-            (_, None) => Some(*self.waits_since.get_or_insert(now) + COMPANY_WAIT_MAX.min(self.took / 4)),
+            (_, None) => Some(*self.waits_since.get_or_insert(now) + COMPANY_WAIT_MAX.min(self.took / 2)),
         }
     }
 }
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn many_callers_wait_a_moment_for_each_other() {
         let (mut company, now) = (Company::default(), Instant::now());
-        company.note(20, 8 * MS);
+        company.note(20, 4 * MS);
         assert_eq!(company.due(1, 0, None, now), Some(now + 2 * MS));
         assert_eq!(company.due(5, 0, None, now + MS), Some(now + 2 * MS), "the wait does not begin again");
         assert_eq!(company.due(20, 0, None, now + MS), Some(now + MS), "all are there");
@@ -285,8 +285,8 @@ mod tests {
     #[test]
     fn a_second_batch_starts_when_many_wait_or_the_first_is_late_and_a_third_never() {
         let (mut company, now) = (Company::default(), Instant::now());
-        assert_eq!(company.due(SECOND_MIN, 1, Some(now), now), Some(now));
-        assert_eq!(company.due(SECOND_MIN - 1, 1, Some(now), now), Some(now + LATE));
+        assert_eq!(company.due(LARGE, 1, Some(now), now), Some(now));
+        assert_eq!(company.due(LARGE - 1, 1, Some(now), now), Some(now + LATE));
         assert_eq!(company.due(0, 1, Some(now), now + 2 * LATE), None);
         assert_eq!(company.due(1_000, BATCHES_MAX, Some(now), now + 2 * LATE), None);
     }

@@ -134,6 +134,20 @@ async fn a_save_reads_as_little_after_its_young_table_was_counted() {
     check_rows_read(&database, SAVES).await;
 }
 
+/// Projects of one kind have files of the same names.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_reads_nothing_of_the_same_source_in_other_projects() {
+    const SAVES: usize = 40;
+    const PROJECTS: usize = 16;
+    let database = database();
+    let store: Arc<dyn Store> = Arc::new(node(&database.url).await);
+    for _ in 0..PROJECTS {
+        save_facts(&House::build(&store).await, 0..SAVES).await;
+    }
+    store.close().await;
+    check_rows_read(&database, PROJECTS * SAVES).await;
+}
+
 /// Saves facts with a key, a source and its hash.
 async fn save_facts(house: &House, numbers: std::ops::Range<usize>) {
     for first in numbers.clone().step_by(8) {
@@ -151,26 +165,31 @@ async fn save_facts(house: &House, numbers: std::ops::Range<usize>) {
     }
 }
 
-/// Each save but the first has looked for its duplicate and found none, and found itself under its key. All nodes must be closed: connections report what they
-/// read when they end, and the server adds it up a moment later.
+/// Each save but the first of a workspace has looked for its duplicate and found none, and found itself under its key and
+/// what is known of its source. All nodes must be closed: connections report what they read when they end, and the server
+/// adds it up a moment later.
 async fn check_rows_read(database: &Database, saves: usize) {
     const LOOKS: &str = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname = 'record'";
-    const READ: &str = "
-        SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'record')
-            + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'record')";
-    let sql = |statement| database.sql(statement).expect("the server counts");
-    let number = |statement| sql(statement).parse::<usize>().expect("a number");
+    const BY_INDEX: &str = "
+        SELECT indexrelname, idx_scan, idx_tup_read
+        FROM pg_stat_user_indexes
+        WHERE relname IN ('record', 'source')";
+    let sql = |statement: &str| database.sql(statement).expect("the server counts");
+    let number = |statement: &str| sql(statement).parse::<usize>().expect("a number");
     for _ in 0..100 {
-        if number(LOOKS) >= saves - 1 {
+        if number(LOOKS) >= saves {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
-    assert!(number(LOOKS) >= saves - 1, "each save but the first looks for its duplicate");
-    let read = number(READ);
-    let by_index = "SELECT indexrelname, idx_scan, idx_tup_read FROM pg_stat_user_indexes WHERE relname = 'record'";
-    let by_index = sql(by_index);
-    assert!(read < 4 * saves, "{read} rows were read for {saves} saves:\n{by_index}");
+    assert!(number(LOOKS) >= saves, "each save looks for itself under its key");
+    for table in ["record", "source"] {
+        let read = number(&format!(
+            "SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}')
+                + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{table}')"
+        ));
+        assert!(read < 4 * saves, "{read} rows of {table} were read for {saves} saves:\n{}", sql(BY_INDEX));
+    }
 }
 
 /// Batches of several projects, locked by all nodes at once, in every order that callers come in.
