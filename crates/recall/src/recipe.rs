@@ -1,7 +1,7 @@
 //! Every number of the ranking, in one place. They were chosen on public dialogue-memory sets; `docs/concepts/recall.md`
 //! says what each step is worth, and the bench `recall` measures it again.
 
-use crate::meaning::ONE;
+use crate::meaning::{NO_VECTOR, ONE};
 
 /// What takes part in the ranking, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,6 +89,9 @@ pub struct Gate {
     pub most: f64,
     /// The share of the nearest cosine that the others need.
     pub share: f64,
+    /// By how much the mean cosine of the other records lowers the bar, or raises it where it is negative: a question about
+    /// the workspace's subjects is nearer to all of its records than one about something else.
+    pub lean: f64,
 }
 
 impl Gate {
@@ -101,13 +104,18 @@ impl Gate {
         risen.min(self.most)
     }
 
-    /// The nearness above which a record needs no word of the query, with the nearest of the visible ones.
-    pub(crate) fn floor(&self, records: u32, nearest: Option<i32>) -> i32 {
-        let bar = (self.bar(records) * ONE) as i32;
-        match nearest {
-            Some(nearest) if nearest > bar => (f64::from(nearest) * self.share) as i32,
-            _ => bar,
+    /// The nearness above which a record needs no word of the query. `nearest` is the largest of the visible ones, `measured`
+    /// and `mean` are how many of them were measured and their mean.
+    pub(crate) fn floor(&self, records: u32, nearest: i32, measured: f64, mean: f64) -> i32 {
+        /// A small workspace counts as if it had this many more records of mean 0: a few say little about its subjects.
+        const PRIOR_RECORDS: f64 = 20.0;
+        let bar = self.bar(records) * ONE;
+        if nearest == NO_VECTOR {
+            return bar as i32;
         }
+        let others = (measured * mean - f64::from(nearest)) / (measured - 1.0 + PRIOR_RECORDS);
+        let bar = (bar - self.lean * others) as i32;
+        if nearest > bar { (f64::from(nearest) * self.share) as i32 } else { bar }
     }
 }
 
@@ -167,7 +175,7 @@ impl Recipe {
         alike: 0.45,
         chance: Chance { count: 16.9, doubted_terms: 3.0, cosine: 19.3, deviations: -1.3, bias: -4.3 },
         chance_across: ChanceAcross { cosine: 25.0, bias: -3.5 },
-        gate: Gate { base: -0.15, rise: 0.2, most: 0.35, share: 0.5 },
+        gate: Gate { base: -0.15, rise: 0.2, most: 0.35, share: 0.5, lean: 6.0 },
         bounds: Bounds {
             exhaustive_records: 4_000,
             by_words_of_few: 512,

@@ -5,7 +5,6 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use mnemon_testkit::postgres::Database;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -148,24 +147,6 @@ fn a_collector_receives_the_spans_of_each_request() {
     let told = format!("{spans:?}");
     assert!(!told.contains("canary") && !told.contains(&key), "no text and no credential: {told}");
     assert!(!log.contains("mnemon_spans"), "spans are not in the log:\n{log}");
-}
-
-#[test]
-fn a_save_that_is_begun_anew_says_that_it_was_an_attempt() {
-    let (place, receiver) = (Place::new(), Receiver::start("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
-    let database = Database::fresh().expect("PostgreSQL is installed: apt-get install postgresql");
-    let config = place.write("mnemon.toml", &format!("[traces]\nendpoint = \"{}\"\n", receiver.url));
-    let service = place.serve(&["--config", &config.display().to_string(), "--database", &database.url]);
-    for content in [json!("the key is known from now on"), json!(7)] {
-        call(&service, "remember", &json!({"content": content}), "");
-    }
-    service.stop();
-    let (_, spans) = receiver.spans();
-    let tools: Vec<(Option<String>, Option<String>)> = (spans.iter().filter(|span| span.name == "tool"))
-        .map(|span| (attribute(span, "mnemon.tool"), attribute(span, "mnemon.outcome")))
-        .collect();
-    let remember = |outcome: &str| (Some("remember".to_owned()), Some(outcome.to_owned()));
-    assert_eq!(tools, [remember("ok"), remember("attempt"), remember("invalid")]);
 }
 
 #[test]

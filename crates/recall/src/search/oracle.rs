@@ -124,7 +124,7 @@ impl Oracle<'_> {
         let near = self.nearness(query);
         let near_spread = gather(near.iter().flat_map(|near| self.sample.iter().map(|&page| near[page])));
         let near_scale = near_spread.scale();
-        let kindred = near.as_ref().map_or(Vec::new(), |near| self.kindred(query, near));
+        let kindred = near.as_ref().map_or(Vec::new(), |near| self.kindred(query, near, &near_spread));
         let near = near.unwrap_or_else(|| vec![NO_VECTOR; self.pages.len()]);
         let locality = if self.recipe.last.around > 0.0 { self.locality() } else { 0.0 };
         let mut terms = self.asked.terms.clone();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::meaning::{Centre, NO_VECTOR, Near, signs};
 use crate::search::bm25::{contribution, factor, saturation};
 use crate::search::cover;
+use crate::search::fuse::Spread;
 use crate::words::is_understood;
 use crate::{Embedding, Model};
 
@@ -86,10 +87,11 @@ impl Oracle<'_> {
     }
 
     /// Those near enough to need no word of the query.
-    pub(super) fn kindred(&self, query: &str, near: &[i32]) -> Vec<usize> {
+    pub(super) fn kindred(&self, query: &str, near: &[i32], spread: &Spread) -> Vec<usize> {
         let near_enough = |chosen: Vec<usize>| -> Vec<usize> {
-            let nearest = chosen.iter().map(|&page| near[page]).max();
-            let floor = self.recipe.gate.floor(self.seen.len() as u32, nearest);
+            let nearest = chosen.iter().map(|&page| near[page]).max().unwrap_or(NO_VECTOR);
+            let (measured, mean, _) = spread.moments();
+            let floor = self.recipe.gate.floor(self.seen.len() as u32, nearest, measured, mean);
             let is_near = |page: &usize| near[*page] != NO_VECTOR && near[*page] > floor;
             let mut kindred: Vec<usize> = chosen.into_iter().filter(is_near).collect();
             let mut order: Vec<i32> = kindred.iter().map(|&page| near[page]).collect();
