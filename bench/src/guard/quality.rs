@@ -41,7 +41,7 @@ const LOOK_ALIKES: &[&str] = &[
     "about attacks",
     "about attacks, held out",
 ];
-/// A language has a bar of its own from so many pages on; below the second number one of them may be refused.
+/// Languages with at least `PAGES_MIN` pages have a bar of their own; with fewer than `PAGES_MANY`, one page may be refused.
 const PAGES_MIN: usize = 60;
 const PAGES_MANY: usize = 100;
 /// Lengths in characters, as the tables show them.

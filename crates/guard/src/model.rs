@@ -26,7 +26,7 @@ const TURN_SCORE: f32 = 1.0;
 /// the quote says" is no report.
 const REPORT_SCORE_MAX: f32 = -1.5;
 
-/// What lies below a threshold by so much is clearly below it.
+/// A score this far below a threshold is clearly below it.
 const SLIGHTLY: f32 = 0.01;
 
 /// Weights ready for scoring.

@@ -2,7 +2,7 @@
 
 /// A quote of fewer words is a name or a term, and stays in its sentence.
 const WORDS_MIN: usize = 2;
-/// A quote ends within so many bytes, or its mark means something else.
+/// The longest quote in bytes. A mark without a partner that near is no quotation mark.
 const QUOTE_BYTES_MAX: usize = 600;
 
 /// The plain text without its quotes, and whether it had any.

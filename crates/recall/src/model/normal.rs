@@ -8,7 +8,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// The first letter beyond those of the Latin script.
 const BEYOND_LATIN: char = '\u{250}';
-/// So much every letter with a mark says against English, and so many are counted.
+/// How much each letter with a mark counts against English, and how many of them count.
 const MARK_WEIGHT: i32 = 4;
 const MARKS_MAX: usize = 6;
 

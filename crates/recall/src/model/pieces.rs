@@ -31,7 +31,7 @@ const IS_LONG: u16 = 1;
 const BEGINNING: usize = 4;
 
 impl Pieces {
-    /// With room for so many.
+    /// An empty table with room for `count` pieces.
     fn with_room(count: usize) -> Self {
         let (short, long) = (FxHashMap::with_capacity_and_hasher(count, FxBuildHasher), FxHashMap::default());
         Self { short, long, lengths: vec![0; 1 << 16].into() }

@@ -143,7 +143,7 @@ impl<'v, 't> Reading<'v, 't> {
     fn read_latin(&mut self, word: &'t str) {
         let before = self.pieces.len();
         self.vocabulary.english.cut(word, &mut self.pieces);
-        // Whoever cuts a word takes the longest piece: a word that is a piece of its own comes out whole.
+        // Cutting takes the longest piece first, so a word that is a piece itself comes out whole.
         match self.pieces[before..] {
             [piece] => self.vote += i32::from(self.lean[piece as usize]),
             _ => self.unknown.push(word),

@@ -25,7 +25,7 @@ pub(crate) struct Chances {
 }
 
 impl Chances {
-    /// For a query that has so many visible records with such cosines before it.
+    /// For a query with `records` visible records, whose cosines are spread like `near`.
     pub(crate) fn new(recipe: &Recipe, records: u32, near: &Spread) -> Self {
         let bar = recipe.gate.bar(records);
         let (records, mean, variance) = near.moments();
