@@ -21,7 +21,7 @@ use mnemon_engine::integrations::{IntegrationSettings, Limits};
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::{ServerConfig, machine_memory_bytes};
-use mnemon_server::{Answers, App, Doors, Seats, router, with_layers};
+use mnemon_server::{Answers, App, ConnectionLimit, Doors, router, with_layers};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -76,7 +76,8 @@ async fn serve(listener: TcpListener, doors: impl Answers, keys: Vec<String>) ->
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{}", json!({"address": address.to_string(), "keys": keys}))?;
     stdout.flush()?;
-    Ok(mnemon_server::serve(listener, doors, Seats::by_memory(machine_memory_bytes()), end_of_input()).await?)
+    Ok(mnemon_server::serve(listener, doors, ConnectionLimit::by_memory(machine_memory_bytes()), end_of_input())
+        .await?)
 }
 
 /// The service, and the keys that its first start created; later nodes of a database have none to report.

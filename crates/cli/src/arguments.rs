@@ -14,11 +14,11 @@ pub use crate::admin_arguments::{
     Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand, NodeCommand, Nodes, Plan, PlanCommand,
     Project, ProjectCommand, Whoami,
 };
-pub use crate::holding_arguments::{
+pub use crate::project_arguments::{
     Audit, Guard, GuardCommand, Record, RecordCommand, Session, SessionCommand, Usage, Workspace, WorkspaceCommand,
 };
 
-pub use crate::moving_arguments::{Export, Import};
+pub use crate::transfer_arguments::{Export, Import};
 
 pub use crate::agent_arguments::{Agent, AgentCommand, Install, Revoke, Sync};
 

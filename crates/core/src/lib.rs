@@ -8,12 +8,12 @@ mod account;
 mod audience_bytes;
 mod clock;
 mod credential;
+mod did_you_mean;
 mod fact_key;
 mod hex;
 mod ids;
 mod known_hashes;
 mod limits;
-mod near;
 mod plan;
 mod record;
 mod secret;
@@ -27,6 +27,7 @@ pub use account::{Access, Account, Department, Member, Project, Role};
 pub use audience_bytes::AudienceBytes;
 pub use clock::{Clock, IdSource, Timestamp, UUID_RANDOM_BYTES, uuid_v7};
 pub use credential::{CredentialHash, CredentialKind, TOKEN_LEN, is_well_formed, key_hint, make_token};
+pub use did_you_mean::nearest;
 pub use fact_key::{FactKey, made_fact_key};
 pub use hex::{parse_hex, to_hex};
 pub use ids::{
@@ -39,7 +40,6 @@ pub use limits::{
     JSON_VALUES_MAX, QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
     SOURCE_CHARS_MAX, SUPERSEDES_MAX, check_content, check_hash_text, check_source_text,
 };
-pub use near::nearest;
 pub use plan::{PlanLimits, PlanName, PlanTable};
 pub use record::{ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;

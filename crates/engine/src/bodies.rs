@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
 use mnemon_core::{Record, Seq};
-use mnemon_protocol::twice::RecordText;
+use mnemon_protocol::tool_result::RecordText;
 use parking_lot::Mutex;
 
 /// What a record takes besides its texts: its struct, its place in the list, its allocations.
@@ -21,8 +21,8 @@ const RECORD_BYTES: usize = size_of::<Body>() + 192;
 #[derive(Debug)]
 pub struct Body {
     pub record: Record,
-    /// See [`mnemon_store::Credential::appearance`].
-    appearance: u64,
+    /// See [`mnemon_store::Credential::account_version`].
+    account_version: u64,
     text: OnceLock<RecordText>,
     /// The bytes of all bodies, from which this one takes its own away when it goes.
     all_bytes: Arc<AtomicUsize>,
@@ -80,25 +80,26 @@ impl Bodies {
     }
 
     /// A body of a record that was just read. It counts from now on, kept or not.
-    pub(crate) fn body(&self, record: Record, appearance: u64) -> Body {
+    pub(crate) fn body(&self, record: Record, account_version: u64) -> Body {
         let bytes = RECORD_BYTES + text_bytes(&record);
         let (text, all_bytes) = (OnceLock::new(), Arc::clone(&self.bytes));
-        let body = Body { record, appearance, text, all_bytes, bytes: AtomicUsize::new(0) };
+        let body = Body { record, account_version, text, all_bytes, bytes: AtomicUsize::new(0) };
         body.count(bytes);
         body
     }
 
-    /// The kept ones of these records, each at its position, if they show at least that appearance; and the moment to pass to
+    /// The kept ones of these records, each at its position, if they show at least that account_version; and the moment to pass to
     /// [`Self::keep`].
     pub(crate) fn find(
         &self,
         shelf: &Shelf,
-        appearance: u64,
+        account_version: u64,
         seqs: impl Iterator<Item = Seq>,
     ) -> (Vec<Option<Arc<Body>>>, Moment) {
         let moment = Moment(shelf.changes.load(Ordering::SeqCst));
         let mut kept = self.kept.lock();
-        let found = seqs.map(|seq| kept.get(&(shelf.no, seq)).filter(|body| body.appearance >= appearance).cloned());
+        let found =
+            seqs.map(|seq| kept.get(&(shelf.no, seq)).filter(|body| body.account_version >= account_version).cloned());
         (found.collect(), moment)
     }
 
@@ -197,8 +198,8 @@ mod tests {
         bodies.keep(shelf, moment, &[Arc::new(bodies.body(record(seq, content), 0))]);
     }
 
-    fn find(bodies: &Bodies, shelf: &Shelf, appearance: u64, seq: u64) -> Option<String> {
-        let (mut found, _) = bodies.find(shelf, appearance, std::iter::once(Seq(seq)));
+    fn find(bodies: &Bodies, shelf: &Shelf, account_version: u64, seq: u64) -> Option<String> {
+        let (mut found, _) = bodies.find(shelf, account_version, std::iter::once(Seq(seq)));
         found.pop().flatten().map(|body| body.record.fact.content.clone())
     }
 

@@ -1,7 +1,7 @@
 //! The console: a person signs in with a key, and the browser keeps a random value that leads to it. Every request looks the
 //! key up again, so whatever ends the key ends the session at the next click.
 
-mod acts;
+mod actions;
 mod because;
 
 use std::net::IpAddr;

@@ -6,7 +6,7 @@ use mnemon_core::{
     ContentHash, MemberId, ProjectId, Reason, Record, RecordId, Seq, SourceState, Status, Timestamp, Viewer,
     WorkspaceNo, confirms_hash, newest_visible_source,
 };
-use mnemon_store::{Brief, Observation, Seen, SourcePart, Standing, StoreError};
+use mnemon_store::{Observation, RecordSummary, Seen, SourcePart, Standing, StoreError};
 
 use crate::{CallContext, Engine};
 
@@ -52,15 +52,15 @@ impl<'a> Claim<'a> {
         }
     }
 
-    pub(crate) fn of_brief(brief: &'a Brief) -> Self {
+    pub(crate) fn of_summary(summary: &'a RecordSummary) -> Self {
         Self {
-            seq: brief.seq,
-            workspace_no: brief.workspace_no,
-            given_key: brief.given_fact_key.as_deref(),
-            content_hash: brief.content_hash,
-            source_id: brief.source_id.as_deref(),
-            source_hash: brief.source_hash.as_deref(),
-            valid_until: brief.valid_until,
+            seq: summary.seq,
+            workspace_no: summary.workspace_no,
+            given_key: summary.given_fact_key.as_deref(),
+            content_hash: summary.content_hash,
+            source_id: summary.source_id.as_deref(),
+            source_hash: summary.source_hash.as_deref(),
+            valid_until: summary.valid_until,
         }
     }
 }
@@ -107,11 +107,11 @@ impl Knowledge {
 struct Rivals<'a>(HashMap<(WorkspaceNo, &'a str), Vec<(RecordId, Claim<'a>)>>);
 
 impl<'a> Rivals<'a> {
-    fn of(briefs: impl Iterator<Item = &'a Brief>) -> Self {
+    fn of(summaries: impl Iterator<Item = &'a RecordSummary>) -> Self {
         let mut by_key: HashMap<_, Vec<_>> = HashMap::new();
-        for brief in briefs {
-            if let Some(key) = brief.given_fact_key.as_deref() {
-                by_key.entry((brief.workspace_no, key)).or_default().push((brief.id, Claim::of_brief(brief)));
+        for summary in summaries {
+            if let Some(key) = summary.given_fact_key.as_deref() {
+                by_key.entry((summary.workspace_no, key)).or_default().push((summary.id, Claim::of_summary(summary)));
             }
         }
         Self(by_key)
@@ -147,8 +147,8 @@ impl Engine {
         claims: &[Claim<'_>],
         observed: &[&Observation],
     ) -> Result<Vec<Judged>, StoreError> {
-        let briefs = self.visible_rivals(project, viewer, claims).await?;
-        let rivals = Rivals::of(briefs.iter());
+        let summaries = self.visible_rivals(project, viewer, claims).await?;
+        let rivals = Rivals::of(summaries.iter());
         let involved = claims.iter().chain(rivals.claims());
         let knowledge = self.knowledge(project, viewer, involved, observed).await?;
         Ok(claims.iter().map(|claim| judge_one(claim, &rivals, &knowledge, now)).collect())
@@ -160,7 +160,7 @@ impl Engine {
         project: ProjectId,
         viewer: &Viewer,
         claims: &[Claim<'_>],
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         let mut keys: Vec<(WorkspaceNo, &str)> =
             claims.iter().filter_map(|claim| Some((claim.workspace_no, claim.given_key?))).collect();
         if keys.is_empty() {
@@ -202,16 +202,16 @@ impl Engine {
         viewer: &Viewer,
         now: Timestamp,
         record: &Record,
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         let own = Claim::of_record(record);
-        let mut briefs = self.visible_rivals(project, viewer, std::slice::from_ref(&own)).await?;
-        let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
+        let mut summaries = self.visible_rivals(project, viewer, std::slice::from_ref(&own)).await?;
+        let claims: Vec<Claim<'_>> = summaries.iter().map(Claim::of_summary).collect();
         let knowledge = self.knowledge(project, viewer, claims.iter(), &[]).await?;
         let is_rival: Vec<bool> =
             claims.iter().map(|rival| disputes(rival, &own) && !knowledge.is_stale(rival, now)).collect();
         let mut is_rival = is_rival.into_iter();
-        briefs.retain(|_| is_rival.next().unwrap_or(false));
-        Ok(briefs)
+        summaries.retain(|_| is_rival.next().unwrap_or(false));
+        Ok(summaries)
     }
 }
 

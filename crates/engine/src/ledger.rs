@@ -204,7 +204,7 @@ impl Ledger {
             });
         }
         let last = self.entries.last().map(|entry| entry.seq);
-        let is_in_order = survey.records.first().is_none_or(|first| last.is_none_or(|last| last < first.brief.seq));
+        let is_in_order = survey.records.first().is_none_or(|first| last.is_none_or(|last| last < first.summary.seq));
         for record in &survey.records {
             let entry = self.entry(record);
             self.entries.push(entry);
@@ -227,29 +227,29 @@ impl Ledger {
     }
 
     fn entry(&mut self, record: &Surveyed) -> Entry {
-        let brief = &record.brief;
-        let key = brief.given_fact_key.as_deref().map_or(0, |key| self.key(brief.workspace_no, key));
+        let summary = &record.summary;
+        let key = summary.given_fact_key.as_deref().map_or(0, |key| self.key(summary.workspace_no, key));
         if key != 0 {
             *self.keys.entry(key).or_default() += 1;
         }
         let audiences = &mut self.audiences;
-        let audience = *self.audience_numbers.entry(brief.audience).or_insert_with(|| {
-            audiences.push(brief.audience);
+        let audience = *self.audience_numbers.entry(summary.audience).or_insert_with(|| {
+            audiences.push(summary.audience);
             audiences.len() as u32 - 1
         });
         let workspaces = self.workspace_numbers.len() as u32;
-        let workspace = *self.workspace_numbers.entry(brief.workspace_no).or_insert(workspaces);
+        let workspace = *self.workspace_numbers.entry(summary.workspace_no).or_insert(workspaces);
         Entry {
             workspace,
-            seq: brief.seq,
-            workspace_no: brief.workspace_no,
+            seq: summary.seq,
+            workspace_no: summary.workspace_no,
             updated_at: record.updated_at.as_microsecond(),
-            valid_until: brief.valid_until.map_or(i64::MAX, |end| end.as_microsecond()),
-            content_hash: brief.content_hash,
+            valid_until: summary.valid_until.map_or(i64::MAX, |end| end.as_microsecond()),
+            content_hash: summary.content_hash,
             key,
             audience,
-            source: brief.source_id.as_deref().map(|id| self.sources.number(&source_key(brief.workspace_no, id))),
-            source_hash: brief.source_hash.as_deref().map(|hash| self.hashes.number(hash)),
+            source: summary.source_id.as_deref().map(|id| self.sources.number(&source_key(summary.workspace_no, id))),
+            source_hash: summary.source_hash.as_deref().map(|hash| self.hashes.number(hash)),
         }
     }
 

@@ -128,17 +128,17 @@ impl Engine {
         slot: &Slot,
         hits: &[Hit],
     ) -> Result<Vec<Option<Arc<Body>>>, StoreError> {
-        let appearance = ctx.credential.appearance;
-        let (mut bodies, moment, applied) = slot.find_bodies(appearance, hits);
+        let account_version = ctx.credential.account_version;
+        let (mut bodies, moment, applied) = slot.find_bodies(account_version, hits);
         let missing = hits.iter().zip(&bodies).filter(|(_, body)| body.is_none());
         let missing: Vec<Seq> = missing.map(|(hit, _)| Seq(hit.seq)).collect();
         if missing.is_empty() {
             return Ok(bodies);
         }
-        let at_least = AtLeast { seq: applied.max(ctx.seq), appearance };
+        let at_least = AtLeast { seq: applied.max(ctx.seq), account_version };
         let read = self.store.load_at_least(ctx.project(), &missing, at_least).instrument(span!("store")).await?;
         // They come in the order asked for, and some may be gone.
-        let mut read = slot.keep_bodies(moment, appearance, read).into_iter().peekable();
+        let mut read = slot.keep_bodies(moment, account_version, read).into_iter().peekable();
         for (hit, body) in hits.iter().zip(&mut bodies).filter(|(_, body)| body.is_none()) {
             *body = read.next_if(|read| read.record.seq.0 == hit.seq);
         }

@@ -2,7 +2,7 @@
 
 use mnemon_core::{Access, RecordId, Status, WorkspaceName, newest_visible_source, shown_hash};
 use mnemon_guard::Field;
-use mnemon_store::{Brief, Look, Observation, Seen, StoreError};
+use mnemon_store::{Look, Observation, RecordSummary, Seen, StoreError};
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::{Claim, Judged};
@@ -59,7 +59,7 @@ impl Engine {
         }
         let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
         records.retain(|record| ctx.viewer().sees(&record.audience));
-        let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_brief).collect();
+        let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_summary).collect();
         let judged = self.judge(ctx, &claims, observed.as_ref().as_slice()).await?;
         let statuses: Vec<Status> = judged.iter().map(Judged::status).collect();
         let current_source_hash = match observed.map(|observation| observation.seen) {
@@ -109,7 +109,7 @@ fn may_note(ctx: &CallContext) -> bool {
 fn summary(
     source_id: String,
     current_source_hash: Option<String>,
-    records: &[Brief],
+    records: &[RecordSummary],
     statuses: &[Status],
 ) -> Validated {
     let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();

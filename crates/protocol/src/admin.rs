@@ -2,12 +2,12 @@
 //! both written and read.
 
 mod accounts;
+mod audit;
 mod context;
 mod explaining;
 mod guard;
 mod integrations;
 mod keys;
-mod oversight;
 mod people;
 mod records;
 mod sources;
@@ -15,12 +15,12 @@ mod sources;
 use serde::{Deserialize, Deserializer};
 
 pub use accounts::*;
+pub use audit::*;
 pub use context::*;
 pub use explaining::*;
 pub use guard::*;
 pub use integrations::*;
 pub use keys::*;
-pub use oversight::*;
 pub use people::*;
 pub use records::*;
 pub use sources::*;

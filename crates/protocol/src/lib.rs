@@ -4,17 +4,17 @@
 //! To add a tool: its result shape in `memory.rs`, its description in the server's tool table.
 
 pub mod admin;
+pub mod export_lines;
 pub mod hex;
 pub mod json;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod memory;
-pub mod moving;
 pub mod oauth;
 pub mod result;
 pub mod sessions;
+pub mod tool_result;
 pub mod tools;
-pub mod twice;
 
 /// The version of the interface, included in results.
 pub const API_VERSION: &str = "1.0";

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::flat::Flat;
+use crate::mapped_vec::MappedVec;
 use crate::snapshot::SnapshotError;
 
 /// From here on a part has pages of its own in a file, so that it can be mapped instead of read.
@@ -172,7 +172,7 @@ impl Reader<'_> {
         self.row()?.first().copied().ok_or(SnapshotError::NotASnapshot)
     }
 
-    pub(crate) fn row<T: Pod>(&mut self) -> Result<Flat<T>, SnapshotError> {
+    pub(crate) fn row<T: Pod>(&mut self) -> Result<MappedVec<T>, SnapshotError> {
         let (entry, rest) = self.entries.split_first().ok_or(SnapshotError::NotASnapshot)?;
         self.entries = rest;
         let len_bytes = usize::try_from(entry.len_bytes).map_err(|_| SnapshotError::NotASnapshot)?;
@@ -189,13 +189,13 @@ impl Reader<'_> {
                 if !entry.is_checked_later() && !entry.is_sound(file) {
                     return Err(SnapshotError::Damaged);
                 }
-                Flat::map(file, entry.offset, len, room as usize).map_err(|_| SnapshotError::NotASnapshot)
+                MappedVec::map(file, entry.offset, len, room as usize).map_err(|_| SnapshotError::NotASnapshot)
             }
             source => {
                 let mut items = vec![T::zeroed(); len];
                 source.read(entry.offset, &mut items)?;
                 let is_sound = crc32fast::hash(bytemuck::cast_slice(&items)) == entry.checksum;
-                is_sound.then(|| Flat::from(items)).ok_or(SnapshotError::Damaged)
+                is_sound.then(|| MappedVec::from(items)).ok_or(SnapshotError::Damaged)
             }
         }
     }

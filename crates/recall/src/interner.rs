@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
+use crate::mapped_vec::MappedVec;
 use crate::snapshot::SnapshotError;
 use crate::table::Table;
 
@@ -15,9 +15,9 @@ use crate::table::Table;
 #[derive(Default)]
 pub(crate) struct Interner {
     numbers: Table,
-    bytes: Flat<u8>,
+    bytes: MappedVec<u8>,
     /// Where each string ends in `bytes`; it starts where the one before it ends.
-    ends: Flat<u32>,
+    ends: MappedVec<u32>,
 }
 
 impl Interner {

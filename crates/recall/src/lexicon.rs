@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
 use crate::interner::Interner;
+use crate::mapped_vec::MappedVec;
 use crate::memory::{push_tight, vec_bytes};
 use crate::postings::{List, Postings};
 use crate::snapshot::SnapshotError;
@@ -26,17 +26,17 @@ pub(crate) struct TermNo(pub(crate) u32);
 pub(crate) struct Lexicon {
     forms: Interner,
     /// By form: its term's number, and in the lowest bits where the form says nothing.
-    form_facts: Flat<u32>,
+    form_facts: MappedVec<u32>,
     /// By form: what it says of the language of its text.
-    hints: Flat<i8>,
+    hints: MappedVec<i8>,
     stems: Interner,
     /// By term: where it stands.
     postings: Vec<Postings>,
     /// The lists of the snapshot that this index came from: those that have not changed since are read here.
-    kept: Flat<u8>,
+    kept: MappedVec<u8>,
     /// By term: in how many of the counted records it stands, the document frequency of the ranking. Apart from the lists:
     /// lending words asks it of hundreds of terms.
-    counted: Flat<u32>,
+    counted: MappedVec<u32>,
     stemmers: Stems,
     /// Terms without any record left.
     idle_terms: usize,
@@ -48,12 +48,12 @@ impl Lexicon {
     pub(crate) fn new() -> Self {
         Self {
             forms: Interner::default(),
-            form_facts: Flat::default(),
-            hints: Flat::default(),
+            form_facts: MappedVec::default(),
+            hints: MappedVec::default(),
             stems: Interner::default(),
             postings: Vec::new(),
-            kept: Flat::default(),
-            counted: Flat::default(),
+            kept: MappedVec::default(),
+            counted: MappedVec::default(),
             stemmers: Stems::new(),
             idle_terms: 0,
             postings_bytes: 0,

@@ -8,10 +8,10 @@
 
 mod bits;
 mod bytes;
-mod flat;
 mod index;
 mod interner;
 mod lexicon;
+mod mapped_vec;
 mod meaning;
 mod memory;
 mod model;
@@ -19,12 +19,12 @@ mod postings;
 mod recipe;
 mod records;
 mod search;
+mod simd;
 mod similar;
 mod snapshot;
 mod table;
 mod truth;
 mod varint;
-mod wide;
 mod words;
 
 pub use index::{NewDoc, WorkspaceIndex};

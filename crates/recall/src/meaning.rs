@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
+use crate::mapped_vec::MappedVec;
 use crate::memory::vec_bytes;
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
+use crate::simd::wide;
 use crate::snapshot::SnapshotError;
-use crate::wide::wide;
 
 use signs::Signs;
 
@@ -35,11 +35,11 @@ type Samples = [OnceLock<Vec<u32>>; 32];
 
 /// One vector per slot, and the sum over the counted records.
 pub(crate) struct Vectors {
-    steps: Flat<i8>,
+    steps: MappedVec<i8>,
     /// What makes a slot's bytes a vector of length one; 0 where there is no vector.
-    scales: Flat<f32>,
+    scales: MappedVec<f32>,
     /// The signs of the components, to find the near ones among very many.
-    signs: Flat<Signs>,
+    signs: MappedVec<Signs>,
     /// Exact, so that taking a record out leaves no trace.
     sums: Box<[i64; DIMENSIONS]>,
     counted: u32,
@@ -54,9 +54,9 @@ pub(crate) struct Vectors {
 impl Vectors {
     pub(crate) fn new() -> Self {
         Self {
-            steps: Flat::default(),
-            scales: Flat::default(),
-            signs: Flat::default(),
+            steps: MappedVec::default(),
+            scales: MappedVec::default(),
+            signs: MappedVec::default(),
             sums: Box::new([0; DIMENSIONS]),
             counted: 0,
             neighbours: 0,

@@ -17,7 +17,7 @@ pub(crate) use normal::normalise;
 
 use smallvec::SmallVec;
 
-use crate::wide::wide;
+use crate::simd::wide;
 use container::Container;
 use vocabulary::{Cut, Vocabulary};
 

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
 use crate::lexicon::FormNo;
+use crate::mapped_vec::MappedVec;
 use crate::search::bm25::class_of;
 use crate::snapshot::SnapshotError;
 use crate::varint;
@@ -49,18 +49,18 @@ pub(crate) struct Facts {
 /// All records of a workspace.
 #[derive(Default)]
 pub(crate) struct Records {
-    seqs: Flat<u64>,
-    lengths: Flat<u16>,
+    seqs: MappedVec<u64>,
+    lengths: MappedVec<u16>,
     /// By slot: the class of its length.
-    classes: Flat<u8>,
-    saved_at: Flat<u32>,
+    classes: MappedVec<u8>,
+    saved_at: MappedVec<u32>,
     order: Order,
     /// A place in `audiences`, shifted left by one, and whether the record is counted; `VACANT` for an empty slot.
-    standings: Flat<u32>,
+    standings: MappedVec<u32>,
     audiences: Audiences,
     /// Per slot: start of its words in `words` (40 bits) and their length in bytes (24 bits).
-    spans: Flat<u64>,
-    words: Flat<u8>,
+    spans: MappedVec<u64>,
+    words: MappedVec<u8>,
     words_dead_bytes: usize,
     /// Which slots have a record.
     live: Bits,

@@ -2,16 +2,16 @@
 //! that a snapshot keeps it as it is, and nothing has to be hashed again.
 
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
+use crate::mapped_vec::MappedVec;
 use crate::snapshot::SnapshotError;
 
 /// Numbers by hash. The numbers are those of strings that only the caller knows.
 #[derive(Default)]
 pub(crate) struct Table {
     /// By place: a byte of the hash, or `EMPTY`.
-    tags: Flat<u8>,
+    tags: MappedVec<u8>,
     /// By place.
-    numbers: Flat<u32>,
+    numbers: MappedVec<u32>,
     len: usize,
 }
 

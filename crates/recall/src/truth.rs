@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
 use crate::interner::Interner;
+use crate::mapped_vec::MappedVec;
 use crate::memory::{push_tight, vec_bytes};
 use crate::records::AudienceNo;
 use crate::snapshot::SnapshotError;
@@ -40,7 +40,7 @@ pub(crate) struct Truth {
     source_of: Column,
     hash_of: Column,
     key_of: Column,
-    updated_at: Flat<u32>,
+    updated_at: MappedVec<u32>,
     /// Few records have an end.
     valid_until: HashMap<u32, i64, FxBuildHasher>,
     /// By number of source.

@@ -138,7 +138,7 @@ impl AccessLog {
     }
 
     /// Writes a line, if it is this request's turn. Our own faults are never left out.
-    pub(crate) fn write(&self, told: &Told<'_>) {
+    pub(crate) fn write(&self, told: &Flash<'_>) {
         let is_its_turn = self.seen.fetch_add(1, Ordering::Relaxed) % self.every == 0;
         let is_our_fault = told.response.status().is_server_error() || told.notes.is_our_fault();
         if is_its_turn || is_our_fault {
@@ -148,7 +148,7 @@ impl AccessLog {
 }
 
 /// What a line tells.
-pub(crate) struct Told<'a> {
+pub(crate) struct Flash<'a> {
     pub(crate) door: &'static str,
     pub(crate) asked: &'a Asked,
     pub(crate) response: &'a Response,
@@ -156,7 +156,7 @@ pub(crate) struct Told<'a> {
     pub(crate) took: Duration,
 }
 
-impl Told<'_> {
+impl Flash<'_> {
     fn log(&self) {
         let Self { door, asked, response, notes, .. } = self;
         let caller = notes.caller.as_ref();

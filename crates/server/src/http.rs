@@ -3,6 +3,7 @@
 
 mod auth;
 mod body;
+mod connection_limit;
 pub(crate) mod cors;
 mod exports;
 mod form;
@@ -16,7 +17,6 @@ mod refusals;
 pub(crate) mod reply;
 mod room;
 pub(crate) mod routes;
-mod seats;
 mod stream;
 
 use std::net::IpAddr;
@@ -27,9 +27,9 @@ use http::{Extensions, HeaderMap};
 use mnemon_engine::Engine;
 use mnemon_engine::oauth::Issuer;
 
+pub use connection_limit::ConnectionLimit;
 pub use listen::{Answers, bind, serve};
 pub use room::Room;
-pub use seats::Seats;
 pub(crate) use {
     auth::{admin_context, authenticate},
     body::{NoBody, Received, next_piece, read_body, read_small_body},
@@ -59,7 +59,7 @@ pub(crate) struct Shared {
     refusals: Refusals,
     pub(crate) metrics: Metrics,
     pub(crate) access_log: Option<AccessLog>,
-    pub(crate) seats: Option<Seats>,
+    pub(crate) connection_limit: Option<ConnectionLimit>,
     pub(crate) room: Room,
     pub(crate) exports: Exports,
     /// The name of the service.
@@ -79,7 +79,7 @@ impl App {
             refusals: Refusals::default(),
             metrics: Metrics::new().expect("the names and labels of the figures are fixed"),
             access_log: None,
-            seats: None,
+            connection_limit: None,
             room: Room::by_memory(config.memory_bytes),
             exports: Exports::default(),
             service_name: config.service_name.clone(),
@@ -95,8 +95,8 @@ impl App {
 
     /// Shows how many of these seats are taken.
     #[must_use]
-    pub fn with_seats(mut self, seats: Seats) -> Self {
-        self.shared_mut().seats = Some(seats);
+    pub fn with_connection_limit(mut self, connection_limit: ConnectionLimit) -> Self {
+        self.shared_mut().connection_limit = Some(connection_limit);
         self
     }
 

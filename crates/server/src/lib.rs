@@ -21,7 +21,7 @@ pub use admin::openapi_document as admin_openapi;
 pub use admin::route_table as admin_route_table;
 pub use agent::route_table as agent_route_table;
 pub use console::route_table as console_route_table;
-pub use http::{Answers, App, Room, Seats, bind, serve};
+pub use http::{Answers, App, ConnectionLimit, Room, bind, serve};
 pub use mcp::tool_descriptions;
 pub use oauth::route_table as oauth_route_table;
 pub use router::{Doors, metrics_router, router, with_layers};

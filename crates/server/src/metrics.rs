@@ -16,7 +16,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use self::counted::{Connections, Counted, Room};
-use crate::access_log::{Asked, Notes, Told};
+use crate::access_log::{Asked, Flash, Notes};
 use crate::http::{App, Reply, admin_context};
 
 /// Which part of the service a path belongs to.
@@ -74,7 +74,7 @@ pub(crate) async fn observed<Answering: Future<Output = Response>>(
     let took = begun.elapsed();
     app.0.metrics.count_request(door, response.status(), took);
     if let Some(log) = &app.0.access_log {
-        log.write(&Told { door, asked: &asked, response: &response, notes: &notes, took });
+        log.write(&Flash { door, asked: &asked, response: &response, notes: &notes, took });
     }
     asked.tell(&span, &response, &notes);
     response
@@ -98,7 +98,7 @@ fn page(app: &App) -> Response {
     let counted = Counted {
         room: Room::of(app),
         refused_credentials: app.refused_credentials(),
-        connections: app.0.seats.as_ref().map(Connections::of).unwrap_or_default(),
+        connections: app.0.connection_limit.as_ref().map(Connections::of).unwrap_or_default(),
         engine: app.0.engine.figures(),
     };
     match app.0.metrics.page(&counted) {

@@ -8,7 +8,6 @@
 //! To add an act: 1. its trait method, values and shared rules in the file of its subject in `acts/`, 2. the file of the
 //! same name in `sqlite/` and `postgres/`, 3. a test in `conformance/`, which every engine runs unchanged.
 
-mod acts;
 mod checksum;
 #[cfg(feature = "testing")]
 pub mod conformance;
@@ -16,6 +15,7 @@ mod damaged;
 mod encoding;
 mod error;
 mod figures;
+mod interface;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
@@ -23,9 +23,9 @@ pub mod sqlite;
 mod statements;
 mod transfer;
 
-pub use acts::*;
 pub use error::StoreError;
 pub use figures::{COMMIT_SIZE_BOUNDS, CommitSizes, DatabaseConnections, StoreFigures};
+pub use interface::*;
 #[cfg(feature = "testing")]
 pub use statements::statements_sent;
 pub use transfer::{Progress, Step, StorageEnd, Transferred, transfer_everything};

@@ -10,7 +10,7 @@ use mnemon_engine::oauth::DocumentHosts;
 use mnemon_engine::{Engine, EngineConfig, Upkeep};
 use mnemon_gateway::Outgoing;
 use mnemon_server::config::{Network, ServerConfig, machine_memory_bytes};
-use mnemon_server::{App, Doors, Room, Seats, router, serve};
+use mnemon_server::{App, ConnectionLimit, Doors, Room, router, serve};
 use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
@@ -295,15 +295,16 @@ impl Running {
             connections_max: Some(options.connections_max),
         };
         let base_url = options.base_url.as_deref().unwrap_or(&url);
-        let seats = Seats::new(options.connections_max);
-        let app = App::new(Arc::clone(&engine), &server_config, base_url).with_seats(seats.clone());
+        let connection_limit = ConnectionLimit::new(options.connections_max);
+        let app =
+            App::new(Arc::clone(&engine), &server_config, base_url).with_connection_limit(connection_limit.clone());
         let app = app.with_room(Room::new(options.large_bytes_max));
         let doors = router(app);
         let (stop, stopped) = oneshot::channel();
         let routes = doors.clone();
         let task = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap_or(()) };
-            serve(listener, routes, seats, stopped).await.expect("the server runs until it is stopped");
+            serve(listener, routes, connection_limit, stopped).await.expect("the server runs until it is stopped");
         });
         let upkeep = options.has_upkeep.then(|| engine.start_upkeep());
         Self { url, engine, store, doors, stop: Some(stop), task: Some(task), upkeep }

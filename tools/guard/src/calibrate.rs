@@ -6,8 +6,8 @@ use std::thread;
 use mnemon_guard::training::{Specimen, Thresholds, Weights};
 
 use crate::data::{Sample, trainable};
+use crate::examples;
 use crate::fit::{Lesson, Settings, fit, score};
-use crate::lessons;
 use crate::own;
 use crate::pages::Page;
 
@@ -53,9 +53,9 @@ impl Course {
     pub fn new(samples: &[Sample], pages: &[Page]) -> Course {
         let mut allowed = trainable(samples);
         allowed.extend(own::planted().into_iter().map(Sample::of_planted));
-        let mut common = lessons::of_pages(pages);
-        common.extend(lessons::of_own(&own::texts(), &allowed, pages));
-        Course { of_samples: lessons::of_samples(&allowed), common }
+        let mut common = examples::of_pages(pages);
+        common.extend(examples::of_own(&own::texts(), &allowed, pages));
+        Course { of_samples: examples::of_samples(&allowed), common }
     }
 
     fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Vec<&Lesson> {

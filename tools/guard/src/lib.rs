@@ -8,7 +8,7 @@ pub mod calibrate;
 pub mod chance;
 pub mod data;
 pub mod disguise;
+pub mod examples;
 pub mod fit;
-pub mod lessons;
 pub mod own;
 pub mod pages;

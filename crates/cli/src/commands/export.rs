@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use mnemon_protocol::moving::{EndLine, ExportLine};
+use mnemon_protocol::export_lines::{EndLine, ExportLine};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
 use crate::admin_client::{AdminClient, encode};
 use crate::connecting;
-use crate::moving_arguments::{Export, ExportFormat};
 use crate::printer::Printer;
+use crate::transfer_arguments::{Export, ExportFormat};
 use markdown::Folder;
 pub use markdown::{HIDDEN, ORDER, REST};
 

@@ -16,12 +16,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use mnemon_protocol::moving::{ExportLine, RecordLine};
+use mnemon_protocol::export_lines::{ExportLine, RecordLine};
 
 use crate::admin_client::AdminClient;
 use crate::connecting;
-use crate::moving_arguments::{Import, ImportFormat};
 use crate::printer::Printer;
+use crate::transfer_arguments::{Import, ImportFormat};
 use report::Report;
 use sending::Sender;
 

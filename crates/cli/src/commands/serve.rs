@@ -11,7 +11,7 @@ use mnemon_core::Secret;
 use mnemon_engine::{Engine, EngineConfig, FirstStart, SystemClock, SystemIds};
 use mnemon_gateway::{Outgoing, OutgoingConfig};
 use mnemon_server::config::{Config, OutgoingSettings};
-use mnemon_server::{App, Seats, router};
+use mnemon_server::{App, ConnectionLimit, router};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -69,9 +69,10 @@ async fn run_service(
     let first = engine.first_start().await.context("can't create the first account")?;
     let operator_token = engine.first_operator_token().await.context("can't create the operator token")?;
     let made = Made { first, operator_token };
-    let by_memory = || Seats::by_memory(config.server.memory_bytes);
-    let seats = config.server.connections_max.map_or_else(by_memory, Seats::new);
-    let mut app = App::new(Arc::clone(&engine), &config.server, &base_url).with_seats(seats.clone());
+    let by_memory = || ConnectionLimit::by_memory(config.server.memory_bytes);
+    let connection_limit = config.server.connections_max.map_or_else(by_memory, ConnectionLimit::new);
+    let mut app =
+        App::new(Arc::clone(&engine), &config.server, &base_url).with_connection_limit(connection_limit.clone());
     if let Some(every) = config.log.access_every {
         app = app.with_access_log(every);
     }
@@ -84,8 +85,8 @@ async fn run_service(
     let metrics = serve_metrics(config.metrics_listen, &app)?;
     let sending = traces.map(|traces| traces.start(&config.server.service_name)).transpose()?;
     let upkeep = engine.start_upkeep();
-    tracing::info!(%address, %base_url, storage = place, connections.max = seats.count(), "listening");
-    let served = mnemon_server::serve(listener, router(app), seats, stopped).await;
+    tracing::info!(%address, %base_url, storage = place, connections.max = connection_limit.count(), "listening");
+    let served = mnemon_server::serve(listener, router(app), connection_limit, stopped).await;
     if let Some(metrics) = metrics {
         metrics.abort();
     }
@@ -108,7 +109,7 @@ fn outgoing(config: &OutgoingSettings) -> anyhow::Result<Outgoing> {
 }
 
 /// How many connections the address for figures holds: a scraper or two, and a person.
-const METRICS_SEATS: usize = 16;
+const METRICS_CONNECTIONS: usize = 16;
 
 /// Serves figures on their own address. If that is taken, the service runs without: figures must not stop it.
 fn serve_metrics(address: Option<SocketAddr>, app: &App) -> anyhow::Result<Option<JoinHandle<()>>> {
@@ -123,8 +124,8 @@ fn serve_metrics(address: Option<SocketAddr>, app: &App) -> anyhow::Result<Optio
     tracing::info!(address = %listener.local_addr()?, "serving metrics");
     let routes = mnemon_server::metrics_router(app.clone());
     let serving = async move {
-        let seats = Seats::new(METRICS_SEATS);
-        if let Err(error) = mnemon_server::serve(listener, routes, seats, std::future::pending()).await {
+        let connection_limit = ConnectionLimit::new(METRICS_CONNECTIONS);
+        if let Err(error) = mnemon_server::serve(listener, routes, connection_limit, std::future::pending()).await {
             tracing::warn!(%error, "metrics are no longer served");
         }
     };

@@ -12,7 +12,7 @@ mod ignoring;
 pub mod kinds;
 mod progress;
 mod report;
-mod told;
+mod reported;
 mod urls;
 pub mod watch;
 
@@ -31,7 +31,7 @@ use crate::connecting;
 use crate::printer::Printer;
 use ground::{Ground, Memory};
 use report::{Report, Row, State};
-use told::Told;
+use reported::Reported;
 use urls::Web;
 
 /// How many sources are asked for, and told, at a time.
@@ -77,7 +77,7 @@ pub struct Desk<'a> {
     printer: Printer,
     /// Whether the service keeps what it is told. To others it only answers.
     is_kept: bool,
-    told: Told,
+    reported: Reported,
     memory: RefCell<Memory>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
         let workspace = named.unwrap_or_else(|| WorkspaceName::default().to_string());
         let is_active = me.subscription.as_ref().is_none_or(|subscription| subscription.state == "active");
         Ok(Self {
-            told: Told::new(client.url(), &project, &workspace),
+            reported: Reported::new(client.url(), &project, &workspace),
             is_kept: is_active && me.access.as_deref() == Some("write"),
             memory: RefCell::default(),
             validate,

@@ -113,15 +113,17 @@ impl Engine {
     async fn export_sources(&self, export: &mut Export) -> Result<ExportPiece, AdminError> {
         let Stage::Sources(after) = &export.stage else { return Ok(ExportPiece::Sources(Vec::new())) };
         let viewer = export.ctx.viewer();
-        let mut briefs = self.store.list_after_source(export.project, after.as_deref(), SOURCES_MAX).await?;
-        let last = briefs.last().and_then(|brief| brief.source_id.clone());
+        let mut summaries = self.store.list_after_source(export.project, after.as_deref(), SOURCES_MAX).await?;
+        let last = summaries.last().and_then(|summary| summary.source_id.clone());
         export.stage = last.map_or(Stage::Done, |last| Stage::Sources(Some(last)));
         let is_in = |no: WorkspaceNo| export.workspace.is_none_or(|only| only == no);
-        briefs.retain(|brief| {
-            viewer.sees(&brief.audience) && brief.seq <= export.stretch.upto && is_in(brief.workspace_no)
+        summaries.retain(|summary| {
+            viewer.sees(&summary.audience) && summary.seq <= export.stretch.upto && is_in(summary.workspace_no)
         });
-        let sources: HashSet<(WorkspaceNo, &str)> =
-            briefs.iter().filter_map(|brief| Some((brief.workspace_no, brief.source_id.as_deref()?))).collect();
+        let sources: HashSet<(WorkspaceNo, &str)> = summaries
+            .iter()
+            .filter_map(|summary| Some((summary.workspace_no, summary.source_id.as_deref()?)))
+            .collect();
         let ids: Vec<&str> = sources.iter().map(|(_, id)| *id).collect();
         if ids.is_empty() {
             return Ok(ExportPiece::Sources(Vec::new()));

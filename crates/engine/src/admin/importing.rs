@@ -351,8 +351,8 @@ impl Engine {
             return Ok(ImportOutcome::Source(false));
         };
         let workspace = workspace.or_else(|| ctx.credential.workspace.clone()).unwrap_or_default();
-        let briefs = self.store.list_by_source(ctx.project(), &source_id, Some(&workspace)).await?;
-        let is_seen = briefs.iter().any(|brief| ctx.viewer().sees(&brief.audience));
+        let summaries = self.store.list_by_source(ctx.project(), &source_id, Some(&workspace)).await?;
+        let is_seen = summaries.iter().any(|summary| ctx.viewer().sees(&summary.audience));
         if !is_seen || import.is_dry_run {
             return Ok(ImportOutcome::Source(import.is_dry_run));
         }

@@ -8,7 +8,7 @@ use mnemon_core::{
     shown_hash,
 };
 use mnemon_guard::{Field, redact};
-use mnemon_store::{Brief, Look, Observation, Seen, SourcePart};
+use mnemon_store::{Look, Observation, RecordSummary, Seen, SourcePart};
 use tokio::task::JoinSet;
 
 use super::standing::StatusCounts;
@@ -107,9 +107,9 @@ const READ_MAX: usize = 100;
 const PAGE_BYTES: usize = 1 << 20;
 
 /// What a record takes while its source is listed.
-fn brief_bytes(brief: &Brief) -> usize {
-    let texts = [&brief.given_fact_key, &brief.source_id, &brief.source_hash];
-    size_of::<Brief>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+fn summary_bytes(summary: &RecordSummary) -> usize {
+    let texts = [&summary.given_fact_key, &summary.source_id, &summary.source_hash];
+    size_of::<RecordSummary>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
 }
 
 impl Engine {
@@ -126,20 +126,20 @@ impl Engine {
         let mut names = self.workspace_names(project).await?;
         names.retain(|_, name| workspace.is_none_or(|wanted| wanted == name));
         let viewer = ctx.viewer();
-        let (mut found, mut after): (Vec<Vec<Brief>>, _) = (Vec::new(), after.map(str::to_owned));
+        let (mut found, mut after): (Vec<Vec<RecordSummary>>, _) = (Vec::new(), after.map(str::to_owned));
         let mut bytes = 0;
         while found.len() <= limit && bytes < PAGE_BYTES {
             let wanted = (limit + 1 - found.len()).min(READ_MAX);
-            let mut briefs = self.store.list_after_source(project, after.as_deref(), wanted).await?;
-            let Some(last) = briefs.last().and_then(|brief| brief.source_id.clone()) else { break };
+            let mut summaries = self.store.list_after_source(project, after.as_deref(), wanted).await?;
+            let Some(last) = summaries.last().and_then(|summary| summary.source_id.clone()) else { break };
             after = Some(last);
-            briefs.retain(|brief| viewer.sees(&brief.audience) && names.contains_key(&brief.workspace_no));
-            bytes += briefs.iter().map(brief_bytes).sum::<usize>();
-            found.extend(briefs.chunk_by(|a, b| a.source_id == b.source_id).map(<[Brief]>::to_vec));
+            summaries.retain(|summary| viewer.sees(&summary.audience) && names.contains_key(&summary.workspace_no));
+            bytes += summaries.iter().map(summary_bytes).sum::<usize>();
+            found.extend(summaries.chunk_by(|a, b| a.source_id == b.source_id).map(<[RecordSummary]>::to_vec));
         }
         let has_more = found.len() > limit;
         found.truncate(limit);
-        let next = found.last().and_then(|briefs| briefs.first()?.source_id.clone());
+        let next = found.last().and_then(|summaries| summaries.first()?.source_id.clone());
         // The last source that was read may be hidden: what comes after it is what is still to read.
         let next = if has_more { next } else { after.filter(|_| bytes >= PAGE_BYTES) };
         let sources = self.show_sources(ctx, project, &names, found.concat()).await?;
@@ -166,13 +166,13 @@ impl Engine {
     ) -> Result<Vec<CheckedSource>, AdminError> {
         let project = self.readable_project(ctx, project).await?.id;
         self.check_seen(ctx, seen).await?;
-        let mut briefs = Vec::new();
+        let mut summaries = Vec::new();
         for source in seen {
-            briefs.extend(self.store.list_by_source(project, &source.source_id, workspace).await?);
+            summaries.extend(self.store.list_by_source(project, &source.source_id, workspace).await?);
         }
         let viewer = ctx.viewer();
-        briefs.retain(|brief| viewer.sees(&brief.audience));
-        let visible: HashSet<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
+        summaries.retain(|summary| viewer.sees(&summary.audience));
+        let visible: HashSet<&str> = summaries.iter().filter_map(|summary| summary.source_id.as_deref()).collect();
         let known = seen.iter().filter(|source| visible.contains(source.source_id.as_str()));
         let mut observed = Vec::new();
         for source in known {
@@ -182,33 +182,35 @@ impl Engine {
             self.record_sightings(ctx, project, workspace, &observed).await?;
         }
         let observed: Vec<&Observation> = observed.iter().collect();
-        let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
+        let claims: Vec<Claim<'_>> = summaries.iter().map(Claim::of_summary).collect();
         let judged = self.judge_for(project, &viewer, ctx.now, &claims, &observed).await?;
-        let mut by_source: HashMap<&str, Vec<(&Brief, Status)>> = HashMap::new();
-        for (brief, judged) in briefs.iter().zip(&judged) {
-            let source_id = brief.source_id.as_deref().unwrap_or_default();
-            by_source.entry(source_id).or_default().push((brief, judged.status()));
+        let mut by_source: HashMap<&str, Vec<(&RecordSummary, Status)>> = HashMap::new();
+        for (summary, judged) in summaries.iter().zip(&judged) {
+            let source_id = summary.source_id.as_deref().unwrap_or_default();
+            by_source.entry(source_id).or_default().push((summary, judged.status()));
         }
         let own = |source: &SeenSource| by_source.get(source.source_id.as_str()).map_or(&[][..], Vec::as_slice);
         Ok(seen.iter().map(|source| checked(source, own(source))).collect())
     }
 
-    /// Briefs of one source stand together.
+    /// Summaries of one source stand together.
     async fn show_sources(
         &self,
         ctx: &AdminContext,
         project: ProjectId,
         names: &HashMap<WorkspaceNo, WorkspaceName>,
-        mut briefs: Vec<Brief>,
+        mut summaries: Vec<RecordSummary>,
     ) -> Result<Vec<ShownSource>, AdminError> {
-        let place = |brief: &Brief| (brief.source_id.clone(), names.get(&brief.workspace_no).cloned(), brief.seq);
-        briefs.sort_by_cached_key(place);
-        let claims: Vec<Claim<'_>> = briefs.iter().map(Claim::of_brief).collect();
+        let place = |summary: &RecordSummary| {
+            (summary.source_id.clone(), names.get(&summary.workspace_no).cloned(), summary.seq)
+        };
+        summaries.sort_by_cached_key(place);
+        let claims: Vec<Claim<'_>> = summaries.iter().map(Claim::of_summary).collect();
         let judged = self.judge_for(project, &ctx.viewer(), ctx.now, &claims, &[]).await?;
-        let judged: Vec<(&Brief, Status)> = briefs.iter().zip(judged.iter().map(Judged::status)).collect();
-        let source_of = |brief: &Brief| (brief.workspace_no, brief.source_id.clone());
+        let judged: Vec<(&RecordSummary, Status)> = summaries.iter().zip(judged.iter().map(Judged::status)).collect();
+        let source_of = |summary: &RecordSummary| (summary.workspace_no, summary.source_id.clone());
         let by_source = || judged.chunk_by(|(a, _), (b, _)| source_of(a) == source_of(b));
-        let mut ids: Vec<&str> = briefs.iter().filter_map(|brief| brief.source_id.as_deref()).collect();
+        let mut ids: Vec<&str> = summaries.iter().filter_map(|summary| summary.source_id.as_deref()).collect();
         ids.dedup();
         let parts = self.store.list_sources(project, &ids).await?;
         Ok(by_source().filter_map(|group| self.show_source(ctx, group, names, &parts)).collect())
@@ -217,14 +219,14 @@ impl Engine {
     fn show_source(
         &self,
         ctx: &AdminContext,
-        group: &[(&Brief, Status)],
+        group: &[(&RecordSummary, Status)],
         names: &HashMap<WorkspaceNo, WorkspaceName>,
         parts: &[SourcePart],
     ) -> Option<ShownSource> {
         let first = group.first()?.0;
         let (source_id, workspace) = (first.source_id.clone()?, names.get(&first.workspace_no)?.clone());
         let mut source_hashes: Vec<String> = Vec::new();
-        for hash in group.iter().rev().filter_map(|(brief, _)| brief.source_hash.as_ref()) {
+        for hash in group.iter().rev().filter_map(|(summary, _)| summary.source_hash.as_ref()) {
             if source_hashes.len() < HASHES_MAX && !source_hashes.contains(hash) {
                 source_hashes.push(hash.clone());
             }
@@ -330,9 +332,9 @@ fn may_record(ctx: &AdminContext) -> bool {
     })
 }
 
-fn checked(source: &SeenSource, own: &[(&Brief, Status)]) -> CheckedSource {
+fn checked(source: &SeenSource, own: &[(&RecordSummary, Status)]) -> CheckedSource {
     let of = |wanted: Status| own.iter().filter(move |(_, status)| *status == wanted);
-    let ids = |wanted: Status| of(wanted).map(|(brief, _)| brief.id).collect();
+    let ids = |wanted: Status| of(wanted).map(|(summary, _)| summary.id).collect();
     let count = |wanted: Status| of(wanted).count();
     CheckedSource {
         source_id: source.source_id.clone(),

@@ -117,16 +117,16 @@ impl Slot {
 
     /// The kept bodies of ranked records, each at its position; and the moment to pass to [`Self::keep_bodies`], with how far
     /// the index was then. What is read for it has to be at least as new: whoever kept something older would keep it for good.
-    pub(crate) fn find_bodies(&self, appearance: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment, Seq) {
+    pub(crate) fn find_bodies(&self, account_version: u64, hits: &[Hit]) -> (Vec<Option<Arc<Body>>>, Moment, Seq) {
         // Whoever applies the log holds this lock, so the moment and the place belong together.
         let _state = self.state.read();
-        let (found, moment) = self.bodies.find(&self.shelf, appearance, hits.iter().map(|hit| Seq(hit.seq)));
+        let (found, moment) = self.bodies.find(&self.shelf, account_version, hits.iter().map(|hit| Seq(hit.seq)));
         (found, moment, self.applied())
     }
 
     /// Makes bodies of records that were read since that moment, and keeps them for the next search.
-    pub(crate) fn keep_bodies(&self, moment: Moment, appearance: u64, records: Vec<Record>) -> Vec<Arc<Body>> {
-        let body = |record| Arc::new(self.bodies.body(record, appearance));
+    pub(crate) fn keep_bodies(&self, moment: Moment, account_version: u64, records: Vec<Record>) -> Vec<Arc<Body>> {
+        let body = |record| Arc::new(self.bodies.body(record, account_version));
         let bodies: Vec<Arc<Body>> = records.into_iter().map(body).collect();
         self.bodies.keep(&self.shelf, moment, &bodies);
         bodies

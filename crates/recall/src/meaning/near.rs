@@ -4,7 +4,7 @@ use super::dot::{Both, Row};
 use super::signs::Signs;
 use super::{NO_VECTOR, ONE};
 use crate::model::DIMENSIONS;
-use crate::wide::fetch;
+use crate::simd::fetch;
 
 /// The largest step of a vector in bytes.
 const STEP_MAX: f64 = 127.0;

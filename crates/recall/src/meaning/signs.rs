@@ -3,7 +3,7 @@
 
 use crate::model::Model;
 use crate::records::Seen;
-use crate::wide::wide;
+use crate::simd::wide;
 
 /// The signs of the first 128 components.
 pub(crate) type Signs = [u64; SIGNS / 64];

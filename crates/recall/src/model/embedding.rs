@@ -2,7 +2,7 @@
 //! them into a vector of length one follows from the bytes themselves and needs no place of its own.
 
 use super::DIMENSIONS;
-use crate::wide::wide;
+use crate::simd::wide;
 
 /// The direction of a text's meaning, rounded to bytes.
 #[derive(Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::bits::Bits;
 use crate::index::WorkspaceIndex;
 use crate::records::{NOBODY, Seen};
-use crate::wide::wide;
+use crate::simd::wide;
 
 /// How far the marks of neighbours reach, to each side.
 const MARKS_REACH: usize = 2;

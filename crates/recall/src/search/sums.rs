@@ -1,7 +1,7 @@
 //! What is asked of the sums of a window, for many slots at once.
 
 use crate::search::bm25::coarse_root;
-use crate::wide::wide;
+use crate::simd::wide;
 
 /// How many slots are looked at before asking whether one of them is wanted.
 const GROUP: usize = 64;

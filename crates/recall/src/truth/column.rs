@@ -2,7 +2,7 @@
 
 use crate::bits::Bits;
 use crate::bytes::{Reader, Writer};
-use crate::flat::Flat;
+use crate::mapped_vec::MappedVec;
 use crate::snapshot::SnapshotError;
 
 /// Stands for no number.
@@ -12,7 +12,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Default)]
 pub(super) struct Column {
     /// Slots behind the end have no number.
-    numbers: Flat<u32>,
+    numbers: MappedVec<u32>,
 }
 
 impl Column {

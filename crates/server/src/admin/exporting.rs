@@ -13,7 +13,7 @@ use mnemon_core::{Record, Status, WorkspaceName};
 use mnemon_engine::Engine;
 use mnemon_engine::admin::{AdminError, Export, ExportPiece, ExportedSource};
 use mnemon_engine::stored::Seen;
-use mnemon_protocol::moving::{EndLine, ExportLine, HeaderLine, RecordLine, SourceLine};
+use mnemon_protocol::export_lines::{EndLine, ExportLine, HeaderLine, RecordLine, SourceLine};
 use serde::Deserialize;
 
 use super::error::Failure;

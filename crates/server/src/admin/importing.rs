@@ -9,7 +9,7 @@ use mnemon_core::{
 };
 use mnemon_engine::admin::{AdminError, ImportItem, ImportOutcome, ImportedRecord, ImportedSource, Refusal};
 use mnemon_engine::stored::Seen;
-use mnemon_protocol::moving::{
+use mnemon_protocol::export_lines::{
     ExportLine, FORMAT, HeaderLine, ImportProblem, ImportReport, ImportStop, LINE_BYTES_MAX, PROBLEMS_MAX, RecordLine,
     SourceLine, VERSION,
 };

@@ -25,20 +25,20 @@ pub(super) fn unknown_name<T: DeserializeOwned>(query: &str) -> Option<String> {
 
 /// The names of the fields that a struct is read from: it asks for them before it reads anything.
 pub(super) fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
-    T::deserialize(Asked).err().map_or(&[], |Told(names)| names)
+    T::deserialize(Asked).err().map_or(&[], |Flash(names)| names)
 }
 
 struct Asked;
 
 /// The names, on the only way out of a deserializer that has nothing to read.
 #[derive(Debug)]
-struct Told(&'static [&'static str]);
+struct Flash(&'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Asked {
-    type Error = Told;
+    type Error = Flash;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Told> {
-        Err(Told(&[]))
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Flash> {
+        Err(Flash(&[]))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -46,8 +46,8 @@ impl<'de> Deserializer<'de> for Asked {
         _: &'static str,
         names: &'static [&'static str],
         _: V,
-    ) -> Result<V::Value, Told> {
-        Err(Told(names))
+    ) -> Result<V::Value, Flash> {
+        Err(Flash(names))
     }
 
     forward_to_deserialize_any! {
@@ -56,15 +56,15 @@ impl<'de> Deserializer<'de> for Asked {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Flash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("only asked for names")
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for Flash {}
 
-impl de::Error for Told {
+impl de::Error for Flash {
     fn custom<M: fmt::Display>(_: M) -> Self {
         Self(&[])
     }

@@ -11,10 +11,10 @@ use mnemon_engine::stored::{ConnectionRow, KeyRow, OpenSession};
 
 use url::Url;
 
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::people::Names;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 
 const PATH: &str = "/console/connections";
@@ -175,7 +175,7 @@ pub(super) async fn end(Path(id): Path<String>, act: Act) -> Response {
         Ok(id) => visit.engine().revoke_connection(&visit.visitor.admin, id).await.map_err(ConsoleError::from),
         Err(_) => Err(AdminError::NotFound("connection").into()),
     };
-    visit.done(outcome.map(|()| Told::new("Connection ended.")), PATH)
+    visit.done(outcome.map(|()| Flash::new("Connection ended.")), PATH)
 }
 
 /// `POST /console/connections/browsers/{console_session}/end`
@@ -183,8 +183,8 @@ pub(super) async fn end_browser(Path(id): Path<String>, act: Act) -> Response {
     act.visit.done(try_end_browser(&act.visit, &id).await, PATH)
 }
 
-async fn try_end_browser(visit: &Visit, id: &str) -> Result<Told, ConsoleError> {
+async fn try_end_browser(visit: &Visit, id: &str) -> Result<Flash, ConsoleError> {
     let id = id.parse().map_err(|_| AdminError::NotFound("console session"))?;
     visit.engine().end_console_session(&visit.visitor.admin, visit.project()?, id).await?;
-    Ok(Told::new("Session ended."))
+    Ok(Flash::new("Session ended."))
 }

@@ -15,7 +15,7 @@ const THEME_SECONDS: i64 = 365 * 24 * 3_600;
 pub(super) enum Cookie {
     Session,
     Theme,
-    Told,
+    Flash,
 }
 
 impl Cookie {
@@ -24,8 +24,8 @@ impl Cookie {
         match (self, is_secure(app)) {
             (Self::Session, true) => "__Host-mnemon-console",
             (Self::Session, false) => "mnemon-console",
-            (Self::Told, true) => "__Host-mnemon-told",
-            (Self::Told, false) => "mnemon-told",
+            (Self::Flash, true) => "__Host-mnemon-told",
+            (Self::Flash, false) => "mnemon-told",
             (Self::Theme, _) => "mnemon-theme",
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn theme(app: &Shared, theme: &'static str) -> HeaderValue {
 }
 
 pub(super) fn told(app: &Shared, what: &str) -> HeaderValue {
-    Cookie::Told.set(app, what, TOLD_SECONDS)
+    Cookie::Flash.set(app, what, TOLD_SECONDS)
 }
 
 fn is_secure(app: &Shared) -> bool {

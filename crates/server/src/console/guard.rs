@@ -5,10 +5,10 @@ use axum::response::Response;
 use mnemon_engine::admin::{Rejection, Release};
 use mnemon_engine::console::ConsoleError;
 
+use super::flash::Flash;
 use super::parts::{self as p, Html};
 use super::people::Names;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 
 const PATH: &str = "/console/guard";
@@ -73,9 +73,9 @@ pub(super) async fn release(act: Act) -> Response {
     act.visit.done(try_release(&act).await, PATH)
 }
 
-async fn try_release(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_release(act: &Act) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let release = Release::Hash(act.fields.take("hash").unwrap_or_default());
     visit.engine().release_text(&visit.visitor.admin, visit.project()?, release).await?;
-    Ok(Told::new("Released. The same text is stored the next time it is sent."))
+    Ok(Flash::new("Released. The same text is stored the next time it is sent."))
 }

@@ -11,9 +11,9 @@ use mnemon_engine::stored::UpstreamAddress;
 use url::Url;
 
 use super::diff;
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
@@ -268,8 +268,8 @@ fn leave_window(integration: &str, tool: &Tool, seal: &str) -> Html {
     })
 }
 
-fn told(tested: &Tested) -> Told {
-    Told::new(match &tested.outcome {
+fn told(tested: &Tested) -> Flash {
+    Flash::new(match &tested.outcome {
         Ok(looked) => format!("It answers: {}, protocol {}.", looked.hello.server, looked.hello.version),
         Err(problem) => format!("It does not answer: {problem}."),
     })
@@ -286,7 +286,7 @@ pub(super) async fn add(act: Act) -> Response {
     act.visit.done(try_add(&act, &name).await, &one(&name))
 }
 
-async fn try_add(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+async fn try_add(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
     if visit.engine().show_integration(admin, project, name).await.is_ok() {
@@ -325,12 +325,12 @@ pub(super) async fn accept(Path(name): Path<String>, act: Act) -> Response {
     act.visit.done(try_accept(&act, &name).await, &one(&name))
 }
 
-async fn try_accept(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+async fn try_accept(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let tools = looked_at(&act.fields)?;
     let names: Vec<String> = tools.iter().map(|(tool, _)| tool.clone()).collect();
     visit.engine().accept_tools(&visit.visitor.admin, visit.project()?, name, Some(tools)).await?;
-    Ok(Told::new(match names.as_slice() {
+    Ok(Flash::new(match names.as_slice() {
         [tool] => format!("Tool {tool} accepted; it is offered from now on."),
         several => format!("{} tools accepted; they are offered from now on.", several.len()),
     }))
@@ -355,11 +355,11 @@ pub(super) async fn leave_out(Path(name): Path<String>, act: Act) -> Response {
     act.visit.done(try_leave_out(&act, &name).await, &one(&name))
 }
 
-async fn try_leave_out(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+async fn try_leave_out(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let tool = act.fields.take("tool").ok_or_else(no_tool)?;
     visit.engine().leave_out_tool(&visit.visitor.admin, visit.project()?, name, &tool).await?;
-    Ok(Told::new(format!("Tool {tool} is left out; the allow-list no longer names it.")))
+    Ok(Flash::new(format!("Tool {tool} is left out; the allow-list no longer names it.")))
 }
 
 /// `POST /console/integrations/{integration}/enable`
@@ -367,7 +367,7 @@ pub(super) async fn enable(Path(name): Path<String>, act: Act) -> Response {
     act.visit.done(try_enable(&act, &name).await, &one(&name))
 }
 
-async fn try_enable(act: &Act, name: &str) -> Result<Told, ConsoleError> {
+async fn try_enable(act: &Act, name: &str) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let is_enabled = act.fields.find("enabled") == Some("yes");
     let request = IntegrationRequest { is_enabled: Some(is_enabled), ..IntegrationRequest::default() };
@@ -375,7 +375,7 @@ async fn try_enable(act: &Act, name: &str) -> Result<Told, ConsoleError> {
     // Only what exists is changed; otherwise this would make one.
     engine.show_integration(admin, project, name).await?;
     engine.put_integration(admin, project, name, request).await?;
-    Ok(Told::new(if is_enabled { "Integration enabled." } else { "Integration disabled." }))
+    Ok(Flash::new(if is_enabled { "Integration enabled." } else { "Integration disabled." }))
 }
 
 /// `POST /console/integrations/{integration}/remove`
@@ -387,7 +387,7 @@ pub(super) async fn remove(Path(name): Path<String>, act: Act) -> Response {
         }
         Err(error) => Err(error),
     };
-    visit.done(outcome.map(|()| Told::new("Integration removed, with its credential.")), PATH)
+    visit.done(outcome.map(|()| Flash::new("Integration removed, with its credential.")), PATH)
 }
 
 /// `POST /console/integrations/names`
@@ -395,10 +395,10 @@ pub(super) async fn name_tools(act: Act) -> Response {
     act.visit.done(try_name_tools(&act).await, PATH)
 }
 
-async fn try_name_tools(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_name_tools(act: &Act) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let unclear = || ConsoleError::Admin(AdminError::Invalid("choose how tools are named".to_owned()));
     let style = act.fields.find("names").and_then(ToolNames::parse).ok_or_else(unclear)?;
     visit.engine().set_tool_names(&visit.visitor.admin, visit.project()?, style).await?;
-    Ok(Told::new("Tools are named so from now on; both spellings are understood."))
+    Ok(Flash::new("Tools are named so from now on; both spellings are understood."))
 }

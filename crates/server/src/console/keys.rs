@@ -11,10 +11,10 @@ use mnemon_engine::admin::{AdminError, MadeKey, NewKeyRequest, ShownKey};
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::KeyRow;
 
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::people::Names;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 
 const PATH: &str = "/console/keys";
@@ -235,5 +235,5 @@ pub(super) async fn revoke(axum::extract::Path(id): axum::extract::Path<String>,
         Ok(id) => visit.engine().revoke_key(&visit.visitor.admin, id).await.map_err(ConsoleError::from),
         Err(_) => Err(AdminError::NotFound("key").into()),
     };
-    visit.done(outcome.map(|()| Told::new("Key revoked.")), PATH)
+    visit.done(outcome.map(|()| Flash::new("Key revoked.")), PATH)
 }

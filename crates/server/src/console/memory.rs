@@ -12,7 +12,7 @@ use mnemon_engine::console::{ConsoleError, Explained};
 use super::parts::{self as p, Html};
 use super::people::Names;
 use super::query::{Choice, Query};
-use super::rec::{self, Rec};
+use super::record_row::{self, Rec};
 use super::shell::{Place, Shell};
 use super::visit::Visit;
 use crate::http::Fields;
@@ -204,13 +204,15 @@ fn place_of(visit: &Visit, query: &Query, asked: &Asked, standing: &ProjectStand
 fn trust(query: &Query, standing: &Standing) -> Trust {
     let shown = [Status::Verified, Status::Unverified, Status::Stale, Status::Conflict];
     let counts = shown.map(|status| (status.as_str(), standing.counts.of(status)));
-    let label: Vec<String> =
-        shown.iter().map(|status| format!("{} {}", standing.counts.of(*status), rec::count_word(*status))).collect();
+    let label: Vec<String> = shown
+        .iter()
+        .map(|status| format!("{} {}", standing.counts.of(*status), record_row::count_word(*status)))
+        .collect();
     let chosen = query.find("status");
     let item = |status: Status| TrustItem {
         class: status.as_str(),
         count: p::number(standing.counts.of(status)),
-        word: rec::count_word(status),
+        word: record_row::count_word(status),
         link: query.without(&["before", "state", "q", "n"]).with("status", status.as_str()).link(PATH),
         is_current: chosen == Some(status.as_str()),
     };
@@ -338,7 +340,7 @@ async fn fill_found(
 fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) -> Result<Vec<Rec>, ConsoleError> {
     let status = parsed(query, "status", Status::parse)?;
     let reasons = &found.found.reasons;
-    let scale = rec::scale(&reasons.hits);
+    let scale = record_row::scale(&reasons.hits);
     let mut records = Vec::new();
     for hit in &reasons.hits {
         let (Some(explained), Some(because)) = (found.found.records.get(&hit.seq), found.because.get(&hit.seq)) else {
@@ -357,7 +359,7 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
         let mut shown = shown.marked(record, &explained.spans);
         let is_open = asked.why.as_deref() == Some(shown.id.as_str());
         if asked.count == FOUND || is_open {
-            shown.why = Some(rec::why(hit, reasons, scale, is_open));
+            shown.why = Some(record_row::why(hit, reasons, scale, is_open));
         } else {
             // The page is on this path: the link needs only what differs.
             shown.why_link = Some(format!("{}&why={}", query.link(""), shown.id));

@@ -7,10 +7,10 @@ use mnemon_core::{Account, AccountId, PlanLimits, PlanName, SubscriptionState, T
 use mnemon_engine::admin::{AdminError, ShownNode};
 use mnemon_engine::console::ConsoleError;
 
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::query::Query;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
@@ -210,12 +210,12 @@ pub(super) async fn create(act: Act) -> Response {
     act.visit.done(try_create(&act).await, PATH)
 }
 
-async fn try_create(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_create(act: &Act) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let (plan, until) = (plan_of(fields)?, paid_until(fields)?);
     let name = fields.take("name").unwrap_or_default();
     let account = visit.engine().create_account(&visit.visitor.admin, &name, plan, until).await?;
-    Ok(Told::new(format!("Account {} made. Its first member and key are made by the admin API.", account.name)))
+    Ok(Flash::new(format!("Account {} made. Its first member and key are made by the admin API.", account.name)))
 }
 
 /// `POST /console/operator/accounts/{account}/plan`
@@ -223,11 +223,11 @@ pub(super) async fn subscribe(Path(id): Path<String>, act: Act) -> Response {
     act.visit.done(try_subscribe(&act, &id).await, PATH)
 }
 
-async fn try_subscribe(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+async fn try_subscribe(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let (plan, until) = (plan_of(fields)?, paid_until(fields)?);
     let account = visit.engine().set_subscription(&visit.visitor.admin, account_id(id)?, plan, until).await?;
-    Ok(Told::new(format!("The plan of {} is changed.", account.name)))
+    Ok(Flash::new(format!("The plan of {} is changed.", account.name)))
 }
 
 /// `POST /console/operator/accounts/{account}/suspension`
@@ -235,10 +235,10 @@ pub(super) async fn suspend(Path(id): Path<String>, act: Act) -> Response {
     act.visit.done(try_suspend(&act, &id).await, PATH)
 }
 
-async fn try_suspend(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+async fn try_suspend(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let is_suspended = act.fields.find("suspended") == Some("yes");
     let account = visit.engine().set_suspension(&visit.visitor.admin, account_id(id)?, is_suspended).await?;
     let word = if is_suspended { "suspended" } else { "resumed" };
-    Ok(Told::new(format!("{} is {word}.", account.name)))
+    Ok(Flash::new(format!("{} is {word}.", account.name)))
 }

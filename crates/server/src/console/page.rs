@@ -16,9 +16,9 @@ use url::form_urlencoded;
 
 use super::assets::{ASSETS, Assets, ICONS};
 use super::cookies::Cookie;
+use super::flash::Flash;
 use super::parts as p;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::Visit;
 use crate::http::{App, NoRoom};
 
@@ -60,13 +60,13 @@ impl Visit {
     pub(super) fn html(&self, status: StatusCode, page: &impl Template) -> Response {
         let mut response = html(status, page);
         if self.told.is_some() {
-            response.headers_mut().append(SET_COOKIE, Cookie::Told.remove(self.shared()));
+            response.headers_mut().append(SET_COOKIE, Cookie::Flash.remove(self.shared()));
         }
         response
     }
 
     /// The answer to a form: on to a page that tells what happened, or what went wrong.
-    pub(super) fn done(&self, outcome: Result<Told, ConsoleError>, onward: &str) -> Response {
+    pub(super) fn done(&self, outcome: Result<Flash, ConsoleError>, onward: &str) -> Response {
         match outcome {
             Ok(told) => {
                 let mut response = go(onward);

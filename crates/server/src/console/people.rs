@@ -9,9 +9,9 @@ use mnemon_core::{Department, DepartmentId, Member, MemberId, Role, Timestamp};
 use mnemon_engine::admin::{AdminError, MemberChange, NewDepartment, NewMember};
 use mnemon_engine::console::ConsoleError;
 
+use super::flash::Flash;
 use super::parts::{self as p, Html};
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
@@ -273,7 +273,7 @@ pub(super) async fn add(act: Act) -> Response {
     act.visit.done(try_add(&act).await, PATH)
 }
 
-async fn try_add(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_add(act: &Act) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let new = NewMember {
         name: fields.take("name").unwrap_or_default(),
@@ -282,7 +282,7 @@ async fn try_add(act: &Act) -> Result<Told, ConsoleError> {
         access_until: end_of(fields)?,
     };
     let member = visit.engine().create_member(&visit.visitor.admin, visit.account()?, new).await?;
-    Ok(Told::new(format!("{} is a member now. Make a key for it under Keys.", member.name)))
+    Ok(Flash::new(format!("{} is a member now. Make a key for it under Keys.", member.name)))
 }
 
 fn member(id: &str) -> Result<MemberId, ConsoleError> {
@@ -294,7 +294,7 @@ pub(super) async fn change(Path(id): Path<String>, act: Act) -> Response {
     act.visit.done(try_change(&act, &id).await, PATH)
 }
 
-async fn try_change(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+async fn try_change(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let change = MemberChange {
         name: fields.take("name"),
@@ -303,7 +303,7 @@ async fn try_change(act: &Act, id: &str) -> Result<Told, ConsoleError> {
         access_until: Some(end_of(fields)?),
     };
     let changed = visit.engine().change_member(&visit.visitor.admin, visit.account()?, member(id)?, change).await?;
-    Ok(Told::new(format!("{} changed.", changed.name)))
+    Ok(Flash::new(format!("{} changed.", changed.name)))
 }
 
 /// `POST /console/people/{member}/remove`
@@ -311,12 +311,12 @@ pub(super) async fn remove(Path(id): Path<String>, act: Act) -> Response {
     act.visit.done(try_remove(&act, &id).await, PATH)
 }
 
-async fn try_remove(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+async fn try_remove(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let heir = fields.find("heir").map(member).transpose()?;
     let removed = visit.engine().delete_member(&visit.visitor.admin, visit.account()?, member(id)?, heir).await?;
     let (keys, records) = (p::counted(removed.keys, "key"), p::counted(removed.records, "record"));
-    Ok(Told::new(format!("Member removed: {keys} revoked, {records} handed over.")))
+    Ok(Flash::new(format!("Member removed: {keys} revoked, {records} handed over.")))
 }
 
 /// `POST /console/departments`
@@ -324,11 +324,11 @@ pub(super) async fn add_department(act: Act) -> Response {
     act.visit.done(try_add_department(&act).await, PATH)
 }
 
-async fn try_add_department(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_add_department(act: &Act) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let new = NewDepartment { name: fields.take("name").unwrap_or_default(), parent: department(fields, "parent")? };
     let made = visit.engine().create_department(&visit.visitor.admin, visit.account()?, new).await?;
-    Ok(Told::new(format!("Department {} made.", made.name)))
+    Ok(Flash::new(format!("Department {} made.", made.name)))
 }
 
 fn department_id(id: &str) -> Result<DepartmentId, ConsoleError> {
@@ -341,12 +341,12 @@ pub(super) async fn change_department(Path(id): Path<String>, act: Act) -> Respo
     act.visit.done(try_change_department(&act, &id).await, &onward)
 }
 
-async fn try_change_department(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+async fn try_change_department(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
     let (name, parent) = (fields.take("name"), Some(department(fields, "parent")?));
     let (admin, account) = (&visit.visitor.admin, visit.account()?);
     let changed = visit.engine().change_department(admin, account, department_id(id)?, name, parent).await?;
-    Ok(Told::new(format!("Department {} changed.", changed.name)))
+    Ok(Flash::new(format!("Department {} changed.", changed.name)))
 }
 
 /// `POST /console/departments/{department}/remove`
@@ -359,5 +359,5 @@ pub(super) async fn remove_department(Path(id): Path<String>, act: Act) -> Respo
         }
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
-    visit.done(outcome.map(|_| Told::new("Department removed.")), PATH)
+    visit.done(outcome.map(|_| Flash::new("Department removed.")), PATH)
 }

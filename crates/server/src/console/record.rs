@@ -7,11 +7,11 @@ use mnemon_core::{Reason, Record, RecordId, Timestamp, shown_hash};
 use mnemon_engine::admin::{AdminError, RecordDetail, ShownRecord};
 use mnemon_engine::console::{Because, ConsoleError};
 
+use super::flash::Flash;
 use super::parts::{self as p, Html};
 use super::query::Query;
-use super::rec::Rec;
+use super::record_row::Rec;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 
 const RESTORE_SECONDS: i64 = 30 * 86_400;
@@ -304,7 +304,7 @@ pub(super) async fn forget(Path(id): Path<String>, act: Act) -> Response {
         Ok(id) => visit.engine().forget_in_console(&visit.visitor, id).await,
         Err(error) => Err(error),
     };
-    let told = Told::new(format!("Record forgotten. It can be restored until {}.", until(visit.now)));
+    let told = Flash::new(format!("Record forgotten. It can be restored until {}.", until(visit.now)));
     let may_restore = visit.visitor.admin.may_restore();
     let told = if may_restore { told.with_undo("/console/records/restore", "ids", id.clone()) } else { told };
     let onward = if may_restore { format!("/console/records/{id}") } else { "/console/memory".to_owned() };
@@ -324,7 +324,7 @@ pub(super) async fn restore(act: Act) -> Response {
         outcome = outcome.and(restored.map(|_| ()));
     }
     let told = format!("{} restored.", p::counted(ids.len() as u64, "record"));
-    visit.done(outcome.map(|()| Told::new(told)), &format!("/console/records/{}", ids[0]))
+    visit.done(outcome.map(|()| Flash::new(told)), &format!("/console/records/{}", ids[0]))
 }
 
 /// `POST /console/records/{id}/purge`
@@ -334,7 +334,7 @@ pub(super) async fn purge(Path(id): Path<String>, act: Act) -> Response {
         Ok(id) => visit.engine().delete_record(&visit.visitor.admin, id, true).await.map_err(ConsoleError::from),
         Err(error) => Err(error),
     };
-    visit.done(outcome.map(|_| Told::new("Record removed for good.")), "/console/memory?state=forgotten")
+    visit.done(outcome.map(|_| Flash::new("Record removed for good.")), "/console/memory?state=forgotten")
 }
 
 /// `POST /console/records/{id}/keep`
@@ -346,7 +346,7 @@ pub(super) async fn keep(Path(id): Path<String>, act: Act) -> Response {
     };
     let told = outcome.map(|forgotten| {
         let ids = forgotten.ids;
-        let told = Told::new(format!("Kept. {} forgotten.", p::counted(ids.len() as u64, "other record")));
+        let told = Flash::new(format!("Kept. {} forgotten.", p::counted(ids.len() as u64, "other record")));
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         let can_undo = visit.visitor.admin.may_restore() && !ids.is_empty();
         if can_undo { told.with_undo("/console/records/restore", "ids", ids.join(",")) } else { told }
@@ -363,7 +363,7 @@ pub(super) async fn hold(Path(id): Path<String>, act: Act) -> Response {
     };
     match outcome {
         Ok(saved) => {
-            let told = Told::new("Saved again with the newest hash of its source.");
+            let told = Flash::new("Saved again with the newest hash of its source.");
             visit.done(Ok(told), &format!("/console/records/{}", saved.record.id))
         }
         Err(error) => visit.trouble(&error),

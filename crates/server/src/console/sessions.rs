@@ -8,11 +8,11 @@ use mnemon_engine::admin::AdminError;
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::Session;
 
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::people::Names;
 use super::query::Query;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
@@ -115,9 +115,9 @@ pub(super) async fn delete(Path(id): Path<String>, act: Act) -> Response {
     act.visit.done(try_delete(&act, &id).await, PATH)
 }
 
-async fn try_delete(act: &Act, id: &str) -> Result<Told, ConsoleError> {
+async fn try_delete(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let visit = &act.visit;
     let id = id.parse().map_err(|_| ConsoleError::Admin(AdminError::NotFound("session")))?;
     visit.engine().delete_session(&visit.visitor.admin, visit.project()?, id).await?;
-    Ok(Told::new("Session history deleted for good."))
+    Ok(Flash::new("Session history deleted for good."))
 }

@@ -3,8 +3,8 @@
 use mnemon_core::{Role, SubscriptionState};
 
 use super::assets::{ASSETS, Assets};
+use super::flash::Flash;
 use super::parts as p;
-use super::told::Told;
 use super::visit::{Theme, Visit};
 
 /// Where in the menu a page stands.
@@ -65,7 +65,7 @@ pub(super) struct Shell<'a> {
     pub(super) as_what: String,
     pub(super) is_operator: bool,
     pub(super) theme: Theme,
-    pub(super) told: Option<&'a Told>,
+    pub(super) told: Option<&'a Flash>,
     pub(super) remarks: Vec<Remark>,
     pub(super) seal: String,
     /// This page, for the form that changes the theme.

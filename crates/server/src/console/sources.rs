@@ -7,10 +7,10 @@ use mnemon_core::{Status, WorkspaceName};
 use mnemon_engine::admin::{AdminError, ProjectStanding, ShownSource, SourceQuery, SourceShow, SourceStates};
 use mnemon_engine::console::ConsoleError;
 
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::query::{Choice, Query};
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
@@ -219,7 +219,7 @@ pub(super) async fn check(act: Act) -> Response {
     };
     let told = outcome.map(|checked| {
         let stale = checked.stale.len();
-        Told::new(format!(
+        Flash::new(format!(
             "Checked {}: {} verified, {} unverified, {stale} stale, {} in conflict.",
             checked.source_id,
             checked.verified,
@@ -238,6 +238,6 @@ pub(super) async fn forget(act: Act) -> Response {
         Ok(workspace) => visit.engine().forget_source_in_console(&visit.visitor, workspace, source).await,
         Err(error) => Err(error),
     };
-    let told = outcome.map(|count| Told::new(format!("{} forgotten.", p::counted(count as u64, "record"))));
+    let told = outcome.map(|count| Flash::new(format!("{} forgotten.", p::counted(count as u64, "record"))));
     visit.done(told, PATH)
 }

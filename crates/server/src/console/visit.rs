@@ -11,8 +11,8 @@ use mnemon_engine::console::{ConsoleError, Visitor};
 use mnemon_engine::{Engine, MemoryUse, NotAuthenticated};
 
 use super::cookies::Cookie;
+use super::flash::Flash;
 use super::page;
-use super::told::Told;
 use crate::access_log::note;
 use crate::http::hold::{self, Weight};
 use crate::http::{App, Fields, Shared, read_small_body};
@@ -50,7 +50,7 @@ pub(super) struct Visit {
     pub(super) me: Option<Me>,
     pub(super) theme: Theme,
     /// What just happened, for the next page.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<Flash>,
     /// Path and query.
     pub(super) path: String,
     pub(super) now: Timestamp,
@@ -129,7 +129,7 @@ impl Visit {
     }
 
     /// What happened, as the browser keeps it until the next page.
-    pub(super) fn keep(&self, told: &Told) -> http::HeaderValue {
+    pub(super) fn keep(&self, told: &Flash) -> http::HeaderValue {
         super::cookies::told(self.shared(), &told.sealed(self.engine(), &self.value))
     }
 
@@ -166,10 +166,10 @@ impl Visit {
             }
             _ => Waiting::default(),
         };
-        let told = Cookie::Told.find(shared, headers);
+        let told = Cookie::Flash.find(shared, headers);
         let visit = Self {
             theme: Cookie::Theme.find(shared, headers).and_then(Theme::parse).unwrap_or(Theme::System),
-            told: told.and_then(|told| Told::open(&shared.engine, value, told)),
+            told: told.and_then(|told| Flash::open(&shared.engine, value, told)),
             path: path.to_owned(),
             now: shared.engine.now(),
             waiting,

@@ -6,10 +6,10 @@ use mnemon_core::WorkspaceName;
 use mnemon_engine::admin::{AdminError, ShownWorkspace};
 use mnemon_engine::console::ConsoleError;
 
+use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::query::Query;
 use super::shell::{Place, Shell};
-use super::told::Told;
 use super::visit::{Act, Visit};
 
 const PATH: &str = "/console/workspaces";
@@ -128,13 +128,13 @@ pub(super) async fn delete(act: Act) -> Response {
     visit.done(try_delete(&act).await, PATH)
 }
 
-async fn try_delete(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_delete(act: &Act) -> Result<Flash, ConsoleError> {
     let (visit, name) = (&act.visit, named(act)?);
     if act.fields.find("typed") != Some(name.as_str()) {
         return Err(AdminError::Invalid("the typed name is not the workspace's".to_owned()).into());
     }
     let (count, _) = visit.engine().delete_workspace(&visit.visitor.admin, visit.project()?, &name).await?;
-    let told = Told::new(format!("Workspace “{name}” deleted, with {}.", p::counted(count, "record")));
+    let told = Flash::new(format!("Workspace “{name}” deleted, with {}.", p::counted(count, "record")));
     Ok(told.with_undo("/console/workspaces/restore", "name", name.to_string()))
 }
 
@@ -144,8 +144,8 @@ pub(super) async fn restore(act: Act) -> Response {
     visit.done(try_restore(&act).await, PATH)
 }
 
-async fn try_restore(act: &Act) -> Result<Told, ConsoleError> {
+async fn try_restore(act: &Act) -> Result<Flash, ConsoleError> {
     let (visit, name) = (&act.visit, named(act)?);
     let count = visit.engine().restore_workspace(&visit.visitor.admin, visit.project()?, &name).await?;
-    Ok(Told::new(format!("Workspace “{name}” restored, with {}.", p::counted(count, "record"))))
+    Ok(Flash::new(format!("Workspace “{name}” restored, with {}.", p::counted(count, "record"))))
 }

@@ -17,9 +17,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tower::Service;
 
+use super::connection_limit::{ConnectionLimit, Seat};
 use super::head::HEAD_BYTES_MAX;
 use super::peer::Peer;
-use super::seats::{Seat, Seats};
 use super::stream::Stream;
 
 /// How long a connection may take to send the head of a request, including the pause before it.
@@ -68,14 +68,14 @@ impl<S> Answers for S where
 pub async fn serve(
     listener: TcpListener,
     doors: impl Answers,
-    seats: Seats,
+    connection_limit: ConnectionLimit,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let next = async {
-            seats.room().await;
+            connection_limit.room().await;
             listener.accept().await
         };
         let accepted = tokio::select! {
@@ -85,7 +85,7 @@ pub async fn serve(
         match accepted {
             // Do nothing else here: if too many connections wait to be accepted, new ones are turned away.
             Ok((stream, peer)) => {
-                let (seat, leaving) = seats.take();
+                let (seat, leaving) = connection_limit.take();
                 let visit = Visit { peer, seat };
                 drop(tokio::spawn(converse(stream, visit, leaving, doors.clone(), graceful.watcher())));
             }

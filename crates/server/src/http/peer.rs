@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
 
+use super::connection_limit::Seat;
 use super::room::Whose;
-use super::seats::Seat;
 use crate::config::Network;
 
 /// The peer of a connection; attached to each of its requests.

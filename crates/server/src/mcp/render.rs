@@ -7,8 +7,8 @@ use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::success;
 use mnemon_protocol::memory::{CommonMembers, MemoryResult};
 use mnemon_protocol::result::{GuardMeta, ResultMeta, ServerInfo, SubscriptionMeta, Trailer};
+use mnemon_protocol::tool_result::{self, Form, Twice};
 use mnemon_protocol::tools::{CallToolResult, PassedOnResult, TextItem};
-use mnemon_protocol::twice::{self, Form, Twice};
 use serde::Serialize;
 
 use super::Call;
@@ -87,7 +87,7 @@ impl Twice for Written {
 
 /// The answer of a tool that succeeded. In the grace period, the notice comes first and the JSON second.
 pub(crate) fn tool_success(call: &Call<'_>, result: &dyn Twice) -> Vec<u8> {
-    twice::tool_success(call.id, notice(call).as_deref(), result, &trailer(call))
+    tool_result::tool_success(call.id, notice(call).as_deref(), result, &trailer(call))
 }
 
 /// The answer of another system's tool, byte for byte.

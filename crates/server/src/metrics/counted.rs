@@ -6,7 +6,7 @@ use std::fmt::Write;
 use mnemon_engine::Figures;
 use mnemon_engine::stored::{COMMIT_SIZE_BOUNDS, CommitSizes};
 
-use crate::http::{App, Seats};
+use crate::http::{App, ConnectionLimit};
 
 /// Connections of callers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,10 +19,16 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn of(seats: &Seats) -> Self {
-        let (known, strangers) = seats.taken();
-        let (no_http, too_large) = seats.unreadable();
-        Self { known: known as u64, strangers: strangers as u64, max: seats.count() as u64, no_http, too_large }
+    pub(super) fn of(connection_limit: &ConnectionLimit) -> Self {
+        let (known, strangers) = connection_limit.taken();
+        let (no_http, too_large) = connection_limit.unreadable();
+        Self {
+            known: known as u64,
+            strangers: strangers as u64,
+            max: connection_limit.count() as u64,
+            no_http,
+            too_large,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The console's safety: cookies, seals, headers, and what ends a session.
 
-mod acts;
+mod actions;
 mod sessions;
 
 use std::time::Duration;

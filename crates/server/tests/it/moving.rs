@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mnemon_core::{Access, Clock, DepartmentId, PlanLimits, PlanName, PlanTable, Role, Subscription, Timestamp};
-use mnemon_protocol::moving::{LINE_BYTES_MAX, PROBLEMS_MAX};
+use mnemon_protocol::export_lines::{LINE_BYTES_MAX, PROBLEMS_MAX};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions};
 use serde_json::{Value, json};
 

@@ -115,7 +115,7 @@ async fn a_new_name_is_shown_at_once_though_the_replica_has_the_old_one() {
     };
     let before = author().await;
     pair.primary.sql("postgres", "UPDATE member SET name = 'Anabel'").expect("a name changes");
-    pair.primary.sql("postgres", "UPDATE account SET appearance = appearance + 1").expect("and says so");
+    pair.primary.sql("postgres", "UPDATE account SET account_version = account_version + 1").expect("and says so");
     let after = author().await;
     assert!(before != after && after == "Anabel", "{before} became {after}");
 }

@@ -30,7 +30,7 @@ CREATE TABLE account (
     guard_mode TEXT COLLATE "C",
     name TEXT COLLATE "C" NOT NULL,
     -- Changes, and only grows, with what records show besides themselves and with what a key stands for.
-    appearance BIGINT NOT NULL DEFAULT 0
+    account_version BIGINT NOT NULL DEFAULT 0
 );
 
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
@@ -636,12 +636,12 @@ CREATE FUNCTION note_change_of_account() RETURNS TRIGGER
 LANGUAGE plpgsql AS $$
 BEGIN
     -- A time, not a count: after a failover that lost changes, a count would reach the same number again, for others.
-    NEW.appearance := GREATEST(OLD.appearance + 1, (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint);
+    NEW.account_version := GREATEST(OLD.account_version + 1, (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint);
     RETURN NEW;
 END
 $$;
 
-CREATE TRIGGER appearance BEFORE UPDATE ON account FOR EACH ROW EXECUTE FUNCTION note_change_of_account();
+CREATE TRIGGER account_version BEFORE UPDATE ON account FOR EACH ROW EXECUTE FUNCTION note_change_of_account();
 
 -- Whoever changes these rows may have opened a project or a single key, so the account is opened here, for this one change.
 CREATE FUNCTION note_change_in_account() RETURNS TRIGGER
@@ -660,18 +660,18 @@ BEGIN
         changed := OLD.account_id;
     END IF;
     PERFORM set_config('mnemon.account', changed::text, true);
-    UPDATE account SET appearance = appearance + 1 WHERE id = changed;
+    UPDATE account SET account_version = account_version + 1 WHERE id = changed;
     PERFORM set_config('mnemon.account', opened, true);
     RETURN NULL;
 END
 $$;
 
-CREATE TRIGGER appearance AFTER INSERT OR UPDATE OR DELETE ON department
+CREATE TRIGGER account_version AFTER INSERT OR UPDATE OR DELETE ON department
     FOR EACH ROW EXECUTE FUNCTION note_change_in_account();
-CREATE TRIGGER appearance AFTER UPDATE OR DELETE ON member
+CREATE TRIGGER account_version AFTER UPDATE OR DELETE ON member
     FOR EACH ROW EXECUTE FUNCTION note_change_in_account();
 -- Not when a key was used: that changes nothing about it, and happens all the time.
-CREATE TRIGGER appearance
+CREATE TRIGGER account_version
     AFTER UPDATE OF id, hash, project_id, account_id, member_id, access, expires_at, revoked_at, workspace OR DELETE ON api_key
     FOR EACH ROW EXECUTE FUNCTION note_change_in_account();
 
@@ -680,7 +680,7 @@ CREATE FUNCTION look_up(app_role TEXT, lock_timeout_ms TEXT, keys BYTEA[], token
 RETURNS TABLE (
     key_id UUID, access TEXT, expires_at BIGINT, is_revoked BOOLEAN, project_id UUID, account_id UUID, member_id UUID,
     seq BIGINT, is_deleted BOOLEAN, plan TEXT, paid_until BIGINT, is_suspended BOOLEAN,
-    member_name TEXT, role TEXT, access_until BIGINT, department_id UUID, department_name TEXT, appearance BIGINT,
+    member_name TEXT, role TEXT, access_until BIGINT, department_id UUID, department_name TEXT, account_version BIGINT,
     workspace TEXT,
     departments UUID[], parents UUID[],
     connection_id UUID, key_hash BYTEA, client_id TEXT, resource TEXT, token_expires_at BIGINT, is_token_revoked BOOLEAN,
@@ -716,7 +716,7 @@ BEGIN
     RETURN QUERY
     SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
         p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-        m.name, m.role, m.access_until, m.department_id, t.name, a.appearance, k.workspace,
+        m.name, m.role, m.access_until, m.department_id, t.name, a.account_version, k.workspace,
         COALESCE(t.ids, '{}'), COALESCE(t.parents, '{}'),
         NULL::uuid, k.hash, NULL::text, NULL::text, NULL::bigint, NULL::boolean,
         k.hash, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
@@ -740,7 +740,7 @@ BEGIN
     RETURN QUERY
     SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
         p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-        m.name, m.role, m.access_until, m.department_id, t.name, a.appearance, k.workspace,
+        m.name, m.role, m.access_until, m.department_id, t.name, a.account_version, k.workspace,
         COALESCE(t.ids, '{}'), COALESCE(t.parents, '{}'),
         c.id, k.hash, c.client_id, c.resource, c.expires_at, c.revoked_at IS NOT NULL,
         c.hash, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
@@ -765,7 +765,7 @@ $$;
 -- Tells nodes whether what they know of keys still holds, and where the logs end. A deleted project has no row.
 CREATE FUNCTION look_again(
     app_role TEXT, lock_timeout_ms TEXT, keys UUID[], projects UUID[], accounts UUID[], node UUID)
-RETURNS TABLE (nth BIGINT, seq BIGINT, appearance BIGINT, counters UUID[], calls BYTEA[])
+RETURNS TABLE (nth BIGINT, seq BIGINT, account_version BIGINT, counters UUID[], calls BYTEA[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -775,7 +775,7 @@ BEGIN
         set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
         set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
     RETURN QUERY
-    SELECT g.nth, p.seq, a.appearance, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
+    SELECT g.nth, p.seq, a.account_version, COALESCE(w.counters, '{}'), COALESCE(w.calls, '{}')
     FROM unnest(keys, projects) WITH ORDINALITY AS g (key_id, project_id, nth)
     JOIN project p ON p.id = g.project_id
     JOIN account a ON a.id = p.account_id

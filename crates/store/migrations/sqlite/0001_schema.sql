@@ -16,7 +16,7 @@ CREATE TABLE account (
     guard_mode TEXT,
     name TEXT NOT NULL,
     -- Counts the changes of what records show besides themselves.
-    appearance INTEGER NOT NULL DEFAULT 0
+    account_version INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- The one row of whoever runs the service.

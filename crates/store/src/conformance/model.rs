@@ -536,7 +536,7 @@ async fn compare_records(house: &House, model: &Model) -> Result<(), TestCaseErr
             .filter(|(_, kept)| kept.given.fact.source_id.as_ref() == Some(&source))
             .map(|(seq, _)| *seq)
             .collect();
-        prop_assert_eq!(listed.iter().map(|brief| brief.seq).collect::<Vec<_>>(), expected);
+        prop_assert_eq!(listed.iter().map(|summary| summary.seq).collect::<Vec<_>>(), expected);
     }
     Ok(())
 }

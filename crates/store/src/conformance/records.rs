@@ -82,7 +82,7 @@ pub async fn odd_texts_come_back_byte_for_byte(make: MakeEngine) {
         assert_eq!((&present.fact, &present.embedding), (&record.fact, &record.embedding));
         let source = record.fact.source_id.clone().expect("it has one");
         let found = house.store.list_by_source(house.project, &source, None).await.expect("storage works");
-        assert_eq!(found.iter().map(|brief| brief.seq).collect::<Vec<_>>(), [seq]);
+        assert_eq!(found.iter().map(|summary| summary.seq).collect::<Vec<_>>(), [seq]);
     }
     for confidence in [0.0, 1.0, 0.1 + 0.2, f64::MIN_POSITIVE] {
         let text = format!("sure by {confidence}");
@@ -325,7 +325,7 @@ pub async fn records_are_listed_by_source(make: MakeEngine) {
         let name = name.map(workspace);
         house.store.list_by_source(house.project, source, name.as_ref()).await.expect("storage works")
     };
-    let seqs = |briefs: &[crate::Brief]| briefs.iter().map(|brief| brief.seq).collect::<Vec<_>>();
+    let seqs = |summaries: &[crate::RecordSummary]| summaries.iter().map(|summary| summary.seq).collect::<Vec<_>>();
     let all = list("page", None).await;
     assert_eq!(seqs(&all), [first, second, third_seq]);
     assert_eq!(seqs(&list("page", Some("other")).await), [second]);
@@ -371,8 +371,8 @@ pub async fn records_are_listed_by_given_fact_key(make: MakeEngine) {
         NewRecord { fact_key: FactKey { text: "port".to_owned(), is_given: false }, ..given("made", "port", "one") };
     house.save(made).await;
     let list = async |keys: &[(mnemon_core::WorkspaceNo, &str)]| {
-        let briefs = house.store.list_by_fact_key(house.project, keys).await.expect("storage works");
-        briefs.iter().map(|brief| brief.seq).collect::<Vec<_>>()
+        let summaries = house.store.list_by_fact_key(house.project, keys).await.expect("storage works");
+        summaries.iter().map(|summary| summary.seq).collect::<Vec<_>>()
     };
     assert_eq!(list(&[(one, "port")]).await, [a]);
     assert_eq!(list(&[(two, "port"), (one, "host"), (one, "port"), (one, "port")]).await, [a, b, c]);

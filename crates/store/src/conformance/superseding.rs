@@ -219,7 +219,7 @@ pub async fn concurrent_replaces_leave_one_winner(make: MakeEngine) {
     assert_eq!(living.len(), 1, "exactly one is alive");
     let keys = [(mnemon_core::WorkspaceNo(1), "port")];
     let under_key = house.store.list_by_fact_key(house.project, &keys).await.expect("storage works");
-    assert_eq!(under_key.iter().map(|brief| brief.id).collect::<Vec<_>>(), living);
+    assert_eq!(under_key.iter().map(|summary| summary.id).collect::<Vec<_>>(), living);
     let sizes = house.store.list_sizes(house.project).await.expect("storage works");
     assert_eq!(sizes.iter().map(|size| size.records).sum::<u64>(), 1);
 }

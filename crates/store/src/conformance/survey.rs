@@ -28,7 +28,7 @@ impl Known {
         for seq in survey.touched {
             self.records.remove(&seq);
         }
-        self.records.extend(survey.records.into_iter().map(|record| (record.brief.seq, record)));
+        self.records.extend(survey.records.into_iter().map(|record| (record.summary.seq, record)));
         for part in &survey.parts {
             self.parts.retain(|(source, _, _), _| *source != part.source_id);
         }
@@ -38,7 +38,7 @@ impl Known {
 
     /// What lives now. Records of deleted workspaces need not be followed.
     fn living(&self, active: &[WorkspaceNo]) -> Vec<&Surveyed> {
-        self.records.values().filter(|record| active.contains(&record.brief.workspace_no)).collect()
+        self.records.values().filter(|record| active.contains(&record.summary.workspace_no)).collect()
     }
 
     /// Asks what has changed, and compares what is known then with all there is.
@@ -71,7 +71,7 @@ pub async fn a_survey_is_followed_through_every_change(make: MakeEngine) {
     house.save(NewRecord { workspace: workspace("team"), created_at: at(40), ..ends }).await;
     known.follow(&house, None, "saves").await;
     assert_eq!(known.records.len(), 4);
-    assert_eq!(known.records[&first_seq].brief.given_fact_key.as_deref(), Some("k"));
+    assert_eq!(known.records[&first_seq].summary.given_fact_key.as_deref(), Some("k"));
     assert_eq!(known.names, ["default", "team"]);
     house.insert(house.sourced("of a page", "page", "h2")).await;
     known.follow(&house, None, "a duplicate").await;

@@ -23,7 +23,7 @@ use super::project::Locked;
 use super::standing::Standings;
 use super::transaction::{Tenant, Tx, open_people};
 use super::try_out;
-use crate::acts::saving::{Decision, Found, decide};
+use crate::interface::saving::{Decision, Found, decide};
 use crate::{Insert, Inserted, Standing, StoreError};
 
 /// A save, with the hash that its duplicates have.

@@ -7,7 +7,7 @@ use super::error::Fault;
 use super::rows::{Cells, integer};
 use super::transaction::Tx;
 use crate::StoreError;
-use crate::acts::stored::{Names, Stored};
+use crate::interface::stored::{Names, Stored};
 
 /// The records at some log positions, live or not. The people of the project's account must be opened.
 pub(super) const BY_SEQ: &str = "

@@ -64,7 +64,7 @@ impl PostgresConfig {
     }
 }
 
-/// A caller waits once for a connection and once for a lock. Together that stays below two seconds: the caller is told that
+/// A caller waits once for a connection and once for a lock. Coalesced that stays below two seconds: the caller is told that
 /// storage is unavailable rather than left waiting.
 const PATIENCE: Duration = Duration::from_millis(750);
 /// Short: whoever waits for a replica may have to wait for the primary too.

@@ -5,10 +5,10 @@ use mnemon_core::{ConsoleSessionId, CredentialHash, ProjectId, Timestamp};
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::oversight::commit_if_changed;
+use super::audit::commit_if_changed;
 use super::rows::micros;
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::console::{read_console_session, read_open_session};
+use crate::interface::console::{read_console_session, read_open_session};
 use crate::{AuditEntry, Console, ConsoleSession, OpenSession, SessionHolder, StoreError};
 
 #[async_trait]

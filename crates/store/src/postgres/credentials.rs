@@ -6,13 +6,13 @@ use mnemon_core::{AccountId, CredentialHash, KeyId, MemberId, ProjectId, Timesta
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
+use super::audit::{commit_if_changed, insert_audit};
 use super::error::Fault;
 use super::look_up::Asked;
-use super::oversight::{commit_if_changed, insert_audit};
 use super::rows::{micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::credentials::{key_columns, read_key, read_operator_token};
+use crate::interface::credentials::{key_columns, read_key, read_operator_token};
 use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SeenKey, StoreError};
 
 #[async_trait]
@@ -76,7 +76,7 @@ impl Credentials for PostgresStore {
             RETURNING 1";
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
-            change_appearance(&tx, audit.account).await?;
+            bump_account_version(&tx, audit.account).await?;
             let changed = tx.count(UPDATE, &[&audit.account.uuid(), &key.uuid(), &micros(at)]).await?;
             commit_if_changed(tx, changed, &audit).await
         })

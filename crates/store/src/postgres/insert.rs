@@ -4,21 +4,21 @@
 use mnemon_core::{NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
 
+use super::audit::insert_audit;
 use super::batch::Save;
 use super::bodies;
-use super::briefs::{list_briefs, list_by_fact_key};
 use super::error::Fault;
 use super::look_over::Facts;
 use super::new_rows::NewRows;
-use super::oversight::insert_audit;
 use super::project::Locked;
 use super::rows::{Cells, integer, micros, micros_opt};
 use super::sources::is_news_of_source;
+use super::summaries::{list_by_fact_key, list_summaries};
 use super::transaction::Tx;
-use crate::acts::records::EarlierUse;
-use crate::acts::saving::{Decision, Found, decide};
-use crate::acts::stored::{Changed, broken};
-use crate::{Brief, Insert, Inserted, Replay, StoreError};
+use crate::interface::records::EarlierUse;
+use crate::interface::saving::{Decision, Found, decide};
+use crate::interface::stored::{Changed, broken};
+use crate::{Insert, Inserted, RecordSummary, Replay, StoreError};
 
 /// Saves one record of a locked project by what was found about it. The people of its account must be opened.
 pub(super) async fn insert(tx: &Tx, project: &mut Locked, save: &Save, facts: Facts) -> Result<Inserted, Fault> {
@@ -54,7 +54,7 @@ async fn find_superseded(
     tx: &Tx,
     insert: &Insert,
     workspace: Option<WorkspaceNo>,
-) -> Result<Result<Vec<Brief>, RecordId>, Fault> {
+) -> Result<Result<Vec<RecordSummary>, RecordId>, Fault> {
     let Some(wanted) = &insert.supersede else { return Ok(Ok(Vec::new())) };
     let record = &insert.record;
     let mut found = Vec::new();
@@ -65,10 +65,10 @@ async fn find_superseded(
     if wanted.ids.is_empty() {
         return Ok(Ok(found));
     }
-    let named = list_briefs(tx, record.project, &wanted.ids).await?;
+    let named = list_summaries(tx, record.project, &wanted.ids).await?;
     for id in &wanted.ids {
-        match wanted.find_seen(*id, named.iter().find(|brief| brief.id == *id).cloned()) {
-            Ok(brief) => found.push(brief),
+        match wanted.find_seen(*id, named.iter().find(|summary| summary.id == *id).cloned()) {
+            Ok(summary) => found.push(summary),
             Err(id) => return Ok(Err(id)),
         }
     }
@@ -81,19 +81,19 @@ async fn supersede(
     project: &mut Locked,
     insert: &Insert,
     by: RecordId,
-    superseded: &[Brief],
+    superseded: &[RecordSummary],
 ) -> Result<Vec<RecordId>, Fault> {
     const UPDATE: &str =
         "UPDATE record SET forgotten_at = $3, superseded_by = $4 WHERE project_id = $1 AND seq = ANY($2)";
     let Some(wanted) = insert.supersede.as_ref().filter(|_| !superseded.is_empty()) else { return Ok(Vec::new()) };
-    let seqs: Vec<i64> = superseded.iter().map(|brief| integer(brief.seq.0)).collect();
-    let touched: Vec<_> = superseded.iter().map(|brief| (brief.workspace_no, Some(brief.seq))).collect();
+    let seqs: Vec<i64> = superseded.iter().map(|summary| integer(summary.seq.0)).collect();
+    let touched: Vec<_> = superseded.iter().map(|summary| (summary.workspace_no, Some(summary.seq))).collect();
     let (at, count) = (wanted.audit.at, superseded.len() as u64);
     tx.rows(UPDATE, &[&project.id.uuid(), &seqs, &micros(at), &by.uuid()]).await?;
     project.insert_changes(tx, &touched, "forget", at).await?;
     project.live_records = project.live_records.saturating_sub(count);
     insert_audit(tx, &wanted.audit_of(by, insert.record.audience), count).await?;
-    Ok(superseded.iter().map(|brief| brief.id).collect())
+    Ok(superseded.iter().map(|summary| summary.id).collect())
 }
 
 /// The records that this one replaced.

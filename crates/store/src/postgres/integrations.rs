@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use mnemon_core::{ProjectId, Timestamp};
 
 use super::PostgresStore;
+use super::audit::{commit_if_changed, insert_audit};
 use super::error::{Again, Fault};
-use super::oversight::{commit_if_changed, insert_audit};
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Ask, Tenant, Tx, ask};
-use crate::acts::integrations::{read_integration, read_sealed, read_style, read_tool};
+use crate::interface::integrations::{read_integration, read_sealed, read_style, read_tool};
 use crate::{AuditEntry, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, StoreError};
 
 #[async_trait]

@@ -77,7 +77,7 @@ mod tests {
             department: None,
             department_name: None,
             viewer: Viewer::new(member, Role::Member, None, &Default::default()),
-            appearance: 1,
+            account_version: 1,
             workspace: None,
         }
     }

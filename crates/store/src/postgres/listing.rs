@@ -12,8 +12,8 @@ use super::connect::Pool;
 use super::error::Fault;
 use super::rows::{AudienceBytes, Cells, integer, places, read_audiences};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::records::Filling;
-use crate::acts::stored::Stored;
+use crate::interface::records::Filling;
+use crate::interface::stored::Stored;
 use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 /// The active workspaces of a project.

@@ -10,11 +10,11 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::bodies::read_stored;
+use super::coalesce::{Coalesced, Question};
 use super::connect::Pool;
 use super::error::{Again, Fault};
 use super::replicas::{Answer, Replicas, Visit};
 use super::rows::{Cells, integer};
-use super::together::{Question, Together};
 use super::transaction::{Tenant, Tx, ask};
 use crate::{AtLeast, StoreError};
 
@@ -32,14 +32,14 @@ pub(super) struct Load {
     pub(super) pool: Arc<Pool>,
 }
 
-pub(super) type Loads = Together<Load>;
+pub(super) type Loads = Coalesced<Load>;
 
 /// From a replica; `None` for whoever has to ask the primary.
 pub(super) struct ReplicaLoad {
     pub(super) replicas: Arc<Replicas>,
 }
 
-pub(super) type ReplicaLoads = Together<ReplicaLoad>;
+pub(super) type ReplicaLoads = Coalesced<ReplicaLoad>;
 
 const CALLERS_MAX: usize = 256;
 
@@ -116,7 +116,7 @@ const OPEN_ACCOUNTS: &str = "
     WHERE p.id = ANY ($1)";
 
 const REPLAYED: &str = "
-    SELECT p.id, p.seq, a.appearance
+    SELECT p.id, p.seq, a.account_version
     FROM project p
     JOIN account a ON a.id = p.account_id
     WHERE p.id = ANY ($1)";
@@ -180,5 +180,5 @@ fn read_record(row: &Row) -> Result<(Place, Loaded), StoreError> {
 fn read_replayed(row: &Row) -> Result<(ProjectId, AtLeast), StoreError> {
     let project: ProjectId = Cells::new(row, "project", String::new).id(0, "id")?;
     let cells = Cells::new(row, "project", || project.to_string());
-    Ok((project, AtLeast { seq: Seq(cells.count(1, "seq")?), appearance: cells.count(2, "appearance")? }))
+    Ok((project, AtLeast { seq: Seq(cells.count(1, "seq")?), account_version: cells.count(2, "account_version")? }))
 }

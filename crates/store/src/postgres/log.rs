@@ -14,7 +14,7 @@ use super::replicas::{Answer, Visit};
 use super::rows::{Cells, integer, read_audiences};
 use super::snapshots;
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
+use crate::interface::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::{Change, KeptImage, Log, Present, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
 #[async_trait]

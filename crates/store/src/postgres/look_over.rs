@@ -11,7 +11,7 @@ use super::project::Locked;
 use super::rows::{AudienceBytes, Cells, micros};
 use super::transaction::Tx;
 use crate::StoreError;
-use crate::acts::records::EarlierUse;
+use crate::interface::records::EarlierUse;
 
 /// What was found.
 pub(super) struct LookedOver {

@@ -14,15 +14,15 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::coalesce::{Coalesced, Question};
 use super::connect::Pool;
 use super::error::{Again, Fault};
 use super::known_keys::KnownKeys;
 use super::rates::read_calls;
 use super::rows::{Cells, read_tree};
-use super::together::{Question, Together};
 use super::transaction::ask_alone;
-use crate::acts::credentials::read_credential;
-use crate::acts::oauth::read_grant;
+use crate::interface::credentials::read_credential;
+use crate::interface::oauth::read_grant;
 use crate::{Calls, CallsElsewhere, Credential, Grant, Presented, StoreError};
 
 /// Where the columns of a row begin.
@@ -57,7 +57,7 @@ pub(super) struct LookUp {
 type Known = (CredentialHash, Arc<Credential>);
 
 /// The look-ups of this node.
-pub(super) type LookUps = Together<LookUp>;
+pub(super) type LookUps = Coalesced<LookUp>;
 
 #[async_trait]
 impl Question for LookUp {
@@ -153,7 +153,7 @@ fn read_again(row: &Row, known: &[Known]) -> Result<Option<(Asked, Found)>, Stor
         return Err(Cells::new(row, "look_again", String::new).broken("nth"));
     };
     let cells = Cells::new(row, "look_again", || credential.key.to_string());
-    if cells.count(2, "appearance")? != credential.appearance {
+    if cells.count(2, "account_version")? != credential.account_version {
         return Ok(None);
     }
     let elsewhere = calls_elsewhere(credential, credential.key.uuid(), row, [AGAIN_COUNTERS, AGAIN_CALLS])?;

@@ -6,11 +6,11 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::PostgresStore;
+use super::audit::{commit_if_changed, insert_audit};
 use super::error::{Again, Fault};
-use super::oversight::{commit_if_changed, insert_audit};
 use super::rows::micros;
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::oauth::{Code, read_client, read_connection, read_grant};
+use crate::interface::oauth::{Code, read_client, read_connection, read_grant};
 use crate::{AuditEntry, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption, StoreError};
 
 #[async_trait]

@@ -7,16 +7,16 @@ use mnemon_core::{
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
+use super::audit::{commit_if_changed, insert_audit};
 use super::credentials::insert_key;
 use super::error::Fault;
-use super::leaving::delete_member;
-use super::oversight::{commit_if_changed, insert_audit};
 use super::project::{self, lock_account};
 use super::projects::{FIND, LIST, delete_project, insert_project, list_in_lock_order};
+use super::remove_member::delete_member;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::people::{read_account, read_department, read_member, read_project, read_project_count};
+use crate::interface::people::{read_account, read_department, read_member, read_project, read_project_count};
 use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
 
 #[async_trait]
@@ -156,7 +156,7 @@ impl People for PostgresStore {
         let parent = department.parent.map(|parent| parent.uuid());
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(department.account)).await?;
-            change_appearance(&tx, department.account).await?;
+            bump_account_version(&tx, department.account).await?;
             let changed = tx.count(UPDATE, &[&account, &id, &parent, &department.name]).await?;
             commit_if_changed(tx, changed, &audit).await
         })
@@ -227,7 +227,7 @@ impl People for PostgresStore {
         let access_until = micros_opt(member.access_until);
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(member.account)).await?;
-            change_appearance(&tx, member.account).await?;
+            bump_account_version(&tx, member.account).await?;
             let changed = tx.count(UPDATE, &[&account, &id, &department, &role, &access_until, &member.name]).await?;
             commit_if_changed(tx, changed, &audit).await
         })

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use mnemon_core::{AccountId, Project, ProjectId, WorkspaceNo};
 
+use super::audit::insert_audit;
 use super::connect::Pool;
 use super::error::Fault;
 use super::integrations;
-use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, micros};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::people::read_project;
+use crate::interface::people::read_project;
 use crate::{AuditEntry, StoreError};
 
 pub(super) const LIST: &str = "

@@ -1,5 +1,5 @@
 //! Saving, reading and forgetting records. Saves are stored by `writer.rs`, whole records are read by `bodies.rs`,
-//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
+//! what is needed to judge them by `summaries.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use mnemon_core::{
 use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::audit::insert_audit;
 use super::batch::Save;
 use super::bodies::{self, BY_ID, read_stored};
-use super::briefs::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::connect::Pool;
 use super::error::Fault;
 use super::listing::{list_onward, list_records, list_workspaces};
 use super::load::Asked;
-use super::oversight::insert_audit;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
+use super::summaries::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::transaction::{Tenant, Tx, ask};
 use super::workspaces::bring_back;
 use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_workspace};
-use crate::acts::records::{read_brief, read_seq_and_audience};
-use crate::acts::stored::Stored;
+use crate::interface::records::{read_seq_and_audience, read_summary};
+use crate::interface::stored::Stored;
 use crate::{
-    AtLeast, AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace, Standing,
-    StoreError, Stretch, WorkspaceRow,
+    AtLeast, AuditEntry, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, RestoredWorkspace,
+    Standing, StoreError, Stretch, WorkspaceRow,
 };
 
 #[async_trait]
@@ -116,10 +116,10 @@ impl Records for PostgresStore {
         project: ProjectId,
         source_id: &str,
         workspace: Option<&WorkspaceName>,
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         let name = workspace.map(WorkspaceName::as_str);
         let rows = self.ask(Tenant::project(project), BY_SOURCE, &[&project.uuid(), &source_id, &name]).await?;
-        rows.iter().map(|row| read_brief(row, project)).collect()
+        rows.iter().map(|row| read_summary(row, project)).collect()
     }
 
     async fn list_after_source(
@@ -127,24 +127,24 @@ impl Records for PostgresStore {
         project: ProjectId,
         after: Option<&str>,
         sources_max: usize,
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         let (after, sources_max) = (after.unwrap_or_default(), integer(sources_max as u64));
         let rows = self.ask(Tenant::project(project), AFTER_SOURCE, &[&project.uuid(), &after, &sources_max]).await?;
-        rows.iter().map(|row| read_brief(row, project)).collect()
+        rows.iter().map(|row| read_summary(row, project)).collect()
     }
 
     async fn list_by_fact_key(
         &self,
         project: ProjectId,
         keys: &[(WorkspaceNo, &str)],
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
         let workspaces: Vec<i64> = keys.iter().map(|(no, _)| integer(no.0)).collect();
         let words: Vec<&str> = keys.iter().map(|(_, key)| *key).collect();
         let rows = self.ask(Tenant::project(project), BY_FACT_KEY, &[&project.uuid(), &workspaces, &words]).await?;
-        rows.iter().map(|row| read_brief(row, project)).collect()
+        rows.iter().map(|row| read_summary(row, project)).collect()
     }
 
     async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {

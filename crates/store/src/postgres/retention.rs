@@ -12,15 +12,15 @@ use mnemon_core::{Audience, ProjectId, RecordId, Timestamp, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::audit::insert_audit;
 use super::connect::{Pool, connect_as_owner};
 use super::error::Fault;
-use super::oversight::insert_audit;
 use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros};
 use super::snapshots;
 use super::transaction::{Ask, Tenant, Tx, ask};
-use crate::acts::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
 use crate::encoding::AudienceBytes;
+use crate::interface::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
 use crate::{AuditEntry, Retention, StoreError};
 
 /// How many projects are checked in one round trip.

@@ -8,13 +8,13 @@ use mnemon_core::{MemberId, ProjectId, SessionId};
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
+use super::audit::commit_if_changed;
 use super::connect::Pool;
 use super::error::Fault;
-use super::oversight::commit_if_changed;
 use super::project;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::sessions::{read_session, read_session_part, read_sum};
+use crate::interface::sessions::{read_session, read_session_part, read_sum};
 use crate::{AuditEntry, Session, SessionAppend, SessionAppended, SessionPart, Sessions, StoreError};
 
 const FIND: &str = "

@@ -13,7 +13,7 @@ use super::project;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
 use super::workspaces::find_living;
-use crate::acts::sources::{Sight, is_news, read_part, split_by_news};
+use crate::interface::sources::{Sight, is_news, read_part, split_by_news};
 use crate::{AdoptedSource, Look, Observation, SourcePart, Sources, StoreError};
 
 #[async_trait]

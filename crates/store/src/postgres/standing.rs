@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::rows::{Cells, integer};
 use super::transaction::{Ask, ask};
-use crate::acts::records::read_brief_from;
-use crate::acts::sources::read_part_from;
+use crate::interface::records::read_brief_from;
+use crate::interface::sources::read_part_from;
 use crate::{Standing, StoreError};
 
 /// One row for each record under a key and each part of its source. A save without a key has only its own source.
@@ -99,8 +99,8 @@ impl<'a> Standings<'a> {
             }
         }
         for standing in standings.values_mut() {
-            standing.under_key.sort_unstable_by_key(|brief| brief.seq);
-            standing.under_key.dedup_by_key(|brief| brief.seq);
+            standing.under_key.sort_unstable_by_key(|summary| summary.seq);
+            standing.under_key.dedup_by_key(|summary| summary.seq);
         }
         standings
     }

@@ -13,8 +13,8 @@ use super::error::Fault;
 use super::listing::{WORKSPACES, read_workspace};
 use super::rows::{AudienceBytes, Cells, integer, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::sources::read_part;
-use crate::acts::survey::{read_holdings, read_surveyed};
+use crate::interface::sources::read_part;
+use crate::interface::survey::{read_holdings, read_surveyed};
 use crate::{Holdings, Since, StoreError, Survey, Surveyed, Surveys};
 
 #[async_trait]
@@ -108,7 +108,7 @@ async fn survey_changes(pool: &Arc<Pool>, project: ProjectId, since: Since) -> R
         return Err(Fault::away("PostgreSQL left an answer out"));
     };
     let mut survey = read_survey(project, seqs, workspaces, records, parts)?;
-    let mut touched: BTreeSet<Seq> = survey.records.iter().map(|record| record.brief.seq).collect();
+    let mut touched: BTreeSet<Seq> = survey.records.iter().map(|record| record.summary.seq).collect();
     for row in changed {
         touched.insert(Seq(Cells::new(row, "change", || project.to_string()).count(0, "record_seq")?));
     }
@@ -126,7 +126,7 @@ fn read_survey(
     let seq = seqs.first().map(|row| Cells::new(row, "project", || project.to_string()).count(0, "seq"));
     let mut living = HashMap::new();
     let mut records: Vec<Surveyed> = records.iter().map(|row| read_surveyed(row, project)).collect::<Result<_, _>>()?;
-    records.sort_unstable_by_key(|record| record.brief.seq);
+    records.sort_unstable_by_key(|record| record.summary.seq);
     Ok(Survey {
         seq: Seq(seq.transpose()?.unwrap_or(0)),
         workspaces: workspaces.iter().map(|row| read_workspace(row, project, &mut living)).collect::<Result<_, _>>()?,

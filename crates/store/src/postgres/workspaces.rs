@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use mnemon_core::{Audience, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 
+use super::audit::insert_audit;
 use super::bodies::{BY_SEQ, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
 use super::listing::{read_counts, read_workspace};
-use super::oversight::insert_audit;
 use super::project::{self, Locked};
 use super::rows::{Cells, integer, micros, places};
 use super::sources::carry_sources;
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::stored::Stored;
 use crate::encoding::AudienceBytes;
+use crate::interface::stored::Stored;
 use crate::{AuditEntry, RestoredWorkspace, StoreError, WorkspaceRow};
 
 /// How many records are moved by one statement.

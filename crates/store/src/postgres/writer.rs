@@ -38,9 +38,9 @@ const LARGE: usize = 32;
 const LATE: Duration = Duration::from_millis(100);
 /// From this many saves in a batch on, the next one waits a moment for as many: callers that were answered together are
 /// about to save again, and a batch that starts with the first of them leaves the others for the next.
-const COMPANY_MIN: usize = 8;
+const DELAY_MIN: usize = 8;
 /// It never waits longer than this, nor than half of what the last batch took.
-const COMPANY_WAIT_MAX: Duration = Duration::from_millis(10);
+const DELAY_WAIT_MAX: Duration = Duration::from_millis(10);
 
 /// The handle of the task that stores saves.
 pub(super) struct Writer {
@@ -65,7 +65,7 @@ impl Writer {
             alone: VecDeque::new(),
             tasks: JoinSet::new(),
             running: HashMap::new(),
-            company: Company::default(),
+            commit_delay: CommitDelay::default(),
         };
         let task = tokio::spawn(desk.serve(arriving));
         Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits, waiting }
@@ -134,7 +134,7 @@ struct Desk {
     alone: VecDeque<Vec<Job>>,
     tasks: JoinSet<Vec<Job>>,
     running: HashMap<Id, Running>,
-    company: Company,
+    commit_delay: CommitDelay,
 }
 
 /// What one task stores.
@@ -174,12 +174,12 @@ impl Desk {
         loop {
             let batches = || self.running.values().filter(|running| !running.is_alone);
             let (count, since) = (batches().count(), batches().map(|running| running.since).max());
-            match self.company.due(self.queue.ready_count(), count, since, now) {
+            match self.commit_delay.due(self.queue.ready_count(), count, since, now) {
                 Some(due) if due <= now => {}
                 later => return later,
             }
             let jobs = self.queue.take(self.batch_max);
-            self.company.waits_since = None;
+            self.commit_delay.waits_since = None;
             let (pool, running) = (Arc::clone(&self.pool), Running::new(&jobs, false));
             let task = self.tasks.spawn(async move { jobs::store_batch(&pool, jobs).await });
             self.running.insert(task.id(), running);
@@ -213,7 +213,7 @@ impl Desk {
             self.statistics.note_saves(stored);
         }
         if !is_alone {
-            self.company.note(count, since.elapsed());
+            self.commit_delay.note(count, since.elapsed());
         }
         let mut by_project: HashMap<ProjectId, Vec<Job>> = HashMap::new();
         aside.into_iter().for_each(|job| by_project.entry(job.project()).or_default().push(job));
@@ -231,13 +231,13 @@ impl Running {
 
 /// How many saves the last batch had and how long it took, and since when the next one waits for as many.
 #[derive(Default)]
-struct Company {
+struct CommitDelay {
     saves: usize,
     took: Duration,
     waits_since: Option<Instant>,
 }
 
-impl Company {
+impl CommitDelay {
     fn note(&mut self, saves: usize, took: Duration) {
         (self.saves, self.took) = (saves, took);
     }
@@ -249,8 +249,8 @@ impl Company {
             _ if ready == 0 || batches >= BATCHES_MAX => None,
             _ if ready >= LARGE => Some(now),
             (_, Some(since)) => Some(since + LATE),
-            (_, None) if self.saves < COMPANY_MIN || ready >= self.saves => Some(now),
-            (_, None) => Some(*self.waits_since.get_or_insert(now) + COMPANY_WAIT_MAX.min(self.took / 2)),
+            (_, None) if self.saves < DELAY_MIN || ready >= self.saves => Some(now),
+            (_, None) => Some(*self.waits_since.get_or_insert(now) + DELAY_WAIT_MAX.min(self.took / 2)),
         }
     }
 }
@@ -263,31 +263,31 @@ mod tests {
 
     #[test]
     fn a_lone_save_waits_for_nobody() {
-        let (mut company, now) = (Company::default(), Instant::now());
-        assert_eq!(company.due(0, 0, None, now), None);
-        assert_eq!(company.due(1, 0, None, now), Some(now));
-        company.note(COMPANY_MIN - 1, 40 * MS);
-        assert_eq!(company.due(1, 0, None, now), Some(now));
+        let (mut commit_delay, now) = (CommitDelay::default(), Instant::now());
+        assert_eq!(commit_delay.due(0, 0, None, now), None);
+        assert_eq!(commit_delay.due(1, 0, None, now), Some(now));
+        commit_delay.note(DELAY_MIN - 1, 40 * MS);
+        assert_eq!(commit_delay.due(1, 0, None, now), Some(now));
     }
 
     #[test]
     fn many_callers_wait_a_moment_for_each_other() {
-        let (mut company, now) = (Company::default(), Instant::now());
-        company.note(20, 4 * MS);
-        assert_eq!(company.due(1, 0, None, now), Some(now + 2 * MS));
-        assert_eq!(company.due(5, 0, None, now + MS), Some(now + 2 * MS), "the wait does not begin again");
-        assert_eq!(company.due(20, 0, None, now + MS), Some(now + MS), "all are there");
-        company = Company::default();
-        company.note(20, 1_000 * MS);
-        assert_eq!(company.due(1, 0, None, now), Some(now + COMPANY_WAIT_MAX), "a slow batch does not make it long");
+        let (mut commit_delay, now) = (CommitDelay::default(), Instant::now());
+        commit_delay.note(20, 4 * MS);
+        assert_eq!(commit_delay.due(1, 0, None, now), Some(now + 2 * MS));
+        assert_eq!(commit_delay.due(5, 0, None, now + MS), Some(now + 2 * MS), "the wait does not begin again");
+        assert_eq!(commit_delay.due(20, 0, None, now + MS), Some(now + MS), "all are there");
+        commit_delay = CommitDelay::default();
+        commit_delay.note(20, 1_000 * MS);
+        assert_eq!(commit_delay.due(1, 0, None, now), Some(now + DELAY_WAIT_MAX), "a slow batch does not make it long");
     }
 
     #[test]
     fn a_second_batch_starts_when_many_wait_or_the_first_is_late_and_a_third_never() {
-        let (mut company, now) = (Company::default(), Instant::now());
-        assert_eq!(company.due(LARGE, 1, Some(now), now), Some(now));
-        assert_eq!(company.due(LARGE - 1, 1, Some(now), now), Some(now + LATE));
-        assert_eq!(company.due(0, 1, Some(now), now + 2 * LATE), None);
-        assert_eq!(company.due(1_000, BATCHES_MAX, Some(now), now + 2 * LATE), None);
+        let (mut commit_delay, now) = (CommitDelay::default(), Instant::now());
+        assert_eq!(commit_delay.due(LARGE, 1, Some(now), now), Some(now));
+        assert_eq!(commit_delay.due(LARGE - 1, 1, Some(now), now), Some(now + LATE));
+        assert_eq!(commit_delay.due(0, 1, Some(now), now + 2 * LATE), None);
+        assert_eq!(commit_delay.due(1_000, BATCHES_MAX, Some(now), now + 2 * LATE), None);
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{Cells, integer};
 use crate::StoreError;
-use crate::acts::stored::{Names, Stored};
+use crate::interface::stored::{Names, Stored};
 
 /// Reads records of one project. A name is looked up once, however many of the records use it: most of an answer comes from
 /// one workspace and few authors, and a join would look up all of them for each row.

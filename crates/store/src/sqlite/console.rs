@@ -5,9 +5,9 @@ use mnemon_core::{ConsoleSessionId, CredentialHash, ProjectId, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::oversight::note_if_changed;
+use super::audit::note_if_changed;
 use super::rows::micros;
-use crate::acts::console::{read_console_session, read_open_session};
+use crate::interface::console::{read_console_session, read_open_session};
 use crate::{AuditEntry, Console, ConsoleSession, OpenSession, StoreError};
 
 #[async_trait]

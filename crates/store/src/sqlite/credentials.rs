@@ -9,10 +9,10 @@ use mnemon_core::{
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::audit::{insert_audit, note_if_changed};
 use super::batch::Tx;
-use super::oversight::{insert_audit, note_if_changed};
 use super::rows::{Cells, micros, micros_opt};
-use crate::acts::credentials::{key_columns, read_credential, read_key, read_operator_token};
+use crate::interface::credentials::{key_columns, read_credential, read_key, read_operator_token};
 use crate::{
     AuditEntry, CallsElsewhere, Credential, Credentials, Grant, KeyRow, NewKey, Oauth, Presented, SeenKey, StoreError,
 };
@@ -92,7 +92,7 @@ fn find_credential(conn: &Connection, hash: &CredentialHash) -> Result<Option<(C
     const SELECT: &str = "
         SELECT k.id, k.access, k.expires_at, k.revoked_at IS NOT NULL, k.project_id, k.account_id, k.member_id,
             p.seq, p.deleted_at IS NOT NULL, a.plan, a.paid_until, a.is_suspended,
-            m.name, m.role, m.access_until, m.department_id, d.name, a.appearance, k.workspace
+            m.name, m.role, m.access_until, m.department_id, d.name, a.account_version, k.workspace
         FROM api_key k
         JOIN project p ON p.id = k.project_id
         JOIN account a ON a.id = k.account_id

@@ -3,18 +3,18 @@
 use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use rusqlite::{Connection, params};
 
+use super::audit::insert_audit;
 use super::batch::Tx;
 use super::bodies::Bodies;
-use super::briefs::{find_brief, list_by_fact_key};
 use super::log::insert_change;
-use super::oversight::insert_audit;
 use super::rows::{AudienceBytes, Cells, integer, micros, micros_opt};
 use super::sources::note_known_hash;
-use crate::acts::records::EarlierUse;
-use crate::acts::saving::{Decision, Found, decide};
-use crate::acts::stored::{Changed, broken};
+use super::summaries::{find_summary, list_by_fact_key};
 use crate::checksum::Covered;
-use crate::{Brief, Idempotency, Insert, Inserted, Replay, StoreError};
+use crate::interface::records::EarlierUse;
+use crate::interface::saving::{Decision, Found, decide};
+use crate::interface::stored::{Changed, broken};
+use crate::{Idempotency, Insert, Inserted, RecordSummary, Replay, StoreError};
 
 /// How many outdated idempotency keys a save with a key removes: more than it adds, so they can't pile up.
 const OUTDATED_MAX: i64 = 4;
@@ -63,7 +63,7 @@ fn find_superseded(
     conn: &Connection,
     insert: &Insert,
     workspace: Option<WorkspaceNo>,
-) -> Result<Result<Vec<Brief>, RecordId>, StoreError> {
+) -> Result<Result<Vec<RecordSummary>, RecordId>, StoreError> {
     let Some(wanted) = &insert.supersede else { return Ok(Ok(Vec::new())) };
     let record = &insert.record;
     let mut found = Vec::new();
@@ -72,8 +72,8 @@ fn find_superseded(
         wanted.retain_seen(&mut found);
     }
     for id in &wanted.ids {
-        match wanted.find_seen(*id, find_brief(conn, record.project, *id)?) {
-            Ok(brief) => found.push(brief),
+        match wanted.find_seen(*id, find_summary(conn, record.project, *id)?) {
+            Ok(summary) => found.push(summary),
             Err(id) => return Ok(Err(id)),
         }
     }
@@ -85,19 +85,19 @@ fn supersede(
     tx: &mut Tx<'_>,
     insert: &Insert,
     by: RecordId,
-    superseded: &[Brief],
+    superseded: &[RecordSummary],
 ) -> Result<Vec<RecordId>, StoreError> {
     const UPDATE: &str = "UPDATE record SET forgotten_at = ?3, superseded_by = ?4 WHERE project_id = ?1 AND seq = ?2";
     let Some(wanted) = insert.supersede.as_ref().filter(|_| !superseded.is_empty()) else { return Ok(Vec::new()) };
     let (project, at, count) = (insert.record.project, wanted.audit.at, superseded.len() as u64);
-    for Brief { seq, workspace_no, .. } in superseded {
+    for RecordSummary { seq, workspace_no, .. } in superseded {
         tx.conn.prepare_cached(UPDATE)?.execute((project.to_bytes(), integer(seq.0), micros(at), by.to_bytes()))?;
         insert_change(tx, project, *workspace_no, "forget", Some(*seq), at)?;
     }
     let state = tx.project(project)?;
     state.live_records = state.live_records.saturating_sub(count);
     insert_audit(tx.conn, &wanted.audit_of(by, insert.record.audience), count)?;
-    Ok(superseded.iter().map(|brief| brief.id).collect())
+    Ok(superseded.iter().map(|summary| summary.id).collect())
 }
 
 /// The records that this one replaced.

@@ -5,10 +5,10 @@ use mnemon_core::{ProjectId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
+use super::audit::insert_audit;
 use super::batch::{Tx, is_living};
-use super::oversight::insert_audit;
 use super::rows::{integer, micros};
-use crate::acts::integrations::{read_integration, read_sealed, read_style, read_tool};
+use crate::interface::integrations::{read_integration, read_sealed, read_style, read_tool};
 use crate::{
     AuditEntry, Integrations, ProjectIntegrations, Resealed, SavedIntegration, Sealed, SeenTool, StoreError, ToolRow,
 };

@@ -9,8 +9,8 @@ use super::batch::{find_living, is_living};
 use super::bodies::{Bodies, find_seq};
 use super::log::list_audiences;
 use super::rows::{AudienceBytes, Cells, integer};
-use crate::acts::records::Filling;
 use crate::damaged::Damaged;
+use crate::interface::records::Filling;
 use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {

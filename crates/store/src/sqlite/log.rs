@@ -11,8 +11,8 @@ use super::SqliteStore;
 use super::batch::{Tx, find_living};
 use super::error::no_such_project;
 use super::rows::{Cells, integer, micros};
-use crate::acts::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::damaged::Damaged;
+use crate::interface::log::{Place, cut, dedup_sightings, read_present, read_sighting};
 use crate::{Change, KeptImage, Log, Present, Sighting, Snapshot, SnapshotImage, StoreError, Tail, Workspace};
 
 /// A tail of at most this many positions is read on the calling thread; see [`super::readers::Readers::read`].

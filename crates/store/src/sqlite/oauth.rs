@@ -5,10 +5,10 @@ use mnemon_core::{ConnectionId, CredentialHash, ProjectId, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::audit::{insert_audit, note_if_changed};
 use super::batch::Tx;
-use super::oversight::{insert_audit, note_if_changed};
 use super::rows::micros;
-use crate::acts::oauth::{Code, read_client, read_connection, read_grant};
+use crate::interface::oauth::{Code, read_client, read_connection, read_grant};
 use crate::{AuditEntry, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption, StoreError};
 
 #[async_trait]

@@ -7,14 +7,14 @@ use mnemon_core::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
+use super::audit::{insert_audit, note_if_changed};
 use super::batch::Tx;
 use super::credentials::insert_key;
-use super::leaving::delete_member;
-use super::oversight::{insert_audit, note_if_changed};
 use super::projects::{delete_project, find_project, insert_project, list_projects};
+use super::remove_member::delete_member;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
-use crate::acts::people::{read_account, read_department, read_member, read_project_count};
+use crate::interface::people::{read_account, read_department, read_member, read_project_count};
 use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
 
 #[async_trait]
@@ -242,7 +242,7 @@ fn update_department(tx: &mut Tx<'_>, department: &Department, audit: &AuditEntr
     let parent = department.parent.map(|parent| parent.to_bytes());
     let values = (department.account.to_bytes(), department.id.to_bytes(), parent, &department.name);
     let changed = tx.conn.prepare_cached(UPDATE)?.execute(values)?;
-    change_appearance(tx, department.account)?;
+    bump_account_version(tx, department.account)?;
     note_if_changed(tx, changed, audit)
 }
 
@@ -338,6 +338,6 @@ fn update_member(tx: &mut Tx<'_>, member: &Member, audit: &AuditEntry) -> Result
         micros_opt(member.access_until),
         member.name,
     ])?;
-    change_appearance(tx, member.account)?;
+    bump_account_version(tx, member.account)?;
     note_if_changed(tx, changed, audit)
 }

@@ -3,12 +3,12 @@
 use mnemon_core::{AccountId, Project, ProjectId, WorkspaceNo};
 use rusqlite::Connection;
 
+use super::audit::insert_audit;
 use super::batch::Tx;
 use super::integrations;
 use super::log::insert_change;
-use super::oversight::insert_audit;
 use super::rows::{Cells, micros};
-use crate::acts::people::read_project;
+use crate::interface::people::read_project;
 use crate::{AuditEntry, StoreError};
 
 pub(super) fn insert_project(conn: &Connection, project: &Project) -> Result<(), StoreError> {

@@ -1,5 +1,5 @@
 //! Saving, reading and forgetting records. The save itself is in `insert.rs`, whole records are read by `bodies.rs`,
-//! what is needed to judge them by `briefs.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
+//! what is needed to judge them by `summaries.rs`, lists by `listing.rs`; workspaces end in `workspaces.rs`.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use mnemon_core::{
 use rusqlite::Connection;
 
 use super::SqliteStore;
+use super::audit::insert_audit;
 use super::batch::{Tx, is_living};
 use super::bodies::{Bodies, find_seq};
-use super::briefs::{list_after_source, list_by_fact_key, list_by_source};
 use super::insert::insert;
 use super::listing::{find_any, list_onward, list_records, list_workspaces};
 use super::log::insert_change;
-use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
+use super::summaries::{list_after_source, list_by_fact_key, list_by_source};
 use super::workspaces::{bring_back, delete_workspace, list_deleted_workspaces, restore_workspace};
-use crate::acts::records::read_seq_and_audience;
-use crate::acts::stored::Stored;
 use crate::damaged::Damaged;
+use crate::interface::records::read_seq_and_audience;
+use crate::interface::stored::Stored;
 use crate::{
-    AuditEntry, Brief, Insert, Inserted, Listed, Portion, RecordFilter, Records, RestoredWorkspace, StoreError,
+    AuditEntry, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, RestoredWorkspace, StoreError,
     Stretch, WorkspaceRow,
 };
 
@@ -105,7 +105,7 @@ impl Records for SqliteStore {
         project: ProjectId,
         source_id: &str,
         workspace: Option<&WorkspaceName>,
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         let rows_max = SHORT_READ_MAX + 1;
         let first = self.readers.read(|conn| list_by_source(conn, project, source_id, workspace, rows_max))?;
         if first.len() < rows_max {
@@ -121,7 +121,7 @@ impl Records for SqliteStore {
         project: ProjectId,
         after: Option<&str>,
         sources_max: usize,
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         let after = after.unwrap_or_default().to_owned();
         self.readers.read_long(move |conn| list_after_source(conn, project, &after, sources_max)).await
     }
@@ -130,15 +130,15 @@ impl Records for SqliteStore {
         &self,
         project: ProjectId,
         keys: &[(WorkspaceNo, &str)],
-    ) -> Result<Vec<Brief>, StoreError> {
+    ) -> Result<Vec<RecordSummary>, StoreError> {
         self.readers.read_at_once(|conn| {
-            let mut briefs = Vec::new();
+            let mut summaries = Vec::new();
             for (no, key) in keys {
-                list_by_fact_key(conn, project, *no, key, &mut briefs)?;
+                list_by_fact_key(conn, project, *no, key, &mut summaries)?;
             }
-            briefs.sort_unstable_by_key(|brief| brief.seq);
-            briefs.dedup_by_key(|brief| brief.seq);
-            Ok(briefs)
+            summaries.sort_unstable_by_key(|summary| summary.seq);
+            summaries.dedup_by_key(|summary| summary.seq);
+            Ok(summaries)
         })
     }
 

@@ -12,13 +12,13 @@ use mnemon_core::{Audience, ProjectId, RecordId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::Connection;
 
 use super::SqliteStore;
+use super::audit::insert_audit;
 use super::batch::Tx;
 use super::log::{delete_snapshot, insert_change, is_active};
-use super::oversight::insert_audit;
 use super::projects::find_project;
 use super::rows::{Cells, integer, micros};
-use crate::acts::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
 use crate::encoding::AudienceBytes;
+use crate::interface::retention::{PURGE_AT_ONCE, Place, PurgedBeyond};
 use crate::{AuditEntry, Retention, StoreError};
 
 #[async_trait]

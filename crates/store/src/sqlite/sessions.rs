@@ -5,10 +5,10 @@ use mnemon_core::{MemberId, ProjectId, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
+use super::audit::insert_audit;
 use super::batch::Tx;
-use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
-use crate::acts::sessions::{read_session, read_session_part, read_sum};
+use crate::interface::sessions::{read_session, read_session_part, read_sum};
 use crate::{AuditEntry, Session, SessionAppend, SessionAppended, SessionPart, Sessions, StoreError};
 
 #[async_trait]

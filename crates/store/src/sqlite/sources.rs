@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use super::SqliteStore;
 use super::batch::Tx;
 use super::rows::{AudienceBytes, Cells, integer, micros};
-use crate::acts::sources::{Sight, is_news, kept_hash, read_part, split_by_news};
+use crate::interface::sources::{Sight, is_news, kept_hash, read_part, split_by_news};
 use crate::{AdoptedSource, Look, Observation, SourcePart, Sources, StoreError};
 
 #[async_trait]

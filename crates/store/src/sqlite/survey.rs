@@ -11,8 +11,8 @@ use super::listing::list_workspaces_with;
 use super::log::load_seq;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sources::load_parts;
-use crate::acts::sources::read_part;
-use crate::acts::survey::{read_holdings, read_surveyed};
+use crate::interface::sources::read_part;
+use crate::interface::survey::{read_holdings, read_surveyed};
 use crate::{Holdings, Since, SourcePart, StoreError, Survey, Surveyed, Surveys};
 
 #[async_trait]
@@ -90,7 +90,7 @@ fn survey_changes(conn: &Connection, project: ProjectId, since: Since) -> Result
     for seq in touched.range(..=since.seq) {
         records.extend(list_records(conn, project, ONE, (id, integer(seq.0)))?);
     }
-    touched.extend(records.iter().map(|record| record.brief.seq));
+    touched.extend(records.iter().map(|record| record.summary.seq));
     Ok(Survey {
         seq: load_seq(conn, project)?.unwrap_or_default(),
         workspaces: list_workspaces_with(conn, project, HashMap::new())?,

@@ -3,14 +3,14 @@
 use mnemon_core::{ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, params};
 
+use super::audit::insert_audit;
 use super::batch::{Tx, is_living};
 use super::bodies::Bodies;
 use super::listing::{count_living_in, read_workspace};
 use super::log::{insert_change, write_change};
-use super::oversight::insert_audit;
 use super::rows::{Cells, integer, micros};
 use super::sources::carry_source;
-use crate::acts::stored::{Stored, broken};
+use crate::interface::stored::{Stored, broken};
 use crate::{AuditEntry, RestoredWorkspace, StoreError, WorkspaceRow};
 
 pub(super) fn delete_workspace(

@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::batch::{Projects, Tx};
-use super::company::Company;
+use super::commit_delay::CommitDelay;
 use super::error::closed;
 use super::files::{Files, check_whole};
 use super::memory::Memory;
@@ -184,13 +184,13 @@ struct Desk {
 
 impl Desk {
     fn serve(&mut self, mut waiting: mpsc::Receiver<Message>) {
-        let mut company = Company::default();
+        let mut commit_delay = CommitDelay::default();
         while let Some(first) = waiting.blocking_recv() {
-            company.wait(|| 1 + waiting.len());
+            commit_delay.wait(|| 1 + waiting.len());
             let (jobs, order) = collect(first, &mut waiting);
             let (acts, began) = (jobs.len(), Instant::now());
             self.work(jobs);
-            company.note(acts, began.elapsed());
+            commit_delay.note(acts, began.elapsed());
             self.checkpoint_if_due();
             match order {
                 Some(Message::Compact(reply)) => drop(reply.send(self.compact())),

@@ -131,14 +131,14 @@ async fn one_statement_asks_about_a_known_key_and_a_second_one_after_a_change() 
 async fn a_change_that_was_lost_is_not_taken_for_another() {
     let pair = Pair::new().await;
     let house = &pair.house;
-    let place = "SELECT appearance FROM account";
+    let place = "SELECT account_version FROM account";
     let earlier = pair.database.sql(place).unwrap();
     pair.database.sql("UPDATE account SET is_suspended = FALSE").unwrap();
     pair.find(&house.key_hash).await;
     // As on a standby that was behind and has become the primary: the last change never happened, another one does.
     let take_back = format!(
-        "ALTER TABLE account DISABLE TRIGGER appearance; UPDATE account SET appearance = {earlier};
-        ALTER TABLE account ENABLE TRIGGER appearance"
+        "ALTER TABLE account DISABLE TRIGGER account_version; UPDATE account SET account_version = {earlier};
+        ALTER TABLE account ENABLE TRIGGER account_version"
     );
     pair.database.sql(&take_back).unwrap();
     assert_eq!(house.store.revoke_key(house.key, at(60), audit(house.account, 60, "key.revoke")).await, Ok(true));
@@ -148,7 +148,7 @@ async fn a_change_that_was_lost_is_not_taken_for_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_triggers_every_key_is_looked_up_in_full() {
     let pair = Pair::new().await;
-    pair.database.sql("DROP TRIGGER appearance ON member").unwrap();
+    pair.database.sql("DROP TRIGGER account_version ON member").unwrap();
     let careful = node(&pair.database.url).await;
     let hash = pair.house.key_hash;
     for role in ["member", "admin", "member"] {

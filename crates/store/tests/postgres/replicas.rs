@@ -40,7 +40,7 @@ async fn until_replayed(primary: &Cluster, standby: &Cluster) {
 
 /// The texts at these places, by somebody who must see everything up to a place.
 async fn texts(house: &House, seqs: &[Seq], seq: Seq) -> Vec<String> {
-    let at_least = AtLeast { seq, appearance: 0 };
+    let at_least = AtLeast { seq, account_version: 0 };
     let found = house.store.load_at_least(house.project, seqs, at_least).await.expect("storage works");
     found.into_iter().map(|record| record.fact.content).collect()
 }

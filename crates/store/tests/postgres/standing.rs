@@ -33,7 +33,7 @@ async fn read(house: &House, record: &NewRecord, inserted: &Inserted) -> Standin
     };
     let keys: Vec<_> = key.map(|key| (no, key)).into_iter().collect();
     let under_key = house.store.list_by_fact_key(house.project, &keys).await.expect("storage works");
-    let ids = under_key.iter().filter_map(|brief| brief.source_id.as_deref()).chain(source_id.as_deref());
+    let ids = under_key.iter().filter_map(|summary| summary.source_id.as_deref()).chain(source_id.as_deref());
     let mut sources = house.store.list_sources(house.project, &ids.collect::<Vec<_>>()).await.expect("storage works");
     sources.retain(|part| part.workspace_no == no);
     Standing { under_key, sources }

@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use mnemon_protocol::moving::{ExportLine, RecordLine};
+use mnemon_protocol::export_lines::{ExportLine, RecordLine};
 
 use super::{Sink, front_matter, private_file};
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use mnemon_protocol::moving::RecordLine;
+use mnemon_protocol::export_lines::RecordLine;
 use serde_json::Value;
 
 use super::rules::{self, Item};

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use crate::commands::export::HIDDEN;
-use crate::moving_arguments::ImportFormat;
+use crate::transfer_arguments::ImportFormat;
 
 /// How much of a file is looked at.
 const LOOK_BYTES: u64 = 64 << 10;

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::Context;
-use mnemon_protocol::moving::RecordLine;
+use mnemon_protocol::export_lines::RecordLine;
 use serde::Deserialize;
 
 use super::Desk;

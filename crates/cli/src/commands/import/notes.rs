@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 use mnemon_core::CONTENT_BYTES_MAX;
-use mnemon_protocol::moving::RecordLine;
+use mnemon_protocol::export_lines::RecordLine;
 
 use super::Desk;
 use crate::commands::export::front_matter;

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use mnemon_protocol::moving::{EndLine, ExportLine, FORMAT, HeaderLine, LINE_BYTES_MAX, RecordLine, VERSION};
+use mnemon_protocol::export_lines::{EndLine, ExportLine, FORMAT, HeaderLine, LINE_BYTES_MAX, RecordLine, VERSION};
 
 use super::{Desk, notes};
 use crate::commands::export::{HIDDEN, ORDER, REST, front_matter};

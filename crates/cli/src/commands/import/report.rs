@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ValueEnum;
-use mnemon_protocol::moving::{ImportProblem, ImportReport};
+use mnemon_protocol::export_lines::{ImportProblem, ImportReport};
 use serde_json::{Value, json};
 
-use crate::moving_arguments::ImportFormat;
 use crate::printer::Printer;
+use crate::transfer_arguments::ImportFormat;
 use crate::visible;
 
 /// How many problems are listed; all are counted.

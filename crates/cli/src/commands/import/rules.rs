@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use mnemon_protocol::moving::RecordLine;
+use mnemon_protocol::export_lines::RecordLine;
 
 use super::Desk;
 use crate::commands::validate::kinds::{Kind, hash_file};

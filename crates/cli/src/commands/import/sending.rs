@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use anyhow::Context;
-use mnemon_protocol::moving::{ImportReport, ImportStop};
+use mnemon_protocol::export_lines::{ImportReport, ImportStop};
 
 use super::report::Report;
 use crate::admin_client::AdminClient;

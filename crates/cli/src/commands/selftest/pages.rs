@@ -8,7 +8,7 @@ use anyhow::Context;
 use mnemon_core::{RecordId, Role, Status};
 use mnemon_engine::Engine;
 use mnemon_server::config::{ServerConfig, machine_memory_bytes};
-use mnemon_server::{App, Seats, bind, router, serve};
+use mnemon_server::{App, ConnectionLimit, bind, router, serve};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -50,7 +50,7 @@ impl Console {
         let task = tokio::spawn(async move {
             let stopped = async { stopped.await.unwrap_or(()) };
             // A server that ends early is noticed by the next request.
-            let _ = serve(listener, routes, Seats::new(CONNECTIONS_MAX), stopped).await;
+            let _ = serve(listener, routes, ConnectionLimit::new(CONNECTIONS_MAX), stopped).await;
         });
         // Whoever installed one before has the same.
         let _ = rustls::crypto::ring::default_provider().install_default();

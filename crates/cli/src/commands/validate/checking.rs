@@ -35,7 +35,7 @@ impl Desk<'_> {
         let mut seen = Vec::new();
         let mut progress = Progress::begin(sources.len(), self.printer);
         let is_new = match (&ground.basis, &ground.repository) {
-            (Basis::Branch(branch), Some(repository)) => !self.told.has(repository, branch),
+            (Basis::Branch(branch), Some(repository)) => !self.reported.has(repository, branch),
             _ => false,
         };
         for source in sources {
@@ -51,7 +51,7 @@ impl Desk<'_> {
         drop(progress);
         self.tell(seen, &mut report)?;
         if let (Basis::Branch(branch), Some(repository)) = (&ground.basis, &ground.repository)
-            && let Err(error) = self.told.note(repository, branch, self.is_kept && !ground.is_narrowed())
+            && let Err(error) = self.reported.note(repository, branch, self.is_kept && !ground.is_narrowed())
         {
             report.remarks.push(format!("The next check that runs by itself tells all of this again: {error:#}"));
         }

@@ -142,7 +142,7 @@ async fn what_is_noted_in_gits_folder_follows_no_link_and_variables_name_no_othe
     command.env("GIT_WORK_TREE", story.place.path().join("other")).env("GIT_INDEX_FILE", "/nonexistent");
     assert_eq!(names(&Done::of(command.output().expect("the binary runs")).json()["verified"]), ["a.md"]);
     story.write("precious", "keep me\n");
-    let told = story.place.path().join(".git/mnemon-told");
+    let told = story.place.path().join(".git/mnemon-reported");
     assert_eq!(std::fs::read_to_string(&told).expect("it was noted").lines().count(), 1);
     std::fs::remove_file(&told).expect("it is there");
     symlink("../precious", &told).expect("a link");

@@ -8,7 +8,7 @@ use mnemon_protocol::admin::{
     PlanJson, ProjectJson, PutIntegration, RecordDetailJson, RejectionJson, ReleaseText, SessionJson, SetGuard,
     SetSubscription, SetSuspension, SourcesJson, StandingJson, TestedJson, UsageJson, ValidateSources, WorkspaceJson,
 };
-use mnemon_protocol::moving::{ExportLine, ImportReport};
+use mnemon_protocol::export_lines::{ExportLine, ImportReport};
 use serde_json::{Value, json};
 
 use super::super::{accounts, audit, exporting, guarding, importing, projects, records, sessions, sources, workspaces};

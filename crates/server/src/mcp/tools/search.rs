@@ -5,7 +5,7 @@ use mnemon_core::{
     Timestamp,
 };
 use mnemon_engine::{Admission, CallError, Found, Search};
-use mnemon_protocol::twice::{Form, Twice, write_members};
+use mnemon_protocol::tool_result::{Form, Twice, write_members};
 use serde_json::{Map, Value};
 
 use super::Arguments;

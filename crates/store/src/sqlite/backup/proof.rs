@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 use super::super::rows::Cells;
 use super::BackupError;
 use crate::StoreError;
-use crate::acts::log::read_present;
+use crate::interface::log::read_present;
 
 /// How many damaged records are named.
 const NAMED_MAX: usize = 5;

@@ -70,7 +70,7 @@ pub struct Credential {
     pub viewer: Viewer,
     /// Grows whenever the account's records come to look different without a change of their own: names of members and
     /// departments, and the mark of the guard. On PostgreSQL it grows with all of the above, too.
-    pub appearance: u64,
+    pub account_version: u64,
     /// The workspace that a call means which names none.
     pub workspace: Option<WorkspaceName>,
 }
@@ -185,7 +185,7 @@ pub(crate) fn read_credential<R: Row>(
         department,
         department_name: member_cells.text_opt(16, "name")?,
         viewer: Viewer::new(member, role, department, &tree),
-        appearance: account_cells.count(17, "appearance")?,
+        account_version: account_cells.count(17, "account_version")?,
         workspace: key_cells.workspace_name_opt(18, "workspace")?,
     };
     Ok((credential, Seq(project_cells.count(7, "seq")?)))

@@ -6,14 +6,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::SqliteStore;
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
 use super::batch::Tx;
 use super::rows::{Cells, integer, micros};
-use crate::acts::oversight::{read_audit, read_record_day, read_size, read_usage};
-use crate::{ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, StoreError, Usage};
+use crate::interface::audit::{read_audit, read_record_day, read_size, read_usage};
+use crate::{ActorKind, Audit, AuditEntry, AuditFilter, Day, Size, StoreError, Usage};
 
 #[async_trait]
-impl Oversight for SqliteStore {
+impl Audit for SqliteStore {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
         self.writer.write(move |tx| insert_audit(tx.conn, &audit, 1)).await
     }
@@ -278,7 +278,7 @@ fn release_text(tx: &mut Tx<'_>, project: ProjectId, hash: &[u8; 32], audit: &Au
     let is_new = tx.conn.prepare_cached(INSERT)?.execute((project.to_bytes(), hash, micros(audit.at)))? > 0;
     if is_new {
         clear_cautions(tx.conn, project, hash)?;
-        change_appearance(tx, audit.account)?;
+        bump_account_version(tx, audit.account)?;
         insert_audit(tx.conn, audit, 1)?;
     }
     Ok(is_new)

@@ -1,13 +1,13 @@
 //! The acts of storage, one file per subject: the trait, its values, and the rules that both engines share. The engines'
 //! files and the tests in `conformance/` have the same names.
 
+pub(crate) mod audit;
 pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod integrations;
 pub(crate) mod log;
 pub(crate) mod nodes;
 pub(crate) mod oauth;
-pub(crate) mod oversight;
 pub(crate) mod people;
 mod rates;
 pub(crate) mod records;
@@ -20,6 +20,7 @@ pub(crate) mod survey;
 
 use async_trait::async_trait;
 
+pub use self::audit::{Actor, ActorKind, Audit, AuditEntry, AuditFilter, Day, Size, Usage};
 pub use self::console::{Console, ConsoleSession, OpenSession, SessionHolder};
 pub use self::credentials::{Credential, Credentials, KeyRow, NewKey, Presented, SeenKey};
 pub use self::integrations::{
@@ -29,12 +30,11 @@ pub use self::integrations::{
 pub use self::log::{AtLeast, Change, KeptImage, Log, Present, Sighting, Snapshot, SnapshotImage, Tail, Workspace};
 pub use self::nodes::{NodeRow, Nodes};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
-pub use self::oversight::{Actor, ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, Usage};
 pub use self::people::{DepartmentDeleted, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
-    Brief, Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, Records, Replay, RestoredWorkspace, Standing,
-    Stretch, Supersede, WorkspaceRow, audit_subject,
+    Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, Replay, RestoredWorkspace,
+    Standing, Stretch, Supersede, WorkspaceRow, audit_subject,
 };
 pub use self::retention::{PurgedBeyond, Retention};
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
@@ -51,7 +51,7 @@ pub trait Store:
     + Surveys
     + Credentials
     + People
-    + Oversight
+    + Audit
     + Retention
     + Oauth
     + Integrations

@@ -14,7 +14,7 @@ use bytemuck::Pod;
 use memmap2::{MmapMut, MmapOptions};
 
 /// A growing row of numbers.
-pub(crate) struct Flat<T: Pod> {
+pub(crate) struct MappedVec<T: Pod> {
     items: NonNull<T>,
     len: usize,
     capacity: usize,
@@ -23,11 +23,11 @@ pub(crate) struct Flat<T: Pod> {
 }
 
 #[expect(unsafe_code, reason = "it owns plain numbers, as a vector does")]
-unsafe impl<T: Pod + Send> Send for Flat<T> {}
+unsafe impl<T: Pod + Send> Send for MappedVec<T> {}
 #[expect(unsafe_code, reason = "it owns plain numbers, as a vector does")]
-unsafe impl<T: Pod + Sync> Sync for Flat<T> {}
+unsafe impl<T: Pod + Sync> Sync for MappedVec<T> {}
 
-impl<T: Pod> Flat<T> {
+impl<T: Pod> MappedVec<T> {
     /// The numbers that begin at a place of a file, with room behind them. The file must not be cut while it is mapped.
     pub(crate) fn map(file: &File, offset: u64, len: usize, room_bytes: usize) -> io::Result<Self> {
         let size_bytes = len * size_of::<T>() + room_bytes;
@@ -99,7 +99,7 @@ impl<T: Pod> Flat<T> {
     }
 }
 
-impl<T: Pod> From<Vec<T>> for Flat<T> {
+impl<T: Pod> From<Vec<T>> for MappedVec<T> {
     fn from(items: Vec<T>) -> Self {
         let mut items = ManuallyDrop::new(items);
         let (len, capacity) = (items.len(), items.capacity());
@@ -107,13 +107,13 @@ impl<T: Pod> From<Vec<T>> for Flat<T> {
     }
 }
 
-impl<T: Pod> Default for Flat<T> {
+impl<T: Pod> Default for MappedVec<T> {
     fn default() -> Self {
         Self::from(Vec::new())
     }
 }
 
-impl<T: Pod> Drop for Flat<T> {
+impl<T: Pod> Drop for MappedVec<T> {
     fn drop(&mut self) {
         if self.map.is_none() {
             drop(self.as_vec());
@@ -121,7 +121,7 @@ impl<T: Pod> Drop for Flat<T> {
     }
 }
 
-impl<T: Pod> Deref for Flat<T> {
+impl<T: Pod> Deref for MappedVec<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -133,7 +133,7 @@ impl<T: Pod> Deref for Flat<T> {
     }
 }
 
-impl<T: Pod> DerefMut for Flat<T> {
+impl<T: Pod> DerefMut for MappedVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         #[expect(unsafe_code, reason = "so many items are there, and whoever changes them has this alone")]
@@ -143,7 +143,7 @@ impl<T: Pod> DerefMut for Flat<T> {
     }
 }
 
-impl<T: Pod> FromIterator<T> for Flat<T> {
+impl<T: Pod> FromIterator<T> for MappedVec<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::from(Vec::from_iter(items))
     }
@@ -163,7 +163,7 @@ mod tests {
         let kept: Vec<u32> = (0..1000).collect();
         file.write_all_at(bytemuck::cast_slice(&kept), 4096).unwrap();
         file.set_len(4096 + 4000 + 40).unwrap();
-        let mut row = Flat::<u32>::map(&file, 4096, 1000, 40).unwrap();
+        let mut row = MappedVec::<u32>::map(&file, 4096, 1000, 40).unwrap();
         assert_eq!(*row, kept);
         row[3] = 77;
         (1000..1010).for_each(|number| row.push(number));
@@ -172,7 +172,7 @@ mod tests {
         assert!(row.map.is_none());
         let expected: Vec<u32> = (0..1011).map(|number| if number == 3 { 77 } else { number }).collect();
         assert_eq!(*row, expected);
-        let again = Flat::<u32>::map(&file, 4096, 1000, 40).unwrap();
+        let again = MappedVec::<u32>::map(&file, 4096, 1000, 40).unwrap();
         assert_eq!(*again, kept, "what was changed never reached the file");
         drop((row, file));
         assert_eq!(again.len(), 1000, "a mapping outlives the file's name and handle");
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_row_on_the_heap_is_a_vector() {
-        let mut row: Flat<u16> = Flat::default();
+        let mut row: MappedVec<u16> = MappedVec::default();
         let mut expected = Vec::new();
         for number in 0..500 {
             row.push(number);

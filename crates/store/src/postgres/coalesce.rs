@@ -24,7 +24,7 @@ pub(super) trait Question: Send + Sync + 'static {
 }
 
 /// The callers of one kind on this node.
-pub(super) struct Together<Q: Question> {
+pub(super) struct Coalesced<Q: Question> {
     question: Q,
     line: Mutex<Line<Q>>,
 }
@@ -34,7 +34,7 @@ struct Line<Q: Question> {
     is_led: bool,
     waiting: Vec<Waiting<Q>>,
     /// How many callers the last question served.
-    company: usize,
+    commit_delay: usize,
 }
 
 type Reply<Q> = oneshot::Sender<Result<<Q as Question>::Answer, StoreError>>;
@@ -44,9 +44,9 @@ struct Waiting<Q: Question> {
     reply: Reply<Q>,
 }
 
-impl<Q: Question> Together<Q> {
+impl<Q: Question> Coalesced<Q> {
     pub(super) fn new(question: Q) -> Arc<Self> {
-        let line = Line { is_led: false, waiting: Vec::new(), company: 0 };
+        let line = Line { is_led: false, waiting: Vec::new(), commit_delay: 0 };
         Arc::new(Self { question, line: Mutex::new(line) })
     }
 
@@ -76,20 +76,20 @@ impl<Q: Question> Together<Q> {
 
 /// The current leader. Dropping it hands the lead to the next waiter, even if the leader's caller disconnected.
 struct Lead<Q: Question> {
-    all: Arc<Together<Q>>,
+    all: Arc<Coalesced<Q>>,
     /// Whether it was ever given its turn. A runtime that shuts down gives none.
     has_begun: bool,
 }
 
 impl<Q: Question> Lead<Q> {
-    fn new(all: &Arc<Together<Q>>) -> Self {
+    fn new(all: &Arc<Coalesced<Q>>) -> Self {
         Self { all: Arc::clone(all), has_begun: false }
     }
 
     /// Asks for all who wait now.
     async fn ask(mut self) {
         self.has_begun = true;
-        if self.all.line.lock().company > 1 {
+        if self.all.line.lock().commit_delay > 1 {
             // Where many call, others are about to: they get their turn first and come along.
             tokio::task::yield_now().await;
         }
@@ -103,7 +103,7 @@ impl<Q: Question> Lead<Q> {
     fn take(&self) -> (Vec<Q::Asked>, Vec<Reply<Q>>) {
         let mut line = self.all.line.lock();
         let count = line.waiting.len().min(Q::CALLERS_MAX);
-        line.company = count;
+        line.commit_delay = count;
         line.waiting.drain(..count).map(|waiting| (waiting.asked, waiting.reply)).unzip()
     }
 }
@@ -151,7 +151,7 @@ mod tests {
     /// How many callers each question served, with this many waiting while the first one is asked.
     async fn served(waiting: u64) -> Vec<usize> {
         let doubling = Doubling { gate: Semaphore::new(0), served: Mutex::default() };
-        let together = Together::new(doubling);
+        let together = Coalesced::new(doubling);
         let mut callers = Vec::new();
         for number in 0..=waiting {
             let own = Arc::clone(&together);

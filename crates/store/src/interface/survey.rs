@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, Seq, Timestamp};
 
-use super::records::{Brief, WorkspaceRow, read_brief};
+use super::records::{RecordSummary, WorkspaceRow, read_summary};
 use super::sources::SourcePart;
 use crate::StoreError;
 use crate::rows::{Cells, Row};
@@ -56,15 +56,15 @@ pub struct Survey {
 /// A record in a survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surveyed {
-    pub brief: Brief,
+    pub summary: RecordSummary,
     /// When it was last saved.
     pub updated_at: Timestamp,
 }
 
-/// Reads the columns of [`read_brief`], and updated_at.
+/// Reads the columns of [`read_summary`], and updated_at.
 pub(crate) fn read_surveyed<R: Row>(row: &R, project: ProjectId) -> Result<Surveyed, StoreError> {
     let updated_at = Cells::new(row, "record", || project.to_string()).time(10, "updated_at")?;
-    Ok(Surveyed { brief: read_brief(row, project)?, updated_at })
+    Ok(Surveyed { summary: read_summary(row, project)?, updated_at })
 }
 
 pub(crate) fn read_holdings<R: Row>(row: &R, project: ProjectId) -> Result<Holdings, StoreError> {

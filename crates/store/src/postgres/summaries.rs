@@ -5,8 +5,8 @@ use mnemon_core::{ProjectId, RecordId, WorkspaceNo};
 use super::error::Fault;
 use super::rows::integer;
 use super::transaction::Tx;
-use crate::Brief;
-use crate::acts::records::read_brief;
+use crate::RecordSummary;
+use crate::interface::records::read_summary;
 
 /// The living records of a source, of one workspace or of all.
 pub(super) const BY_SOURCE: &str = "
@@ -46,7 +46,7 @@ pub(super) const BY_FACT_KEY: &str = "
     ORDER BY r.seq";
 
 /// The living ones of these records.
-pub(super) async fn list_briefs(tx: &Tx, project: ProjectId, ids: &[RecordId]) -> Result<Vec<Brief>, Fault> {
+pub(super) async fn list_summaries(tx: &Tx, project: ProjectId, ids: &[RecordId]) -> Result<Vec<RecordSummary>, Fault> {
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
@@ -55,7 +55,7 @@ pub(super) async fn list_briefs(tx: &Tx, project: ProjectId, ids: &[RecordId]) -
         WHERE r.project_id = $1 AND r.id = ANY($2) AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
     let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
     let rows = tx.rows(SELECT, &[&project.uuid(), &ids]).await?;
-    Ok(rows.iter().map(|row| read_brief(row, project)).collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(|row| read_summary(row, project)).collect::<Result<_, _>>()?)
 }
 
 /// The living records under one caller-given key of a workspace.
@@ -64,7 +64,7 @@ pub(super) async fn list_by_fact_key(
     project: ProjectId,
     no: WorkspaceNo,
     key: &str,
-) -> Result<Vec<Brief>, Fault> {
+) -> Result<Vec<RecordSummary>, Fault> {
     let rows = tx.rows(BY_FACT_KEY, &[&project.uuid(), &vec![integer(no.0)], &vec![key]]).await?;
-    Ok(rows.iter().map(|row| read_brief(row, project)).collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(|row| read_summary(row, project)).collect::<Result<_, _>>()?)
 }

@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::rows::{Cells, Row};
 
 #[async_trait]
-pub trait Oversight: Send + Sync {
+pub trait Audit: Send + Sync {
     /// Adds an audit row that belongs to no other act.
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError>;
 

@@ -4,16 +4,16 @@
 use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp, WorkspaceNo};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
+use super::audit::insert_audit;
 use super::batch::Tx;
 use super::bodies::Bodies;
 use super::log::insert_change;
-use super::oversight::insert_audit;
 use super::projects::list_projects;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::sessions::drop_sessions;
 use super::sources::joined_by_newest;
-use crate::acts::stored::{Changed, broken};
+use crate::interface::stored::{Changed, broken};
 use crate::{AuditEntry, MemberDeleted, StoreError};
 
 pub(super) fn delete_member(
@@ -52,7 +52,7 @@ pub(super) fn delete_member(
     let keys = revoke_keys(tx.conn, account, id, audit.at)?;
     tx.conn.prepare_cached(DELETE)?.execute((account.to_bytes(), id.to_bytes()))?;
     tx.drop_author(id);
-    change_appearance(tx, account)?;
+    bump_account_version(tx, account)?;
     insert_audit(tx.conn, audit, records)?;
     Ok(MemberDeleted::Done { keys, records })
 }

@@ -11,19 +11,19 @@ use ring::digest::{SHA256, digest};
 use super::git::{Branch, Repository};
 
 /// In the folder that all working trees of the clone share. A line each: what a key stands for, and the commit.
-const FILE: &str = "mnemon-told";
+const FILE: &str = "mnemon-reported";
 /// How many lines are kept.
 const LINES_MAX: usize = 100;
 
 /// What was told about the branches of a clone to one workspace of one service.
-pub struct Told {
+pub struct Reported {
     /// Of the service, project and workspace.
     place: String,
     /// The branch and commit that this process has told.
     latest: RefCell<Option<Branch>>,
 }
 
-impl Told {
+impl Reported {
     pub fn new(url: &str, project: &str, workspace: &str) -> Self {
         Self { place: format!("{url}\n{project}\n{workspace}"), latest: RefCell::default() }
     }

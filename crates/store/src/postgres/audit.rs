@@ -8,15 +8,15 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
 use super::error::Fault;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx};
-use crate::acts::oversight::{read_audit, read_record_day, read_size, read_usage};
-use crate::{ActorKind, AuditEntry, AuditFilter, Day, Oversight, Size, StoreError, Usage};
+use crate::interface::audit::{read_audit, read_record_day, read_size, read_usage};
+use crate::{ActorKind, Audit, AuditEntry, AuditFilter, Day, Size, StoreError, Usage};
 
 #[async_trait]
-impl Oversight for PostgresStore {
+impl Audit for PostgresStore {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
@@ -157,7 +157,7 @@ impl Oversight for PostgresStore {
         let hash = hash.as_slice();
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::project_of(project, audit.account)).await?;
-            change_appearance(&tx, audit.account).await?;
+            bump_account_version(&tx, audit.account).await?;
             let changed = tx.count(INSERT, &[&project.uuid(), &hash, &micros(audit.at)]).await?;
             tx.count(CLEAR_CAUTIONS, &[&project.uuid(), &hash]).await?;
             commit_if_changed(tx, changed, &audit).await

@@ -76,14 +76,14 @@ pub trait Log: Send + Sync {
 pub struct AtLeast {
     /// The project's log up to here.
     pub seq: Seq,
-    /// The names in the account's records: see [`crate::Credential::appearance`].
-    pub appearance: u64,
+    /// The names in the account's records: see [`crate::Credential::account_version`].
+    pub account_version: u64,
 }
 
 impl AtLeast {
     /// Whether a server that is this far has all that is needed.
     pub const fn contains(self, needed: Self) -> bool {
-        self.seq.0 >= needed.seq.0 && self.appearance >= needed.appearance
+        self.seq.0 >= needed.seq.0 && self.account_version >= needed.account_version
     }
 }
 

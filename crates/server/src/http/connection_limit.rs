@@ -1,5 +1,5 @@
 //! How many connections are held at once, and for whom. Whoever connects is a stranger until a credential of theirs was
-//! accepted. Strangers get three quarters of the seats; when those are taken, the stranger who has sat longest leaves for the
+//! accepted. Strangers get three quarters of the connection_limit; when those are taken, the stranger who has sat longest leaves for the
 //! newest. So a crowd that connects and says nothing never keeps out a caller with a key, who is known within one request. Nor
 //! does one account: when every seat is taken, an account that has more than half of them gives up its oldest, until strangers
 //! have a quarter.
@@ -25,14 +25,14 @@ const BY_MEMORY_MAX: usize = 100_000;
 
 /// The seats of one service.
 #[derive(Debug, Clone)]
-pub struct Seats(Arc<Shared>);
+pub struct ConnectionLimit(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     all_max: usize,
     strangers_max: usize,
     taken: Mutex<Taken>,
-    /// Told whenever a known caller leaves.
+    /// Flash whenever a known caller leaves.
     freed: Notify,
     unreadable: Unreadable,
 }
@@ -60,7 +60,7 @@ impl Taken {
         self.known.len() < all_max || self.largest(all_max).is_some()
     }
 
-    /// The account that holds more than half of the seats, if one does.
+    /// The account that holds more than half of the connection_limit, if one does.
     fn largest(&self, all_max: usize) -> Option<Whose> {
         self.by_account.iter().find(|(_, count)| **count > all_max / 2).map(|(whose, _)| *whose)
     }
@@ -108,8 +108,8 @@ enum State {
     Known,
 }
 
-impl Seats {
-    /// So many seats. A quarter of them, and at least one, is kept for callers who are known.
+impl ConnectionLimit {
+    /// So many connection_limit. A quarter of them, and at least one, is kept for callers who are known.
     pub fn new(all_max: usize) -> Self {
         let all_max = all_max.max(2);
         let strangers_max = all_max - all_max.div_ceil(4);
@@ -219,21 +219,21 @@ mod tests {
 
     #[tokio::test]
     async fn the_stranger_who_sat_longest_leaves_for_the_newest() {
-        let seats = Seats::new(8);
-        let mut sitting: Vec<_> = (0..6).map(|_| seats.take()).collect();
+        let connection_limit = ConnectionLimit::new(8);
+        let mut sitting: Vec<_> = (0..6).map(|_| connection_limit.take()).collect();
         assert!(!sitting.iter_mut().any(|(_, leaving)| has_to_leave(leaving)), "six of eight are for strangers");
-        let _seventh = seats.take();
+        let _seventh = connection_limit.take();
         assert!(has_to_leave(&mut sitting[0].1));
         assert!(!has_to_leave(&mut sitting[1].1));
     }
 
     #[tokio::test]
     async fn who_is_known_never_has_to_leave_and_makes_room_for_strangers() {
-        let seats = Seats::new(8);
-        let (known, mut leaving) = seats.take();
+        let connection_limit = ConnectionLimit::new(8);
+        let (known, mut leaving) = connection_limit.take();
         known.mark_known(account(1));
         known.mark_known(account(1));
-        let mut strangers: Vec<_> = (0..100).map(|_| seats.take()).collect();
+        let mut strangers: Vec<_> = (0..100).map(|_| connection_limit.take()).collect();
         assert!(!has_to_leave(&mut leaving));
         let left = strangers.iter_mut().filter_map(|(_, leaving)| has_to_leave(leaving).then_some(())).count();
         assert_eq!(left, 94, "six strangers sit beside the known caller");
@@ -241,69 +241,71 @@ mod tests {
 
     #[tokio::test]
     async fn known_callers_may_take_every_seat_and_then_newcomers_wait() {
-        let seats = Seats::new(4);
+        let connection_limit = ConnectionLimit::new(4);
         let mut known: Vec<_> = (0..4)
             .map(|n| {
-                let (seat, leaving) = seats.take();
+                let (seat, leaving) = connection_limit.take();
                 seat.mark_known(account(n));
                 (seat, leaving)
             })
             .collect();
         let waiting = tokio::spawn({
-            let seats = seats.clone();
-            async move { seats.room().await }
+            let connection_limit = connection_limit.clone();
+            async move { connection_limit.room().await }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         drop(known.pop());
         waiting.await.unwrap();
-        let (_newcomer, mut leaving) = seats.take();
+        let (_newcomer, mut leaving) = connection_limit.take();
         assert!(!has_to_leave(&mut leaving));
-        assert_eq!(seats.0.taken.lock().known.len(), 3);
+        assert_eq!(connection_limit.0.taken.lock().known.len(), 3);
     }
 
     #[tokio::test]
     async fn an_account_with_more_than_half_of_the_seats_gives_up_its_oldest_when_all_are_taken() {
-        let seats = Seats::new(8);
+        let connection_limit = ConnectionLimit::new(8);
         let take = |whose| {
-            let (seat, leaving) = seats.take();
+            let (seat, leaving) = connection_limit.take();
             seat.mark_known(whose);
             (seat, leaving)
         };
         let mut other = take(account(2));
         let mut greedy: Vec<_> = (0..7).map(|_| take(account(1))).collect();
         assert!(!greedy.iter_mut().any(|(_, leaving)| has_to_leave(leaving)), "there was a seat for each");
-        tokio::time::timeout(std::time::Duration::from_secs(1), seats.room()).await.expect("somebody can leave");
+        tokio::time::timeout(std::time::Duration::from_secs(1), connection_limit.room())
+            .await
+            .expect("somebody can leave");
         let _newcomers: Vec<_> = (3..6).map(|n| take(account(n))).collect();
         let left: Vec<bool> = greedy.iter_mut().map(|(_, leaving)| has_to_leave(leaving)).collect();
         assert_eq!(left, [true, true, true, false, false, false, false], "until it has no more than half");
         assert!(!has_to_leave(&mut other.1));
         // Every seat is taken, and nobody has more than half of them.
-        assert!(tokio::time::timeout(std::time::Duration::from_millis(50), seats.room()).await.is_err());
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(50), connection_limit.room()).await.is_err());
         drop(greedy);
-        assert_eq!(seats.taken(), (4, 0));
+        assert_eq!(connection_limit.taken(), (4, 0));
     }
 
     #[test]
-    fn a_crowd_of_silent_strangers_leaves_an_account_three_quarters_of_the_seats() {
-        let seats = Seats::new(16);
+    fn a_crowd_of_silent_strangers_leaves_an_account_three_quarters_of_the_connection_limit() {
+        let connection_limit = ConnectionLimit::new(16);
         let mut known: Vec<_> = (0..16)
             .map(|_| {
-                let (seat, leaving) = seats.take();
+                let (seat, leaving) = connection_limit.take();
                 seat.mark_known(account(1));
                 (seat, leaving)
             })
             .collect();
-        let _crowd: Vec<_> = (0..100).map(|_| seats.take()).collect();
+        let _crowd: Vec<_> = (0..100).map(|_| connection_limit.take()).collect();
         let left = known.iter_mut().filter_map(|(_, leaving)| has_to_leave(leaving).then_some(())).count();
-        assert_eq!((left, seats.taken()), (4, (12, 4)));
+        assert_eq!((left, connection_limit.taken()), (4, (12, 4)));
     }
 
     #[test]
     fn seats_come_back_however_a_connection_ends() {
-        let seats = Seats::new(4);
-        let (evicted, _leaving) = seats.take();
-        let others: Vec<_> = (0..3).map(|_| seats.take()).collect();
+        let connection_limit = ConnectionLimit::new(4);
+        let (evicted, _leaving) = connection_limit.take();
+        let others: Vec<_> = (0..3).map(|_| connection_limit.take()).collect();
         // Its credential was accepted just after it was asked to leave.
         evicted.mark_known(account(1));
         drop(evicted);
@@ -311,13 +313,13 @@ mod tests {
             seat.mark_known(account(2));
         }
         drop(others);
-        let taken = seats.0.taken.lock();
+        let taken = connection_limit.0.taken.lock();
         assert_eq!((taken.known.len(), taken.strangers.len(), taken.by_account.len()), (0, 0, 0));
     }
 
     #[test]
     fn memory_decides_where_nobody_else_does() {
-        let of = |memory_bytes| Seats::by_memory(memory_bytes).count();
+        let of = |memory_bytes| ConnectionLimit::by_memory(memory_bytes).count();
         assert_eq!((of(0), of(512 << 20)), (BY_MEMORY_MIN, 341));
         assert!((BY_MEMORY_MIN..=BY_MEMORY_MAX).contains(&of(usize::MAX)));
     }

@@ -6,6 +6,7 @@
 //!
 //! To add a story: write it in the file of its subject, and put its name into the list below.
 
+mod audit;
 mod console;
 mod credentials;
 mod damaged;
@@ -14,16 +15,15 @@ mod forgetting;
 mod idempotency;
 mod integrations;
 mod isolation;
-mod leaving;
 mod listing;
 mod log;
 mod model;
 mod nodes;
 mod oauth;
-mod oversight;
 mod people;
 mod reading;
 mod records;
+mod remove_member;
 mod retention;
 mod sessions;
 mod sources;
@@ -31,6 +31,7 @@ mod superseding;
 mod survey;
 mod walls;
 
+pub use audit::*;
 pub use console::*;
 pub use credentials::*;
 pub use damaged::*;
@@ -39,16 +40,15 @@ pub use forgetting::*;
 pub use idempotency::*;
 pub use integrations::*;
 pub use isolation::*;
-pub use leaving::*;
 pub use listing::*;
 pub use log::*;
 pub use model::*;
 pub use nodes::*;
 pub use oauth::*;
-pub use oversight::*;
 pub use people::*;
 pub use reading::*;
 pub use records::*;
+pub use remove_member::*;
 pub use retention::*;
 pub use sessions::*;
 pub use sources::*;

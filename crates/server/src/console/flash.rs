@@ -6,7 +6,7 @@ use mnemon_engine::Engine;
 
 /// A sentence about what happened, and how to undo it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Flash {
     pub(super) text: String,
     pub(super) undo: Option<Undo>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Undo {
     pub(super) value: String,
 }
 
-impl Told {
+impl Flash {
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), undo: None }
     }

@@ -7,18 +7,18 @@ use mnemon_core::{AccountId, Audience, MemberId, ProjectId, Seq, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::appearance::change_appearance;
+use super::account_version::bump_account_version;
+use super::audit::insert_audit;
 use super::bodies::{BY_SEQ, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
-use super::oversight::insert_audit;
 use super::project::{self, Locked, lock_account};
 use super::projects::list_in_lock_order;
 use super::rows::{AudienceBytes, Cells, integer, micros, places};
 use super::sessions::drop_sessions;
 use super::sources::joined_by_newest;
 use super::transaction::{Tenant, Tx, ask};
-use crate::acts::stored::Changed;
+use crate::interface::stored::Changed;
 use crate::{AuditEntry, MemberDeleted, StoreError};
 
 /// How many records one statement hands over.
@@ -69,7 +69,7 @@ pub(super) async fn delete_member(
     }
     let keys = revoke_keys(&tx, account, id, audit.at).await?;
     tx.rows(DELETE, &[&account.uuid(), &id.uuid()]).await?;
-    change_appearance(&tx, account).await?;
+    bump_account_version(&tx, account).await?;
     insert_audit(&tx, audit, records).await?;
     tx.commit().await?;
     Ok(MemberDeleted::Done { keys, records })

@@ -4,7 +4,7 @@
 //! full-text index (FTS5), which knows no statuses.
 
 mod plot;
-mod town;
+mod repository;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::chance::Chance;
-use town::Town;
+use repository::Repository;
 
 const COMMITS: usize = 30;
 /// One for each repository.
@@ -57,7 +57,7 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let mut towns = Vec::new();
     for (seed, name) in (args.seed..).zip(WORKSPACES) {
-        towns.push((name, Town::found(&scratch.path().join(name), Chance::new(seed))?));
+        towns.push((name, Repository::found(&scratch.path().join(name), Chance::new(seed))?));
     }
     let (checked_server, unchecked_server) = (TestServer::start().await, TestServer::start().await);
     let (checked, unchecked) = (checked_server.first_caller().await, unchecked_server.first_caller().await);
@@ -69,12 +69,12 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
     let (mut saved, mut known, mut marked) = (0, HashSet::new(), Counts::default());
     for commit in 0..COMMITS {
         let mut counts = <[Counts; 3]>::default();
-        for (name, town) in &mut towns {
+        for (name, repository) in &mut towns {
             // At the start an assistant reads everything; afterwards only some of what changes is saved again.
-            let news = if commit == 0 { town.everything() } else { town.change(args.resaved_percent)? };
-            town.commit(commit)?;
+            let news = if commit == 0 { repository.everything() } else { repository.change(args.resaved_percent)? };
+            repository.commit(commit)?;
             for fact in &news {
-                let hash = town.hash(&fact.file)?;
+                let hash = repository.hash(&fact.file)?;
                 let arguments =
                     json!({"content": fact.text, "source_id": fact.file, "source_hash": hash, "workspace": *name});
                 checked.call("remember", arguments.clone()).await.structured();
@@ -87,18 +87,18 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
             }
             validate(binary, &scratch.path().join(*name), name, (&checked_server.url, &checked.key))?;
         }
-        for (name, town) in &towns {
-            let questions = town.questions();
-            counts[0].join(ask_mnemon(&checked, name, town, &questions).await?);
-            counts[1].join(ask_mnemon(&unchecked, name, town, &questions).await?);
-            counts[2].join(ask_texts(&texts, name, town, &questions)?);
+        for (name, repository) in &towns {
+            let questions = repository.questions();
+            counts[0].join(ask_mnemon(&checked, name, repository, &questions).await?);
+            counts[1].join(ask_mnemon(&unchecked, name, repository, &questions).await?);
+            counts[2].join(ask_texts(&texts, name, repository, &questions)?);
         }
         marked = counts[0];
         for (line, counts) in lines.iter_mut().zip(counts) {
             line.shares.push(counts.share());
         }
     }
-    report(args, &lines, saved, towns.iter().map(|(_, town)| town.questions().len()).sum())?;
+    report(args, &lines, saved, towns.iter().map(|(_, repository)| repository.questions().len()).sum())?;
     println!(
         "\nmarked as stale or disputed after the last commit, with validate: {} wrong facts, and {} right ones whose page\n\
          changed elsewhere, moved, or was not read again; {} whose page is as it was when they were saved",
@@ -163,13 +163,13 @@ impl Counts {
 }
 
 /// A fact that Mnemon marks as stale or disputed is not shown as if it held, and counted apart.
-async fn ask_mnemon(caller: &Caller, workspace: &str, town: &Town, questions: &[String]) -> Result<Counts> {
+async fn ask_mnemon(caller: &Caller, workspace: &str, repository: &Repository, questions: &[String]) -> Result<Counts> {
     let mut counts = Counts::default();
     for question in questions {
         let answer = caller.call("search", json!({"query": question, "limit": SHOWN, "workspace": workspace})).await;
         for record in answer.structured()["result"].as_array().context("a list")? {
-            let is_right = town.holds(record["content"].as_str().unwrap_or_default());
-            let now = record["source_id"].as_str().and_then(|file| town.hash_now(file));
+            let is_right = repository.holds(record["content"].as_str().unwrap_or_default());
+            let now = record["source_id"].as_str().and_then(|file| repository.hash_now(file));
             match record["status"].as_str() {
                 Some("stale") if now.is_some() && now.as_deref() == record["source_hash"].as_str() => {
                     counts.marked_unchanged += 1;
@@ -182,7 +182,7 @@ async fn ask_mnemon(caller: &Caller, workspace: &str, town: &Town, questions: &[
     Ok(counts)
 }
 
-fn ask_texts(texts: &Connection, workspace: &str, town: &Town, questions: &[String]) -> Result<Counts> {
+fn ask_texts(texts: &Connection, workspace: &str, repository: &Repository, questions: &[String]) -> Result<Counts> {
     let mut statement =
         texts.prepare("SELECT text FROM record WHERE record MATCH ?1 AND place = ?3 ORDER BY rank LIMIT ?2")?;
     let mut counts = Counts::default();
@@ -191,7 +191,7 @@ fn ask_texts(texts: &Connection, workspace: &str, town: &Town, questions: &[Stri
         let found =
             statement.query_map((words.join(" OR "), SHOWN as i64, workspace), |row| row.get::<_, String>(0))?;
         for text in found {
-            counts.add(town.holds(&text?));
+            counts.add(repository.holds(&text?));
         }
     }
     Ok(counts)

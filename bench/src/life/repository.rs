@@ -42,7 +42,7 @@ pub(crate) struct Said {
     pub(crate) text: String,
 }
 
-pub(crate) struct Town {
+pub(crate) struct Repository {
     folder: PathBuf,
     chance: Chance,
     /// For each service and topic, which of the possible values holds.
@@ -51,17 +51,17 @@ pub(crate) struct Town {
     places: Vec<Option<usize>>,
 }
 
-impl Town {
+impl Repository {
     pub(crate) fn found(folder: &Path, mut chance: Chance) -> Result<Self> {
         let values = SERVICES.iter().map(|_| std::array::from_fn(|topic| chance.below(choices(topic)))).collect();
         fs::create_dir_all(folder)?;
         let places = vec![Some(0); SERVICES.len()];
-        let town = Self { folder: folder.to_owned(), chance, values, places };
-        town.git(&["init", "--quiet"])?;
+        let repository = Self { folder: folder.to_owned(), chance, values, places };
+        repository.git(&["init", "--quiet"])?;
         for service in 0..SERVICES.len() {
-            town.write(service)?;
+            repository.write(service)?;
         }
-        Ok(town)
+        Ok(repository)
     }
 
     pub(crate) fn everything(&self) -> Vec<Said> {

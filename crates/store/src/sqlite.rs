@@ -8,12 +8,12 @@
 //! that is free over a better index, which made each save read its whole project. A statement whose index is missing then
 //! fails instead of crawling.
 
-mod appearance;
+mod account_version;
+mod audit;
 mod backup;
 mod batch;
 mod bodies;
-mod briefs;
-mod company;
+mod commit_delay;
 mod console;
 mod credentials;
 mod error;
@@ -22,24 +22,24 @@ mod faults;
 mod files;
 mod insert;
 mod integrations;
-mod leaving;
 mod listing;
 mod log;
 mod memory;
 mod migrate;
 mod nodes;
 mod oauth;
-mod oversight;
 mod people;
 mod projects;
 mod rates;
 mod readers;
 mod records;
+mod remove_member;
 mod retention;
 mod rows;
 mod sessions;
 mod snapshot_files;
 mod sources;
+mod summaries;
 mod survey;
 mod transfer;
 mod wal;

@@ -4,11 +4,15 @@ use mnemon_core::{ProjectId, RecordId, WorkspaceName, WorkspaceNo};
 use rusqlite::Connection;
 
 use super::rows::integer;
-use crate::acts::records::read_brief;
-use crate::{Brief, StoreError};
+use crate::interface::records::read_summary;
+use crate::{RecordSummary, StoreError};
 
 /// The living record with this id.
-pub(super) fn find_brief(conn: &Connection, project: ProjectId, id: RecordId) -> Result<Option<Brief>, StoreError> {
+pub(super) fn find_summary(
+    conn: &Connection,
+    project: ProjectId,
+    id: RecordId,
+) -> Result<Option<RecordSummary>, StoreError> {
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
@@ -17,7 +21,7 @@ pub(super) fn find_brief(conn: &Connection, project: ProjectId, id: RecordId) ->
         WHERE r.project_id = ?1 AND r.id = ?2 AND r.forgotten_at IS NULL AND w.deleted_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), id.to_bytes()))?;
-    rows.next()?.map(|row| read_brief(row, project)).transpose()
+    rows.next()?.map(|row| read_summary(row, project)).transpose()
 }
 
 pub(super) fn list_by_source(
@@ -26,7 +30,7 @@ pub(super) fn list_by_source(
     source_id: &str,
     workspace: Option<&WorkspaceName>,
     rows_max: usize,
-) -> Result<Vec<Brief>, StoreError> {
+) -> Result<Vec<RecordSummary>, StoreError> {
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
@@ -39,11 +43,11 @@ pub(super) fn list_by_source(
     let mut statement = conn.prepare_cached(SELECT)?;
     let name = workspace.map(WorkspaceName::as_str);
     let mut rows = statement.query((project.to_bytes(), source_id, name, integer(rows_max as u64)))?;
-    let mut briefs = Vec::new();
+    let mut summaries = Vec::new();
     while let Some(row) = rows.next()? {
-        briefs.push(read_brief(row, project)?);
+        summaries.push(read_summary(row, project)?);
     }
-    Ok(briefs)
+    Ok(summaries)
 }
 
 /// No source has an empty name, so that stands before all of them.
@@ -52,7 +56,7 @@ pub(super) fn list_after_source(
     project: ProjectId,
     after: &str,
     sources_max: usize,
-) -> Result<Vec<Brief>, StoreError> {
+) -> Result<Vec<RecordSummary>, StoreError> {
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
             r.source_hash, r.valid_until
@@ -62,18 +66,18 @@ pub(super) fn list_after_source(
         ORDER BY r.source_id, r.seq";
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), after))?;
-    let mut briefs: Vec<Brief> = Vec::new();
+    let mut summaries: Vec<RecordSummary> = Vec::new();
     let mut sources = 0;
     while let Some(row) = rows.next()? {
-        let brief = read_brief(row, project)?;
-        let is_next = briefs.last().is_none_or(|last| last.source_id != brief.source_id);
+        let summary = read_summary(row, project)?;
+        let is_next = summaries.last().is_none_or(|last| last.source_id != summary.source_id);
         sources += usize::from(is_next);
         if sources > sources_max {
             break;
         }
-        briefs.push(brief);
+        summaries.push(summary);
     }
-    Ok(briefs)
+    Ok(summaries)
 }
 
 pub(super) fn list_by_fact_key(
@@ -81,7 +85,7 @@ pub(super) fn list_by_fact_key(
     project: ProjectId,
     no: WorkspaceNo,
     key: &str,
-    briefs: &mut Vec<Brief>,
+    summaries: &mut Vec<RecordSummary>,
 ) -> Result<(), StoreError> {
     const SELECT: &str = "
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.is_key_given, r.fact_key, r.content_hash, r.source_id,
@@ -93,7 +97,7 @@ pub(super) fn list_by_fact_key(
     let mut statement = conn.prepare_cached(SELECT)?;
     let mut rows = statement.query((project.to_bytes(), integer(no.0), key))?;
     while let Some(row) = rows.next()? {
-        briefs.push(read_brief(row, project)?);
+        summaries.push(read_summary(row, project)?);
     }
     Ok(())
 }

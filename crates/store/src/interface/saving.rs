@@ -3,14 +3,14 @@
 
 use mnemon_core::{RecordId, Seq, WorkspaceNo};
 
-use super::records::{Brief, EarlierUse, Insert, Inserted};
+use super::records::{EarlierUse, Insert, Inserted, RecordSummary};
 
 /// What a save depends on, as it is while the project is locked.
 pub(crate) struct Found {
     /// The use of its idempotency key that still counts.
     pub(crate) earlier: Option<EarlierUse>,
     /// The records that it replaces, in any order, or the id of one that its viewer can't see.
-    pub(crate) superseded: Result<Vec<Brief>, RecordId>,
+    pub(crate) superseded: Result<Vec<RecordSummary>, RecordId>,
     /// The oldest live record that it would only repeat.
     pub(crate) duplicate: Option<Seq>,
     pub(crate) live_records: u64,
@@ -26,9 +26,9 @@ pub(crate) enum Decision {
     /// Nothing is stored, and this is the answer.
     Refuse(Inserted),
     /// An equal record is there. It is refreshed, and takes the place of the others.
-    Refresh { duplicate: Seq, superseded: Vec<Brief> },
+    Refresh { duplicate: Seq, superseded: Vec<RecordSummary> },
     /// The record is stored, and takes the place of these, oldest first.
-    Write { superseded: Vec<Brief> },
+    Write { superseded: Vec<RecordSummary> },
 }
 
 /// Idempotency key, superseded records, duplicate, limits, in this order: the first that applies decides.
@@ -57,11 +57,11 @@ pub(crate) fn decide(insert: &Insert, found: Found) -> Decision {
 }
 
 /// Oldest first, each once, without the record that takes their place.
-fn to_supersede(mut briefs: Vec<Brief>, kept: Option<Seq>) -> Vec<Brief> {
-    briefs.sort_unstable_by_key(|brief| brief.seq);
-    briefs.dedup_by_key(|brief| brief.seq);
-    briefs.retain(|brief| Some(brief.seq) != kept);
-    briefs
+fn to_supersede(mut summaries: Vec<RecordSummary>, kept: Option<Seq>) -> Vec<RecordSummary> {
+    summaries.sort_unstable_by_key(|summary| summary.seq);
+    summaries.dedup_by_key(|summary| summary.seq);
+    summaries.retain(|summary| Some(summary.seq) != kept);
+    summaries
 }
 
 #[cfg(test)]
@@ -88,8 +88,8 @@ mod tests {
         Insert { record, records_max, workspaces_max, idempotency: None, supersede: None }
     }
 
-    fn brief(seq: u64) -> Brief {
-        Brief {
+    fn summary(seq: u64) -> RecordSummary {
+        RecordSummary {
             id: RecordId::from_bytes([seq as u8; 16]),
             seq: Seq(seq),
             workspace_no: WorkspaceNo(1),
@@ -130,15 +130,15 @@ mod tests {
 
     #[test]
     fn a_duplicate_needs_no_room_and_is_not_among_those_it_replaces() {
-        let superseded = Ok([7, 2, 5, 2].map(brief).to_vec());
+        let superseded = Ok([7, 2, 5, 2].map(summary).to_vec());
         let found = Found { superseded, duplicate: Some(Seq(5)), ..free() };
         let Decision::Refresh { duplicate, superseded } = decide(&insert(Some(0), None), found) else { panic!() };
-        assert_eq!((duplicate, superseded), (Seq(5), vec![brief(2), brief(7)]));
+        assert_eq!((duplicate, superseded), (Seq(5), vec![summary(2), summary(7)]));
     }
 
     #[test]
     fn what_a_save_replaces_makes_room_for_it() {
-        let with = |count: u64| Found { superseded: Ok((1..=count).map(brief).collect()), ..free() };
+        let with = |count: u64| Found { superseded: Ok((1..=count).map(summary).collect()), ..free() };
         assert_eq!(refusal(decide(&insert(Some(3), None), with(0))), Inserted::LimitReached);
         assert!(matches!(decide(&insert(Some(3), None), with(1)), Decision::Write { .. }));
         assert!(matches!(decide(&insert(Some(4), None), with(0)), Decision::Write { .. }));

@@ -21,10 +21,11 @@
 //!    in the log begins with `project::lock` and ends with `project::Locked::flush`.
 //! 3. Rows are read by the functions in `acts/`, which serve both engines.
 
-mod appearance;
+mod account_version;
+mod audit;
 mod batch;
 mod bodies;
-mod briefs;
+mod coalesce;
 mod connect;
 mod console;
 mod credentials;
@@ -33,7 +34,6 @@ mod insert;
 mod integrations;
 mod jobs;
 mod known_keys;
-mod leaving;
 mod listing;
 mod load;
 mod log;
@@ -43,13 +43,13 @@ mod migrate;
 mod new_rows;
 mod nodes;
 mod oauth;
-mod oversight;
 mod people;
 mod project;
 mod projects;
 mod queue;
 mod rates;
 mod records;
+mod remove_member;
 mod replicas;
 mod retention;
 mod rows;
@@ -58,9 +58,9 @@ mod snapshots;
 mod sources;
 mod standing;
 mod statistics;
+mod summaries;
 mod survey;
 mod tls;
-mod together;
 mod transaction;
 mod transfer;
 mod workspaces;
@@ -75,6 +75,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use self::coalesce::Coalesced;
 use self::connect::Pool;
 pub use self::connect::PostgresConfig;
 use self::error::{Again, Fault};
@@ -82,7 +83,6 @@ use self::known_keys::KnownKeys;
 use self::load::{Load, Loads, ReplicaLoad, ReplicaLoads};
 use self::look_up::{LookUp, LookUps};
 use self::replicas::Replicas;
-use self::together::Together;
 use self::transaction::{Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
@@ -114,10 +114,10 @@ impl PostgresStore {
         let writer = Writer::start(Arc::clone(&pool), &config);
         let (node, notes_changes) = introduce(&pool).await?;
         let known = KnownKeys::new(notes_changes);
-        let look_ups = Together::new(LookUp { pool: Arc::clone(&pool), node, known });
-        let loads = Together::new(Load { pool: Arc::clone(&pool) });
+        let look_ups = Coalesced::new(LookUp { pool: Arc::clone(&pool), node, known });
+        let loads = Coalesced::new(Load { pool: Arc::clone(&pool) });
         let replicas = Replicas::open(&config, &pool).await?.map(|replicas| {
-            let loads = Together::new(ReplicaLoad { replicas: Arc::clone(&replicas) });
+            let loads = Coalesced::new(ReplicaLoad { replicas: Arc::clone(&replicas) });
             (replicas, loads)
         });
         let store = Self { pool, writer, config, node, look_ups, loads, replicas };
@@ -158,7 +158,7 @@ async fn introduce(pool: &Arc<Pool>) -> Result<(Uuid, bool), StoreError> {
         SELECT current_setting('synchronous_commit'), current_setting('fsync'), gen_random_uuid(), (
             SELECT COUNT(*) = 4
             FROM pg_trigger t
-            WHERE t.tgname = 'appearance' AND t.tgenabled IN ('O', 'A')
+            WHERE t.tgname = 'account_version' AND t.tgenabled IN ('O', 'A')
                 AND t.tgrelid IN ('account'::regclass, 'department'::regclass, 'member'::regclass, 'api_key'::regclass))";
     let rows = read_once(pool, Tenant::nobody(), SELECT, &[]).await?;
     let row = rows.first().ok_or_else(|| StoreError::Away("PostgreSQL left an answer out".to_owned()))?;

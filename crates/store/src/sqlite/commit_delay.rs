@@ -15,12 +15,12 @@ const LOOK_EVERY: Duration = Duration::from_micros(100);
 
 /// How many came last time, and how long that took.
 #[derive(Default)]
-pub(super) struct Company {
+pub(super) struct CommitDelay {
     acts: usize,
     took: Duration,
 }
 
-impl Company {
+impl CommitDelay {
     /// Waits for as many acts as were committed last, at most as long as that took. `waiting` says how many are there.
     pub(super) fn wait(&self, waiting: impl Fn() -> usize) {
         self.wait_by(waiting, || {
@@ -53,26 +53,26 @@ mod tests {
 
     use super::*;
 
-    fn after(acts: usize, took: Duration) -> Company {
-        let mut company = Company::default();
-        company.note(acts, took);
-        company
+    fn after(acts: usize, took: Duration) -> CommitDelay {
+        let mut commit_delay = CommitDelay::default();
+        commit_delay.note(acts, took);
+        commit_delay
     }
 
     /// How often it checked, with this many more acts at each check, and the same time between two checks.
-    fn looks(company: &Company, more_each: usize) -> usize {
+    fn looks(commit_delay: &CommitDelay, more_each: usize) -> usize {
         let looks = Cell::new(0);
         let look = || {
             looks.set(looks.get() + 1);
             looks.get() * more_each
         };
-        company.wait_by(look, || LOOK_EVERY);
+        commit_delay.wait_by(look, || LOOK_EVERY);
         looks.get()
     }
 
     #[test]
     fn a_handful_of_callers_waits_for_nobody() {
-        assert_eq!(looks(&Company::default(), 1), 0);
+        assert_eq!(looks(&CommitDelay::default(), 1), 0);
         assert_eq!(looks(&after(ACTS_MIN - 1, WAIT_MAX), 1), 0);
     }
 

@@ -64,7 +64,7 @@ pub trait Records: Send + Sync {
         project: ProjectId,
         source_id: &str,
         workspace: Option<&WorkspaceName>,
-    ) -> Result<Vec<Brief>, StoreError>;
+    ) -> Result<Vec<RecordSummary>, StoreError>;
 
     /// The live records of the next sources after this one, by source and oldest first. At most so many sources are
     /// taken; the last one is complete.
@@ -73,14 +73,14 @@ pub trait Records: Send + Sync {
         project: ProjectId,
         after: Option<&str>,
         sources_max: usize,
-    ) -> Result<Vec<Brief>, StoreError>;
+    ) -> Result<Vec<RecordSummary>, StoreError>;
 
     /// The live records with one of these caller-given keys in its workspace, oldest first.
     async fn list_by_fact_key(
         &self,
         project: ProjectId,
         keys: &[(WorkspaceNo, &str)],
-    ) -> Result<Vec<Brief>, StoreError>;
+    ) -> Result<Vec<RecordSummary>, StoreError>;
 
     /// The active workspaces of a project, by name.
     async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError>;
@@ -191,8 +191,8 @@ pub struct Supersede {
 
 impl Supersede {
     /// Keeps those of the records under the same key that the viewer sees.
-    pub(crate) fn retain_seen(&self, under_key: &mut Vec<Brief>) {
-        under_key.retain(|brief| self.viewer.sees(&brief.audience));
+    pub(crate) fn retain_seen(&self, under_key: &mut Vec<RecordSummary>) {
+        under_key.retain(|summary| self.viewer.sees(&summary.audience));
     }
 
     /// The audit row, about the record that took their place.
@@ -201,8 +201,8 @@ impl Supersede {
     }
 
     /// The record that was found, or the id if the viewer can't see it.
-    pub(crate) fn find_seen(&self, id: RecordId, found: Option<Brief>) -> Result<Brief, RecordId> {
-        found.filter(|brief| self.viewer.sees(&brief.audience)).ok_or(id)
+    pub(crate) fn find_seen(&self, id: RecordId, found: Option<RecordSummary>) -> Result<RecordSummary, RecordId> {
+        found.filter(|summary| self.viewer.sees(&summary.audience)).ok_or(id)
     }
 }
 
@@ -265,7 +265,7 @@ pub struct Replay {
 
 /// What it takes to judge a record without reading its text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Brief {
+pub struct RecordSummary {
     pub id: RecordId,
     pub seq: Seq,
     pub workspace_no: WorkspaceNo,
@@ -285,7 +285,7 @@ pub struct Brief {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Standing {
     /// The live records under its caller-given key in its workspace, itself among them, oldest first.
-    pub under_key: Vec<Brief>,
+    pub under_key: Vec<RecordSummary>,
     /// What is known about its source and about theirs.
     pub sources: Vec<SourcePart>,
 }
@@ -415,16 +415,16 @@ pub(crate) fn read_seq_and_audience<R: Row>(
 }
 
 /// Reads seq, id, workspace_no, audience, is_key_given, fact_key, content_hash, source_id, source_hash and valid_until.
-pub(crate) fn read_brief<R: Row>(row: &R, project: ProjectId) -> Result<Brief, StoreError> {
+pub(crate) fn read_summary<R: Row>(row: &R, project: ProjectId) -> Result<RecordSummary, StoreError> {
     read_brief_from(row, 0, project)
 }
 
-/// As [`read_brief`], from column `first` on.
-pub(crate) fn read_brief_from<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Brief, StoreError> {
+/// As [`read_summary`], from column `first` on.
+pub(crate) fn read_brief_from<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<RecordSummary, StoreError> {
     let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
     let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
     let is_given = cells.flag(first + 4, "is_key_given")?;
-    Ok(Brief {
+    Ok(RecordSummary {
         id: cells.id(first + 1, "id")?,
         seq,
         workspace_no: WorkspaceNo(cells.count(first + 2, "workspace_no")?),

@@ -6,10 +6,10 @@
 
 mod allowances;
 mod command_secrets;
-mod look;
 mod naming;
 mod offer;
 mod presets;
+mod refresh;
 mod sealing;
 
 use std::collections::HashMap;
@@ -27,10 +27,10 @@ use crate::CallContext;
 pub use mnemon_gateway::Limits;
 
 pub use allowances::{Accounts, Allowances, LocalCommand};
-pub use look::Looked;
 pub use naming::{ToolNames, check_allowed, check_name};
 pub use offer::{OfferedTool, ToolState};
 pub use presets::{PRESETS, Preset};
+pub use refresh::Looked;
 pub use sealing::{BadKey, SealingKey};
 
 pub(crate) use naming::{is_allowed, split};
