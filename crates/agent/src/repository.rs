@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What stands for the name of the repository around. No workspace can be called so.
+pub(crate) const AUTO: &str = "auto";
 /// Longer names are no workspaces.
 const NAME_CHARS_MAX: usize = 64;
 
@@ -17,7 +19,7 @@ pub(crate) fn name_around(folder: &Path) -> Option<String> {
     let remotes = values(&config, "remote", "url");
     let origin = remotes.iter().find(|(name, _)| name == "origin");
     let of_remote = origin.or_else(|| remotes.first()).and_then(|(_, url)| last_part(url));
-    of_remote.or_else(|| place.folder_name(&config)).filter(|name| name != super::settings::AUTO)
+    of_remote.or_else(|| place.folder_name(&config)).filter(|name| name != AUTO)
 }
 
 /// Where a repository is.

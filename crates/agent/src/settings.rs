@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::places::{Environment, Places};
 use crate::private;
-use crate::repository::name_around;
+use crate::repository::{AUTO, name_around};
 
 /// The default address.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7676";
@@ -85,9 +85,6 @@ pub enum WorkspaceChoice {
     /// The one called like the repository around the folder that somebody works in.
     Auto,
 }
-
-/// Stands for the workspace of the repository. No workspace is called so.
-pub(crate) const AUTO: &str = "auto";
 
 impl From<&str> for WorkspaceChoice {
     fn from(word: &str) -> Self {

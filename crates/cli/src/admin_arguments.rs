@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use crate::arguments::Connection;
 use crate::confirm::Confirmation;
+use crate::connection_arguments::Connection;
 
 /// The service to connect to, and the credential to use.
 #[derive(Debug, Args)]

@@ -32,8 +32,8 @@ pub struct Agent {
 pub enum AgentCommand {
     /// Add the agent to an assistant's configuration, or remove it. The rest of the file is left alone.
     Install(Install),
-    /// Answer an assistant's hook: reads its JSON from standard input and prints what the assistant should know. Never fails, and
-    /// prints nothing if the service does not answer in time.
+    /// Answer an assistant's hook: reads its JSON from standard input and prints what the assistant should know. Never
+    /// fails, and prints nothing if the service does not answer in time.
     Hook,
     /// Consent to uploading session histories to this service with this key. Asks a person at a terminal.
     Consent,
@@ -53,8 +53,8 @@ pub struct Install {
     /// Configuration file, if not the client's usual one (for example a project's .mcp.json or .vscode/mcp.json).
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Also write instructions for the assistant, as a marked block: into CLAUDE.md, AGENTS.md or the client's rules file, or into
-    /// FILE.
+    /// Also write instructions for the assistant, as a marked block: into CLAUDE.md, AGENTS.md or the client's rules
+    /// file, or into FILE.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub instructions: Option<Option<PathBuf>>,
     /// Also add a hook that begins each session with a digest of memory (claude-code, codex, cursor).

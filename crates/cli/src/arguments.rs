@@ -9,6 +9,8 @@ use crate::confirm::Confirmation;
 
 pub use crate::integration_arguments::{Integration, IntegrationCommand, IntegrationSource, ProjectIntegrationCommand};
 
+pub use crate::connection_arguments::Connection;
+
 pub use crate::admin_arguments::{
     Account, AccountCommand, AdminConnection, Compact, ConnectionCommand, Connections, ConsoleCommand, ConsoleSessions,
     Department, DepartmentCommand, Key, KeyCommand, Member, MemberCommand, NodeCommand, Nodes, Plan, PlanCommand,
@@ -41,7 +43,8 @@ pub enum Command {
     Remember(Remember),
     /// Find records.
     Search(Search),
-    /// Print a digest of what is remembered, for an assistant: verified and recent records first, disputed and stale ones marked.
+    /// Print a digest of what is remembered, for an assistant: verified and recent records first, disputed and stale
+    /// ones marked.
     Context(Context),
     /// Forget a record, or every record from a source.
     Forget(Forget),
@@ -137,8 +140,8 @@ pub struct Settings {
     /// Data directory [default: $XDG_DATA_HOME/mnemon, or ~/.local/share/mnemon].
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
-    /// PostgreSQL to use instead of a data directory: postgres://user@host/database. To keep a password out of the process
-    /// list, set MNEMON_DATABASE instead.
+    /// PostgreSQL to use instead of a data directory: postgres://user@host/database. To keep a password out of the
+    /// process list, set MNEMON_DATABASE instead.
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
     /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:7676].
@@ -165,20 +168,6 @@ pub struct Serve {
     /// Once the service listens, write its address (and, on the first start, the key) as JSON to this file.
     #[arg(long, value_name = "FILE")]
     pub ready_file: Option<PathBuf>,
-}
-
-/// The service to connect to.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Connection {
-    /// URL of the service [default: MNEMON_URL, then the saved one, then http://127.0.0.1:7676].
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// API key [default: MNEMON_API_KEY, then the one that `mnemon login` or `mnemon agent install` saved].
-    #[arg(long, value_name = "KEY")]
-    pub key: Option<String>,
-    /// Saved connection to use [default: MNEMON_PROFILE, then the one without a name].
-    #[arg(long, value_name = "NAME")]
-    pub profile: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -295,7 +284,8 @@ pub struct Search {
     /// Only records last saved at or before this time (RFC 3339).
     #[arg(long)]
     pub until: Option<String>,
-    /// Explain the result: the words that matched, each part of each score, and what was held back. Requires an admin's key.
+    /// Explain the result: the words that matched, each part of each score, and what was held back. Requires an admin's
+    /// key.
     #[arg(long)]
     pub explain: bool,
     #[command(flatten)]
@@ -421,8 +411,8 @@ pub struct Backup {
 pub struct Restore {
     /// File that `mnemon backup` wrote.
     pub from: PathBuf,
-    /// Accept a file without a checksum at its end: a plain copy of mnemon.db, or a backup by an earlier version. Only its records
-    /// are checked then.
+    /// Accept a file without a checksum at its end: a plain copy of mnemon.db, or a backup by an earlier version. Only
+    /// its records are checked then.
     #[arg(long)]
     pub raw: bool,
     /// Restore damaged records as they are, instead of refusing. Answers leave them out.
@@ -448,8 +438,8 @@ pub enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Read everything in the PostgreSQL database and compare it with its checksums and counts, instead of asking the service: for a
-    /// database that was restored from a dump, before nodes use it.
+    /// Read everything in the PostgreSQL database and compare it with its checksums and counts, instead of asking the
+    /// service: for a database that was restored from a dump, before nodes use it.
     #[arg(long)]
     pub restore_check: bool,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! Asks before something is destroyed. Every command that deletes, purges, revokes or removes asks, and so does one that
-//! forgets many records at once.
+//! Asks before something is destroyed. Every command that deletes, purges, revokes or removes asks, and so does one
+//! that forgets many records at once.
 
 use std::io::{BufRead, IsTerminal, Write};
 

@@ -1,4 +1,5 @@
-//! Which service, and with which credential: flags, then the environment, then what `mnemon login` or `mnemon agent install` saved.
+//! Which service, and with which credential: flags, then the environment, then what `mnemon login` or `mnemon agent
+//! install` saved.
 
 use anyhow::bail;
 use mnemon_agent::places::{Environment, Places};

@@ -20,8 +20,8 @@ pub fn usual() -> Usual {
     choose(&working_dir, std::env::var_os("XDG_DATA_HOME").map(Into::into), std::env::var_os("HOME").map(Into::into))
 }
 
-/// `$XDG_DATA_HOME/mnemon`, else `~/.local/share/mnemon`. Data that an earlier version left in the working directory is used
-/// as long as there is none at the new place. Without a home the working directory has to do.
+/// `$XDG_DATA_HOME/mnemon`, else `~/.local/share/mnemon`. Data that an earlier version left in the working directory is
+/// used as long as there is none at the new place. Without a home the working directory has to do.
 fn choose(working_dir: &Path, data_home: Option<PathBuf>, home: Option<PathBuf>) -> Usual {
     let former = working_dir.join(FORMER);
     let data_home = data_home.filter(|path| path.is_absolute());

@@ -1,4 +1,5 @@
-//! The binary `mnemon`: wiring, and the commands a person types. The one place that knows every crate and picks the store.
+//! The binary `mnemon`: wiring, and the commands a person types. The one place that knows every crate and picks the
+//! store.
 
 #![expect(unreachable_pub, reason = "a binary has no outside; `pub` here means: used by another file")]
 
@@ -9,6 +10,7 @@ mod arguments;
 mod commands;
 mod confirm;
 mod connecting;
+mod connection_arguments;
 mod data_dir;
 mod http_client;
 mod integration_arguments;

@@ -1,4 +1,5 @@
-//! Names instead of ids: wherever a command takes an id of an account, project, department or member, the name does too.
+//! Names instead of ids: wherever a command takes an id of an account, project, department or member, the name does
+//! too.
 
 use anyhow::bail;
 use mnemon_core::nearest;

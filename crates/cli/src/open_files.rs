@@ -5,8 +5,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Requested where the system itself sets no limit.
 const WANTED: u64 = 1 << 20;
 
-/// Raises the open-file limit as far as the system allows. Shells and service managers start programs with 1,024, for the
-/// sake of old programs that can't handle more, and expect the others to raise it themselves.
+/// Raises the open-file limit as far as the system allows. Shells and service managers start programs with 1,024, for
+/// the sake of old programs that can't handle more, and expect the others to raise it themselves.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.or(Some(WANTED));

@@ -52,8 +52,8 @@ impl Printer {
         let _ = writeln!(std::io::stdout(), "{}", visible::json(&value.to_string()));
     }
 
-    /// Rows under headings, each column as wide as its widest cell. Long cells are cut, and at a terminal the last column ends
-    /// where the line does; `…` shows where something was cut.
+    /// Rows under headings, each column as wide as its widest cell. Long cells are cut, and at a terminal the last
+    /// column ends where the line does; `…` shows where something was cut.
     pub fn table(self, columns: &[&str], rows: &[Value]) {
         self.rows(columns, rows, CELL_CHARS_MAX, terminal_columns());
     }

@@ -1,4 +1,5 @@
-//! Command line of the admin commands about what a project holds: workspaces, records, sessions, and what is noted about them.
+//! Command line of the admin commands about what a project holds: workspaces, records, sessions, and what is noted
+//! about them.
 
 use clap::{Args, Subcommand};
 use mnemon_agent::settings::WorkspaceChoice;

@@ -13,8 +13,8 @@ use crate::{data_dir, logging};
 /// The file that is read by default.
 const USUAL_FILE: &str = "mnemon.toml";
 
-/// What a file may not say that nobody named: it may have come with a stranger's folder. Each of these gives somebody else the
-/// service, its data, or a command on this machine.
+/// What a file may not say that nobody named: it may have come with a stranger's folder. Each of these gives somebody
+/// else the service, its data, or a command on this machine.
 const NAMED_ONLY: [(&str, &str); 10] = [
     ("admin", "operator_token"),
     ("database", "replicas"),
@@ -123,8 +123,8 @@ pub fn load_with_advice(settings: &Settings) -> anyhow::Result<Loaded> {
     Ok(Loaded { config, advice: advice.into_iter().chain(strange_variables()).collect(), file })
 }
 
-/// The configuration as `config check` sees it: a variable that nothing knows is a mistake, too. A start only warns of it,
-/// because some platforms set variables for whatever is called `mnemon`.
+/// The configuration as `config check` sees it: a variable that nothing knows is a mistake, too. A start only warns of
+/// it, because some platforms set variables for whatever is called `mnemon`.
 pub fn check(settings: &Settings) -> anyhow::Result<()> {
     let mut layers = layers(settings)?;
     strange_variables().into_iter().for_each(|mistake| layers.mistake(mistake));

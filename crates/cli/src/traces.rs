@@ -1,5 +1,5 @@
-//! Sends spans to a collector, in the background. The service never waits for it, and a collector that is away costs a line in the
-//! log now and then.
+//! Sends spans to a collector, in the background. The service never waits for it, and a collector that is away costs a
+//! line in the log now and then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

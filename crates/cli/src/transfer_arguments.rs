@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use mnemon_agent::settings::WorkspaceChoice;
 
-use crate::arguments::Connection;
+use crate::connection_arguments::Connection;
 
 #[derive(Debug, Args)]
 pub struct Export {

@@ -1,23 +1,24 @@
-//! What others wrote, as a terminal may show it: control characters become visible escapes. Without this, a record that a
-//! colleague saved could move the cursor, set the window's title or turn the direction of reading.
+//! What others wrote, as a terminal may show it: control characters become visible escapes. Without this, a record that
+//! a colleague saved could move the cursor, set the window's title or turn the direction of reading.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a terminal would act on a character rather than show it: C0, DEL, C1, the separators of lines and paragraphs, and
-/// the controls of writing direction.
+/// Whether a terminal would act on a character rather than show it: C0, DEL, C1, the separators of lines and
+/// paragraphs, and the controls of writing direction.
 fn is_acted_on(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text of one line: every control character is escaped, the end of a line too. Nothing inside can look like a line of
-/// its own.
+/// A text of one line: every control character is escaped, the end of a line too. Nothing inside can look like a line
+/// of its own.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escape(text, is_acted_on)
 }
 
-/// A whole piece of output: ends of lines and tabs stay, because our own words have them too; everything else is escaped.
+/// A whole piece of output: ends of lines and tabs stay, because our own words have them too; everything else is
+/// escaped.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escape(text, |c| !matches!(c, '\n' | '\t') && is_acted_on(c))
 }
@@ -29,8 +30,8 @@ pub fn block(text: &str, spaces: usize) -> String {
     lines.join(&format!("\n{:spaces$}", ""))
 }
 
-/// JSON whose strings hold no raw control character. JSON escapes C0 by itself; the others are escaped here, which changes
-/// no value.
+/// JSON whose strings hold no raw control character. JSON escapes C0 by itself; the others are escaped here, which
+/// changes no value.
 pub fn json(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_acted_on) {
         return Cow::Borrowed(json);

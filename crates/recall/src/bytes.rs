@@ -1,4 +1,5 @@
-//! The parts of a snapshot: rows of numbers, each with its place, its length and its checksum. What they mean: `snapshot.rs`.
+//! The parts of a snapshot: rows of numbers, each with its place, its length and its checksum. What they mean:
+//! `snapshot.rs`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,13 +7,34 @@ use std::os::unix::fs::FileExt;
 use bytemuck::{Pod, Zeroable};
 
 use crate::mapped_vec::MappedVec;
-use crate::snapshot::SnapshotError;
 
+/// Raise it whenever the layout changes, or what the words of a text are.
+pub(crate) const FORMAT: u32 = 7;
 /// From here on a part has pages of its own in a file, so that it can be mapped instead of read.
 const MAPPED_MIN_BYTES: u64 = 64 << 10;
 const PAGE_BYTES: u64 = 4096;
 /// Where the parts of a file begin that are read.
 const ALIGN_BYTES: u64 = 8;
+
+/// Why a snapshot is not used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SnapshotError {
+    /// Not a snapshot at all, or cut short.
+    #[error("these bytes are no index snapshot")]
+    NotASnapshot,
+    /// Written by another version of this crate.
+    #[error("the snapshot has format {found}, this version reads {FORMAT}")]
+    OtherFormat {
+        /// The format it has.
+        found: u32,
+    },
+    /// Its vectors belong to another model.
+    #[error("the snapshot was made with another embedding model")]
+    OtherModel,
+    /// The bytes have changed since they were written.
+    #[error("the snapshot's checksum does not fit")]
+    Damaged,
+}
 
 /// Takes the parts of one group, in order.
 #[derive(Default)]
@@ -78,7 +100,8 @@ impl Entry {
         parts.map(|part| Self::of(part, place(part.bytes.len() as u64))).collect()
     }
 
-    /// The entries of parts in a file, each large one with pages of its own and room behind it; and where the file ends.
+    /// The entries of parts in a file, each large one with pages of its own and room behind it; and where the file
+    /// ends.
     pub(crate) fn spread<'a>(parts: impl Iterator<Item = &'a Part>, start: u64) -> (Vec<Self>, u64) {
         let mut end = start;
         let mut place = |len_bytes: u64| {
@@ -108,8 +131,8 @@ impl Entry {
         self.is_checked_later != 0
     }
 
-    /// Whether a part of a file is as it was written. It is read, not mapped: what a disk can't deliver is an error then, and
-    /// not the end of the process.
+    /// Whether a part of a file is as it was written. It is read, not mapped: what a disk can't deliver is an error
+    /// then, and not the end of the process.
     pub(crate) fn is_sound(&self, file: &File) -> bool {
         const STEP_BYTES: u64 = 256 << 10;
         let (mut hasher, mut buffer) = (crc32fast::Hasher::new(), vec![0; STEP_BYTES.min(self.len_bytes) as usize]);

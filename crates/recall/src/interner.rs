@@ -6,9 +6,8 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 
 use crate::bits::Bits;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::mapped_vec::MappedVec;
-use crate::snapshot::SnapshotError;
 use crate::table::Table;
 
 /// A set of strings, each with the number of its arrival.
@@ -56,7 +55,8 @@ impl Interner {
         slice(&self.bytes, &self.ends, number)
     }
 
-    /// Leaves out the texts that nobody uses any more: where they stood there is nothing to read, and no text finds them.
+    /// Leaves out the texts that nobody uses any more: where they stood there is nothing to read, and no text finds
+    /// them.
     pub(crate) fn save(&self, out: &mut Writer, used: Option<&Bits>) {
         let mut bytes = self.bytes.to_vec();
         if let Some(used) = used {

@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 
 use crate::bits::Bits;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::interner::Interner;
 use crate::mapped_vec::MappedVec;
 use crate::memory::{push_tight, vec_bytes};
 use crate::postings::{List, Postings};
-use crate::snapshot::SnapshotError;
 use crate::words::{Ballot, Hint, Language, Stems, Stops};
 
 /// A word as written (folded).
@@ -34,8 +33,8 @@ pub(crate) struct Lexicon {
     postings: Vec<Postings>,
     /// The lists of the snapshot that this index came from: those that have not changed since are read here.
     kept: MappedVec<u8>,
-    /// By term: in how many of the counted records it stands, the document frequency of the ranking. Apart from the lists:
-    /// lending words asks it of hundreds of terms.
+    /// By term: in how many of the counted records it stands, the document frequency of the ranking. Apart from the
+    /// lists: lending words asks it of hundreds of terms.
     counted: MappedVec<u32>,
     stemmers: Stems,
     /// Terms without any record left.

@@ -1,7 +1,8 @@
 //! Which records answer a query: words, index, vectors, ranking, snapshots.
 //!
-//! Pure: no database, no tenants, no clock, and no I/O but for mapping a snapshot whose file is handed in. A [`WorkspaceIndex`] is derived from the change log and may be
-//! thrown away at any time; equal live records give equal answers, to the bit, whatever the order they came in.
+//! Pure: no database, no tenants, no clock, and no I/O but for mapping a snapshot whose file is handed in. A
+//! [`WorkspaceIndex`] is derived from the change log and may be thrown away at any time; equal live records give equal
+//! answers, to the bit, whatever the order they came in.
 //!
 //! Where to look: `words` cuts text into words, `lexicon` and `postings` hold them, `records` holds what else is known
 //! of a record, `truth` which records still hold, `model` turns text into vectors, `search` ranks.
@@ -27,11 +28,12 @@ mod truth;
 mod varint;
 mod words;
 
+pub use bytes::SnapshotError;
 pub use index::{NewDoc, WorkspaceIndex};
 pub use model::{DIMENSIONS, Embedding, EmbeddingError, Model, ModelError};
 pub use recipe::{Bounds, Chance, ChanceAcross, Gate, Recipe, Weights};
 pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
 pub use similar::{Likeness, Similar};
-pub use snapshot::{Image, SnapshotError};
+pub use snapshot::Image;
 pub use words::matched_spans;

@@ -7,13 +7,12 @@ pub(crate) mod signs;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::mapped_vec::MappedVec;
 use crate::memory::vec_bytes;
 use crate::model::{DIMENSIONS, Embedding, Model};
 use crate::records::{Records, Seen};
 use crate::simd::wide;
-use crate::snapshot::SnapshotError;
 
 use signs::Signs;
 

@@ -8,11 +8,10 @@ mod order;
 use std::borrow::Cow;
 
 use crate::bits::Bits;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::lexicon::FormNo;
 use crate::mapped_vec::MappedVec;
 use crate::search::bm25::class_of;
-use crate::snapshot::SnapshotError;
 use crate::varint;
 use audiences::Audiences;
 use order::Order;
@@ -181,7 +180,8 @@ impl Records {
         forms
     }
 
-    /// Every form of a record: the running words, what stands beside the text, identifiers as written, single characters.
+    /// Every form of a record: the running words, what stands beside the text, identifiers as written, single
+    /// characters.
     #[inline]
     pub(crate) fn all_forms(&self, slot: u32) -> FormIter<'_> {
         let span = self.spans[slot as usize];

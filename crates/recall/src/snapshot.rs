@@ -1,9 +1,9 @@
 //! An index as bytes and back. A snapshot is a convenience, never the truth: it says which format and which model it
 //! was written by, carries checksums, and whoever doubts it reads the change log instead.
 //!
-//! It has a head, a list of its parts, and the parts. In memory the parts follow each other; in a file the large ones have pages
-//! of their own, so that an index of a million records is mapped and not read. The numbers are those of this machine: on one
-//! with another order of bytes the format is another one.
+//! It has a head, a list of its parts, and the parts. In memory the parts follow each other; in a file the large ones
+//! have pages of their own, so that an index of a million records is mapped and not read. The numbers are those of this
+//! machine: on one with another order of bytes the format is another one.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use std::thread;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::bytes::{Entry, Part, Reader, Source, Writer};
+use crate::bytes::{Entry, FORMAT, Part, Reader, SnapshotError, Source, Writer};
 use crate::index::WorkspaceIndex;
 use crate::lexicon::Lexicon;
 use crate::meaning::Vectors;
@@ -22,30 +22,8 @@ use crate::search::bm25::Totals;
 use crate::truth::Truth;
 
 const MAGIC: [u8; 4] = *b"mnRX";
-/// Raise it whenever the layout changes, or what the words of a text are.
-const FORMAT: u32 = 7;
 /// The totals and the caller's note, lexicon, records, vectors, truth.
 const GROUPS: usize = 5;
-
-/// Why a snapshot is not used.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum SnapshotError {
-    /// Not a snapshot at all, or cut short.
-    #[error("these bytes are no index snapshot")]
-    NotASnapshot,
-    /// Written by another version of this crate.
-    #[error("the snapshot has format {found}, this version reads {FORMAT}")]
-    OtherFormat {
-        /// The format it has.
-        found: u32,
-    },
-    /// Its vectors belong to another model.
-    #[error("the snapshot was made with another embedding model")]
-    OtherModel,
-    /// The bytes have changed since they were written.
-    #[error("the snapshot's checksum does not fit")]
-    Damaged,
-}
 
 /// How a snapshot begins. The list of its parts follows.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -177,7 +155,8 @@ impl WorkspaceIndex {
         Image { model: self.model.fingerprint(), groups }
     }
 
-    /// The index from bytes, with the caller's note; anything odd is an error, and the caller builds it from the records.
+    /// The index from bytes, with the caller's note; anything odd is an error, and the caller builds it from the
+    /// records.
     pub fn from_snapshot(model: &'static Model, bytes: &[u8]) -> Result<(Vec<u8>, Self), SnapshotError> {
         Self::load(model, Source::Memory(bytes))
     }

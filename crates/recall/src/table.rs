@@ -1,9 +1,8 @@
-//! Where a string's number stands: an open table of numbers, each with a byte of its hash. It is two rows of plain numbers, so
-//! that a snapshot keeps it as it is, and nothing has to be hashed again.
+//! Where a string's number stands: an open table of numbers, each with a byte of its hash. It is two rows of plain
+//! numbers, so that a snapshot keeps it as it is, and nothing has to be hashed again.
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::mapped_vec::MappedVec;
-use crate::snapshot::SnapshotError;
 
 /// Numbers by hash. The numbers are those of strings that only the caller knows.
 #[derive(Default)]

@@ -8,12 +8,11 @@ use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use crate::bits::Bits;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::interner::Interner;
 use crate::mapped_vec::MappedVec;
 use crate::memory::{push_tight, vec_bytes};
 use crate::records::AudienceNo;
-use crate::snapshot::SnapshotError;
 
 use column::Column;
 pub(crate) use column::NONE;
@@ -111,8 +110,8 @@ impl Truth {
         }
     }
 
-    /// Notes that an audience has seen a hash of a source, or that it is gone (`None`), at a place of the log. Older news
-    /// changes nothing.
+    /// Notes that an audience has seen a hash of a source, or that it is gone (`None`), at a place of the log. Older
+    /// news changes nothing.
     pub(crate) fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: Option<&str>, seq: u64) {
         let source = self.source_number(source_id);
         let hash = hash.map_or(GONE, |hash| self.hashes.intern(hash).0);
@@ -284,8 +283,8 @@ impl Truth {
         differs && self.source_of.get(slot) != NONE
     }
 
-    /// Whether a hash is the known one, or one of several: the caller joins hashes of one content by spaces, and marks those
-    /// that nobody could compare by a question mark.
+    /// Whether a hash is the known one, or one of several: the caller joins hashes of one content by spaces, and marks
+    /// those that nobody could compare by a question mark.
     fn admits(&self, known: u32, own: u32) -> bool {
         if known == own || known == GONE || own == GONE {
             return known == own;

@@ -11,8 +11,8 @@ mod stop;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-pub(crate) use language::{Ballot, Hint, Language, are_foreign};
-pub(crate) use scripts::{is_syllabic, is_understood};
+pub(crate) use language::{Ballot, Hint, are_foreign};
+pub(crate) use scripts::{Language, is_syllabic, is_understood};
 pub use spans::matched_spans;
 pub(crate) use stem::Stems;
 pub(crate) use stop::Stops;

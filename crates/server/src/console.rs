@@ -1,8 +1,9 @@
-//! The console under `/console`: pages for people, rendered by the service and usable without script. Each handler parses,
-//! calls the engine and fills a template.
+//! The console under `/console`: pages for people, rendered by the service and usable without script. Each handler
+//! parses, calls the engine and fills a template.
 //!
-//! A person signs in with a key; the session is in `visit.rs`, and so are the checks that every form passes. To add a page: a
-//! row in [`routes`], a handler in the file of its subject, a template, an entry in `shell.rs`, a row in the tests' access table.
+//! A person signs in with a key; the session is in `visit.rs`, and so are the checks that every form passes. To add a
+//! page: a row in [`routes`], a handler in the file of its subject, a template, an entry in `shell.rs`, a row in the
+//! tests' access table.
 
 mod assets;
 mod audit;
@@ -23,6 +24,7 @@ mod people;
 mod query;
 mod record;
 mod record_row;
+mod reply;
 mod sessions;
 mod shell;
 mod sign_in;

@@ -33,7 +33,7 @@ pub use room::Room;
 pub(crate) use {
     auth::{admin_context, authenticate},
     body::{NoBody, Received, next_piece, read_body, read_small_body},
-    exports::RunningExport,
+    exports::{Exports, RunningExport},
     form::Fields,
     origin::Origins,
     reply::{Reply, storage_failed},
@@ -43,7 +43,6 @@ pub(crate) use {
 use crate::access_log::AccessLog;
 use crate::config::{Network, ServerConfig};
 use crate::metrics::figures::Metrics;
-use exports::Exports;
 use refusals::Refusals;
 
 /// What every request can reach.

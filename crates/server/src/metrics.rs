@@ -1,7 +1,8 @@
 //! Figures for Prometheus. Labels come from short fixed lists: no tenant, no text and nothing that a caller chose.
 //!
-//! To add a figure: count it where it happens (in `metrics/figures.rs`, in the engine's `figures.rs` or in the store's), show
-//! it in `metrics/counted.rs` if another part counts it, and name it in `docs/operations/monitoring.md`; a test compares that page with what is served.
+//! To add a figure: count it where it happens (in `metrics/figures.rs`, in the engine's `figures.rs` or in the
+//! store's), show it in `metrics/counted.rs` if another part counts it, and name it in `docs/operations/monitoring.md`;
+//! a test compares that page with what is served.
 
 mod counted;
 pub(crate) mod figures;
@@ -15,7 +16,7 @@ use mnemon_traces::span;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use self::counted::{Connections, Counted, Room};
+use self::counted::{Connections, Counted, Taken};
 use crate::access_log::{Asked, Flash, Notes};
 use crate::http::{App, Reply, admin_context};
 
@@ -96,7 +97,7 @@ pub(crate) async fn for_all(State(app): State<App>) -> Response {
 
 fn page(app: &App) -> Response {
     let counted = Counted {
-        room: Room::of(app),
+        room: Taken::of(&app.0.room, &app.0.exports),
         refused_credentials: app.refused_credentials(),
         connections: app.0.connection_limit.as_ref().map(Connections::of).unwrap_or_default(),
         engine: app.0.engine.figures(),

@@ -13,6 +13,14 @@ pub struct Caller {
     pub key: String,
 }
 
+/// A client for plain HTTP. The service's own client brings its cryptography provider; one built without it asks for a
+/// default, even if it never uses TLS.
+pub(crate) fn plain_client() -> reqwest::Client {
+    // Another test of this process may have installed it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -59,7 +67,7 @@ impl ToolAnswer {
 impl Caller {
     /// A caller of a service that something else has started.
     pub fn connect(url: &str, key: &str) -> Self {
-        Self::new(crate::server::plain_client(), url, key)
+        Self::new(plain_client(), url, key)
     }
 
     pub(crate) fn new(client: reqwest::Client, url: &str, key: &str) -> Self {

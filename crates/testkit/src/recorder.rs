@@ -11,7 +11,7 @@ use axum::response::Response;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::server::plain_client;
+use crate::caller::plain_client;
 
 /// More than any request or answer has.
 const BODY_BYTES_MAX: usize = 64 << 20;

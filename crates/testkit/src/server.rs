@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
+use crate::caller::plain_client;
 use crate::postgres::{Database, fresh_database};
 use crate::{Answer, Caller, CountedIds, TestClock};
 
@@ -102,14 +103,6 @@ pub struct TestServer {
     running: Running,
 }
 
-/// A client for plain HTTP. The service's own client brings its cryptography provider; one built without it asks for a
-/// default, even if it never uses TLS.
-pub(crate) fn plain_client() -> reqwest::Client {
-    // Another test of this process may have installed it already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::new()
-}
-
 struct Running {
     url: String,
     engine: Arc<Engine>,
@@ -150,7 +143,8 @@ impl TestServer {
         }
     }
 
-    /// One more node on the same database, with the same clock and ids. It needs a database: a directory has only one user.
+    /// One more node on the same database, with the same clock and ids. It needs a database: a directory has only one
+    /// user.
     pub async fn one_more_node(&self) -> Self {
         let (database, options) = (self.database.clone(), self.options.clone());
         assert!(database.is_some() || options.postgres.is_some(), "nodes share a database");

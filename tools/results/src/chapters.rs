@@ -10,8 +10,34 @@ mod speed;
 
 use anyhow::Result;
 
-use crate::page::{Chapter, Shown, as_printed};
 use crate::run::Run;
+
+/// What a run is shown as.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    /// A short name, what the picture shows in words, and the picture.
+    pub(crate) plots: Vec<(&'static str, &'static str, String)>,
+}
+
+impl Shown {
+    pub(crate) fn text(text: String) -> Shown {
+        Shown { text, plots: Vec::new() }
+    }
+}
+
+pub(crate) struct Part {
+    pub(crate) title: &'static str,
+    /// The name of the run. If it is not recorded, the page says so.
+    pub(crate) run: &'static str,
+    pub(crate) show: fn(&Run) -> Result<Shown>,
+    pub(crate) not_shown: &'static str,
+}
+
+pub(crate) struct Chapter {
+    pub(crate) title: &'static str,
+    pub(crate) parts: Vec<Part>,
+}
 
 pub(crate) fn all() -> Vec<Chapter> {
     vec![
@@ -25,6 +51,10 @@ pub(crate) fn all() -> Vec<Chapter> {
         guarding::chapter(),
         costs::chapter(),
     ]
+}
+
+pub(crate) fn as_printed(run: &Run) -> String {
+    format!("```text\n{}\n```\n", run.body)
 }
 
 /// For a run whose print is already made for people.

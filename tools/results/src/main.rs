@@ -1,4 +1,5 @@
-//! Writes `docs/results.md`, its plots and `docs/operations/sizing.md` from the recorded runs in `bench/runs`. It measures nothing and knows no figure by itself.
+//! Writes `docs/results.md`, its plots and `docs/operations/sizing.md` from the recorded runs in `bench/runs`. It
+//! measures nothing and knows no figure by itself.
 //!
 //!     cargo run -p mnemon-results              # writes the page and the plots
 //!     cargo run -p mnemon-results -- --check   # fails if they are not what the runs say

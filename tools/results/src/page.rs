@@ -5,35 +5,8 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::chapters;
+use crate::chapters::{self, Part, as_printed};
 use crate::run::{Run, Runs};
-
-/// What a run is shown as.
-#[derive(Default)]
-pub(crate) struct Shown {
-    pub(crate) text: String,
-    /// A short name, what the picture shows in words, and the picture.
-    pub(crate) plots: Vec<(&'static str, &'static str, String)>,
-}
-
-impl Shown {
-    pub(crate) fn text(text: String) -> Shown {
-        Shown { text, plots: Vec::new() }
-    }
-}
-
-pub(crate) struct Part {
-    pub(crate) title: &'static str,
-    /// The name of the run. If it is not recorded, the page says so.
-    pub(crate) run: &'static str,
-    pub(crate) show: fn(&Run) -> Result<Shown>,
-    pub(crate) not_shown: &'static str,
-}
-
-pub(crate) struct Chapter {
-    pub(crate) title: &'static str,
-    pub(crate) parts: Vec<Part>,
-}
 
 pub(crate) struct Page {
     files: BTreeMap<String, String>,
@@ -122,10 +95,6 @@ fn add_others(text: &mut String, runs: &Runs, known: &[&str]) {
         let _ = writeln!(text, "{}", as_printed(run));
         add_origin(text, run, true);
     }
-}
-
-pub(crate) fn as_printed(run: &Run) -> String {
-    format!("```text\n{}\n```\n", run.body)
 }
 
 fn add_missing(text: &mut String, titles: &[&str]) {

@@ -1,4 +1,5 @@
-//! `mnemon apply`: departments, members and keys as a file describes them. Shows the difference first, and removes nothing.
+//! `mnemon apply`: departments, members and keys as a file describes them. Shows the difference first, and removes
+//! nothing.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -141,7 +142,8 @@ impl House {
     }
 }
 
-/// What is missing, in an order in which it can be made. Everything that the file refers to must be there or in the file.
+/// What is missing, in an order in which it can be made. Everything that the file refers to must be there or in the
+/// file.
 fn plan<'a>(team: &'a Team, house: &'a House) -> anyhow::Result<Vec<Step<'a>>> {
     check_names("department", team.departments.iter().map(|spec| &spec.name))?;
     check_names("member", team.members.iter().map(|spec| &spec.name))?;

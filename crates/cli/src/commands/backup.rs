@@ -53,8 +53,8 @@ fn data_dir(storage: StorageConfig) -> anyhow::Result<PathBuf> {
     Ok(storage.data_dir)
 }
 
-/// The file itself, or one named after the time in the directory given. A path that ends with `/` is a directory, and is made:
-/// otherwise the first of many backups would become a file of that name, and all others would fail.
+/// The file itself, or one named after the time in the directory given. A path that ends with `/` is a directory, and
+/// is made: otherwise the first of many backups would become a file of that name, and all others would fail.
 fn file_in(to: &Path) -> anyhow::Result<PathBuf> {
     let is_directory = to.as_os_str().as_encoded_bytes().ends_with(b"/");
     if is_directory {

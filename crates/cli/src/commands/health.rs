@@ -1,5 +1,5 @@
-//! `mnemon health`: asks the service on this machine whether it is ready. For health checks of containers, which have no
-//! other program to ask with.
+//! `mnemon health`: asks the service on this machine whether it is ready. For health checks of containers, which have
+//! no other program to ask with.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;

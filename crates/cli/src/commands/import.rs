@@ -1,5 +1,5 @@
-//! `mnemon import`: records from files of many kinds. Each kind is turned into the lines of an export, and the service takes
-//! them in batches. Whatever was saved stays, so the same command again continues where an earlier one ended.
+//! `mnemon import`: records from files of many kinds. Each kind is turned into the lines of an export, and the service
+//! takes them in batches. Whatever was saved stays, so the same command again continues where an earlier one ended.
 
 mod chats;
 mod formats;

@@ -1,4 +1,5 @@
-//! The reference pages (admin API, command line, configuration, errors, limits, tools), generated from the code they describe.
+//! The reference pages (admin API, command line, configuration, errors, limits, tools), generated from the code they
+//! describe.
 
 mod admin_api;
 mod errors;

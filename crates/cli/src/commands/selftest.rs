@@ -1,5 +1,5 @@
-//! `mnemon selftest isolation`: random organizations in a scratch store, random calls by random members through the real
-//! engine, and every answer compared with a naive model that shares no code with the engine.
+//! `mnemon selftest isolation`: random organizations in a scratch store, random calls by random members through the
+//! real engine, and every answer compared with a naive model that shares no code with the engine.
 
 mod beyond;
 mod chance;
@@ -7,6 +7,7 @@ mod checks;
 mod model;
 mod pages;
 mod reads;
+mod visits;
 mod world;
 
 use std::io::{IsTerminal, Write};
@@ -32,6 +33,14 @@ pub struct Finding {
     pub is_leak: bool,
     /// What was asked and what differed, in ids and words made up by the test.
     pub what: String,
+}
+
+fn leak(what: String) -> Finding {
+    Finding { is_leak: true, what }
+}
+
+fn mismatch(what: String) -> Finding {
+    Finding { is_leak: false, what }
 }
 
 pub fn run(selftest: &Selftest, printer: &Printer) -> anyhow::Result<ExitCode> {

@@ -1,4 +1,5 @@
-//! The local agent as an assistant starts it: the real program, its standard input and output, a real service behind it.
+//! The local agent as an assistant starts it: the real program, its standard input and output, a real service behind
+//! it.
 
 mod away;
 mod bytes;

@@ -1,4 +1,5 @@
-//! The story in `docs/guides/freshness.md`: its commands are typed into a shell, and what appears is what the page shows.
+//! The story in `docs/guides/freshness.md`: its commands are typed into a shell, and what appears is what the page
+//! shows.
 
 use std::collections::HashMap;
 use std::path::Path;

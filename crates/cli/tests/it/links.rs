@@ -1,5 +1,5 @@
-//! Links that somebody planted where a command writes: in a repository, an unpacked archive, a shared folder. No command writes
-//! through one.
+//! Links that somebody planted where a command writes: in a repository, an unpacked archive, a shared folder. No
+//! command writes through one.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

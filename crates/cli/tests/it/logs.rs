@@ -205,8 +205,8 @@ fn what_is_refused_before_any_route_is_in_the_log_or_in_a_figure() {
     assert!(!pages.is_empty() && pages.iter().all(|&status| status == 200), "the page of figures: {log}");
 }
 
-/// Asks for the page of figures until it says so. A connection is counted once it has ended, and its client may know of the
-/// end first.
+/// Asks for the page of figures until it says so. A connection is counted once it has ended, and its client may know of
+/// the end first.
 fn await_figures(service: &Service, token: &str, says: impl Fn(&str) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {

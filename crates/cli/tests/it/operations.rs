@@ -1,4 +1,5 @@
-//! What operators are handed: the dashboard, the alerts and their runbook, held against a real service and a real Prometheus.
+//! What operators are handed: the dashboard, the alerts and their runbook, held against a real service and a real
+//! Prometheus.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

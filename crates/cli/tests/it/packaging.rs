@@ -1,5 +1,5 @@
-//! How the service is installed: the unit, the image, the compose file, completions and man pages, as far as they can be tried
-//! without a registry and without root.
+//! How the service is installed: the unit, the image, the compose file, completions and man pages, as far as they can
+//! be tried without a registry and without root.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

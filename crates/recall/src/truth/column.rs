@@ -1,9 +1,8 @@
 //! A number per slot, where most workspaces have none at all: such a column takes no memory.
 
 use crate::bits::Bits;
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::mapped_vec::MappedVec;
-use crate::snapshot::SnapshotError;
 
 /// Stands for no number.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -1,22 +1,11 @@
 //! In which language a text is written, as far as the model tells: English, another of Latin letters, or by its script.
 //! Texts of different languages share no words, and then missing words say nothing.
 
-use super::scripts;
+use super::scripts::{self, Language};
 use crate::model::Model;
 
-/// A language, or several that can't be told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
-    English,
-    OtherLatin,
-    Cyrillic,
-    Arabic,
-    Han,
-    Hangul,
-}
-
-/// What one word says of the language of its text: up to 60, how much more it is used in other languages than in English;
-/// above, its script.
+/// What one word says of the language of its text: up to 60, how much more it is used in other languages than in
+/// English; above, its script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hint(pub(crate) i8);
 

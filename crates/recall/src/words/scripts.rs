@@ -3,7 +3,16 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::language::Language;
+/// A language, or several that can't be told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    English,
+    OtherLatin,
+    Cyrillic,
+    Arabic,
+    Han,
+    Hangul,
+}
 
 /// Scripts whose words have no visible border: Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar.
 ///

@@ -1,11 +1,11 @@
-//! A page: its shell, its headers, and what is shown when something went wrong.
+//! A page as an answer: its headers, and what is shown when something went wrong or nobody is signed in.
 
 use askama::Template;
 use axum::body::Body;
 use axum::response::Response;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, RETRY_AFTER,
-    SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, StatusCode};
 use mnemon_engine::CallError;
@@ -15,27 +15,14 @@ use mnemon_engine::stored::StoreError;
 use url::form_urlencoded;
 
 use super::assets::{ASSETS, Assets, ICONS};
-use super::cookies::Cookie;
-use super::flash::Flash;
 use super::parts as p;
-use super::shell::{Place, Shell};
-use super::visit::Visit;
 use crate::http::{App, NoRoom};
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
 
-#[derive(Template)]
-#[template(path = "console/trouble.html")]
-struct Trouble<'a> {
-    shell: Shell<'a>,
-    title: &'a str,
-    text: &'a str,
-    reference: Option<String>,
-}
-
-/// The same before anybody is known.
+/// A page before anybody is known.
 #[derive(Template)]
 #[template(path = "console/plain.html")]
 struct Plain<'a> {
@@ -48,45 +35,8 @@ struct Plain<'a> {
     goes_by_itself: bool,
 }
 
-impl Visit {
-    /// The answer to a request for a page.
-    pub(super) fn show<T: Template>(&self, page: Result<T, ConsoleError>) -> Response {
-        match page {
-            Ok(page) => self.html(StatusCode::OK, &page),
-            Err(error) => self.trouble(&error),
-        }
-    }
-
-    pub(super) fn html(&self, status: StatusCode, page: &impl Template) -> Response {
-        let mut response = html(status, page);
-        if self.told.is_some() {
-            response.headers_mut().append(SET_COOKIE, Cookie::Flash.remove(self.shared()));
-        }
-        response
-    }
-
-    /// The answer to a form: on to a page that tells what happened, or what went wrong.
-    pub(super) fn done(&self, outcome: Result<Flash, ConsoleError>, onward: &str) -> Response {
-        match outcome {
-            Ok(told) => {
-                let mut response = go(onward);
-                response.headers_mut().append(SET_COOKIE, self.keep(&told));
-                response
-            }
-            Err(error) => self.trouble(&error),
-        }
-    }
-
-    pub(super) fn trouble(&self, error: &ConsoleError) -> Response {
-        let (status, title, text) = words(error);
-        let reference = (status.is_server_error()).then(|| note(&self.app, error));
-        let shell = Shell::new(self, Place::None, title);
-        with_retry(self.html(status, &Trouble { shell, title, text: &text, reference }), error)
-    }
-}
-
 /// Says when to come back, where waiting helps.
-fn with_retry(mut response: Response, error: &ConsoleError) -> Response {
+pub(super) fn with_retry(mut response: Response, error: &ConsoleError) -> Response {
     if let Some(seconds) = retry_after_seconds(error) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -101,7 +51,7 @@ fn retry_after_seconds(error: &ConsoleError) -> Option<u64> {
 }
 
 /// A fault in words: what happened, that nothing was changed, what to do.
-fn words(error: &ConsoleError) -> (StatusCode, &'static str, String) {
+pub(super) fn words(error: &ConsoleError) -> (StatusCode, &'static str, String) {
     let told = |text: &str| format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.')));
     match error {
         ConsoleError::Admin(AdminError::Store(cause)) | ConsoleError::Call(CallError::Store(cause)) => storage(cause),
@@ -163,7 +113,7 @@ fn storage(cause: &StoreError) -> (StatusCode, &'static str, String) {
 }
 
 /// Puts the cause into the log, and returns the reference it stands under.
-fn note(app: &App, error: &ConsoleError) -> String {
+pub(super) fn note(app: &App, error: &ConsoleError) -> String {
     let reference = app.0.engine.fault_reference();
     crate::access_log::note(|notes| notes.reference = Some(reference.clone()));
     tracing::error!(%error, reference, "a page of the console failed");

@@ -186,8 +186,8 @@ impl Visit {
     }
 }
 
-/// A link from elsewhere comes without the cookie, because that is kept for our own pages. A page of our own that goes to
-/// the same address again brings it along; only then it is known that nobody is signed in.
+/// A link from elsewhere comes without the cookie, because that is kept for our own pages. A page of our own that goes
+/// to the same address again brings it along; only then it is known that nobody is signed in.
 fn without_session(app: &App, parts: &Parts, path: &str) -> Response {
     let is_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     if parts.method == Method::GET && is_from_elsewhere {
@@ -232,8 +232,8 @@ impl FromRequest<App> for Act {
     }
 }
 
-/// Browsers say which site a form comes from. Ours has the origin "null", because our pages send no referrer; a browser that
-/// does not tell the site has to tell the right origin.
+/// Browsers say which site a form comes from. Ours has the origin "null", because our pages send no referrer; a browser
+/// that does not tell the site has to tell the right origin.
 pub(super) fn comes_from_our_page(app: &Shared, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let is_right = headers.get_all(ORIGIN).iter().all(|origin| origin == "null" || app.origins.is_own(origin));

@@ -1,12 +1,12 @@
-//! Figures that other parts counted, as lines of the page. They are read when the page is asked for, so nothing is counted
-//! twice.
+//! Figures that other parts counted, as lines of the page. They are read when the page is asked for, so nothing is
+//! counted twice.
 
 use std::fmt::Write;
 
 use mnemon_engine::Figures;
 use mnemon_engine::stored::{COMMIT_SIZE_BOUNDS, CommitSizes};
 
-use crate::http::{App, ConnectionLimit};
+use crate::http::{ConnectionLimit, Exports, Room};
 
 /// Connections of callers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,7 +34,7 @@ impl Connections {
 
 /// What large answers and request bodies take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct Taken {
     bytes_max: u64,
     bytes: u64,
     refused_by_account: u64,
@@ -43,18 +43,18 @@ pub(super) struct Room {
     refused_exports: u64,
 }
 
-impl Room {
-    pub(super) fn of(app: &App) -> Self {
-        let (bytes_max, bytes) = app.0.room.bytes();
-        let (refused_by_account, refused_by_node) = app.0.room.refused();
-        let (exports, refused_exports) = app.0.exports.count();
+impl Taken {
+    pub(super) fn of(room: &Room, exports: &Exports) -> Self {
+        let (bytes_max, bytes) = room.bytes();
+        let (refused_by_account, refused_by_node) = room.refused();
+        let (exports, refused_exports) = exports.count();
         Self { bytes_max, bytes, refused_by_account, refused_by_node, exports, refused_exports }
     }
 }
 
 /// What is shown besides requests and calls.
 pub(super) struct Counted {
-    pub(super) room: Room,
+    pub(super) room: Taken,
     pub(super) refused_credentials: u64,
     pub(super) connections: Connections,
     pub(super) engine: Figures,
@@ -85,7 +85,7 @@ impl Counted {
     }
 
     fn write_room(&self, lines: &mut Lines<'_>) {
-        let Room { bytes_max, bytes, refused_by_account, refused_by_node, exports, refused_exports } = self.room;
+        let Taken { bytes_max, bytes, refused_by_account, refused_by_node, exports, refused_exports } = self.room;
         lines.gauge("mnemon_large_bytes", "Bytes taken by large answers and request bodies.", bytes);
         lines.gauge("mnemon_large_bytes_max", "Bytes that large answers and request bodies may take.", bytes_max);
         lines.gauge("mnemon_exports", "Exports that are running.", exports);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mnemon_core::{ContentHash, ProjectId, WorkspaceNo};
+use mnemon_core::{ProjectId, WorkspaceNo};
 use uuid::Uuid;
 
 use super::connect::Pool;
@@ -20,30 +20,12 @@ use super::insert::insert;
 use super::look_over::{Facts, LookedOver, look_over};
 use super::new_rows::NewRows;
 use super::project::Locked;
+use super::save::{Lock, Outcome, Save};
 use super::standing::Standings;
 use super::transaction::{Tenant, Tx, open_people};
 use super::try_out;
 use crate::interface::saving::{Decision, Found, decide};
-use crate::{Insert, Inserted, Standing, StoreError};
-
-/// A save, with the hash that its duplicates have.
-pub(super) struct Save {
-    pub(super) insert: Insert,
-    pub(super) content_hash: ContentHash,
-    /// Whether the caller wants to know what the record's status depends on.
-    pub(super) wants_standing: bool,
-}
-
-/// What became of a save.
-pub(super) type Outcome = Result<(Inserted, Option<Standing>), StoreError>;
-
-/// What to do about a project whose lock somebody else holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lock {
-    Wait,
-    /// Its saves are left out.
-    Skip,
-}
+use crate::{Inserted, StoreError};
 
 /// Stores the saves, or none of them and says why. The outcomes are in the order of the saves; `None` for those that
 /// have to be stored again with their project alone.

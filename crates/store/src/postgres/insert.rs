@@ -5,13 +5,13 @@ use mnemon_core::{NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
 
 use super::audit::insert_audit;
-use super::batch::Save;
 use super::bodies;
 use super::error::Fault;
 use super::look_over::Facts;
 use super::new_rows::NewRows;
 use super::project::Locked;
 use super::rows::{Cells, integer, micros, micros_opt};
+use super::save::Save;
 use super::sources::is_news_of_source;
 use super::summaries::{list_by_fact_key, list_summaries};
 use super::transaction::Tx;

@@ -7,10 +7,11 @@ use mnemon_core::{ContentHash, MemberId, ProjectId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::batch::{self, Lock, Outcome, Save};
+use super::batch;
 use super::connect::Pool;
 use super::error::{Again, Fault};
 use super::queue::Waiting;
+use super::save::{Lock, Outcome, Save};
 use crate::StoreError;
 
 /// A save and the caller that waits for it.

@@ -5,10 +5,10 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::batch::{Lock, Save};
 use super::error::Fault;
 use super::project::Locked;
 use super::rows::{AudienceBytes, Cells, micros};
+use super::save::{Lock, Save};
 use super::transaction::Tx;
 use crate::StoreError;
 use crate::interface::records::EarlierUse;

@@ -1,7 +1,7 @@
-//! A project while it is written to: its row is locked, its seq and its count change in memory and are written once, as the
-//! last step before the commit.
+//! A project while it is written to: its row is locked, its seq and its count change in memory and are written once, as
+//! the last step before the commit.
 
-use mnemon_core::{AccountId, ProjectId, Seq, Timestamp, WorkspaceNo};
+use mnemon_core::{AccountId, ProjectId, Seq, Timestamp, WorkspaceName, WorkspaceNo};
 use tokio_postgres::Row;
 
 use super::error::{Fault, no_such_project};
@@ -30,6 +30,18 @@ pub(super) struct Locked {
 pub(super) async fn lock(tx: &Tx, id: ProjectId) -> Result<Locked, Fault> {
     let row = tx.row(LOCK, &[&id.uuid()]).await?;
     Ok(read(row.as_ref(), id)?.ok_or_else(|| no_such_project(id))?)
+}
+
+/// The active workspace of a name.
+pub(super) async fn find_workspace(
+    tx: &Tx,
+    project: ProjectId,
+    name: &WorkspaceName,
+) -> Result<Option<WorkspaceNo>, Fault> {
+    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
+    let Some(row) = tx.row(SELECT, &[&project.uuid(), &name.as_str()]).await? else { return Ok(None) };
+    let no = Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?;
+    Ok(Some(WorkspaceNo(no)))
 }
 
 /// From the row that [`LOCK`] gave.

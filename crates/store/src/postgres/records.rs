@@ -11,7 +11,6 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::audit::insert_audit;
-use super::batch::Save;
 use super::bodies::{self, BY_ID, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
@@ -19,6 +18,7 @@ use super::listing::{list_onward, list_records, list_workspaces};
 use super::load::Asked;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
+use super::save::Save;
 use super::summaries::{AFTER_SOURCE, BY_FACT_KEY, BY_SOURCE};
 use super::transaction::{Tenant, Tx, ask};
 use super::workspaces::bring_back;

@@ -12,7 +12,6 @@ use super::error::Fault;
 use super::project;
 use super::rows::{AudienceBytes, Cells, integer, micros};
 use super::transaction::{Tenant, Tx, ask};
-use super::workspaces::find_living;
 use crate::interface::sources::{Sight, is_news, read_part, split_by_news};
 use crate::{AdoptedSource, Look, Observation, SourcePart, Sources, StoreError};
 
@@ -140,7 +139,7 @@ async fn observe_source(
     let tx = Tx::write(pool, Tenant::project(project)).await?;
     let mut locked = project::lock(&tx, project).await?;
     let workspaces = match workspace {
-        Some(name) => find_living(&tx, project, name).await?.into_iter().collect(),
+        Some(name) => project::find_workspace(&tx, project, name).await?.into_iter().collect(),
         None => list_workspaces(&tx, project, source_id).await?,
     };
     let parts = match workspaces.as_slice() {
@@ -196,7 +195,7 @@ async fn adopt_source(
     let AdoptedSource { workspace, source_id, audience, known, confirmed_hash } = source;
     let tx = Tx::write(pool, Tenant::project(project)).await?;
     let mut locked = project::lock(&tx, project).await?;
-    let Some(no) = find_living(&tx, project, workspace).await? else { return Ok(false) };
+    let Some(no) = project::find_workspace(&tx, project, workspace).await? else { return Ok(false) };
     if load_parts_in(&tx, project, source_id, no).await?.iter().any(|part| part.audience == *audience) {
         return Ok(false);
     }

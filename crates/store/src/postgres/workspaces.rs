@@ -111,7 +111,7 @@ pub(super) async fn restore_workspace(
     if records_max.is_some_and(|max| locked.live_records + count > max) {
         return Ok(RestoredWorkspace::Full);
     }
-    if find_living(&tx, project, &name).await?.is_none() {
+    if project::find_workspace(&tx, project, &name).await?.is_none() {
         tx.rows(REVIVE, &[&project.uuid(), &integer(no.0)]).await?;
         locked.insert_change(&tx, no, "restore", None, audit.at).await?;
     } else {
@@ -129,8 +129,8 @@ pub(super) async fn restore_workspace(
     Ok(RestoredWorkspace::Done(count))
 }
 
-/// Makes records of one workspace live again. Those whose workspace ended join the workspace that has the name now; if none
-/// has, the name comes back with them. Answers where they are.
+/// Makes records of one workspace live again. Those whose workspace ended join the workspace that has the name now; if
+/// none has, the name comes back with them. Answers where they are.
 pub(super) async fn bring_back(
     tx: &Tx,
     locked: &mut Locked,
@@ -155,7 +155,8 @@ pub(super) async fn bring_back(
     Ok(Some(no))
 }
 
-/// The active workspace of this name, made under the next place of the log if there is none; it knows the records' audiences.
+/// The active workspace of this name, made under the next place of the log if there is none; it knows the records'
+/// audiences.
 async fn join_living(
     tx: &Tx,
     locked: &Locked,
@@ -172,7 +173,7 @@ async fn join_living(
         FROM unnest($3::bytea[]) AS g (audience)
         ON CONFLICT DO NOTHING";
     let id = locked.id.uuid();
-    let no = match find_living(tx, locked.id, name).await? {
+    let no = match project::find_workspace(tx, locked.id, name).await? {
         Some(no) => no,
         None => {
             let no = WorkspaceNo(locked.seq + 1);
@@ -189,17 +190,6 @@ async fn join_living(
         carry_sources(tx, locked.id, &sources, from, no, Seq(locked.seq + 1)).await?;
     }
     Ok(no)
-}
-
-pub(super) async fn find_living(
-    tx: &Tx,
-    project: ProjectId,
-    name: &WorkspaceName,
-) -> Result<Option<WorkspaceNo>, Fault> {
-    const SELECT: &str = "SELECT no FROM workspace WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL";
-    let Some(row) = tx.row(SELECT, &[&project.uuid(), &name.as_str()]).await? else { return Ok(None) };
-    let no = Cells::new(&row, "workspace", || format!("{project}/{name}")).count(0, "no")?;
-    Ok(Some(WorkspaceNo(no)))
 }
 
 /// The name of a workspace whose life ended at or after a moment.

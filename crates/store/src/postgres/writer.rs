@@ -17,11 +17,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use super::batch::{Outcome, Save};
 use super::connect::{Pool, PostgresConfig};
 use super::error::closed;
 use super::jobs::{self, Job};
 use super::queue::{Queue, Waiting};
+use super::save::{Outcome, Save};
 use super::statistics::Statistics;
 use crate::figures::CommitCounter;
 use crate::{CommitSizes, StoreError};

@@ -1,5 +1,5 @@
-//! Three nodes, one PostgreSQL and a balancer, all real processes: what each save and revocation means on the other nodes,
-//! and what is left after a node or the database was killed.
+//! Three nodes, one PostgreSQL and a balancer, all real processes: what each save and revocation means on the other
+//! nodes, and what is left after a node or the database was killed.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -61,7 +61,7 @@ impl Nodes {
             key: key.context("the first node made a key")?,
             operator: operator.context("the first node made the operator's token")?,
             programs,
-            client: crate::server::plain_client(),
+            client: crate::caller::plain_client(),
         })
     }
 
@@ -102,7 +102,8 @@ impl Nodes {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Saves through one node and searches through another, as the balancer assigns them. Returns how many saves were found.
+    /// Saves through one node and searches through another, as the balancer assigns them. Returns how many saves were
+    /// found.
     pub async fn read_your_writes(&self, count: usize) -> Result<usize> {
         let mut seen = 0;
         for n in 0..count {
@@ -115,8 +116,8 @@ impl Nodes {
         Ok(seen)
     }
 
-    /// Creates keys, uses each on every node, revokes it, and tries every node again, in turns by a save and by the list of
-    /// tools. Returns how many were refused everywhere and saved nothing.
+    /// Creates keys, uses each on every node, revokes it, and tries every node again, in turns by a save and by the
+    /// list of tools. Returns how many were refused everywhere and saved nothing.
     pub async fn revocations(&self, count: usize) -> Result<usize> {
         let (project, member) = self.whoami().await?;
         let mut refused = 0;
@@ -168,7 +169,8 @@ impl Nodes {
         Ok((project, text(&members["members"][0], "id")?))
     }
 
-    /// Calls with a key of the free plan (60 calls a minute) at a steady pace through the balancer. Returns how many passed.
+    /// Calls with a key of the free plan (60 calls a minute) at a steady pace through the balancer. Returns how many
+    /// passed.
     pub async fn rate_limit(&self, calls: usize, pace: Duration) -> Result<usize> {
         let account = self.manage(reqwest::Method::POST, "/accounts", json!({"name": "Free", "plan": "free"})).await?;
         let account = text(&account, "id")?;
@@ -290,7 +292,8 @@ impl Told {
     }
 }
 
-/// Saves through the balancer until it is stopped, repeating each save with its idempotency key until it is acknowledged.
+/// Saves through the balancer until it is stopped, repeating each save with its idempotency key until it is
+/// acknowledged.
 struct Writer {
     task: tokio::task::JoinHandle<Result<Written>>,
 }

@@ -1,5 +1,5 @@
-//! Three PostgreSQL servers under Patroni, with an etcd of their own, all real processes on loopback: a cluster that chooses
-//! its primary by itself.
+//! Three PostgreSQL servers under Patroni, with an etcd of their own, all real processes on loopback: a cluster that
+//! chooses its primary by itself.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Patroni {
             std::fs::write(folder.path().join(format!("{name}.yml")), settings.to_string())?;
             members.push(Member { name, server, api, process: None });
         }
-        let mut cluster = Self { folder, user, etcd, members, client: crate::server::plain_client() };
+        let mut cluster = Self { folder, user, etcd, members, client: crate::caller::plain_client() };
         for nth in 0..MEMBERS {
             cluster.start_member(nth)?;
         }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::scramble;
 use super::service::{Program, Service};
-use crate::server::plain_client;
+use crate::caller::plain_client;
 use crate::transcripts;
 
 /// Turns that a session gains per round; a round of two sessions is then about three megabytes to send.

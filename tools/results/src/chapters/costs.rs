@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 
-use super::whole;
-use crate::page::{Chapter, Part, Shown};
+use super::{Chapter, Part, Shown, whole};
 use crate::reading::{before, grouped, number, table};
 use crate::run::Run;
 

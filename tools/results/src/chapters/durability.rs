@@ -2,8 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::whole;
-use crate::page::{Chapter, Part, Shown};
+use super::{Chapter, Part, Shown, whole};
 use crate::reading::{grouped, number, table};
 use crate::run::Run;
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::page::{Chapter, Part, Shown};
+use super::{Chapter, Part, Shown};
 use crate::plot::{Axis, Series, bars, lines};
 use crate::reading::{grouped, number, numbers, table};
 use crate::run::Run;

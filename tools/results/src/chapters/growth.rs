@@ -2,8 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::{service, whole};
-use crate::page::{Chapter, Part, Shown};
+use super::{Chapter, Part, Shown, service, whole};
 use crate::plot::{Axis, Series, lines};
 use crate::reading::{before, grouped, number, numbers, table};
 use crate::run::Run;

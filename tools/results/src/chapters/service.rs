@@ -2,8 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::verdicts;
-use crate::page::Shown;
+use super::{Shown, verdicts};
 use crate::plot::{Axis, Series, lines};
 use crate::reading::{grouped, numbers, table};
 use crate::run::Run;

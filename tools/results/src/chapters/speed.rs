@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 
-use super::{verdicts, whole};
-use crate::page::{Chapter, Part, Shown};
+use super::{Chapter, Part, Shown, verdicts, whole};
 use crate::plot::{Axis, bars};
 use crate::reading::{grouped, number, table};
 use crate::run::Run;

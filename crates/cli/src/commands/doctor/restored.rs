@@ -1,5 +1,5 @@
-//! Reads everything that a database holds, as after a restore: every record with its checksum, by both ways that the service
-//! reads it, and the counts against each other.
+//! Reads everything that a database holds, as after a restore: every record with its checksum, by both ways that the
+//! service reads it, and the counts against each other.
 
 use anyhow::{Context, bail};
 use mnemon_core::{Audience, ProjectId, Seq};

@@ -1,5 +1,5 @@
-//! The YAML block at the top of a Markdown file: names and plain values, which is what note programs write. Nested values are
-//! passed over.
+//! The YAML block at the top of a Markdown file: names and plain values, which is what note programs write. Nested
+//! values are passed over.
 
 use std::fmt::Write;
 

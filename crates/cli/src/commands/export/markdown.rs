@@ -1,5 +1,5 @@
-//! An export as a folder: a Markdown file per record, in a folder per workspace. What has no place in a note (the order of
-//! the records, and what is known about sources) is in `.mnemon`, which note programs do not show.
+//! An export as a folder: a Markdown file per record, in a folder per workspace. What has no place in a note (the order
+//! of the records, and what is known about sources) is in `.mnemon`, which note programs do not show.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

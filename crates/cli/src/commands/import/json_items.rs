@@ -9,8 +9,8 @@ use anyhow::Context;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Calls with every item of an array: of the file itself, or of the first of these members of its object. A file that is one
-/// object without such a member is one item.
+/// Calls with every item of an array: of the file itself, or of the first of these members of its object. A file that
+/// is one object without such a member is one item.
 pub fn each(path: &Path, members: &[&str], mut act: impl FnMut(Value) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let failed = || format!("can't read {}", path.display());
     let file = File::open(path).with_context(failed)?;

@@ -66,7 +66,8 @@ fn line(place: String, text: &str, desk: &mut Desk<'_>, count: &mut Count) -> an
     }
 }
 
-/// A folder of notes: in the order that they were saved in, then those that came later, then what is known about sources.
+/// A folder of notes: in the order that they were saved in, then those that came later, then what is known about
+/// sources.
 pub fn folder(path: &Path, desk: &mut Desk<'_>) -> anyhow::Result<()> {
     let hidden = path.join(HIDDEN);
     let order = fs::read_to_string(hidden.join(ORDER)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Rules for assistants: CLAUDE.md, AGENTS.md and the like. Each item of a list and each paragraph becomes a record, with the
-//! headings above it, so that it can be found and replaced alone.
+//! Rules for assistants: CLAUDE.md, AGENTS.md and the like. Each item of a list and each paragraph becomes a record,
+//! with the headings above it, so that it can be found and replaced alone.
 
 use std::fs;
 use std::path::Path;

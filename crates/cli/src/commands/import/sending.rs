@@ -1,5 +1,5 @@
-//! Sends lines to the service in batches, small enough for any proxy. A batch that got no answer is sent again: what it saved
-//! the first time is found by the service.
+//! Sends lines to the service in batches, small enough for any proxy. A batch that got no answer is sent again: what it
+//! saved the first time is found by the service.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;

@@ -51,8 +51,8 @@ fn tool_errors() -> Vec<CallError> {
     ]
 }
 
-/// What a caller reads. The causes of our own faults stay in the log, so the endpoint has texts of its own for them; a test
-/// of the repository looks for these there.
+/// What a caller reads. The causes of our own faults stay in the log, so the endpoint has texts of its own for them; a
+/// test of the repository looks for these there.
 fn shown(error: &CallError) -> String {
     match error {
         CallError::Store(StoreError::Away(_)) => "storage is unavailable; retry in a few seconds".to_owned(),

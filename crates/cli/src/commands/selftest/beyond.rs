@@ -4,10 +4,10 @@ use mnemon_core::{RecordId, Role, Scope};
 use mnemon_engine::admin::{AdminError, ExplainQuery, ImportItem, ImportOutcome, ImportedRecord, RecordQuery};
 use mnemon_engine::{Remember, Search};
 
-use super::Finding;
-use super::checks::{SEARCH_LIMIT, WORKSPACES, leak, mismatch, workspace};
-use super::model::Seen;
+use super::checks::SEARCH_LIMIT;
+use super::model::{Seen, WORKSPACES, workspace};
 use super::world::World;
+use super::{Finding, leak, mismatch};
 
 impl World {
     /// An explained search: the records of the search itself, each with its status, and nothing else.

@@ -8,28 +8,15 @@ use mnemon_engine::admin::{AdminError, MemberChange};
 use mnemon_engine::stored::Seen as Observed;
 use mnemon_engine::{CallError, Forget, Remember, Search, Validate};
 
-use super::Finding;
-use super::model::{Fact, Seen};
+use super::model::{Fact, Seen, WORKSPACES, workspace};
 use super::world::World;
+use super::{Finding, leak, mismatch};
 
 const WORDS: usize = 40;
-pub(super) const WORKSPACES: usize = 3;
 const SOURCES: usize = 4;
 const HASHES: usize = 3;
 const KEYS: usize = 5;
 pub(super) const SEARCH_LIMIT: usize = 50;
-
-pub(super) fn leak(what: String) -> Finding {
-    Finding { is_leak: true, what }
-}
-
-pub(super) fn mismatch(what: String) -> Finding {
-    Finding { is_leak: false, what }
-}
-
-pub(super) fn workspace(at: usize) -> WorkspaceName {
-    WorkspaceName::parse(["default", "notes", "plans"][at]).expect("plain names are valid")
-}
 
 impl World {
     /// One case.

@@ -1,7 +1,13 @@
 //! The naive model: lists of everything, scanned from end to end. It shares no code with the engine or the store and
 //! states the contract as plainly as possible.
 
-use mnemon_core::{RecordId, Timestamp};
+use mnemon_core::{RecordId, Timestamp, WorkspaceName};
+
+pub const WORKSPACES: usize = 3;
+
+pub fn workspace(at: usize) -> WorkspaceName {
+    WorkspaceName::parse(["default", "notes", "plans"][at]).expect("plain names are valid")
+}
 
 /// A member, by its position in the list.
 #[derive(Debug, Clone)]
@@ -211,8 +217,8 @@ impl Model {
         self.sightings.push(Sighting { project, places, source, seen: Seen::All, hash, is_confirmed });
     }
 
-    /// The newest hash of a source that a person may know, in a workspace or in each that knows it; none where it is gone
-    /// or nobody has seen it.
+    /// The newest hash of a source that a person may know, in a workspace or in each that knows it; none where it is
+    /// gone or nobody has seen it.
     pub fn known(&self, person: usize, project: usize, workspace: Option<usize>, source: &str) -> Vec<Option<&str>> {
         let places: Vec<Place> = match workspace {
             Some(workspace) => vec![(workspace, self.life(project, workspace))],

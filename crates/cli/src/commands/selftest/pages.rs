@@ -1,89 +1,16 @@
 //! The console's pages, by everybody, over HTTP: they must show exactly what the tools would.
 
-use std::collections::{BTreeSet, HashMap};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use anyhow::Context;
 use mnemon_core::{RecordId, Role, Status};
-use mnemon_engine::Engine;
-use mnemon_server::config::{ServerConfig, machine_memory_bytes};
-use mnemon_server::{App, ConnectionLimit, bind, router, serve};
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
-use super::Finding;
-use super::checks::{WORKSPACES, leak, workspace};
-use super::model::Fact;
+use super::model::{Fact, WORKSPACES, workspace};
 use super::world::World;
+use super::{Finding, leak};
 
 /// How many records a page of the list has.
 const PAGE_ROWS: usize = 25;
-const CONNECTIONS_MAX: usize = 16;
-
-/// The service on a port of this machine, and who is signed in.
-pub struct Console {
-    url: String,
-    client: reqwest::Client,
-    /// The cookie of each key.
-    cookies: HashMap<String, String>,
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
-}
-
-impl Console {
-    pub fn open(engine: &Arc<Engine>) -> anyhow::Result<Self> {
-        let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-        let listen = listener.local_addr()?;
-        let url = format!("http://{listen}");
-        let config = ServerConfig {
-            service_name: "Mnemon".to_owned(),
-            listen,
-            base_url: None,
-            allowed_origins: Vec::new(),
-            trusted_proxies: Vec::new(),
-            memory_bytes: machine_memory_bytes(),
-            connections_max: Some(CONNECTIONS_MAX),
-        };
-        let routes = router(App::new(Arc::clone(engine), &config, &url));
-        let (stop, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(async move {
-            let stopped = async { stopped.await.unwrap_or(()) };
-            // A server that ends early is noticed by the next request.
-            let _ = serve(listener, routes, ConnectionLimit::new(CONNECTIONS_MAX), stopped).await;
-        });
-        // Whoever installed one before has the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
-        Ok(Self { url, client, cookies: HashMap::new(), stop, task })
-    }
-
-    pub async fn close(self) {
-        drop(self.client);
-        let _ = self.stop.send(());
-        let _ = self.task.await;
-    }
-
-    async fn sign_in(&mut self, key: &str) -> anyhow::Result<String> {
-        if let Some(cookie) = self.cookies.get(key) {
-            return Ok(cookie.clone());
-        }
-        let request = self.client.post(format!("{}/console/sign-in", self.url));
-        let request = request.header("content-type", "application/x-www-form-urlencoded");
-        let request = request.header("sec-fetch-site", "same-origin").body(format!("key={key}"));
-        let answer = request.send().await?;
-        let cookie = answer.headers().get("set-cookie").and_then(|cookie| cookie.to_str().ok());
-        let cookie = cookie.and_then(|cookie| cookie.split(';').next()).context("the console gives no cookie")?;
-        self.cookies.insert(key.to_owned(), cookie.to_owned());
-        Ok(cookie.to_owned())
-    }
-
-    async fn get(&self, cookie: &str, path: &str) -> anyhow::Result<(u16, String)> {
-        let request = self.client.get(format!("{}/console{path}", self.url)).header("cookie", cookie);
-        let answer = request.header("sec-fetch-site", "same-origin").send().await?;
-        Ok((answer.status().as_u16(), answer.text().await?))
-    }
-}
 
 impl World {
     /// A person opens a page.
@@ -98,7 +25,7 @@ impl World {
         let mut cookie = self.console.sign_in(&key).await?;
         if self.console.get(&cookie, "/workspaces").await?.0 == 303 {
             // Hours have passed since, and the session with them.
-            self.console.cookies.clear();
+            self.console.forget_cookies();
             cookie = self.console.sign_in(&key).await?;
         }
         let visible: Vec<Fact> = self.model.visible(person, project).cloned().collect();

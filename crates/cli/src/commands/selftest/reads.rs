@@ -1,4 +1,5 @@
-//! The reads of the admin API, by everybody: an admin reads every project of its account, others the project of their key.
+//! The reads of the admin API, by everybody: an admin reads every project of its account, others the project of their
+//! key.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +7,9 @@ use mnemon_core::{RecordId, Role, Status};
 use mnemon_engine::LeftOut;
 use mnemon_engine::admin::{AdminError, ContextQuery, RecordQuery};
 
-use super::Finding;
-use super::checks::{WORKSPACES, leak, workspace};
-use super::model::Fact;
+use super::model::{Fact, WORKSPACES, workspace};
 use super::world::World;
+use super::{Finding, leak};
 
 impl World {
     /// Lists and counts.

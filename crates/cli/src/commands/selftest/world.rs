@@ -17,7 +17,7 @@ use mnemon_store::{People, Store};
 
 use super::chance::{Chance, MovedClock};
 use super::model::{Model, Person};
-use super::pages::Console;
+use super::visits::Console;
 
 /// Generous: a slow database is not a leak.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,5 +1,5 @@
-//! Git hooks that run `mnemon validate` in the background after each commit, merge and checkout. What others keep in the same
-//! hook stays: ours is a marked block.
+//! Git hooks that run `mnemon validate` in the background after each commit, merge and checkout. What others keep in
+//! the same hook stays: ours is a marked block.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -93,8 +93,8 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     replace(path, text.as_bytes(), mode).with_context(|| format!("can't write {}", path.display()))
 }
 
-/// In the background and without a word, so that no commit waits for it. Git's variables name a repository and an index that
-/// may be gone by then. A checkout of single files is no checkout.
+/// In the background and without a word, so that no commit waits for it. Git's variables name a repository and an index
+/// that may be gone by then. A checkout of single files is no checkout.
 fn block(program: &str, validate: &Validate) -> String {
     let mut words = vec![quoted(program), "validate".to_owned(), "--from-git-hook".to_owned()];
     words.extend(validate.workspace.as_ref().map(|name| quoted(&format!("--workspace={name}"))));
@@ -135,7 +135,8 @@ fn without_block(text: &str) -> Option<String> {
     Some(format!("{}{rest}", &text[..start]))
 }
 
-/// The right to check now. Commits that follow each other quickly share one check: the one that runs, and one that waits.
+/// The right to check now. Commits that follow each other quickly share one check: the one that runs, and one that
+/// waits.
 pub struct Turn {
     _running: File,
 }

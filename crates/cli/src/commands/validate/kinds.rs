@@ -1,5 +1,5 @@
-//! Kinds of hashes that facts are saved with. A file is hashed in the kind that its facts have: any other would call them stale
-//! although nothing changed.
+//! Kinds of hashes that facts are saved with. A file is hashed in the kind that its facts have: any other would call
+//! them stale although nothing changed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -81,14 +81,15 @@ fn end(kind: Kind, state: digest::Context) -> String {
 /// How a file looks, compared with the hashes that its facts were saved with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// The file's hashes in the kinds that its facts have: first the one to show, as it was saved if it was. And the hashes of
-    /// facts that are of no kind that can be computed.
+    /// The file's hashes in the kinds that its facts have: first the one to show, as it was saved if it was. And the
+    /// hashes of facts that are of no kind that can be computed.
     Seen { hashes: Vec<String>, unknown: Vec<String> },
     /// No hash is of a kind that can be computed.
     UnknownKind,
 }
 
-/// Looks at a file. `saved` has the newest first. `is_sha256_repository` decides what 64 digits mean where they match nothing.
+/// Looks at a file. `saved` has the newest first. `is_sha256_repository` decides what 64 digits mean where they match
+/// nothing.
 pub fn look_at_file(path: &Path, saved: &[String], is_sha256_repository: bool) -> anyhow::Result<Look> {
     compare(saved, is_sha256_repository, |kind| Ok(vec![hash_file(path, kind)?]))
 }
@@ -159,8 +160,8 @@ pub fn compare(
     // What was saved and still holds is told as it was saved: some write hex digits in capitals.
     let is_same = |hash: &&String| Kind::of(hash).iter().any(|kind| is_of(hash, kind));
     let mut hashes: Vec<String> = saved.iter().filter(is_same).cloned().collect();
-    // Then every kind, so that a fact saved in another one next is no news. What 64 digits mean is told by those that match,
-    // else by the repository.
+    // Then every kind, so that a fact saved in another one next is no news. What 64 digits mean is told by those that
+    // match, else by the repository.
     let kinds = saved.iter().filter_map(|hash| {
         let kinds = Kind::of(hash);
         let likely = || kinds.iter().find(|kind| kinds.len() == 1 || kind.is_git() == is_sha256_repository);

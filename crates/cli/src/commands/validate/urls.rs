@@ -1,5 +1,5 @@
-//! Sources that are web pages. They are fetched only when asked for, and never from private addresses: a source is a text that
-//! anybody may have saved.
+//! Sources that are web pages. They are fetched only when asked for, and never from private addresses: a source is a
+//! text that anybody may have saved.
 
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ impl Web {
         Ok(Self { outgoing, runtime })
     }
 
-    /// Fetches a page and compares it with the hashes that its facts were saved with: hashes of the body, or its entity tag.
+    /// Fetches a page and compares it with the hashes that its facts were saved with: hashes of the body, or its entity
+    /// tag.
     pub fn look(&self, address: &str, saved: &[String]) -> anyhow::Result<Page> {
         let url: Url = address.parse().context("not a valid address")?;
         let request = self.outgoing.request(Method::GET, &url)?;

@@ -1,4 +1,5 @@
-//! `mnemon connection`, after a complete OAuth flow with the real process. Its log, at the most verbose level, has no secret.
+//! `mnemon connection`, after a complete OAuth flow with the real process. Its log, at the most verbose level, has no
+//! secret.
 
 use mnemon_testkit::oauth::{Browser, Flow, filled};
 use mnemon_testkit::{Page, Web};

@@ -10,8 +10,8 @@ use super::process::Home;
 const REQUESTS: usize = 1_000;
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"recorded","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-/// Requests as clients of both eras wrote them, odd and broken ones included. `ID` is a fresh id, `N` a number, `META` what
-/// a modern request says about itself.
+/// Requests as clients of both eras wrote them, odd and broken ones included. `ID` is a fresh id, `N` a number, `META`
+/// what a modern request says about itself.
 const RECORDED: [&str; 34] = [
     r#"{"jsonrpc":"2.0","id":ID,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"claude-code","version":"2.1.92"}}}"#,
     r#"{"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"cursor-vscode","version":"1.0.0"}},"jsonrpc":"2.0","id":ID}"#,

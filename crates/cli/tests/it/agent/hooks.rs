@@ -225,7 +225,8 @@ const MARKERS: [&str; 60] = [
 /// How many of them fit the digest of a session's start.
 const AT_ONCE: usize = 12;
 
-/// However a record imitates the frame that an assistant speaks in, another person's session gets it as a text about that.
+/// However a record imitates the frame that an assistant speaks in, another person's session gets it as a text about
+/// that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_marker_of_a_template_arrives_unescaped_in_a_hook() {
     let server = TestServer::start().await;

@@ -1,5 +1,5 @@
-//! Everyday prompts in several languages, with a memory in the same language: a hook that adds what has nothing to do with
-//! them would cost every session its attention.
+//! Everyday prompts in several languages, with a memory in the same language: a hook that adds what has nothing to do
+//! with them would cost every session its attention.
 
 use mnemon_testkit::TestServer;
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 //! Rules that can be checked automatically: the paths in the map exist, the reference pages match the code.
 
+mod circles;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,6 +110,42 @@ fn every_source_file_opens_with_a_sentence() {
     assert!(without.is_empty(), "files without `//!`: {without:?}");
 }
 
+/// Every source file of the repository.
+fn visit_sources(look: &mut impl FnMut(&Path)) {
+    for folder in ["crates", "bench", "tools", "fuzz"] {
+        visit(&root().join(folder), look);
+    }
+}
+
+#[test]
+fn no_comment_is_wider_than_the_code_may_be() {
+    let settings = std::fs::read_to_string(root().join("rustfmt.toml")).unwrap();
+    let width = settings.lines().find_map(|line| line.strip_prefix("max_width = ")).expect("rustfmt has a width");
+    let width: usize = width.parse().unwrap();
+    let mut wide = Vec::new();
+    visit_sources(&mut |path| {
+        for (at, line) in std::fs::read_to_string(path).unwrap().lines().enumerate() {
+            if line.trim_start().starts_with("//") && line.chars().count() > width {
+                wide.push(format!("{}:{}", path.display(), at + 1));
+            }
+        }
+    });
+    assert!(wide.is_empty(), "comments wider than {width} columns: {wide:#?}");
+}
+
+#[test]
+fn a_module_is_a_file_beside_its_folder() {
+    let mut found = Vec::new();
+    visit_sources(&mut |path| {
+        // Below `tests`, every file at the top is a program of its own.
+        let is_of_tests = path.iter().any(|part| part == "tests");
+        if path.ends_with("mod.rs") && !is_of_tests {
+            found.push(path.to_owned());
+        }
+    });
+    assert!(found.is_empty(), "name these after their module, `x.rs` beside `x/`: {found:?}");
+}
+
 /// Every Markdown page that people read.
 fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> =
@@ -186,6 +224,18 @@ fn rooms() -> Vec<(String, Vec<String>)> {
     .collect()
 }
 
+/// Every folder with a crate of ours.
+fn rooms_on_disk() -> Vec<String> {
+    let below = |parent: &str| {
+        let entries = std::fs::read_dir(root().join(parent)).expect("a folder that can be read");
+        let names = entries.map(|entry| entry.expect("an entry that can be read").file_name());
+        names.map(|name| format!("{parent}/{}", name.display())).collect::<Vec<_>>()
+    };
+    let mut folders = [below("crates"), below("tools"), vec!["bench".to_owned()]].concat();
+    folders.retain(|folder| root().join(folder).join("Cargo.toml").exists());
+    folders
+}
+
 /// What a manifest uses of this repository; what only its tests use is left out.
 fn used_by(manifest: &str) -> Vec<String> {
     let sections = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default();
@@ -199,12 +249,7 @@ fn used_by(manifest: &str) -> Vec<String> {
 fn every_room_uses_exactly_the_rooms_that_the_map_says() {
     let rooms = rooms();
     let told: Vec<&String> = rooms.iter().map(|(folder, _)| folder).collect();
-    let mut folders: Vec<String> = std::fs::read_dir(root().join("crates"))
-        .unwrap()
-        .map(|entry| format!("crates/{}", entry.unwrap().file_name().display()))
-        .filter(|folder| root().join(folder).join("Cargo.toml").exists())
-        .collect();
-    folders.extend(["bench", "tools/guard", "tools/results"].map(str::to_owned));
+    let folders = rooms_on_disk();
     for folder in &folders {
         assert!(told.contains(&folder), "ARCHITECTURE.md does not name {folder}");
     }
