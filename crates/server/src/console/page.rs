@@ -65,7 +65,7 @@ impl Visit {
         response
     }
 
-    /// The answer to a form: on to a page that tells what happened, or what went wrong.
+    /// The answer to a form: a redirect to a page that says what happened, or an error.
     pub(super) fn done(&self, outcome: Result<Flash, ConsoleError>, onward: &str) -> Response {
         match outcome {
             Ok(told) => {
@@ -162,7 +162,7 @@ fn storage(cause: &StoreError) -> (StatusCode, &'static str, String) {
     }
 }
 
-/// Puts the cause into the log, and returns the reference it stands under.
+/// Logs the cause, and returns its reference.
 fn note(app: &App, error: &ConsoleError) -> String {
     let reference = app.0.engine.fault_reference();
     crate::access_log::note(|notes| notes.reference = Some(reference.clone()));
@@ -170,7 +170,7 @@ fn note(app: &App, error: &ConsoleError) -> String {
     reference
 }
 
-/// What went wrong, while nobody is known.
+/// An error page for a person who is not signed in.
 pub(super) fn plain_error(app: &App, status: StatusCode, title: &str, text: &str) -> Response {
     plain(app, status, title, text, "/console", false)
 }

@@ -212,7 +212,7 @@ impl Model {
     }
 
     /// The newest hash of a source that a person may know, in a workspace or in each that knows it; none where it is gone
-    /// or nobody has seen it.
+    /// or has no known hash.
     pub fn known(&self, person: usize, project: usize, workspace: Option<usize>, source: &str) -> Vec<Option<&str>> {
         let places: Vec<Place> = match workspace {
             Some(workspace) => vec![(workspace, self.life(project, workspace))],
