@@ -9,7 +9,7 @@ use mnemon_agent::settings::{
 
 use crate::arguments::{AdminConnection, Connection};
 
-/// The variables that are read here: each with the argument it stands for, and what it is.
+/// The variables that are read here: each with its argument and its meaning.
 pub const VARIABLES: [(&str, &str, &str); 3] = [
     (URL_VARIABLE, "url", "URL of the service."),
     (KEY_VARIABLE, "key", "API key."),

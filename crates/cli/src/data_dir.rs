@@ -1,4 +1,4 @@
-//! Where data is kept if nobody says where: one place per person, wherever the service is started.
+//! The default place for data: one per person, wherever the service is started.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct Usual {
     pub advice: Option<String>,
 }
 
-/// The usual data directory of whoever runs this.
+/// The current user's default data directory.
 pub fn usual() -> Usual {
     let working_dir = std::env::current_dir().unwrap_or_default();
     choose(&working_dir, std::env::var_os("XDG_DATA_HOME").map(Into::into), std::env::var_os("HOME").map(Into::into))

@@ -15,9 +15,9 @@ use crate::traces::Traces;
 pub fn filter(config: &LogConfig) -> anyhow::Result<EnvFilter> {
     let filter = EnvFilter::try_new(&config.level)
         .with_context(|| format!("log.level '{}' is neither a level nor a filter", config.level))?;
-    // Spans are told to a collector, not to people.
+    // Spans go to a collector, not to the log.
     let filter = filter.add_directive(format!("{}=off", mnemon_traces::TARGET).parse()?);
-    // Whoever turned the access log on wants its lines, whatever the level of the others is.
+    // Turning the access log on means wanting its lines, whatever the level of the others.
     Ok(match config.access_every {
         Some(_) => filter.add_directive(format!("{ACCESS_TARGET}=info").parse()?),
         None => filter,

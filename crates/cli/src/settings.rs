@@ -13,8 +13,8 @@ use crate::{data_dir, logging};
 /// The file that is read by default.
 const USUAL_FILE: &str = "mnemon.toml";
 
-/// What a file may not say that nobody named: it may have come with a stranger's folder. Each of these gives somebody
-/// else the service, its data, or a command on this machine.
+/// Settings that are not taken from a file that was found rather than named: it may have come with somebody else's folder, and
+/// each of these hands over the service, its data, or a command on this machine.
 const NAMED_ONLY: [(&str, &str); 10] = [
     ("admin", "operator_token"),
     ("database", "replicas"),
@@ -110,7 +110,7 @@ pub fn load(settings: &Settings) -> anyhow::Result<Config> {
     Ok(load_with_advice(settings)?.config)
 }
 
-/// The same, with what `mnemon serve` tells about it.
+/// The same, with what `mnemon serve` logs about it.
 pub fn load_with_advice(settings: &Settings) -> anyhow::Result<Loaded> {
     let (layers, advice) = layers_and_advice(settings)?;
     let mut config = layers.finish()?;

@@ -19,7 +19,7 @@ const TOGETHER_MAX: usize = 512;
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the last spans may take when the service stops.
 const LAST_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often the log tells that spans were not sent.
+/// How often the log reports that spans were not sent.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// Spans that wait to be sent, until somebody sends them.
@@ -72,7 +72,7 @@ struct Sender {
     service: String,
     ended: mpsc::Receiver<Ended>,
     dropped: Arc<AtomicU64>,
-    /// When the log was last told about lost spans.
+    /// When lost spans were last logged.
     told: Option<Instant>,
     lost: u64,
 }

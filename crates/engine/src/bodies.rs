@@ -88,7 +88,7 @@ impl Bodies {
         body
     }
 
-    /// The kept ones of these records, each at its position, if they show at least that account_version; and the moment to pass to
+    /// The kept ones of these records, each at its position, if they are at least that new; and the moment to pass to
     /// [`Self::keep`].
     pub(crate) fn find(
         &self,

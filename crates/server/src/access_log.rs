@@ -54,7 +54,7 @@ impl Notes {
     }
 }
 
-/// The parts of a request that are told.
+/// The parts of a request that are logged.
 pub(crate) struct Asked {
     method: &'static str,
     route: Option<Route>,
@@ -147,7 +147,7 @@ impl AccessLog {
     }
 }
 
-/// What a line tells.
+/// The content of a line.
 pub(crate) struct Flash<'a> {
     pub(crate) door: &'static str,
     pub(crate) asked: &'a Asked,

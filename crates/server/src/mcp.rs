@@ -106,7 +106,7 @@ async fn receive(
     Ok((incoming, held))
 }
 
-/// The program's name and version: a legacy client tells them once, a modern one with every request.
+/// The program's name and version: a legacy client sends them once, a modern one with every request.
 fn client_of(incoming: &Incoming) -> Option<(&str, Option<&str>)> {
     let Incoming::Request { params: Some(params), .. } = incoming else { return None };
     let described = params.get("_meta").and_then(|described| described.get(meta::CLIENT_INFO));

@@ -34,7 +34,7 @@ fn door(path: &str) -> &'static str {
     }
 }
 
-/// The span of a request, which belongs to the caller's trace if it has one. Disabled where nobody gathers spans.
+/// The span of a request, which belongs to the caller's trace if it has one. Disabled where spans are not exported.
 fn request_span(request: &Request) -> Span {
     span!(
         "request",

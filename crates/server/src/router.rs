@@ -80,7 +80,7 @@ where
     }
 }
 
-/// The MCP endpoint with what stands around every route.
+/// The MCP endpoint with the layers that every route has.
 async fn answer_mcp(app: App, request: Request) -> Response {
     let answering = metrics::observed(&app, Some(mcp::PATH), request, async |request| match head::refusal(&request) {
         Some(refusal) => refusal,

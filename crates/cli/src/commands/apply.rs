@@ -211,7 +211,7 @@ fn check_names<'a>(kind: &str, names: impl Iterator<Item = &'a String>) -> anyho
     Ok(())
 }
 
-/// A department comes after its parent. A circle stays as it is, and the service refuses it.
+/// A department comes after its parent. A circle is left unordered, and the service refuses it.
 fn sort_parents_first(steps: &mut [Step<'_>]) {
     for _ in 0..steps.len() {
         for at in 0..steps.len() {

@@ -106,7 +106,7 @@ fn restored_data(doctor: &Doctor) -> anyhow::Result<String> {
     })
 }
 
-/// Whether the service answers can be told without a key, too.
+/// Whether the service answers can be checked without a key, too.
 fn service(doctor: &Doctor, found: &Found) -> anyhow::Result<Vec<Finding>> {
     let url = &found.url;
     let client = McpClient::with_key(url, found.key.as_deref().unwrap_or_default())?;

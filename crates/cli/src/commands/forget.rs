@@ -20,10 +20,10 @@ pub fn run(forget: &Forget, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut workspace = connecting::workspace(forget.workspace.as_ref());
     if let Some(source_id) = &forget.source_id {
         if workspace.is_none() {
-            // What the service takes then is named here, so that the question tells the truth.
+            // Name the workspace that the service would use, so that the question is true.
             workspace = AdminClient::with_key(&forget.connection)?.me()?.workspace;
         }
-        // Whoever names one workspace does not mean all of them.
+        // With a workspace named, never forget in all of them.
         if workspace.is_none() && forget.workspace == Some(WorkspaceChoice::Auto) {
             bail!("this folder is in no git repository, so `--workspace auto` names no workspace; name it");
         }

@@ -70,7 +70,7 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// A record, and where it stands.
+    /// A record, and its place in the file.
     fn record(&mut self, at: String, mut record: RecordLine) -> anyhow::Result<()> {
         if let Some(workspace) = &self.workspace {
             record.workspace = Some(workspace.clone());

@@ -76,7 +76,7 @@ async fn run_service(
     if let Some(every) = config.log.access_every {
         app = app.with_access_log(every);
     }
-    // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
+    // Listen for signals before announcing the service: a script that waits for the announcement may stop it at once.
     let stopped = stop_signal()?;
     announce(printer, &base_url, address, &place, &made);
     if let Some(path) = ready_file {
@@ -172,7 +172,7 @@ fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str,
     }
 }
 
-/// Nobody who waits for the file reads half of it. It holds secrets, so only the owner may read it.
+/// Written whole in one step, because scripts wait for it. It holds secrets, so only the owner may read it.
 fn write_ready_file(path: &Path, base_url: &str, address: SocketAddr, made: &Made) -> anyhow::Result<()> {
     let ready = json!({
         "url": base_url,

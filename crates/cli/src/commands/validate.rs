@@ -1,6 +1,6 @@
-//! `mnemon validate`: compares the files that facts came from with what the facts were saved with, and tells the
-//! service. Hashes are sent, never content. In a repository the newest commit of its default branch counts, because
-//! that is what everybody has. How the files here differ from it is shown, and not told.
+//! `mnemon validate`: compares the files that facts came from with the hashes the facts were saved with, and reports to the
+//! service. Hashes are sent, never content. In a repository the newest commit of its default branch counts, because the
+//! whole team has that. Differences in the working tree are shown and not reported.
 
 mod checking;
 mod files;
@@ -34,7 +34,7 @@ use report::{Report, Row, State};
 use reported::Reported;
 use urls::Web;
 
-/// How many sources are asked for, and told, at a time.
+/// How many sources are requested and reported at a time.
 const LIST_MAX: usize = 1_000;
 const TELL_MAX: usize = 500;
 /// What the exit code says if something was found that `--fail-on` names.
@@ -75,7 +75,7 @@ pub struct Desk<'a> {
     working_dir: PathBuf,
     web: Option<Web>,
     printer: Printer,
-    /// Whether the service keeps what it is told. To others it only answers.
+    /// Whether the service records our reports. A key that may not write only gets answers.
     is_kept: bool,
     reported: Reported,
     memory: RefCell<Memory>,

@@ -94,7 +94,7 @@ fn table(name: &'static str, head: &[&str], rows: impl Iterator<Item = Vec<Strin
     response
 }
 
-/// A spreadsheet takes a cell that begins so for a formula, whoever wrote it.
+/// A spreadsheet treats a cell that begins with one of these as a formula.
 fn cell(value: &str) -> String {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let value = if is_formula { format!("'{value}") } else { value.to_owned() };

@@ -81,7 +81,7 @@ enum Stage {
     Done,
 }
 
-/// A failure ends the body without its last line, so that nobody takes it for whole.
+/// A failure ends the body without its last line, so a broken export can't be mistaken for a whole one.
 async fn next_text(mut writing: Writing) -> Result<Option<(String, Writing)>, AdminError> {
     let text = match writing.stage {
         Stage::Head => {

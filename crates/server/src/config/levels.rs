@@ -23,7 +23,7 @@ fn wrong_word(word: &str) -> Option<String> {
     }
     let (wrong, is_wrong) = match word.split_once('=') {
         Some((_, level)) => (level, !is_level(level)),
-        // A module's name stands for everything that it logs.
+        // A module's name covers everything that it logs.
         None => (word, !is_level(word) && !word.contains("::") && !word.starts_with("mnemon")),
     };
     let meant = nearest(&wrong.to_ascii_lowercase(), LEVELS);

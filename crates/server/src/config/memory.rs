@@ -9,8 +9,8 @@ pub fn machine_memory_bytes() -> usize {
     group_limit(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")).map_or(all, |limit| limit.min(all))
 }
 
-/// The memory that search indexes may have where nobody says otherwise: a quarter of what is left beside the service itself. With
-/// the caches of storage and the allocator's reserve, an index takes up to twice its bytes.
+/// The default for the memory of search indexes: a quarter of what is left beside the service itself. With the caches of
+/// storage and the allocator's reserve, an index takes up to twice its bytes.
 pub(super) fn index_memory_bytes(machine: usize) -> usize {
     /// The program, its models, connections and caches.
     const SERVICE_BYTES: usize = 256 << 20;

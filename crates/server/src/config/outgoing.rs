@@ -10,7 +10,7 @@ use toml::Value;
 use super::OutgoingSettings;
 use super::sections::Reader;
 
-/// What stands for every account, or every public host.
+/// Means every account, or every public host.
 const ALL: &str = "*";
 
 impl Reader<'_> {

@@ -145,7 +145,7 @@ fn cursor(text: &str) -> Result<(Timestamp, AuditId), ConsoleError> {
     parse().ok_or_else(|| invalid("no such page"))
 }
 
-/// The beginning of a day, and so many seconds after it.
+/// The given number of seconds after the beginning of a day.
 fn moment(day: &str, seconds: i64) -> Result<Timestamp, ConsoleError> {
     let begin: Result<Timestamp, _> = format!("{day}T00:00:00Z").parse();
     let moment = begin.ok().and_then(|begin| Timestamp::from_second(begin.as_second() + seconds).ok());

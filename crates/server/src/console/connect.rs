@@ -46,7 +46,7 @@ struct Snippet {
     text: String,
 }
 
-/// The clients, by what stands in the address.
+/// The clients, by their name in the address.
 const CLIENTS: [(&str, &str); 7] = [
     ("claude-code", "Claude Code"),
     ("codex", "Codex"),

@@ -1,4 +1,4 @@
-//! What just happened: told once, on the page after the redirect, with a way back where there is one.
+//! What just happened: shown once, on the page after the redirect, with an undo where there is one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -29,7 +29,7 @@ impl Flash {
         self
     }
 
-    /// As a cookie: nobody but us can have written it.
+    /// As a cookie, sealed so that only the service can have written it.
     pub(super) fn sealed(&self, engine: &Engine, session: &str) -> String {
         let mut lines = vec![self.text.replace('\n', " ")];
         if let Some(undo) = &self.undo {

@@ -112,7 +112,7 @@ fn storage(cause: &StoreError) -> (StatusCode, &'static str, String) {
     }
 }
 
-/// Puts the cause into the log, and returns the reference it stands under.
+/// Logs the cause, and returns its reference.
 pub(super) fn note(app: &App, error: &ConsoleError) -> String {
     let reference = app.0.engine.fault_reference();
     crate::access_log::note(|notes| notes.reference = Some(reference.clone()));
@@ -120,7 +120,7 @@ pub(super) fn note(app: &App, error: &ConsoleError) -> String {
     reference
 }
 
-/// What went wrong, while nobody is known.
+/// An error page for a person who is not signed in.
 pub(super) fn plain_error(app: &App, status: StatusCode, title: &str, text: &str) -> Response {
     plain(app, status, title, text, "/console", false)
 }

@@ -1,4 +1,4 @@
-//! The state of a page, which stands in its address: filters, and links that change one of them.
+//! The state of a page, kept in its address: filters, and links that change one of them.
 
 use url::form_urlencoded;
 

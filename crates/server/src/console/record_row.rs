@@ -102,7 +102,7 @@ impl Rec {
 
     /// The same as one of many that a search in one workspace found: a page of them stays below its limit.
     pub(super) fn compact(mut self, record: &Record, because: &Because, now: Timestamp) -> Self {
-        // To the minute it stands on the page of the record.
+        // The record's own page shows it to the minute.
         self.because = reason(record, because, |at| Html(p::distance(at, now)));
         self.shown_chars_max = COMPACT_CHARS_MAX;
         let (text, more) = cut(&record.fact.content, self.shown_chars_max);

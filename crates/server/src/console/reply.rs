@@ -39,7 +39,7 @@ impl Visit {
         response
     }
 
-    /// The answer to a form: on to a page that tells what happened, or what went wrong.
+    /// The answer to a form: a redirect to a page that says what happened, or an error.
     pub(super) fn done(&self, outcome: Result<Flash, ConsoleError>, onward: &str) -> Response {
         match outcome {
             Ok(told) => {

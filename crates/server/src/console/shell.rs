@@ -1,4 +1,4 @@
-//! What stands around every page: the menu of what this person can use, who is signed in, and what just happened.
+//! The frame of every page: the menu of what this person can use, who is signed in, and what just happened.
 
 use mnemon_core::{Role, SubscriptionState};
 
@@ -7,7 +7,7 @@ use super::flash::Flash;
 use super::parts as p;
 use super::visit::{Theme, Visit};
 
-/// Where in the menu a page stands.
+/// A page's entry in the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A part of a page, which is nowhere by itself.

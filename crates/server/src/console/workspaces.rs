@@ -1,4 +1,4 @@
-//! Workspaces: how each stands, deleting one, and taking that back.
+//! Workspaces: their counts by status, deleting one, and undoing that.
 
 use askama::Template;
 use axum::response::Response;

@@ -152,7 +152,7 @@ async fn collect(body: &mut Body, bytes_max: usize, allowance: &mut Allowance<'_
             return Err(NoBody::TooLarge { bytes_max });
         }
         if bytes + piece.len() > allowance.bytes {
-            // Nobody said how long it is.
+            // The request had no length.
             allowance.grow(bytes_max).await?;
         }
         match first.take() {
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// A body in pieces that nobody announces the length of.
+    /// A body in pieces, without an announced length.
     struct Pieces(VecDeque<Vec<u8>>);
 
     impl http_body::Body for Pieces {

@@ -1,8 +1,7 @@
-//! How many connections are held at once, and for whom. Whoever connects is a stranger until a credential of theirs was
-//! accepted. Strangers get three quarters of the connection_limit; when those are taken, the stranger who has sat longest leaves for the
-//! newest. So a crowd that connects and says nothing never keeps out a caller with a key, who is known within one request. Nor
-//! does one account: when every seat is taken, an account that has more than half of them gives up its oldest, until strangers
-//! have a quarter.
+//! Limits how many connections are open at once. A connection is unauthenticated until one of its credentials is accepted.
+//! Unauthenticated connections get three quarters of the seats; when those are taken, the oldest is closed for the newest. So
+//! a crowd of silent connections never keeps out a caller with a key. Nor does one account: when every seat is taken, an account
+//! with more than half of them loses its oldest connection, until unauthenticated ones have a quarter.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -60,12 +59,12 @@ impl Taken {
         self.known.len() < all_max || self.largest(all_max).is_some()
     }
 
-    /// The account that holds more than half of the connection_limit, if one does.
+    /// The account that holds more than half of the seats, if one does.
     fn largest(&self, all_max: usize) -> Option<Whose> {
         self.by_account.iter().find(|(_, count)| **count > all_max / 2).map(|(whose, _)| *whose)
     }
 
-    /// Takes the seat of a known caller back; `None` if it has none any more.
+    /// Frees the seat of a known caller; `None` if it has none any more.
     fn remove_known(&mut self, number: u64) -> Option<oneshot::Sender<()>> {
         let (whose, leave) = self.known.remove(&number)?;
         if let Some(count) = self.by_account.get_mut(&whose) {
@@ -109,7 +108,7 @@ enum State {
 }
 
 impl ConnectionLimit {
-    /// So many connection_limit. A quarter of them, and at least one, is kept for callers who are known.
+    /// `all_max` seats. A quarter of them, and at least one, is kept for authenticated callers.
     pub fn new(all_max: usize) -> Self {
         let all_max = all_max.max(2);
         let strangers_max = all_max - all_max.div_ceil(4);
@@ -117,7 +116,7 @@ impl ConnectionLimit {
         Self(Arc::new(Shared { all_max, strangers_max, taken, freed, unreadable }))
     }
 
-    /// As many as so much memory and the limit of open files allow.
+    /// As many seats as `memory_bytes` and the limit of open files allow.
     pub fn by_memory(memory_bytes: usize) -> Self {
         let by_memory = memory_bytes / MEMORY_SHARE / SEAT_BYTES;
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -143,7 +142,7 @@ impl ConnectionLimit {
         (no_http.load(Ordering::Relaxed), too_large.load(Ordering::Relaxed))
     }
 
-    /// Waits until there is a seat, or somebody who can be asked to leave.
+    /// Waits until a seat is free, or a connection can be closed for a new one.
     pub(super) async fn room(&self) {
         loop {
             // Made before looking: who leaves in between is not missed.
@@ -155,7 +154,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// Takes a seat for a newcomer. The receiver is told when the seat is wanted for somebody else.
+    /// Takes a seat for a new connection. The receiver gets a message when the seat is needed for another one.
     pub(super) fn take(&self) -> (Arc<Seat>, oneshot::Receiver<()>) {
         let (leave, leaving) = oneshot::channel();
         let mut taken = self.0.taken.lock();
@@ -184,7 +183,7 @@ impl Seat {
             return;
         }
         let mut taken = self.shared.taken.lock();
-        // One who was asked to leave a moment ago has no seat any more.
+        // Its seat may already be gone, if it was asked to leave a moment ago.
         if let Some(leave) = taken.strangers.remove(&self.number) {
             taken.known.insert(self.number, (whose, leave));
             *taken.by_account.entry(whose).or_default() += 1;
@@ -280,14 +279,14 @@ mod tests {
         let left: Vec<bool> = greedy.iter_mut().map(|(_, leaving)| has_to_leave(leaving)).collect();
         assert_eq!(left, [true, true, true, false, false, false, false], "until it has no more than half");
         assert!(!has_to_leave(&mut other.1));
-        // Every seat is taken, and nobody has more than half of them.
+        // Every seat is taken, and no account has more than half of them.
         assert!(tokio::time::timeout(std::time::Duration::from_millis(50), connection_limit.room()).await.is_err());
         drop(greedy);
         assert_eq!(connection_limit.taken(), (4, 0));
     }
 
     #[test]
-    fn a_crowd_of_silent_strangers_leaves_an_account_three_quarters_of_the_connection_limit() {
+    fn a_crowd_of_silent_strangers_leaves_an_account_three_quarters_of_the_seats() {
         let connection_limit = ConnectionLimit::new(16);
         let mut known: Vec<_> = (0..16)
             .map(|_| {

@@ -8,7 +8,7 @@ use http::{HeaderValue, Request, StatusCode, Version};
 
 use super::Reply;
 
-/// The largest head, from its first byte to the empty line. Whoever sends half of one holds as much of our memory.
+/// The largest head, from its first byte to the empty line. An unfinished head occupies at most this much memory.
 pub(super) const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// Answers a request whose head is no good, and passes the others on.

@@ -96,8 +96,8 @@ impl IntoResponse for NoRoom {
 struct Carrying {
     body: Body,
     held: Option<Held>,
-    /// Its bytes are all there, and carry the room themselves. Of a body that is made piece by piece nobody knows how long it is: its room
-    /// is what its pieces need, until the last one is made.
+    /// All its bytes are there, and carry the room themselves. The length of a body that is made piece by piece is unknown: it
+    /// holds the room that its pieces need until the last one is made.
     is_whole: bool,
 }
 

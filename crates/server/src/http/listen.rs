@@ -32,8 +32,8 @@ const WAITING_MAX: u32 = 65_535;
 /// The pause after a failed accept: without file descriptors, retrying at once would only burn CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How much of an answer the system takes before the client reads. Left to itself, it takes four megabytes of what nobody reads, and
-/// counts them as memory of the service. Linux doubles what is asked for.
+/// How much of an answer the system buffers before the client reads. By default that is up to four megabytes, counted as
+/// memory of the service. Linux doubles what is asked for.
 const SEND_BUFFER_BYTES: u32 = 128 << 10;
 
 /// Binds an address. Many clients may connect at once, for example after a restart, and wait to be accepted. Past the limit
@@ -128,7 +128,7 @@ async fn converse(
         .serve_connection(TokioIo::new(Stream::new(stream)), service);
     let ended = tokio::select! {
         ended = watcher.watch(connection) => ended,
-        // The seat tells it once, or is gone together with the connection.
+        // Sent at most once: when the seat is wanted for a newer connection.
         Ok(()) = leaving => return tracing::debug!("a stranger left for somebody newer"),
     };
     if let Err(error) = ended {

@@ -17,7 +17,7 @@ pub(super) struct Peer {
     pub(super) seat: Option<Arc<Seat>>,
 }
 
-/// Notes that a credential of whoever sent this request was accepted.
+/// Notes that this request's credential was accepted.
 pub(super) fn mark_known(extensions: &Extensions, whose: Whose) {
     if let Some(seat) = extensions.get::<Peer>().and_then(|peer| peer.seat.as_ref()) {
         seat.mark_known(whose);

@@ -60,7 +60,7 @@ pub(crate) enum NoRoom {
 }
 
 impl NoRoom {
-    /// What machines are told.
+    /// The error code.
     pub(crate) const CODE: &str = "busy";
     pub(crate) const RETRY_AFTER_SECONDS: u64 = RETRY_AFTER_SECONDS;
 
@@ -122,7 +122,7 @@ impl Room {
         Ok(Taken { of_node, of_account, lease })
     }
 
-    /// No room yet, for an answer of which nobody knows how large it gets.
+    /// No room yet: for an answer whose size is not known beforehand.
     pub(crate) fn unreserved(&self, whose: Whose) -> Held {
         Held { room: self.clone(), whose, taken: None }
     }

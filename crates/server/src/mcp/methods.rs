@@ -12,7 +12,7 @@ use super::refusal::Failed;
 use super::render::{server_info, trailer};
 use super::{Call, tools};
 
-/// What clients are told about the service. Short, because it is read into every conversation.
+/// The instructions for clients. Short, because it is read into every conversation.
 const INSTRUCTIONS: &str = "Long-term memory shared by the assistants and people of one project. Search before you rely on \
     project knowledge; the status of each result says whether it still holds. Save decisions, facts and preferences that \
     later sessions need, one fact per record, with source_id and source_hash if there is a source, and with a fact_key \

@@ -121,7 +121,7 @@ fn notice(call: &Call<'_>) -> Option<String> {
     call.ctx.subscription.notice().map(|notice| format!("[{} Notice]: {notice}", call.app.service_name))
 }
 
-/// What the caller is told. The causes of our own faults go to the log under a reference, never into the answer.
+/// The text for the caller. The causes of our own faults go to the log under a reference, never into the answer.
 fn reason(call: &Call<'_>, tool: &str, error: &CallError) -> String {
     match error {
         CallError::Store(StoreError::Away(cause)) => {

@@ -128,7 +128,7 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
     };
     let begun = Instant::now();
     let span = span!("tool", mnemon.tool = Empty, mnemon.outcome = Empty);
-    // Apart, because it is large: whatever holds it is moved several times on its way to whoever waits for it.
+    // Boxed: the future is large and is moved several times.
     let answering = Box::pin(async {
         Ok::<_, RpcError>(match find(call, &name).await? {
             Ok(called) => (called.label(), run(call, called, arguments).await),
@@ -141,7 +141,7 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Ok(Answered::Own(result)) => {
             let fits = held.settle(result.size_bytes());
             if is_search {
-                // Texts that are mostly escapes are larger than was reckoned. What changed something is told in any case.
+                // Texts that are mostly escapes are larger than estimated. A call that changed something is answered in any case.
                 fits?;
             }
             tool_success(call, &*result)

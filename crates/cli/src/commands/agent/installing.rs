@@ -112,7 +112,7 @@ fn hook_command(entry: &Entry) -> String {
     format!("{} hook", words.collect::<Vec<_>>().join(" "))
 }
 
-/// A word that a shell takes as it is.
+/// A word that needs no quoting in a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
     if cfg!(windows) {

@@ -1,6 +1,6 @@
 //! What other assistants remembered, out of the files that they export. Conversations themselves are not taken.
 //!
-//! ChatGPT's export has no file of memories. What it saved stands in the conversations, as messages to its tool `bio`.
+//! ChatGPT's export has no file of memories. What it saved is in the conversations, as messages to its tool `bio`.
 //! Claude's has `memories.json`, and `projects.json` with the documents of projects.
 
 use std::path::Path;

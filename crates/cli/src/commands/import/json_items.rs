@@ -1,4 +1,4 @@
-//! Reads the items of a JSON array one by one, so that a large file never stands in memory whole.
+//! Reads the items of a JSON array one by one, so that a large file is never in memory whole.
 
 use std::fmt;
 use std::fs::File;

@@ -9,7 +9,7 @@ use mnemon_protocol::export_lines::RecordLine;
 use super::Desk;
 use crate::commands::validate::kinds::{Kind, hash_file};
 
-/// What stands between headings and text.
+/// Separates headings from text.
 const UNDER: &str = " › ";
 
 /// A piece of a file, and the line that it begins in.
@@ -43,7 +43,7 @@ pub fn read(path: &Path, desk: &mut Desk<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The items and paragraphs of a text. A block of code belongs to what stands before it.
+/// The items and paragraphs of a text. A block of code belongs to the paragraph before it.
 pub fn items(text: &str) -> Vec<Item> {
     let mut reader = Reader::default();
     for (nth, line) in text.lines().enumerate() {

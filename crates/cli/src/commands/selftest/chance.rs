@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// A clock that moves when told.
+/// A clock that is set by hand.
 #[derive(Debug)]
 pub struct MovedClock(AtomicI64);
 

@@ -44,7 +44,7 @@ impl Console {
             // A server that ends early is noticed by the next request.
             let _ = serve(listener, routes, ConnectionLimit::new(CONNECTIONS_MAX), stopped).await;
         });
-        // Whoever installed one before has the same.
+        // An error means that one is installed already, and it is the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
         Ok(Self { url, client, cookies: HashMap::new(), stop, task })

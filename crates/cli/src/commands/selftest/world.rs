@@ -34,7 +34,7 @@ pub struct Holder {
     pub read_keys: Vec<(usize, String)>,
 }
 
-/// Makes sure the database is empty, so nobody's memory is touched.
+/// Makes sure the database is empty, so no real data is touched.
 pub async fn check_empty(url: &str) -> anyhow::Result<()> {
     let store = PostgresStore::open(PostgresConfig::new(url)).await?;
     let is_empty = !store.has_accounts().await?;

@@ -1,4 +1,4 @@
-//! Looks at sources one by one, and decides which of them the service is told about.
+//! Checks sources one by one, and decides which of them are reported to the service.
 
 use mnemon_protocol::admin::{SeenSourceJson, SourceJson};
 
@@ -19,7 +19,7 @@ const ANY_HASH: &str = "sha256:0000000000000000000000000000000000000000000000000
 
 /// What is to be done about a source.
 enum Next {
-    /// It was compared, and the service may be told.
+    /// It was compared, and may be reported.
     Seen(Row, SeenSourceJson),
     /// Only say it.
     Say(Row),
@@ -29,7 +29,7 @@ enum Next {
 }
 
 impl Desk<'_> {
-    /// Looks at sources, and tells the service what it is to be told.
+    /// Checks sources, and reports to the service what it should know.
     pub(super) fn check(&self, ground: &Ground, sources: &[SourceJson]) -> anyhow::Result<Report> {
         let mut report = self.begin(ground);
         let mut seen = Vec::new();
@@ -70,9 +70,8 @@ impl Desk<'_> {
         Report { workspace, branch, compared_with, remarks, ..Report::default() }
     }
 
-    /// Whoever asks is heard. What runs by itself tells about a commit once, because this clone may be older than what
-    /// others have told since. After that it only confirms what the service knows, for facts that were saved in the
-    /// meantime.
+    /// A check that a person runs is always reported. An automatic one reports a commit once, because this clone may be older
+    /// than later reports of others. After that it only confirms what the service knows, for facts saved in the meantime.
     fn is_to_tell(&self, ground: &Ground, is_new: bool, source: &SourceJson, seen: &SeenSourceJson) -> bool {
         let is_automatic = self.validate.watch || self.validate.from_git_hook;
         let (is_known, is_of_use) = (is_known(source, seen), source.unverified > 0 && !seen.source_gone);
@@ -131,7 +130,7 @@ fn look_at_file(ground: &Ground, path: &str, source: &SourceJson) -> anyhow::Res
     if look != Look::UnknownKind || !source.source_gone {
         return Ok((compared(source, look), content));
     }
-    // It is back, which any hash tells; its facts have none to compare.
+    // It is back, which any hash shows; its facts have none to compare.
     let (look, _) = ground.look(path, &[ANY_HASH.to_owned()])?;
     let Look::Seen { hashes, .. } = look else { return Ok((compared(source, look), content)) };
     let row = row(source, State::Unknown, "it is back; its facts have no hash to compare".to_owned());
@@ -149,7 +148,7 @@ fn unknown(source: &SourceJson, note: String) -> Next {
 
 fn gone(source: &SourceJson, note: String, moved_to: Option<String>) -> Next {
     let source_id = source.source_id.clone();
-    // A name that can't be told must not keep the rest from being told.
+    // A name that can't be sent must not keep the rest from being reported.
     let is_sendable = |path: &String| path.chars().count() <= PATH_CHARS_MAX && !path.chars().any(char::is_control);
     let moved_to = moved_to.filter(is_sendable);
     let told = SeenSourceJson { source_id, source_gone: true, moved_to, ..SeenSourceJson::default() };
@@ -194,7 +193,7 @@ fn is_known(source: &SourceJson, seen: &SeenSourceJson) -> bool {
     source.current_source_hash.as_ref().is_some_and(is_seen)
 }
 
-/// A row of a source about which the service was not told.
+/// A row of a source that was not reported.
 fn untold(mut row: Row, source: &SourceJson, seen: &SeenSourceJson) -> Row {
     match is_known(source, seen) {
         true if row.state != State::Gone && source.stale > 0 => {

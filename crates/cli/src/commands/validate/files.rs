@@ -1,5 +1,5 @@
-//! Which paths sources mean, and the files outside of any repository. Only files that a walk of the folder meets are
-//! ever read there, so `.gitignore` and `.mnemonignore` hold, and no source leads anywhere else.
+//! Which paths sources mean, and the files outside of any repository. Only files found by walking the folder are ever read
+//! there, so `.gitignore` and `.mnemonignore` hold, and no source leads anywhere else.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ pub fn paths_of(root: &Path, source_id: &str) -> Vec<String> {
     texts.filter_map(|text| relative(root, &plain(&root.join(text))?)).filter(|path| !path.is_empty()).collect()
 }
 
-/// The path in a source: as it stands, or what a `file:` address means. Other addresses are no paths.
+/// The path in a source: verbatim, or from a `file:` address. Other addresses are no paths.
 fn path_text(source_id: &str) -> Option<String> {
     if let Some(rest) = source_id.strip_prefix("file:") {
         let path = match rest.strip_prefix("//") {
@@ -55,8 +55,8 @@ fn relative(root: &Path, path: &Path) -> Option<String> {
     Some(parts.collect::<Option<Vec<_>>>()?.join("/"))
 }
 
-/// The files and folders that were asked for, from the root; empty for everything. `is_known` tells of a path that is
-/// not on disk whether it is there all the same.
+/// The files and folders that were asked for, from the root; empty for everything. `is_known` says
+/// whether a path that is not on disk exists all the same.
 pub fn scopes(
     root: &Path,
     working_dir: &Path,
@@ -96,7 +96,7 @@ pub fn walk(root: &Path, scopes: &[String]) -> Entries {
         let mut builder = WalkBuilder::new(root.join(scope));
         builder.hidden(false).require_git(false).add_custom_ignore_filename(IGNORE_FILE);
         builder.filter_entry(|entry| entry.file_name() != ".git");
-        // What can't be read is as good as not there: its facts are told as left alone.
+        // An unreadable path is treated as absent: its facts are shown as left alone.
         for entry in builder.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
             if let Some(path) = relative(root, entry.path()) {
                 files.insert(path, Entry::File(String::new()));

@@ -195,7 +195,7 @@ fn finish(mut command: Command, input: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut child = command.spawn().map_err(cannot_run)?;
     let mut stdin = child.stdin.take().context("git takes no input")?;
     let output = std::thread::scope(|scope| {
-        // Beside the reading: git may print before it has read everything. If it stops early, its own error tells why.
+        // In a thread of its own: git may print before it has read everything. If it stops early, its own error says why.
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output()
     })?;
@@ -213,7 +213,7 @@ fn cannot_run(error: std::io::Error) -> anyhow::Error {
     }
 }
 
-/// What stands between NULs. Names that are not UTF-8 can't be sources and are passed over.
+/// The parts between NULs. Names that are not UTF-8 can't be sources and are passed over.
 fn words(told: &[u8]) -> impl Iterator<Item = &str> {
     told.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).filter(|word| !word.is_empty())
 }

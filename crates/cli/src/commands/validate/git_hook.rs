@@ -21,7 +21,7 @@ const SHEBANG: &str = "#!/bin/sh\n";
 
 pub fn install(working_dir: &Path, validate: &Validate, printer: &Printer) -> anyhow::Result<()> {
     let repository = repository(working_dir)?;
-    // A mistyped branch would fail in the background, where nobody sees it.
+    // A mistyped branch would fail in the background, unseen.
     repository.branch(validate.branch.as_deref())?;
     let folder = repository.hooks_folder()?;
     let program = std::env::current_exe().context("can't find the path of this program")?;
@@ -110,7 +110,7 @@ fn block(program: &str, validate: &Validate) -> String {
     )
 }
 
-/// A word that a shell takes as it is.
+/// A word that needs no quoting in a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -23,7 +23,7 @@ pub enum Basis {
     WorkingTree,
     /// What everybody gets.
     Branch(Branch),
-    /// The commit that is checked out, because no branch is known to count. Nothing is told about it.
+    /// The commit that is checked out, because no branch is known to count. Nothing is reported about it.
     Head,
 }
 
@@ -243,7 +243,7 @@ impl Ground {
 
     fn is_changed(&self, path: &str, id: Option<&String>) -> bool {
         let Some(changed) = &self.changed else { return true };
-        // The index tells what was staged; the rest differs on disk alone.
+        // The index says what was staged; the rest differs on disk alone.
         let is_edited = || match (&self.basis, id.map(|id| self.object(id))) {
             (Basis::WorkingTree, Some(Ok(content))) => self.differs_on_disk(path, &content),
             _ => false,

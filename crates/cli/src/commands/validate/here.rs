@@ -1,5 +1,5 @@
 //! How the working copy of a file differs from the commit that counts. That is shown to the person who works here, and
-//! never told to the service.
+//! never reported to the service.
 
 use super::files::{self, OnDisk};
 use super::git::Entry;

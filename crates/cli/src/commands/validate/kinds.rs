@@ -94,8 +94,8 @@ pub fn look_at_file(path: &Path, saved: &[String], is_sha256_repository: bool) -
     compare(saved, is_sha256_repository, |kind| Ok(vec![hash_file(path, kind)?]))
 }
 
-/// The same for a content that git stores or checks out. The same text has other line ends on other systems, and what
-/// stands for a large file has that file's hash in it: people save the hashes of what they have on disk.
+/// The same for a content that git stores or checks out. The same text has other line ends on other systems, and a
+/// Git LFS pointer has the large file's hash in it: people save the hashes of what they have on disk.
 pub fn look_at_content(content: &[u8], saved: &[String], is_sha256_repository: bool) -> Look {
     let other = other_line_ends(content);
     let large = large_file(content);
@@ -137,7 +137,7 @@ fn other_line_ends(content: &[u8]) -> Option<Vec<u8>> {
     Some(other)
 }
 
-/// The SHA-256 of the file that a pointer of Git LFS stands for.
+/// The SHA-256 of the file that a Git LFS pointer refers to.
 fn large_file(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content.get(..content.len().min(1_024))?).ok()?;
     let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
@@ -157,11 +157,11 @@ pub fn compare(
         }
     }
     let is_of = |hash: &str, kind: &Kind| computed[kind].iter().any(|known| known.eq_ignore_ascii_case(hash));
-    // What was saved and still holds is told as it was saved: some write hex digits in capitals.
+    // A saved hash that still holds is reported as it was saved: some write hex digits in capitals.
     let is_same = |hash: &&String| Kind::of(hash).iter().any(|kind| is_of(hash, kind));
     let mut hashes: Vec<String> = saved.iter().filter(is_same).cloned().collect();
-    // Then every kind, so that a fact saved in another one next is no news. What 64 digits mean is told by those that
-    // match, else by the repository.
+    // Then every kind, so that a fact saved with another kind next is no change. Which kind 64 digits are is decided by those
+    // that match, else by the repository.
     let kinds = saved.iter().filter_map(|hash| {
         let kinds = Kind::of(hash);
         let likely = || kinds.iter().find(|kind| kinds.len() == 1 || kind.is_git() == is_sha256_repository);

@@ -47,7 +47,7 @@ pub struct Row {
     pub here: Option<String>,
     /// The facts that no longer hold, if the service was asked.
     pub ids: Vec<String>,
-    /// Whether the service was told.
+    /// Whether it was reported to the service.
     pub is_told: bool,
 }
 
@@ -135,7 +135,7 @@ impl Report {
         self.rows.sort_by(|a, b| (a.state, &a.source_id).cmp(&(b.state, &b.source_id)));
     }
 
-    /// Whether a person would read the same, however much of it the service was told.
+    /// Whether it reads the same, however much of it was reported to the service.
     pub fn is_same_as(&self, other: &Self) -> bool {
         let shown = |report: &Self| -> Vec<Value> { report.rows.iter().map(Row::to_table_row).collect() };
         self.summary() == other.summary() && self.remarks == other.remarks && shown(self) == shown(other)

@@ -1,5 +1,5 @@
-//! Which commits this clone has told the service about. A clone that has not been updated for a while must not turn
-//! back what others have told since, so checks that run by themselves tell about a commit once.
+//! Which commits this clone has reported to the service. A clone that has not been updated for a while must not undo newer
+//! reports of others, so automatic checks report a commit once.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,16 +10,16 @@ use ring::digest::{SHA256, digest};
 
 use super::git::{Branch, Repository};
 
-/// In the folder that all working trees of the clone share. A line each: what a key stands for, and the commit.
+/// In the folder that all working trees of the clone share. Each line has a key (service, workspace and branch) and a commit.
 const FILE: &str = "mnemon-reported";
 /// How many lines are kept.
 const LINES_MAX: usize = 100;
 
-/// What was told about the branches of a clone to one workspace of one service.
+/// What was reported about the branches of a clone to one workspace of one service.
 pub struct Reported {
     /// Of the service, project and workspace.
     place: String,
-    /// The branch and commit that this process has told.
+    /// The branch and commit that this process has reported.
     latest: RefCell<Option<Branch>>,
 }
 
@@ -33,7 +33,7 @@ impl Reported {
         self.latest.borrow().as_ref() == Some(branch) || read(repository).contains(&line)
     }
 
-    /// Notes a commit. Only if all sources were told, later processes may rely on it.
+    /// Notes a commit. Later processes rely on it only if all sources were reported.
     pub fn note(&self, repository: &Repository, branch: &Branch, is_all: bool) -> anyhow::Result<()> {
         *self.latest.borrow_mut() = Some(branch.clone());
         if !is_all {
@@ -48,7 +48,7 @@ impl Reported {
         lines.retain(|known| known.split(' ').next() != Some(key.as_str()));
         lines.push(line);
         let text: String = lines.iter().rev().take(LINES_MAX).rev().map(|line| format!("{line}\n")).collect();
-        // Nobody reads half of it, and a link in its place is replaced, not followed.
+        // Replaced whole in one step; a link in its place is replaced, not followed.
         Ok(replace(&file(repository)?, text.as_bytes(), None)?)
     }
 

@@ -1,4 +1,4 @@
-//! Keeps looking. New commits of the branch that counts are told; what changes in the working tree is shown.
+//! Checks again and again. New commits of the branch that counts are reported; changes in the working tree are shown.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ pub(super) async fn run(
     Ok(Box::new(FoundRecords { found, common: to_json(&common_members(call, &ignored)) }))
 }
 
-/// What the answer to a search can take: every record that it may find, as it is and in the two forms of its JSON.
+/// What the answer to a search can take: every record that it may find, in memory and in the two forms of its JSON.
 pub(super) fn bytes_max(arguments: &Map<String, Value>) -> usize {
     let limit = match arguments.get("limit") {
         Some(Value::Number(limit)) => limit.as_u64(),
@@ -62,7 +62,7 @@ impl Twice for FoundRecords {
     }
 }
 
-/// What stands around a record in both forms, with its status and score.
+/// The bytes around a record in both forms, with its status and score.
 const FRAME_BYTES: usize = 64;
 
 fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Search, CallError> {

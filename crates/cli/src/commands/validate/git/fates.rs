@@ -13,7 +13,7 @@ pub enum Fate {
     Renamed(String),
 }
 
-/// Names can go round in a circle; nobody renames a file more often than this.
+/// Names can go round in a circle; no file is renamed more often than this.
 const RENAMES_MAX: usize = 50;
 /// How many paths git is asked about by name, and how long they may be together.
 const PATHS_MAX: usize = 32;
