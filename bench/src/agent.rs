@@ -1,5 +1,5 @@
-//! What the local agent adds to a call, and what it costs to keep it running. Measured in one run: each call is made once
-//! directly and once through the agent, in turn.
+//! What the local agent adds to a call, and what it costs to keep it running. Measured in one run: each call is made
+//! once directly and once through the agent, in turn.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

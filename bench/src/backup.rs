@@ -1,6 +1,6 @@
-//! Backups of a service under load, each preceded by one that is killed with kill -9. Every backup is restored, and a service on
-//! the copy is compared with the one that it is a copy of: `mnemon backup` on embedded storage, `pg_dump` on PostgreSQL. The work
-//! is in the testkit, because a test runs a short form of it.
+//! Backups of a service under load, each preceded by one that is killed with kill -9. Every backup is restored, and a
+//! service on the copy is compared with the one that it is a copy of: `mnemon backup` on embedded storage, `pg_dump` on
+//! PostgreSQL. The work is in the testkit, because a test runs a short form of it.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! `console`: what every page of the console weighs, and how long the service takes for it, in a project of many records. On
-//! both engines in one run: a page again and again, the same after a write each time, and the very first one after a start.
+//! `console`: what every page of the console weighs, and how long the service takes for it, in a project of many
+//! records. On both engines in one run: a page again and again, the same after a write each time, and the very first
+//! one after a start.
 
 mod pages;
 mod world;

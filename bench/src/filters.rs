@@ -1,5 +1,5 @@
-//! `filters`: what leaving stale records out costs. A workspace half of whose records are stale is searched over HTTP with
-//! `exclude_stale` and without, in turns; the server's processor time per call counts.
+//! `filters`: what leaving stale records out costs. A workspace half of whose records are stale is searched over HTTP
+//! with `exclude_stale` and without, in turns; the server's processor time per call counts.
 
 use std::path::PathBuf;
 use std::sync::Arc;

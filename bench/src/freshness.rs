@@ -1,5 +1,5 @@
-//! `freshness`: does what holds come first? Facts change in every way the service knows, over real calls to a real server,
-//! and people ask about them afterwards.
+//! `freshness`: does what holds come first? Facts change in every way the service knows, over real calls to a real
+//! server, and people ask about them afterwards.
 
 mod data;
 mod report;

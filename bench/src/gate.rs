@@ -1,5 +1,6 @@
-//! `gate`: what the gate by meaning keeps out and what it costs, as a curve over its bar. On one side queries foreign to a
-//! workspace, which should find nothing by meaning alone; on the other questions that share no word with their answers.
+//! `gate`: what the gate by meaning keeps out and what it costs, as a curve over its bar. On one side queries foreign
+//! to a workspace, which should find nothing by meaning alone; on the other questions that share no word with their
+//! answers.
 
 mod curve;
 mod foreign;

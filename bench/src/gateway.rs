@@ -1,5 +1,5 @@
-//! What the gateway costs: a tool called through the service compared with the same tool called at its upstream, in turns
-//! within one run; and how much a project whose upstream misbehaves affects the others.
+//! What the gateway costs: a tool called through the service compared with the same tool called at its upstream, in
+//! turns within one run; and how much a project whose upstream misbehaves affects the others.
 
 mod upstream;
 
@@ -240,7 +240,8 @@ impl World {
             tokio::spawn(async move {
                 let Ok(mut wire) = Wire::connect(address, &key).await else { return };
                 while wire.post(&body).await.is_ok() {
-                    // An assistant reads its answer before it calls again; without a pause the refusals themselves would be the load.
+                    // An assistant reads its answer before it calls again; without a pause the refusals themselves
+                    // would be the load.
                     tokio::time::sleep(PAUSE).await;
                 }
             })

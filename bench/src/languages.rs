@@ -1,5 +1,5 @@
-//! `languages`: how well a question finds a fact in its own language, in English, and from English; and what questions find that
-//! have nothing to do with a workspace. Per language, with the whole ranking and its gate.
+//! `languages`: how well a question finds a fact in its own language, in English, and from English; and what questions
+//! find that have nothing to do with a workspace. Per language, with the whole ranking and its gate.
 
 mod cost;
 mod data;

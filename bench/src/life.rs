@@ -1,7 +1,7 @@
-//! The lives of two repositories of one project, thirty commits each, with facts saved along the way: how many wrong facts an
-//! assistant is shown as if they held. Both have pages of the same names; pages change, move, go and come back. Three memories
-//! hear the same facts and the same questions: Mnemon with `mnemon validate` after each commit, Mnemon without it, and a
-//! full-text index (FTS5), which knows no statuses.
+//! The lives of two repositories of one project, thirty commits each, with facts saved along the way: how many wrong
+//! facts an assistant is shown as if they held. Both have pages of the same names; pages change, move, go and come
+//! back. Three memories hear the same facts and the same questions: Mnemon with `mnemon validate` after each commit,
+//! Mnemon without it, and a full-text index (FTS5), which knows no statuses.
 
 mod plot;
 mod repository;

@@ -1,8 +1,8 @@
-//! What a call costs the server: saves and searches over HTTP, compared with a floor that answers a fixed body of the same
-//! size.
+//! What a call costs the server: saves and searches over HTTP, compared with a floor that answers a fixed body of the
+//! same size.
 //!
-//! The two are measured in turns within one run, so that a busy machine slows both. Clients share the CPU with the server;
-//! their time is not counted, but it limits the rates, also the floor's.
+//! The two are measured in turns within one run, so that a busy machine slows both. Clients share the CPU with the
+//! server; their time is not counted, but it limits the rates, also the floor's.
 
 mod drive;
 mod report;
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     /// How many clients call at once, one measurement each [default: 1,8,64; with --texts: 8,32]
     #[arg(long, value_delimiter = ',')]
     clients: Vec<usize>,
-    /// Real texts and queries: a folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`. The lowest
-    /// of all rounds counts then, because the question is what a call costs and not what else the machine does
+    /// Real texts and queries: a folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`. The
+    /// lowest of all rounds counts then, because the question is what a call costs and not what else the machine does
     #[arg(long, value_name = "DIR")]
     texts: Option<PathBuf>,
     /// Another build of this bench, of an earlier commit: its service takes turns with this one's
@@ -213,8 +213,8 @@ async fn fill(service: &Started, plan: &Plan) -> Result<Filled> {
     Ok(Filled { searches, saves, fill, search_bytes, save_bytes })
 }
 
-/// Searches the workspace of these calls once, in so many projects: from then on it is indexed in memory, and each save pays
-/// for that too.
+/// Searches the workspace of these calls once, in so many projects: from then on it is indexed in memory, and each save
+/// pays for that too.
 pub(crate) async fn index(server: &Started, projects: usize, calls: &Calls) -> Result<()> {
     for key in server.keys.iter().take(projects) {
         let mut wire = Wire::connect(server.address, key).await?;

@@ -1,5 +1,5 @@
-//! Benches: each subcommand is a module that measures one guarantee of the service and prints what it found. Recorded runs
-//! are in `bench/runs/`.
+//! Benches: each subcommand is a module that measures one guarantee of the service and prints what it found. Recorded
+//! runs are in `bench/runs/`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its findings")]
 
@@ -68,7 +68,8 @@ enum Bench {
     Growth(operations::growth::Args),
     /// How well questions find facts in and across languages, and what unrelated ones find
     Languages(languages::Args),
-    /// Thirty commits: how many wrong facts an assistant is shown, with `validate`, without it, and by a full-text index
+    /// Thirty commits: how many wrong facts an assistant is shown, with `validate`, without it, and by a full-text
+    /// index
     Life(life::Args),
     /// What a call costs the server, compared with a floor that answers a fixed body
     Load(load::Args),

@@ -1,8 +1,9 @@
-//! What an operator sees and pays: a mixed load over many projects whose figures must agree with the driver's own counts to the
-//! call, and what scraping and the access log cost.
+//! What an operator sees and pays: a mixed load over many projects whose figures must agree with the driver's own
+//! counts to the call, and what scraping and the access log cost.
 //!
-//! The cost is the CPU time of the service per call, watched and unwatched in turns within one run, so that a busy machine slows
-//! both. The lowest of all rounds counts: the question is what a call costs, not what else the machine does.
+//! The cost is the CPU time of the service per call, watched and unwatched in turns within one run, so that a busy
+//! machine slows both. The lowest of all rounds counts: the question is what a call costs, not what else the machine
+//! does.
 
 pub(crate) mod growth;
 mod http;

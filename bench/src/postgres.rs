@@ -1,8 +1,9 @@
-//! The service on PostgreSQL: batched saves compared with single ones, searches on one, two and three nodes, many callers
-//! beside embedded storage, what freshness adds to a search, and the same searches by PostgreSQL's own full-text search.
+//! The service on PostgreSQL: batched saves compared with single ones, searches on one, two and three nodes, many
+//! callers beside embedded storage, what freshness adds to a search, and the same searches by PostgreSQL's own
+//! full-text search.
 //!
-//! The server is durable (fsync on), on this machine, and started for the run; nodes are separate processes. All of them and
-//! the clients share the cores, so rates do not add up over nodes on a small machine.
+//! The server is durable (fsync on), on this machine, and started for the run; nodes are separate processes. All of
+//! them and the clients share the cores, so rates do not add up over nodes on a small machine.
 
 mod callers;
 mod freshness;
@@ -42,8 +43,8 @@ pub(crate) struct Args {
     /// Only many callers beside embedded storage
     #[arg(long)]
     callers: bool,
-    /// Another build of this bench, of an earlier commit: where many call, its node takes turns with this one's, and rates
-    /// are compared with its rates instead of recorded ones
+    /// Another build of this bench, of an earlier commit: where many call, its node takes turns with this one's, and
+    /// rates are compared with its rates instead of recorded ones
     #[arg(long)]
     before: Option<PathBuf>,
     /// Number of queries to compare with PostgreSQL's own search

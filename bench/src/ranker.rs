@@ -1,9 +1,10 @@
-//! The ranker as benches of quality use it: texts in, places of texts out, with the height of the gate as a parameter. The one
-//! file of `gate` that knows how the ranker is called.
+//! The ranker as benches of quality use it: texts in, places of texts out, with the height of the gate as a parameter.
+//! The one file of `gate` that knows how the ranker is called.
 
 use mnemon_recall::{Gate, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
 
-/// The heights to try, each stricter than the one before: what the bar starts from. It rises with the number of records.
+/// The heights to try, each stricter than the one before: what the bar starts from. It rises with the number of
+/// records.
 pub(crate) const BARS: [f64; 14] =
     [-0.5, -0.4, -0.35, -0.3, -0.25, -0.225, -0.2, -0.175, -0.15, -0.1, -0.05, 0.0, 0.1, 0.2];
 /// A height that nothing passes.

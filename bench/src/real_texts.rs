@@ -1,5 +1,6 @@
-//! Records and queries as people write them, from a folder of labelled sets: what the benches of speed use with `--texts`.
-//! The sets themselves are not part of the repository. Texts beyond their number are made from pieces of them.
+//! Records and queries as people write them, from a folder of labelled sets: what the benches of speed use with
+//! `--texts`. The sets themselves are not part of the repository. Texts beyond their number are made from pieces of
+//! them.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! `similar`: of what a save calls nearly the same, how much is about the same fact, how much of what is the same it names,
-//! and what it costs. The labelled pairs are in `bench/data/similar`: written ones with their texts, and lines of the sets
-//! given by `--data`, whose texts are not part of the repository. The weights were fitted to one half of the pairs, by hash;
-//! the bars hold for the other half, and for what is named where every record of the sets is saved in turn.
+//! `similar`: of what a save calls nearly the same, how much is about the same fact, how much of what is the same it
+//! names, and what it costs. The labelled pairs are in `bench/data/similar`: written ones with their texts, and lines
+//! of the sets given by `--data`, whose texts are not part of the repository. The weights were fitted to one half of
+//! the pairs, by hash; the bars hold for the other half, and for what is named where every record of the sets is saved
+//! in turn.
 
 mod fit;
 mod pairs;

@@ -1,5 +1,6 @@
 //! `tokens`: the text that an assistant reads for ten hits, written to standard output as it comes over the wire.
-//! `bench/tokens/run` counts its tokens; the tokenizer lives there, because a build should not carry four megabytes of ranks.
+//! `bench/tokens/run` counts its tokens; the tokenizer lives there, because a build should not carry four megabytes of
+//! ranks.
 
 use anyhow::{Context, Result, ensure};
 use mnemon_testkit::wire::Wire;
@@ -37,8 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The first text item of a search that finds all ten. The server is one with a true clock and true ids, because both take
-/// more tokens than those of tests.
+/// The first text item of a search that finds all ten. The server is one with a true clock and true ids, because both
+/// take more tokens than those of tests.
 async fn ten_hits(with_source: bool, server: &Started) -> Result<String> {
     let mut wire = Wire::connect(server.address, &server.key).await?;
     for (number, content) in RECORDS.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What `mnemon validate` finds, asks and sends in a repository of ordinary size: 2,000 files, 5,000 facts, a commit that
-//! changes ten files, renames three and deletes three.
+//! What `mnemon validate` finds, asks and sends in a repository of ordinary size: 2,000 files, 5,000 facts, a commit
+//! that changes ten files, renames three and deletes three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! A project as a company leaves it behind: people, workspaces, sources of which some have changed, keys that are disputed.
+//! A project as a company leaves it behind: people, workspaces, sources of which some have changed, keys that are
+//! disputed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

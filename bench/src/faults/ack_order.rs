@@ -1,6 +1,6 @@
-//! The order of system calls: every answer to a save or forget comes after a finished sync of the WAL that follows a write to
-//! it since the answer before. One client, so that each answer belongs to the writes right before it, but for the few that the
-//! service makes on its own.
+//! The order of system calls: every answer to a save or forget comes after a finished sync of the WAL that follows a
+//! write to it since the answer before. One client, so that each answer belongs to the writes right before it, but for
+//! the few that the service makes on its own.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -54,8 +54,8 @@ struct Order {
     answers: usize,
     /// No sync has ended that followed a write since the answer before.
     unsynced: usize,
-    /// One has, but the next write has begun. One client asks for nothing before it has its answer, so this is rare: the
-    /// service's own figures are being written.
+    /// One has, but the next write has begun. One client asks for nothing before it has its answer, so this is rare:
+    /// the service's own figures are being written.
     overlapping: usize,
 }
 
@@ -71,8 +71,8 @@ impl Order {
 
     fn of(trace: &str) -> Self {
         let mut order = Self::default();
-        // A call that is interrupted in the log counts when it ends if it is a sync, and when it begins otherwise: the strictest
-        // reading.
+        // A call that is interrupted in the log counts when it ends if it is a sync, and when it begins otherwise: the
+        // strictest reading.
         let mut begun_syncs: HashMap<&str, bool> = HashMap::new();
         let (mut is_dirty, mut has_written, mut is_synced) = (false, false, false);
         for line in trace.lines() {

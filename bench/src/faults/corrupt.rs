@@ -1,5 +1,6 @@
-//! A damaged database file: a flipped byte anywhere, a truncated file, a zeroed header. The service may refuse to start, any
-//! call may fail, and a damaged record may be left out; but what an answer shows is right, and the log says what to do.
+//! A damaged database file: a flipped byte anywhere, a truncated file, a zeroed header. The service may refuse to
+//! start, any call may fail, and a damaged record may be left out; but what an answer shows is right, and the log says
+//! what to do.
 
 use std::path::Path;
 
@@ -135,7 +136,8 @@ async fn try_one(program: &Program, story: &Story, damage: Damage, tally: &mut T
     Ok(())
 }
 
-/// Searches for every record by its words, and returns what is missing. A changed record is wrong unless its own call failed.
+/// Searches for every record by its words, and returns what is missing. A changed record is wrong unless its own call
+/// failed.
 async fn look_through(
     story: &Story,
     wire: &mut Wire,

@@ -1,5 +1,5 @@
-//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, and saves work
-//! again soon after space is freed, without a restart.
+//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, and saves
+//! work again soon after space is freed, without a restart.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

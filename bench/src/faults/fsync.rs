@@ -1,5 +1,5 @@
-//! A disk whose syncs fail. Permanently: nothing is acknowledged from the first failure on. Temporarily: saves recover by
-//! themselves. Either way a restart finds everything that was ever acknowledged.
+//! A disk whose syncs fail. Permanently: nothing is acknowledged from the first failure on. Temporarily: saves recover
+//! by themselves. Either way a restart finds everything that was ever acknowledged.
 
 use std::time::{Duration, Instant};
 

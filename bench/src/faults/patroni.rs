@@ -10,7 +10,8 @@ use mnemon_testkit::faults::patroni::{LOOP_WAIT, Patroni, TTL};
 use super::Setup;
 use super::outcome::Outcome;
 
-/// How much longer than a lease and a look at it the first save may take: an election, a promotion, and new connections.
+/// How much longer than a lease and a look at it the first save may take: an election, a promotion, and new
+/// connections.
 const EXTRA_MAX: Duration = Duration::from_secs(15);
 
 /// What is done to the primary.

@@ -1,5 +1,6 @@
-//! What people without a credential make the service hold: a thousand sockets that each send as much as is taken of half a
-//! head, of half a body, and of a body in chunks of one byte. What a stranger with a key does is in `hoarders.rs`.
+//! What people without a credential make the service hold: a thousand sockets that each send as much as is taken of
+//! half a head, of half a body, and of a body in chunks of one byte. What a stranger with a key does is in
+//! `hoarders.rs`.
 
 use std::time::Duration;
 
@@ -43,8 +44,8 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     hoarders::run(setup, outcome).await
 }
 
-/// Opens the sockets, sends on all of them, and keeps them open until the service has read what it takes: what waits in the
-/// system's buffers is not held by the service yet.
+/// Opens the sockets, sends on all of them, and keeps them open until the service has read what it takes: what waits in
+/// the system's buffers is not held by the service yet.
 async fn crowd(service: &Service, sockets: usize, bytes: Vec<u8>) -> Result<()> {
     let bytes: &'static [u8] = bytes.leak();
     let mut streams = Vec::with_capacity(sockets);

@@ -1,5 +1,5 @@
-//! The update set: facts that changed, what people ask about them, and other records of such a workspace. Hand-written, in
-//! `bench/data/freshness`.
+//! The update set: facts that changed, what people ask about them, and other records of such a workspace. Hand-written,
+//! in `bench/data/freshness`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -2,9 +2,9 @@
 
 use super::story::{Asked, Change};
 
-/// In percent: how many of the questions that the old record answered first before the change must be answered first by the
-/// new one after it, also when only one record is requested. Other questions are shown but not counted: the ranking put
-/// something else first even while the old record held.
+/// In percent: how many of the questions that the old record answered first before the change must be answered first by
+/// the new one after it, also when only one record is requested. Other questions are shown but not counted: the ranking
+/// put something else first even while the old record held.
 const FRESH_FIRST_MIN: f64 = 95.0;
 /// In percent: where nothing fresh answers, how often the stale record must be among the first three.
 const STALE_WITHIN_MIN: f64 = 95.0;
@@ -89,7 +89,8 @@ pub(crate) fn print_missed(rows: &[Row]) {
     }
 }
 
-/// Prints the promises; `false` if one is broken. They hold for the set as a whole; each way of changing stands beside them.
+/// Prints the promises; `false` if one is broken. They hold for the set as a whole; each way of changing stands beside
+/// them.
 pub(crate) fn print_bars(rows: &[Row]) -> bool {
     println!();
     let (all, stale) = (together(rows, true), together(rows, false));
@@ -109,8 +110,8 @@ pub(crate) fn print_bars(rows: &[Row]) -> bool {
     is_met & bar("the stale record within three, together", percent(&stale, is_stale_within), STALE_WITHIN_MIN)
 }
 
-/// The other reading of "the fresh record first": of all questions, whatever else the workspace holds. It has no bar here:
-/// `recall` measures how often the ranking puts the right one of many records on a subject first.
+/// The other reading of "the fresh record first": of all questions, whatever else the workspace holds. It has no bar
+/// here: `recall` measures how often the ranking puts the right one of many records on a subject first.
 fn print_literal(all: &[Asked]) {
     let is_other = |asked: &Asked| !is_fresh_first(asked) && asked.old != Some(0);
     println!(

@@ -71,8 +71,8 @@ pub(crate) struct Asked {
     pub(crate) question: String,
     /// Whether the old record was the first answer before anything changed.
     pub(crate) old_was_first: bool,
-    /// The same; of a replaced record, whether the new one is the first answer where the old one never was. Elsewhere the
-    /// ranking of words and meaning decides more than freshness does.
+    /// The same; of a replaced record, whether the new one is the first answer where the old one never was. Elsewhere
+    /// the ranking of words and meaning decides more than freshness does.
     pub(crate) could_be_first: bool,
     /// Places from 0 on, of the fresh record and of the old one.
     pub(crate) fresh: Option<usize>,
@@ -130,8 +130,9 @@ pub(crate) async fn tell(change: Change, domains: &[Domain]) -> Result<Option<To
     Ok(Some(Told { asked, refused: story.refused }))
 }
 
-/// The questions that the new records answer first in workspaces that never had the old ones. A replaced record is forgotten,
-/// and nothing of it may help the one in its place: so these are the questions that the new one can answer first at best.
+/// The questions that the new records answer first in workspaces that never had the old ones. A replaced record is
+/// forgotten, and nothing of it may help the one in its place: so these are the questions that the new one can answer
+/// first at best.
 async fn firsts_without_old(domains: &[Domain]) -> HashSet<&str> {
     let server = TestServer::start().await;
     let caller = server.first_caller().await;

@@ -71,7 +71,8 @@ impl Curve {
         println!("* the service; the bar is the base and 0.2 times the root of the logarithm of the number of records");
     }
 
-    /// Compares the two services: this one may let in no more foreign queries, in small workspaces neither, and must find more.
+    /// Compares the two services: this one may let in no more foreign queries, in small workspaces neither, and must
+    /// find more.
     pub(crate) fn print_against(&self, other: &Self) -> Result<bool> {
         ensure!(self.checksum == other.checksum, "the other curve was measured on other paraphrases");
         let theirs =

@@ -40,8 +40,8 @@ pub(crate) fn measure(sets: &[Set], (asked, searched): (&str, &str), bars: &[f64
     Ok(ask(&queries_of(set(asked)?), &texts, bars))
 }
 
-/// The same in workspaces of a few facts, such as those that the paraphrases are asked in: a gate that opens for few records
-/// must show it here.
+/// The same in workspaces of a few facts, such as those that the paraphrases are asked in: a gate that opens for few
+/// records must show it here.
 pub(crate) fn measure_few(sets: &[Set], few: &[SmallWorkspace], bars: &[f64]) -> Foreign {
     let asked = sets.iter().filter(|set| ASKED_OF_FEW.contains(&set.name.as_str()));
     let texts: Vec<&[String]> = few.iter().map(|workspace| workspace.texts.as_slice()).collect();

@@ -1,6 +1,6 @@
-//! Questions that share no word with their answers: every word of a query that occurs in its gold record is replaced by a
-//! synonym, or left out where there is none (names). The facts that they are made from may not be passed on, so the set is
-//! pinned by this recipe and by a checksum.
+//! Questions that share no word with their answers: every word of a query that occurs in its gold record is replaced by
+//! a synonym, or left out where there is none (names). The facts that they are made from may not be passed on, so the
+//! set is pinned by this recipe and by a checksum.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! The significant words of a text, split and stemmed here: the ranker under measurement must not decide whether a hit shares
-//! a word with its query.
+//! The significant words of a text, split and stemmed here: the ranker under measurement must not decide whether a hit
+//! shares a word with its query.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -44,7 +44,8 @@ pub(super) fn curated(data: &Path) -> Result<Vec<Case>> {
     Ok(load(data, CURATED)?.into_iter().map(of_sample).collect())
 }
 
-/// Texts of our own in this repository: those that the guard was tuned with in sight, and three sets that nobody looked at.
+/// Texts of our own in this repository: those that the guard was tuned with in sight, and three sets that nobody looked
+/// at.
 pub(super) fn own() -> Vec<Case> {
     const FILES: [(&str, bool, &str); 12] = [
         (include_str!("../../data/guard/everyday.txt"), false, "everyday"),
@@ -67,7 +68,8 @@ pub(super) fn own() -> Vec<Case> {
     FILES.into_iter().flat_map(texts).chain(quotes()).chain(planted()).collect()
 }
 
-/// Texts about attacks, and attacks that pose as such; each third is held out, and nobody reads what the guard says to it.
+/// Texts about attacks, and attacks that pose as such; each third is held out, and nobody reads what the guard says to
+/// it.
 fn quotes() -> impl Iterator<Item = Case> {
     const FILES: [(&str, bool, [&str; 2]); 2] = [
         (include_str!("../../data/guard/about-attacks.txt"), false, ["about attacks", "about attacks, held out"]),

@@ -24,8 +24,9 @@ struct Outcome {
 
 const NOTES: &[&str] = &["adr", "agents", "commit", "docs", "note", "memory", "secdocs", "runbook"];
 const CORE: &[&str] = &["explicit", "jailbreak", "agentic", "memory", "obf", "embedded"];
-/// Attacks of our own in code comments, those that wait for an occasion, and everyday lines: the set that was read after
-/// each fit, and the later ones that nobody read. The bars hold for the first set, and for the later ones together.
+/// Attacks of our own in code comments, those that wait for an occasion, and everyday lines: the set that was read
+/// after each fit, and the later ones that nobody read. The bars hold for the first set, and for the later ones
+/// together.
 const COMMENTS: [&str; 4] = ["code comment", "code comment, fresh", "code comment, third", "code comment, fourth"];
 const TRIGGERS: [&str; 4] = ["trigger", "trigger, fresh", "trigger, third", "trigger, fourth"];
 const EVERYDAY: [&str; 4] = ["everyday", "everyday, fresh", "everyday, third", "everyday, fourth"];
@@ -41,7 +42,8 @@ const LOOK_ALIKES: &[&str] = &[
     "about attacks",
     "about attacks, held out",
 ];
-/// Languages with at least `PAGES_MIN` pages have a bar of their own; with fewer than `PAGES_MANY`, one page may be refused.
+/// Languages with at least `PAGES_MIN` pages have a bar of their own; with fewer than `PAGES_MANY`, one page may be
+/// refused.
 const PAGES_MIN: usize = 60;
 const PAGES_MANY: usize = 100;
 /// Lengths in characters, as the tables show them.
@@ -278,8 +280,8 @@ fn print_curve(outcomes: &[Outcome]) {
     }
 }
 
-/// Wrong verdicts on texts that are in this repository or were written by hand. Others are not printed, and the fresh ones
-/// of our own are not either: nobody reads them, so that nothing is tuned to them.
+/// Wrong verdicts on texts that are in this repository or were written by hand. Others are not printed, and the fresh
+/// ones of our own are not either: nobody reads them, so that nothing is tuned to them.
 fn print_wrong(outcomes: &[Outcome]) {
     println!("\n## Our own texts with wrong verdicts\n");
     for Outcome { case, verdict, margin } in outcomes {

@@ -1,4 +1,5 @@
-//! A repository of plain pages about services, and what is true in it now. Pages change, move and go, and may come back.
+//! A repository of plain pages about services, and what is true in it now. Pages change, move and go, and may come
+//! back.
 
 use std::fs;
 use std::path::{Path, PathBuf};

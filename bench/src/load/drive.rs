@@ -37,8 +37,8 @@ impl Kind {
 /// How many files the facts of a workspace come from.
 const SOURCES: u64 = 500;
 
-/// Makes the bodies of calls. Each save is a new text under its own key, from one of many files; each search looks for a
-/// stored one.
+/// Makes the bodies of calls. Each save is a new text under its own key, from one of many files; each search looks for
+/// a stored one.
 pub(crate) struct Calls {
     texts: Source,
     records: u64,
@@ -61,8 +61,8 @@ impl Calls {
         Self { are_bare: true, ..self }
     }
 
-    /// Makes saves in advance, so many that this number is ready. Making texts takes the clients longer than sending them, and
-    /// where everything shares two cores, that would be taken from the service.
+    /// Makes saves in advance, so many that this number is ready. Making texts takes the clients longer than sending
+    /// them, and where everything shares two cores, that would be taken from the service.
     pub(crate) fn prepare_saves(&self, count: usize) {
         let missing = count.saturating_sub(self.ready().len());
         let saves: Vec<String> = (0..missing).map(|_| self.new_save()).collect();
@@ -222,8 +222,8 @@ impl Client {
     }
 }
 
-/// Words in random order occasionally read like an order to an assistant (six times in 400,000). Such a text is not saved
-/// and not counted; the next one takes its place.
+/// Words in random order occasionally read like an order to an assistant (six times in 400,000). Such a text is not
+/// saved and not counted; the next one takes its place.
 fn is_rejected(body: &[u8]) -> bool {
     body.len() < 300 && body.windows(REJECTED.len()).any(|window| window == REJECTED)
 }

@@ -1,5 +1,5 @@
-//! Short texts like those teams write, from our own word lists. The same seed gives the same texts, and words follow Zipf's
-//! law as in real notes: few are everywhere, most are rare. [`Source`] offers them beside real texts.
+//! Short texts like those teams write, from our own word lists. The same seed gives the same texts, and words follow
+//! Zipf's law as in real notes: few are everywhere, most are rare. [`Source`] offers them beside real texts.
 
 use std::sync::Arc;
 

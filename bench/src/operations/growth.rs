@@ -1,8 +1,9 @@
-//! How the service grows: with the records of a workspace, and with tenants that do nothing. And whether it stays within a
-//! limit of memory with far more records than fit.
+//! How the service grows: with the records of a workspace, and with tenants that do nothing. And whether it stays
+//! within a limit of memory with far more records than fit.
 //!
-//! The first answer is that of a search over HTTP, counted from the moment in which the process is started. The files have just
-//! been written or read, so they lie in the system's cache; the run with a limit of memory begins without them.
+//! The first answer is that of a search over HTTP, counted from the moment in which the process is started. The files
+//! have just been written or read, so they lie in the system's cache; the run with a limit of memory begins without
+//! them.
 
 mod figures;
 mod group;

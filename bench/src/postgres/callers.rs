@@ -1,6 +1,6 @@
-//! Many callers at once on one node, beside the same on embedded storage and by an earlier build: what a call costs the node
-//! and the database, and how much of the conversation between them is shared. Rounds go in turns, so that a busy machine
-//! slows all of them; medians count.
+//! Many callers at once on one node, beside the same on embedded storage and by an earlier build: what a call costs the
+//! node and the database, and how much of the conversation between them is shared. Rounds go in turns, so that a busy
+//! machine slows all of them; medians count.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ const CPU_RATIO_MAX: f64 = 1.3;
 const SEARCH_STATEMENTS_MAX: f64 = 0.15;
 const LONE_SEARCH_STATEMENTS_MAX: f64 = 1.0;
 const SAVE_STATEMENTS_MAX: f64 = 0.2;
-/// How much of the CPU time of the earlier build a save with key, source and hash may take, on node and database, and how
-/// much of its rate a bare one keeps.
+/// How much of the CPU time of the earlier build a save with key, source and hash may take, on node and database, and
+/// how much of its rate a bare one keeps.
 const SAVE_CPU_RATIO_MAX: f64 = 0.5;
 const BARE_SAVES_FACTOR: f64 = 0.7;
-/// What was recorded before calls shared statements (searches and saves a second, and the longest wait of saves in µs), and how
-/// many times as fast it must be now. Where an earlier build takes part, what that one does counts instead.
+/// What was recorded before calls shared statements (searches and saves a second, and the longest wait of saves in µs),
+/// and how many times as fast it must be now. Where an earlier build takes part, what that one does counts instead.
 const SEARCHES_BEFORE: f64 = 1_076.0;
 const SAVES_BEFORE: f64 = 2_421.0;
 const SAVE_P99_BEFORE_US: f64 = 111_057.0;

@@ -1,5 +1,5 @@
-//! The same searches with PostgreSQL's own tools: `tsvector`, a GIN index, `ts_rank_cd`. The words of a query are joined by
-//! OR, as in our ranking, and the ten best are requested without their texts.
+//! The same searches with PostgreSQL's own tools: `tsvector`, a GIN index, `ts_rank_cd`. The words of a query are
+//! joined by OR, as in our ranking, and the ten best are requested without their texts.
 
 use std::path::Path;
 use std::time::Instant;

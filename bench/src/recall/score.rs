@@ -1,5 +1,5 @@
-//! Whether `score` means something: gold hits against the hits that foreign queries get in the same workspaces. Prints the
-//! table of separation, and the weights fitted anew; those of the service stand in `recipe.rs`.
+//! Whether `score` means something: gold hits against the hits that foreign queries get in the same workspaces. Prints
+//! the table of separation, and the weights fitted anew; those of the service stand in `recipe.rs`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ use super::rankers::{Arrival, Ours};
 
 /// How many hits of a query are looked at.
 const LIMIT: usize = 10;
-/// What a fit knows of a hit: share of terms, doubted ones among them, cosine, cosine in deviations, and 1 for the bias.
+/// What a fit knows of a hit: share of terms, doubted ones among them, cosine, cosine in deviations, and 1 for the
+/// bias.
 const FEATURES: usize = 4;
 /// Queries are also asked cut down to so many of their longest words.
 const SHORT: [usize; 2] = [2, 3];

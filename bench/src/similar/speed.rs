@@ -1,4 +1,5 @@
-//! What one call costs, right after the save, by the size of the workspace: for a line and for a page of the largest size.
+//! What one call costs, right after the save, by the size of the workspace: for a line and for a page of the largest
+//! size.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Answers that the agent gives itself: their envelope, and errors. What it answers while the service is unreachable is in
-//! `away.rs`.
+//! Answers that the agent gives itself: their envelope, and errors. What it answers while the service is unreachable is
+//! in `away.rs`.
 
 use mnemon_protocol::API_VERSION;
 use mnemon_protocol::jsonrpc::{RpcError, code};

@@ -1,5 +1,5 @@
-//! Keeps an assistant going while the service is unreachable: its first requests are answered here, and its tools appear
-//! once the service is back.
+//! Keeps an assistant going while the service is unreachable: its first requests are answered here, and its tools
+//! appear once the service is back.
 
 use mnemon_protocol::mcp::{
     Caching, DiscoverResult, InitializeResult, LEGACY_DEFAULT, LEGACY_VERSIONS, ListToolsResult, SUPPORTED_VERSIONS,

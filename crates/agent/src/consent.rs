@@ -50,7 +50,8 @@ impl Consent {
         toml::from_str(&std::fs::read_to_string(file(places)).ok()?).ok()
     }
 
-    /// Whether consent holds for this service and this key now. Checked before every request, so withdrawing works at once.
+    /// Whether consent holds for this service and this key now. Checked before every request, so withdrawing works at
+    /// once.
     pub fn holds(places: &Places, settings: &Settings) -> bool {
         let key = settings.key.as_ref().map(|key| key.fingerprint());
         Self::find(places).is_some_and(|consent| consent.server == settings.url && Some(consent.key) == key)

@@ -1,5 +1,6 @@
-//! What an assistant's hooks run: a digest at the start of a session, and the best hits for a prompt. A hook stands between a
-//! person and the assistant, so it answers at once or not at all, and nothing that goes wrong here ever shows.
+//! What an assistant's hooks run: a digest at the start of a session, and the best hits for a prompt. A hook stands
+//! between a person and the assistant, so it answers at once or not at all, and nothing that goes wrong here ever
+//! shows.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -80,8 +80,8 @@ impl Target {
         }
     }
 
-    /// Where the program reads instructions from: its own file where it has one, else a file of the project in the working
-    /// directory; `None` if it reads none.
+    /// Where the program reads instructions from: its own file where it has one, else a file of the project in the
+    /// working directory; `None` if it reads none.
     pub fn instructions_file(self, places: &Places, working_dir: &Path) -> Option<PathBuf> {
         match self {
             Self::ClaudeCode => Some(places.claude.join("CLAUDE.md")),
@@ -304,8 +304,8 @@ fn missing_folders(path: &Path) -> Vec<PathBuf> {
     folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
-/// A symbolic link stays a link: the file it points to is written. In a project it may not lead out of the project: whoever
-/// made the project made the link, and the file that it names belongs to somebody else.
+/// A symbolic link stays a link: the file it points to is written. In a project it may not lead out of the project:
+/// whoever made the project made the link, and the file that it names belongs to somebody else.
 pub fn resolved(path: &Path) -> Result<PathBuf, InstallError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let real = real_path(&path);
@@ -373,8 +373,8 @@ fn keep_backup(target: Target, before: &str, path: &Path, places: &Places) -> io
     Ok(backup)
 }
 
-/// Removes the entry from a text that has changed since: exactly the inserted bytes if they can be found, else the entry
-/// by its name.
+/// Removes the entry from a text that has changed since: exactly the inserted bytes if they can be found, else the
+/// entry by its name.
 fn cut_out(
     piece: Piece,
     target: Target,

@@ -1,7 +1,7 @@
 //! The loop between an assistant and the service: a line in, its bytes out; the answer's bytes back on one line.
 //!
-//! Requests run concurrently; one writer prints the answers. The agent looks at two things on the way: the tool list, which
-//! gains the agent's own tool, and calls to that tool, which it answers itself.
+//! Requests run concurrently; one writer prints the answers. The agent looks at two things on the way: the tool list,
+//! which gains the agent's own tool, and calls to that tool, which it answers itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the agent remembers about each history, in its own directory. It is only a cache: the service knows what was sent,
-//! so a lost or broken state file costs some reading and nothing else.
+//! What the agent remembers about each history, in its own directory. It is only a cache: the service knows what was
+//! sent, so a lost or broken state file costs some reading and nothing else.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -87,7 +87,8 @@ impl Held {
         Ok(Some(Self { file, state: state.unwrap_or_default() }))
     }
 
-    /// Writes the state in place, because the lock is on this file. A kill in between leaves a broken file, which is ignored.
+    /// Writes the state in place, because the lock is on this file. A kill in between leaves a broken file, which is
+    /// ignored.
     pub(crate) fn save(&mut self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.state)?;
         self.file.rewind()?;
@@ -105,8 +106,8 @@ fn note(places: &Places, session: &SessionFile) -> PathBuf {
     places.data.join("sessions").join(format!("{}.{}.json", session.client.as_str(), session.name))
 }
 
-/// Forgets what was sent of every history, after it was deleted from the service. A state that a running agent holds is only
-/// emptied of its name: that agent notices by itself.
+/// Forgets what was sent of every history, after it was deleted from the service. A state that a running agent holds is
+/// only emptied of its name: that agent notices by itself.
 pub(crate) fn forget_all(places: &Places) -> io::Result<()> {
     let gone = |done: io::Result<()>| match done {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

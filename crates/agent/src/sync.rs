@@ -304,8 +304,8 @@ pub fn derive_whole(session: &SessionFile, home: &std::path::Path) -> std::io::R
     Ok(whole)
 }
 
-/// Deletes all of the caller's histories from the service, and what is known here about what was sent. Returns how many were
-/// deleted.
+/// Deletes all of the caller's histories from the service, and what is known here about what was sent. Returns how many
+/// were deleted.
 pub async fn delete_uploaded(settings: &Settings, places: &Places) -> Result<usize, Stopped> {
     let service = Service::new(settings);
     let away = |why: NoAnswer| Stopped::Service { text: why.to_string(), retry_after: None };

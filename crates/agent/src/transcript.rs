@@ -1,9 +1,9 @@
 //! Converts a client's transcript to the lines that are uploaded: who said what, which tools were called, what they
 //! returned. Reasoning, system prompts, counters, absolute paths and secrets stay on this machine.
 //!
-//! The formats belong to the clients and change without notice: unknown content is skipped and never fails a file. A line
-//! becomes zero or more lines, and depends only on the lines before it. So the result only grows at its end, like the
-//! transcript.
+//! The formats belong to the clients and change without notice: unknown content is skipped and never fails a file. A
+//! line becomes zero or more lines, and depends only on the lines before it. So the result only grows at its end, like
+//! the transcript.
 
 mod claude;
 mod clean;

@@ -13,8 +13,8 @@ use crate::{data_dir, logging};
 /// The file that is read by default.
 const USUAL_FILE: &str = "mnemon.toml";
 
-/// Settings that are not taken from a file that was found rather than named: it may have come with somebody else's folder, and
-/// each of these hands over the service, its data, or a command on this machine.
+/// Settings that are not taken from a file that was found rather than named: it may have come with somebody else's
+/// folder, and each of these hands over the service, its data, or a command on this machine.
 const NAMED_ONLY: [(&str, &str); 10] = [
     ("admin", "operator_token"),
     ("database", "replicas"),

@@ -23,8 +23,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     escape(text, |c| !matches!(c, '\n' | '\t') && is_acted_on(c))
 }
 
-/// A text of several lines as a block: every line after the first is indented by `spaces`, which keeps it apart from what we
-/// print ourselves.
+/// A text of several lines as a block: every line after the first is indented by `spaces`, which keeps it apart from
+/// what we print ourselves.
 pub fn block(text: &str, spaces: usize) -> String {
     let lines: Vec<Cow<'_, str>> = text.lines().map(one_line).collect();
     lines.join(&format!("\n{:spaces$}", ""))

@@ -1,5 +1,5 @@
-//! The form of bearer credentials: a prefix, 256 random bits in base62, and a checksum that distinguishes a typing error
-//! from a wrong key without a look-up.
+//! The form of bearer credentials: a prefix, 256 random bits in base62, and a checksum that distinguishes a typing
+//! error from a wrong key without a look-up.
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;

@@ -79,7 +79,8 @@ id_types! {
     SessionId;
 }
 
-/// The position of a change in its project's log. Commit order equals seq order, so "everything after S" misses nothing.
+/// The position of a change in its project's log. Commit order equals seq order, so "everything after S" misses
+/// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Seq(pub u64);
 
@@ -89,7 +90,7 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Identifies one life of a workspace inside its project: a deleted workspace that is created again gets a new number, so
-/// nothing of its former life can appear in it. The number is the seq of the save that created it.
+/// Identifies one life of a workspace inside its project: a deleted workspace that is created again gets a new number,
+/// so nothing of its former life can appear in it. The number is the seq of the save that created it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspaceNo(pub u64);

@@ -1,10 +1,11 @@
-//! A source's content may be known under several hashes: facts of one file are saved with its SHA-256 here and with git's id
-//! there. All hashes of one content are kept as one text, separated by spaces, which no hash contains. Hashes that nobody
-//! could compare have a mark: records with them are neither stale nor verified.
+//! A source's content may be known under several hashes: facts of one file are saved with its SHA-256 here and with
+//! git's id there. All hashes of one content are kept as one text, separated by spaces, which no hash contains. Hashes
+//! that nobody could compare have a mark: records with them are neither stale nor verified.
 
 const UNCOMPARED: char = '?';
 
-/// The text for hashes of one content, the first of them the one to show, and hashes that could not be compared with it.
+/// The text for hashes of one content, the first of them the one to show, and hashes that could not be compared with
+/// it.
 pub fn join_hashes(of_content: &[&str], uncompared: &[&str]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let marked = uncompared.iter().filter(|hash| !of_content.contains(hash)).map(|hash| format!("{UNCOMPARED}{hash}"));

@@ -10,8 +10,8 @@ use crate::{
 /// How many bytes of a text's SHA-256 its fingerprint takes.
 const CONTENT_HASH_BYTES: usize = 16;
 
-/// A fingerprint of what a record says. Texts with the same one are the same fact: they differ at most in Unicode form, white
-/// space, quotes and final punctuation.
+/// A fingerprint of what a record says. Texts with the same one are the same fact: they differ at most in Unicode form,
+/// white space, quotes and final punctuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentHash([u8; CONTENT_HASH_BYTES]);
 
@@ -86,8 +86,8 @@ const fn is_final(c: char) -> bool {
     )
 }
 
-/// What a caller tells: the text, where it comes from, and how long it holds. A call, a record on its way into storage and a
-/// stored one all carry it, and a record's checksum covers it.
+/// What a caller tells: the text, where it comes from, and how long it holds. A call, a record on its way into storage
+/// and a stored one all carry it, and a record's checksum covers it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fact {
     pub content: String,
@@ -133,8 +133,9 @@ pub struct NewRecord {
     /// Whether the guard was unsure about one of its texts.
     pub is_cautioned: bool,
     pub created_at: Timestamp,
-    /// For a record that was saved elsewhere before: when it was last refreshed there. Its hash is then no sighting of its
-    /// source, because it may be older than what is known here, and an equal record that is here already stays as it is.
+    /// For a record that was saved elsewhere before: when it was last refreshed there. Its hash is then no sighting of
+    /// its source, because it may be older than what is known here, and an equal record that is here already stays as
+    /// it is.
     pub refreshed_elsewhere_at: Option<Timestamp>,
     /// What the ranking derived from the text; opaque here, computed once when saving.
     pub embedding: Vec<u8>,

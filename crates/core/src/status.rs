@@ -141,12 +141,12 @@ fn is_confirmed(source_hash: Option<&str>, source: &SourceState) -> bool {
     }
 }
 
-/// What is known about a source of one workspace, and by whom: a hash that arrived with a draft is known only to its author,
-/// so a hidden save never makes a visible record stale.
+/// What is known about a source of one workspace, and by whom: a hash that arrived with a draft is known only to its
+/// author, so a hidden save never makes a visible record stale.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceState {
-    /// The newest hash seen, by a save or a validation; or several of the same content, see [`crate::join_hashes`]. None
-    /// if the source is gone.
+    /// The newest hash seen, by a save or a validation; or several of the same content, see [`crate::join_hashes`].
+    /// None if the source is gone.
     pub known_hash: Option<String>,
     /// A validation found that the source does not exist any more.
     pub is_gone: bool,

@@ -1,7 +1,7 @@
 //! How many tokens of a language model a text takes, without any model's tables.
 
-/// An estimate that rather says too much than too little: words in pieces of four letters, numbers in pieces of three digits,
-/// every other character one. Spaces between words are free, as tokenizers attach them to the word.
+/// An estimate that rather says too much than too little: words in pieces of four letters, numbers in pieces of three
+/// digits, every other character one. Spaces between words are free, as tokenizers attach them to the word.
 pub fn estimate_tokens(text: &str) -> usize {
     let (mut tokens, mut letters, mut digits) = (0, 0, 0);
     for character in text.chars() {

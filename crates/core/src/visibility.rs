@@ -30,8 +30,8 @@ impl Scope {
     }
 }
 
-/// Who may see a record: its scope with names filled in. Records with equal audiences are seen by the same people, so the
-/// question is answered once per audience and not once per record.
+/// Who may see a record: its scope with names filled in. Records with equal audiences are seen by the same people, so
+/// the question is answered once per audience and not once per record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Audience {
     /// Every key of the project.

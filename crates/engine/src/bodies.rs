@@ -1,10 +1,11 @@
-//! Whole records that answers showed, kept for the next answer that shows them, with their JSON. A search that finds all of
-//! its records here reads nothing from storage.
+//! Whole records that answers showed, kept for the next answer that shows them, with their JSON. A search that finds
+//! all of its records here reads nothing from storage.
 //!
 //! A record is here as it is, or not at all. The index of its workspace follows the log, and what the log says about a
-//! record takes it out of here before the index counts as current. What a record shows besides itself (its author's name,
-//! say) has a number of its own, which comes with every credential. So a call never gets less than what was true when it
-//! began. Records that an index left behind when it was dropped are found by nobody and fall out with the oldest.
+//! record takes it out of here before the index counts as current. What a record shows besides itself (its author's
+//! name, say) has a number of its own, which comes with every credential. So a call never gets less than what was true
+//! when it began. Records that an index left behind when it was dropped are found by nobody and fall out with the
+//! oldest.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -125,7 +126,8 @@ impl Bodies {
 
     /// Drops what the log says something about.
     pub(crate) fn forget(&self, shelf: &Shelf, seqs: impl Iterator<Item = Seq>) {
-        // First this and then that: a reader that does not see the number yet keeps its bodies before they are dropped here.
+        // First this and then that: a reader that does not see the number yet keeps its bodies before they are dropped
+        // here.
         shelf.changes.fetch_add(1, Ordering::SeqCst);
         let mut kept = self.kept.lock();
         for seq in seqs {

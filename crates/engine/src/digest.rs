@@ -1,5 +1,5 @@
-//! Arranges records into a short Markdown text that fits a number of tokens. What holds and is recent comes first; what is
-//! disputed or stale is named as such, or at least counted.
+//! Arranges records into a short Markdown text that fits a number of tokens. What holds and is recent comes first; what
+//! is disputed or stale is named as such, or at least counted.
 
 use mnemon_core::{Reason, Record, RecordId, Status, Timestamp, WorkspaceName, estimate_tokens};
 
@@ -212,8 +212,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The lines that can stand together. Where all of them can't, each half is looked at by itself; where only the two halves
-/// can't, the first one stays.
+/// The lines that can stand together. Where all of them can't, each half is looked at by itself; where only the two
+/// halves can't, the first one stays.
 fn harmless(places: Vec<usize>, lines: &[String], is_refused: &dyn Fn(&str) -> bool) -> Vec<usize> {
     let stand = |places: &[usize]| !is_refused(&places.iter().map(|at| lines[*at].as_str()).collect::<String>());
     if places.is_empty() || stand(&places) {
@@ -274,8 +274,8 @@ fn short(text: &str) -> String {
     cut(&line, SOURCE_CHARS_MAX).map_or_else(|| escaped(&line), |start| format!("{}…", escaped(start)))
 }
 
-/// Without what chat templates, hooks and tools take for their own: tags, `<|…|>`, `[INST]`, `{{…}}`, code fences. A record
-/// that closes the block it is shown in, or opens a call of a tool, is then plainly a text about that.
+/// Without what chat templates, hooks and tools take for their own: tags, `<|…|>`, `[INST]`, `{{…}}`, code fences. A
+/// record that closes the block it is shown in, or opens a call of a tool, is then plainly a text about that.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text;

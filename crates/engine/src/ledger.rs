@@ -1,5 +1,5 @@
-//! Every living record of a project with what its status depends on, small enough to be kept and walked through: how many
-//! records hold is then a matter of milliseconds for any reader, and a change costs what has changed.
+//! Every living record of a project with what its status depends on, small enough to be kept and walked through: how
+//! many records hold is then a matter of milliseconds for any reader, and a change costs what has changed.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -339,7 +339,8 @@ impl Ledger {
         })
     }
 
-    /// The different hashes that the records of these sources were saved with, newest first, as far as the reader sees them.
+    /// The different hashes that the records of these sources were saved with, newest first, as far as the reader sees
+    /// them.
     pub(crate) fn hashes_of<'a>(
         &self,
         viewer: &Viewer,

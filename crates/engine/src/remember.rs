@@ -171,8 +171,8 @@ impl Engine {
         Ok(answer)
     }
 
-    /// The answer of the first call, again. If that call ended before its answer was kept, the answer is computed from the
-    /// record: either way nothing is stored twice.
+    /// The answer of the first call, again. If that call ended before its answer was kept, the answer is computed from
+    /// the record: either way nothing is stored twice.
     async fn replay(
         &self,
         ctx: &CallContext,

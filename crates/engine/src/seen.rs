@@ -1,8 +1,8 @@
-//! Which keys assistants speak with: their last request, of any method, and the program's name for itself. Administration does
-//! not count: who looks at a console must not see itself.
+//! Which keys assistants speak with: their last request, of any method, and the program's name for itself.
+//! Administration does not count: who looks at a console must not see itself.
 //!
-//! A key that was silent is written within a tick of the clock, so that whoever waits for it sees it at once; one that talks is
-//! written with the usage figures.
+//! A key that was silent is written within a tick of the clock, so that whoever waits for it sees it at once; one that
+//! talks is written with the usage figures.
 
 use std::collections::HashMap;
 
@@ -38,8 +38,8 @@ impl Engine {
         }
     }
 
-    /// Writes what is waiting: all of it, or the first requests of silent keys. If storage is unavailable they are lost; the next
-    /// request is noted again.
+    /// Writes what is waiting: all of it, or the first requests of silent keys. If storage is unavailable they are
+    /// lost; the next request is noted again.
     pub(crate) async fn flush_seen(&self, is_all: bool) -> Result<(), StoreError> {
         let seen = self.seen.take(is_all);
         if seen.is_empty() { Ok(()) } else { self.store.note_seen(seen).await }

@@ -1,5 +1,5 @@
-//! Ledgers of projects, kept up to date: a console shows how records stand on every page. What has changed since is read
-//! from the log, as an index does it.
+//! Ledgers of projects, kept up to date: a console shows how records stand on every page. What has changed since is
+//! read from the log, as an index does it.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Background jobs and when they run: reporting admitted calls to other nodes, telling of this node, writing usage figures,
-//! purging long-forgotten records. What each job does lives with its subject; this module only decides when it runs.
+//! Background jobs and when they run: reporting admitted calls to other nodes, telling of this node, writing usage
+//! figures, purging long-forgotten records. What each job does lives with its subject; this module only decides when it
+//! runs.
 
 use std::sync::Arc;
 use std::time::Duration;

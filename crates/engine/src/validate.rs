@@ -37,8 +37,8 @@ impl ToolCall for Validate {
 }
 
 impl Engine {
-    /// Compares the records of a source with its state. What the caller has seen is recorded, unless memory is read-only for
-    /// the caller; the answer is the same either way.
+    /// Compares the records of a source with its state. What the caller has seen is recorded, unless memory is
+    /// read-only for the caller; the answer is the same either way.
     pub async fn validate(
         &self,
         ctx: &CallContext,

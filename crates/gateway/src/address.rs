@@ -1,5 +1,5 @@
-//! Which addresses are on the public internet. Anything a stranger may make us call must be there: every other address is
-//! this machine, its neighbours, or nobody.
+//! Which addresses are on the public internet. Anything a stranger may make us call must be there: every other address
+//! is this machine, its neighbours, or nobody.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

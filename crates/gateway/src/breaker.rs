@@ -80,8 +80,8 @@ impl Breaker {
         let mut state = self.0.lock();
         let Some(opened_at) = state.opened_at else { return Ok(Pass { breaker: self, is_trial: false }) };
         let open_for = now.duration_since(opened_at);
-        // A call that began before the breaker opened has an earlier "now". But a clock that was set back far must not keep
-        // the breaker open until it has caught up.
+        // A call that began before the breaker opened has an earlier "now". But a clock that was set back far must not
+        // keep the breaker open until it has caught up.
         let is_over = open_for >= PAUSE || open_for < -PAUSE;
         if is_over && !state.is_trying {
             state.is_trying = true;

@@ -198,8 +198,8 @@ impl Gateway {
         Ok(session)
     }
 
-    /// After a fault the next call starts a new session. Calls still running on the old one keep it until they end. If another
-    /// call is initializing right now, there is nothing to drop, and nobody waits for it: the answer is due.
+    /// After a fault the next call starts a new session. Calls still running on the old one keep it until they end. If
+    /// another call is initializing right now, there is nothing to drop, and nobody waits for it: the answer is due.
     fn hang_up(&self, line: &Line) {
         if let Ok(mut held) = line.session.try_lock() {
             *held = None;

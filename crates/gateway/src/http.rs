@@ -22,8 +22,8 @@ const SESSION_BYTES_MAX: usize = 1_024;
 /// How many questions from the upstream are answered while waiting for one answer.
 const QUESTIONS_MAX: usize = 16;
 
-/// Headers that belong to the connection or the protocol, never to a credential. Those that frame a message are the most
-/// dangerous: two servers that read it differently see two different requests.
+/// Headers that belong to the connection or the protocol, never to a credential. Those that frame a message are the
+/// most dangerous: two servers that read it differently see two different requests.
 const RESERVED_HEADERS: [&str; 17] = [
     "accept",
     "connection",

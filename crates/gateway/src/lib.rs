@@ -1,7 +1,7 @@
 //! Tools of other systems: connections to upstream MCP servers, with timeouts, breakers and hashes of their tools.
 //!
-//! `address.rs` and `outgoing.rs` are the way out; every call to a URL that somebody else chose goes through them. Records,
-//! accounts and our own tools never belong here; the engine decides who may call what.
+//! `address.rs` and `outgoing.rs` are the way out; every call to a URL that somebody else chose goes through them.
+//! Records, accounts and our own tools never belong here; the engine decides who may call what.
 
 pub mod address;
 mod breaker;

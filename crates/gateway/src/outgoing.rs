@@ -1,9 +1,9 @@
-//! Calls URLs that somebody else chose: an upstream that an admin entered, a document that a stranger's client id points
-//! to.
+//! Calls URLs that somebody else chose: an upstream that an admin entered, a document that a stranger's client id
+//! points to.
 //!
-//! An address is checked where the connection is made, by the resolver that the connection itself uses: between check and
-//! use there is no moment in which a name could be pointed elsewhere. Redirects are not followed, proxies are not used,
-//! answers are read up to a limit, and calls end at a deadline.
+//! An address is checked where the connection is made, by the resolver that the connection itself uses: between check
+//! and use there is no moment in which a name could be pointed elsewhere. Redirects are not followed, proxies are not
+//! used, answers are read up to a limit, and calls end at a deadline.
 
 use std::collections::HashSet;
 use std::io;
@@ -28,8 +28,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Default)]
 pub struct OutgoingConfig {
-    /// Hosts that may be anywhere and use plain HTTP, as names or addresses, for every caller. [`Outgoing::also_allowing`]
-    /// adds one for a single caller.
+    /// Hosts that may be anywhere and use plain HTTP, as names or addresses, for every caller.
+    /// [`Outgoing::also_allowing`] adds one for a single caller.
     pub allowed_hosts: Vec<String>,
     /// Certificates to trust in addition to the usual roots, in DER.
     pub trusted: Vec<Vec<u8>>,
@@ -95,8 +95,8 @@ pub struct Fetched {
 pub struct Outgoing {
     /// Judges every name that it resolves.
     judging: Client,
-    /// Judges none, for hosts that are allowed. Its connections are its own, so that nobody gets to use one that was made for
-    /// somebody else.
+    /// Judges none, for hosts that are allowed. Its connections are its own, so that nobody gets to use one that was
+    /// made for somebody else.
     trusting: Client,
     allowed: Arc<HashSet<String>>,
 }
@@ -137,8 +137,8 @@ impl Outgoing {
         if !is_scheme_right || !url.username().is_empty() || url.password().is_some() {
             return Err(OutgoingError::Url(without_secrets(url)));
         }
-        // A literal address never reaches the resolver. Odd spellings (0x7f.1, 017700000001) were normalized when the URL was
-        // parsed.
+        // A literal address never reaches the resolver. Odd spellings (0x7f.1, 017700000001) were normalized when the
+        // URL was parsed.
         let literal = match host {
             Host::Domain(_) => return Ok(()),
             Host::Ipv4(address) => IpAddr::V4(address),

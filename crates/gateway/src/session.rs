@@ -1,7 +1,8 @@
 //! A session with one upstream: find out which era of the protocol it speaks, then make requests.
 //!
 //! Over HTTP, the modern way is tried first, because it needs no session; if the upstream does not know it, the legacy
-//! handshake follows. Over stdio, the legacy handshake comes first: every program knows it, and some answer nothing before it.
+//! handshake follows. Over stdio, the legacy handshake comes first: every program knows it, and some answer nothing
+//! before it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -220,8 +221,8 @@ impl Session {
     }
 }
 
-/// Whatever a legacy upstream may answer to an unknown request. If nobody answers or the credential is wrong, trying the
-/// legacy handshake would only fail again.
+/// Whatever a legacy upstream may answer to an unknown request. If nobody answers or the credential is wrong, trying
+/// the legacy handshake would only fail again.
 fn may_speak_legacy(error: &UpstreamError) -> bool {
     matches!(
         error,

@@ -202,8 +202,8 @@ impl Reader {
         }
     }
 
-    /// Handles a line, and returns whether it contained an answer that somebody waited for: unexpected answers are noise too.
-    /// Anything that is not a message is ignored: programs print greetings.
+    /// Handles a line, and returns whether it contained an answer that somebody waited for: unexpected answers are
+    /// noise too. Anything that is not a message is ignored: programs print greetings.
     async fn take(&self, line: &[u8]) -> bool {
         let mut is_answer = false;
         for incoming in message::read(&self.scrubber.clean(line)).unwrap_or_default() {

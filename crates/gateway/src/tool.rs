@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// The parts of a description that agents read or act on. Anything else an upstream says about a tool is dropped and may
-/// change freely.
+/// The parts of a description that agents read or act on. Anything else an upstream says about a tool is dropped and
+/// may change freely.
 const PARTS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
 /// A longer name is not kept.

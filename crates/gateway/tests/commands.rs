@@ -16,8 +16,8 @@ const TOO_LOUD: UpstreamError = UpstreamError::Garbled("it keeps sending message
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#;
 
-/// Answers the handshake, then answers one question with whatever is in the files next to it, then waits until its input
-/// ends.
+/// Answers the handshake, then answers one question with whatever is in the files next to it, then waits until its
+/// input ends.
 const SCRIPT: &str = r#"
     echo $$ > "$0/pid"
     read -r _; cat "$0/greeting"

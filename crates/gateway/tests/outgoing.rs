@@ -120,8 +120,8 @@ async fn a_name_with_one_internal_address_is_refused() {
     assert_eq!(refused, Err(OutgoingError::Closed("two.example".to_owned())));
 }
 
-/// DNS rebinding: the first look-up is harmless, every later one points inside. Each connection makes one look-up, and that
-/// one is checked.
+/// DNS rebinding: the first look-up is harmless, every later one points inside. Each connection makes one look-up, and
+/// that one is checked.
 #[tokio::test]
 async fn a_name_that_changes_between_look_ups_never_leads_inside() {
     let web = Web::start(&["changing.example"]).await;

@@ -54,8 +54,8 @@ impl Thresholds {
     /// More doublings than this bring nothing: padding must not buy an attacker much.
     const DOUBLINGS_MAX: u32 = 4;
 
-    /// How much a text of so many sentences may score above the thresholds. The worst of many sentences counts, and each
-    /// further one is a further chance to be wrong about a harmless text.
+    /// How much a text of so many sentences may score above the thresholds. The worst of many sentences counts, and
+    /// each further one is a further chance to be wrong about a harmless text.
     pub fn allowance(&self, sentences: usize) -> f32 {
         let doublings = (sentences / Thresholds::SENTENCES_FREE).max(1).ilog2().min(Thresholds::DOUBLINGS_MAX);
         self.doubling * doublings as f32

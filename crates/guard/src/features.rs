@@ -127,8 +127,8 @@ impl<G> Anatomy<G> {
     }
 
     /// The sentences whose grams count in a unit. In a unit that is longer than a window a sentence that repeats an
-    /// earlier one does not: the root of the number of grams evens out those that have nothing to do with each other, but
-    /// two hundred lines of a log would add up until what is next to nothing in each of them decides.
+    /// earlier one does not: the root of the number of grams evens out those that have nothing to do with each other,
+    /// but two hundred lines of a log would add up until what is next to nothing in each of them decides.
     pub(crate) fn counted(&self, unit: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let is_long = unit.len() > WINDOW_MAX;
         unit.filter(move |at| !(is_long && self.is_repeated[*at]))

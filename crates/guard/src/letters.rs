@@ -1,5 +1,5 @@
-//! Which characters are letters or digits. The same answers as those of the standard library, from a table: every character
-//! of a text is asked about many times, and most languages are written beyond ASCII.
+//! Which characters are letters or digits. The same answers as those of the standard library, from a table: every
+//! character of a text is asked about many times, and most languages are written beyond ASCII.
 
 use std::sync::LazyLock;
 

@@ -23,8 +23,8 @@ pub(crate) struct Lexicon {
     edges: Vec<(u64, u32)>,
     /// One bit for each key, by its highest bits. Most tokens begin no phrase, and these few kilobytes say so quickly.
     may_be_key: Vec<u64>,
-    /// One bit for each way that the first word of a phrase begins, by its first three letters: for other words nothing more
-    /// is looked up.
+    /// One bit for each way that the first word of a phrase begins, by its first three letters: for other words nothing
+    /// more is looked up.
     may_begin: Vec<u64>,
     /// What ends at each node.
     ends: Vec<ClassSet>,

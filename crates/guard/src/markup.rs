@@ -1,8 +1,9 @@
-//! Marks that open or close a turn, a tool call or a reminder in what assistants read: `<|im_start|>`, `</system-reminder>`.
+//! Marks that open or close a turn, a tool call or a reminder in what assistants read: `<|im_start|>`,
+//! `</system-reminder>`.
 //!
-//! Stored text that holds one may end the frame in which it is shown, whatever it says. So a mark is doubtful by itself,
-//! and what stands behind it is judged more strictly. Inside of code a mark is shown and not used: documentation of a
-//! template looks like that. Ordinary HTML, XML and JSON have none of these marks.
+//! Stored text that holds one may end the frame in which it is shown, whatever it says. So a mark is doubtful by
+//! itself, and what stands behind it is judged more strictly. Inside of code a mark is shown and not used:
+//! documentation of a template looks like that. Ordinary HTML, XML and JSON have none of these marks.
 
 use std::sync::LazyLock;
 

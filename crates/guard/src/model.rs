@@ -22,8 +22,8 @@ const MARK_SCORE: f32 = 2.0;
 
 /// What made-up turns add to an order that would be doubtful: people write dialogues, too.
 const TURN_SCORE: f32 = 1.0;
-/// What the words around a quote may score, for the quote to count as reported. Below the threshold of doubt: "now do what
-/// the quote says" is no report.
+/// What the words around a quote may score, for the quote to count as reported. Below the threshold of doubt: "now do
+/// what the quote says" is no report.
 const REPORT_SCORE_MAX: f32 = -1.5;
 
 /// A score this far below a threshold is clearly below it.
@@ -78,8 +78,8 @@ impl Table {
         total
     }
 
-    /// The sums of the first lane of each pair, and of the second. Not inlined: for the sake of what follows, the compiler
-    /// would add fewer lanes at once.
+    /// The sums of the first lane of each pair, and of the second. Not inlined: for the sake of what follows, the
+    /// compiler would add fewer lanes at once.
     #[inline(never)]
     fn small_sums(&self, slots: &[Slot]) -> ([u16; LANES / 2], [u16; LANES / 2]) {
         let (mut first, mut second) = ([0; LANES / 2], [0; LANES / 2]);

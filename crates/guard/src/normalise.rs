@@ -122,7 +122,8 @@ fn plain_spelling(text: &str, disguises: &mut Disguises) -> String {
     runs::shorten(numbers::fold(hashes::remove(ciphers::read(parted, disguises))))
 }
 
-/// Names such as HTTP, JSON or GET are no shouting. Two words in capitals side by side are, and one with an exclamation mark.
+/// Names such as HTTP, JSON or GET are no shouting. Two words in capitals side by side are, and one with an exclamation
+/// mark.
 fn shouted_words(text: &str) -> u32 {
     const LETTERS_MIN: usize = 3;
     // Most texts have no three capitals in a row, which is quickly seen.

@@ -1,4 +1,5 @@
-//! What stands between quotation marks. A report that quotes an attack is no attack, if nothing around the quote is one.
+//! What stands between quotation marks. A report that quotes an attack is no attack, if nothing around the quote is
+//! one.
 
 /// A quote of fewer words is a name or a term, and stays in its sentence.
 const WORDS_MIN: usize = 2;

@@ -1,8 +1,9 @@
 //! Secrets out of texts: each found one becomes `[redacted:<kind>]`.
 //!
-//! The text is read as it stands, and then with its encodings undone (`view.rs`). One pass of an automaton finds the places where a secret may begin (`ghp_`, `password`, `-----BEGIN`); matchers
-//! written by hand then look closely. A place that turns out harmless costs a few bytes of reading, so the whole is
-//! linear. To add a kind: a row in `kinds.rs`; if no row there knows its shape, with a matcher in `shaped.rs`.
+//! The text is read as it stands, and then with its encodings undone (`view.rs`). One pass of an automaton finds the
+//! places where a secret may begin (`ghp_`, `password`, `-----BEGIN`); matchers written by hand then look closely. A
+//! place that turns out harmless costs a few bytes of reading, so the whole is linear. To add a kind: a row in
+//! `kinds.rs`; if no row there knows its shape, with a matcher in `shaped.rs`.
 
 pub mod canary;
 

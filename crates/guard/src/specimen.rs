@@ -1,6 +1,7 @@
 //! A text as lists of weight slots: what training learns from. The service does not use this.
 //!
-//! It takes a text apart by the very functions that the guard uses, so that weights are learned from exactly what is read.
+//! It takes a text apart by the very functions that the guard uses, so that weights are learned from exactly what is
+//! read.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -13,7 +13,8 @@ pub enum Verdict {
     Refuse,
 }
 
-/// What kind of text is judged. A name is no sentence: it is read word by word, and refused only if it clearly is an order.
+/// What kind of text is judged. A name is no sentence: it is read word by word, and refused only if it clearly is an
+/// order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// A note, a page, a message: running text.
@@ -38,7 +39,8 @@ impl Field {
         matches!(self, Field::Content | Field::ToolDescription)
     }
 
-    /// The text as the judge reads it: names part their words by dashes and dots. A hash stays whole, to be known as one.
+    /// The text as the judge reads it: names part their words by dashes and dots. A hash stays whole, to be known as
+    /// one.
     pub(crate) fn as_read(self, text: &str) -> Cow<'_, str> {
         let parts_words = |c: char| matches!(c, '-' | '_' | '.' | '/');
         if self.is_prose() || self == Field::Hash || !text.contains(parts_words) {

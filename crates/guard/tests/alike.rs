@@ -1,5 +1,5 @@
-//! Long texts of lines that are shaped alike: logs, diaries, tables, exports. The same harmless line two hundred times is
-//! as harmless as once, in every language and at every length that a memory may have.
+//! Long texts of lines that are shaped alike: logs, diaries, tables, exports. The same harmless line two hundred times
+//! is as harmless as once, in every language and at every length that a memory may have.
 //!
 //! The forms were written for this test before their scores were known; the training makes its own from other texts.
 

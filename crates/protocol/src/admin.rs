@@ -1,5 +1,5 @@
-//! The JSON of the admin API: requests and answers, by subject. The server and the command line share these types, so each is
-//! both written and read.
+//! The JSON of the admin API: requests and answers, by subject. The server and the command line share these types, so
+//! each is both written and read.
 
 mod accounts;
 mod audit;

@@ -1,5 +1,5 @@
-//! Bytes as hexadecimal text, for hashes on the wire and in the agent's files. The agent does not know `core`, which has
-//! the same for the service's side.
+//! Bytes as hexadecimal text, for hashes on the wire and in the agent's files. The agent does not know `core`, which
+//! has the same for the service's side.
 
 /// Bytes in lower-case hexadecimal digits.
 pub fn to_hex(bytes: &[u8]) -> String {

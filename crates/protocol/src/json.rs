@@ -22,8 +22,8 @@ pub struct InvalidJson(String);
 /// Parses one JSON value that is nested at most `depth_max` deep, has at most `values_max` values (counting members and
 /// items of every level) and repeats no key.
 ///
-/// A value of two bytes takes about eighty in memory: a megabyte of them would take forty. So a long text is counted first,
-/// and one with too many values is refused before it takes any memory.
+/// A value of two bytes takes about eighty in memory: a megabyte of them would take forty. So a long text is counted
+/// first, and one with too many values is refused before it takes any memory.
 pub fn parse(bytes: &[u8], depth_max: usize, values_max: usize) -> Result<Value, InvalidJson> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| InvalidJson(format!("the body is not valid UTF-8 (at byte {})", error.valid_up_to())))?;

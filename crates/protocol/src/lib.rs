@@ -1,5 +1,5 @@
-//! The wire formats: JSON-RPC envelopes, MCP messages, tool descriptions and tool results. Only shapes; the engine decides
-//! what a call means.
+//! The wire formats: JSON-RPC envelopes, MCP messages, tool descriptions and tool results. Only shapes; the engine
+//! decides what a call means.
 //!
 //! To add a tool: its result shape in `memory.rs`, its description in the server's tool table.
 

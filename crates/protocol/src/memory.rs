@@ -1,5 +1,5 @@
-//! The results of the memory tools, with their members in the order shown. A record is both written and read: written, it
-//! borrows its texts.
+//! The results of the memory tools, with their members in the order shown. A record is both written and read: written,
+//! it borrows its texts.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,10 @@
 //! Session histories on their way from the agent to the service: the lines, the chain over them, and what the service
 //! says it has.
 //!
-//! A history is a sequence of JSON lines, each ended by a newline, that only grows at its end. The service counts the bytes
-//! it received; the sender says at which byte it continues. The **chain** is a hash over the lines so far, independent of
-//! how they were split into requests: two sides with equal counts and equal chains have the same history.
+//! A history is a sequence of JSON lines, each ended by a newline, that only grows at its end. The service counts the
+//! bytes it received; the sender says at which byte it continues. The **chain** is a hash over the lines so far,
+//! independent of how they were split into requests: two sides with equal counts and equal chains have the same
+//! history.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

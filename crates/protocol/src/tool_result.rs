@@ -1,5 +1,5 @@
-//! JSON that an answer shows twice: as a value, and as the text of that value. Both are written straight into the answer,
-//! and a record's share of them is made once, however many answers show it.
+//! JSON that an answer shows twice: as a value, and as the text of that value. Both are written straight into the
+//! answer, and a record's share of them is made once, however many answers show it.
 
 use serde::Serialize;
 
@@ -94,8 +94,8 @@ impl RecordText {
     }
 }
 
-/// The bytes of a successful tool's answer, in one piece of memory: a notice if there is one, the result as text, and the
-/// result as JSON.
+/// The bytes of a successful tool's answer, in one piece of memory: a notice if there is one, the result as text, and
+/// the result as JSON.
 pub fn tool_success(
     id: &RequestId,
     notice: Option<&str>,

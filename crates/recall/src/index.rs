@@ -125,10 +125,10 @@ impl WorkspaceIndex {
         self.put_in(facts, &words, embedding, &claim);
     }
 
-    /// Notes that an audience (`None`: everybody) has seen a hash of a source, or that it is gone (`None`), at a place of
-    /// the log. Of several sightings the latest counts: records of the source with another hash no longer hold, and none of
-    /// one that is gone. Several hashes of one content are joined by spaces; a question mark before one says that it could
-    /// not be compared.
+    /// Notes that an audience (`None`: everybody) has seen a hash of a source, or that it is gone (`None`), at a place
+    /// of the log. Of several sightings the latest counts: records of the source with another hash no longer hold, and
+    /// none of one that is gone. Several hashes of one content are joined by spaces; a question mark before one says
+    /// that it could not be compared.
     pub fn sight(&mut self, source_id: &str, audience: Option<AudienceNo>, hash: Option<&str>, seq: u64) {
         self.truth.sight(source_id, audience, hash, seq);
     }

@@ -1,8 +1,8 @@
 //! Numbers side by side, on the heap or in a mapped file. A large index is back at once when its snapshot is mapped:
 //! copying half a gigabyte would take most of a second.
 //!
-//! A mapping is private: what is changed here never reaches the file. Behind the numbers the file has room to spare, so that
-//! new ones can be added before anything has to be copied.
+//! A mapping is private: what is changed here never reaches the file. Behind the numbers the file has room to spare, so
+//! that new ones can be added before anything has to be copied.
 
 use std::fs::File;
 use std::io;
@@ -46,8 +46,8 @@ impl<T: Pod> MappedVec<T> {
         self.extend(&[item]);
     }
 
-    /// Adds some. Growing leaves an eighth of room to spare: rows that double hold twice what they need for half of their
-    /// life, and the bytes of all workspaces share one budget.
+    /// Adds some. Growing leaves an eighth of room to spare: rows that double hold twice what they need for half of
+    /// their life, and the bytes of all workspaces share one budget.
     #[inline]
     pub(crate) fn extend(&mut self, items: &[T]) {
         if self.capacity - self.len < items.len() {

@@ -1,5 +1,5 @@
-//! The static embedding model: a vector per word piece, summed over a text. `model/vocabulary.rs` cuts texts into pieces,
-//! `model/embedding.rs` has the vector as it is stored. What vectors are for: `meaning.rs`.
+//! The static embedding model: a vector per word piece, summed over a text. `model/vocabulary.rs` cuts texts into
+//! pieces, `model/embedding.rs` has the vector as it is stored. What vectors are for: `meaning.rs`.
 
 mod container;
 mod embedding;
@@ -116,9 +116,9 @@ impl Model {
         &SHIPPED
     }
 
-    /// Parses a safetensors container with `embeddings` (int8, rows × 256), `scales` and `mean`, the same of other languages
-    /// in `more` (four bits, rows × 256) and `more_scales`, and `lean`; and its vocabulary: one piece per line, the line
-    /// number is the row, those of `more` behind those of `embeddings`.
+    /// Parses a safetensors container with `embeddings` (int8, rows × 256), `scales` and `mean`, the same of other
+    /// languages in `more` (four bits, rows × 256) and `more_scales`, and `lean`; and its vocabulary: one piece per
+    /// line, the line number is the row, those of `more` behind those of `embeddings`.
     pub fn from_bytes(weights: Cow<'static, [u8]>, vocabulary: Cow<'static, str>) -> Result<Model, ModelError> {
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&weights);
@@ -246,8 +246,8 @@ fn unpack_plain(packed: &Packed, steps: &mut [u8; DIMENSIONS]) {
     }
 }
 
-/// In a fixed order and in f64, so that every machine gets the same length. Several sums side by side: in a single one, each
-/// addition would wait for the one before it.
+/// In a fixed order and in f64, so that every machine gets the same length. Several sums side by side: in a single one,
+/// each addition would wait for the one before it.
 fn sum_of_squares(vector: &[f32; DIMENSIONS]) -> f64 {
     const SUMS: usize = 8;
     let mut sums = [0.0_f64; SUMS];

@@ -1,8 +1,8 @@
 //! In which records a term stands, and how often: slots in rising order, as differences, packed into bytes.
 //!
 //! A posting is one byte where the slot is near and the term stands there once, which is the common case. A term that
-//! stands beside the text only, in a record's source or key, has a count of 0. A deleted
-//! record's postings are cut out at once, so a list never holds anything but the truth. `postings/marks.rs` finds the place.
+//! stands beside the text only, in a record's source or key, has a count of 0. A deleted record's postings are cut out
+//! at once, so a list never holds anything but the truth. `postings/marks.rs` finds the place.
 //!
 //! The lists of a snapshot stay where they are, one behind the other, until they change.
 
@@ -16,8 +16,8 @@ use marks::Marks;
 /// The records of one term.
 #[derive(Default, Clone)]
 pub(crate) struct Postings {
-    /// Per posting: `difference << 1 | other`, then the count where it is `other` than 1. Short lists live inline. Of a list
-    /// that is `KEPT`: where it begins among the lists of the snapshot, and its length.
+    /// Per posting: `difference << 1 | other`, then the count where it is `other` than 1. Short lists live inline. Of a
+    /// list that is `KEPT`: where it begins among the lists of the snapshot, and its length.
     bytes: SmallVec<[u8; 16]>,
     /// The highest slot of the list; meaningless while it is empty.
     last: u32,
@@ -220,8 +220,8 @@ impl Iterator for Iter<'_> {
 }
 
 impl Iter<'_> {
-    /// Calls `found` with the slot and the count of `next` and of everything behind it, up to a slot. Tells the first posting
-    /// from there on.
+    /// Calls `found` with the slot and the count of `next` and of everything behind it, up to a slot. Tells the first
+    /// posting from there on.
     #[inline(always)]
     pub(crate) fn each_before(
         &mut self,

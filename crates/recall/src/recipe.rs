@@ -1,5 +1,5 @@
-//! Every number of the ranking, in one place. They were chosen on public dialogue-memory sets; `docs/concepts/recall.md`
-//! says what each step is worth, and the bench `recall` measures it again.
+//! Every number of the ranking, in one place. They were chosen on public dialogue-memory sets;
+//! `docs/concepts/recall.md` says what each step is worth, and the bench `recall` measures it again.
 
 use crate::meaning::{NO_VECTOR, ONE};
 
@@ -58,7 +58,8 @@ pub struct Weights {
 pub struct Chance {
     /// Weight of the share of the query's terms that the record has.
     pub count: f64,
-    /// So many terms more the query is taken to have, which no record has: one word of two says less than four of eight.
+    /// So many terms more the query is taken to have, which no record has: one word of two says less than four of
+    /// eight.
     pub doubted_terms: f64,
     /// Weight of the centred cosine.
     pub cosine: f64,
@@ -67,8 +68,8 @@ pub struct Chance {
     pub bias: f64,
 }
 
-/// The same odds between two languages. Missing words say nothing there, so it is the cosine that tells, measured from the bar of
-/// the gate: what comes near by chance does in every language.
+/// The same odds between two languages. Missing words say nothing there, so it is the cosine that tells, measured from
+/// the bar of the gate: what comes near by chance does in every language.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChanceAcross {
     /// Weight of the centred cosine above the bar.
@@ -76,9 +77,9 @@ pub struct ChanceAcross {
     pub bias: f64,
 }
 
-/// The bar on the centred cosine of records that have no word of the query. The query is judged by the nearest record: of many
-/// that have nothing to do with it, the nearest comes nearer by chance than that of a few, by the root of the logarithm of their
-/// number. If it passes, the others come along that are about as near.
+/// The bar on the centred cosine of records that have no word of the query. The query is judged by the nearest record:
+/// of many that have nothing to do with it, the nearest comes nearer by chance than that of a few, by the root of the
+/// logarithm of their number. If it passes, the others come along that are about as near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     /// The bar where that number is 1.
@@ -89,8 +90,8 @@ pub struct Gate {
     pub most: f64,
     /// The share of the nearest cosine that the others need.
     pub share: f64,
-    /// By how much the mean cosine of the other records lowers the bar, or raises it where it is negative: a question about
-    /// the workspace's subjects is nearer to all of its records than one about something else.
+    /// By how much the mean cosine of the other records lowers the bar, or raises it where it is negative: a question
+    /// about the workspace's subjects is nearer to all of its records than one about something else.
     pub lean: f64,
 }
 
@@ -104,8 +105,8 @@ impl Gate {
         risen.min(self.most)
     }
 
-    /// The nearness above which a record needs no word of the query. `nearest` is the largest of the visible ones, `measured`
-    /// and `mean` are how many of them were measured and their mean.
+    /// The nearness above which a record needs no word of the query. `nearest` is the largest of the visible ones,
+    /// `measured` and `mean` are how many of them were measured and their mean.
     pub(crate) fn floor(&self, records: u32, nearest: i32, measured: f64, mean: f64) -> i32 {
         /// A small workspace counts as if it had this many more records of mean 0: a few say little about its subjects.
         const PRIOR_RECORDS: f64 = 20.0;
@@ -128,8 +129,8 @@ pub(crate) fn lowest_of_best(count: usize, nearness: impl Iterator<Item = i32>) 
 /// How much is looked at. A larger number costs time and changes answers little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Up to how many visible records the meaning and the neighbours of all are looked at; beyond, signs choose who may be
-    /// near, and a sample stands for all.
+    /// Up to how many visible records the meaning and the neighbours of all are looked at; beyond, signs choose who may
+    /// be near, and a sample stands for all.
     pub exhaustive_records: usize,
     /// How many records the plain score of words chooses up to there.
     pub by_words_of_few: usize,
@@ -141,11 +142,13 @@ pub struct Bounds {
     pub by_words: usize,
     /// How many records with all the words of a keyword query are compared in any case.
     pub complete: usize,
-    /// In how many of the most promising records pairs are looked for; in three times as many where everything is compared.
+    /// In how many of the most promising records pairs are looked for; in three times as many where everything is
+    /// compared.
     pub paired: usize,
     /// In how many of them to find those that lend words.
     pub paired_first: usize,
-    /// A word that more than one of so many counted records have is not lent then: its list is long to read and says little.
+    /// A word that more than one of so many counted records have is not lent then: its list is long to read and says
+    /// little.
     pub lent_to: u32,
     /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
     pub sampled: u32,

@@ -1,8 +1,8 @@
-//! Which records say nearly the same as one that was just saved, so that whoever saved it may replace them: the same fact
-//! in other words, with a detail more or with another value. Not what merely speaks of the same thing.
+//! Which records say nearly the same as one that was just saved, so that whoever saved it may replace them: the same
+//! fact in other words, with a detail more or with another value. Not what merely speaks of the same thing.
 //!
-//! It runs on every save, so it looks at little: at the records that share its rarest words, and word by word only at the
-//! few that share most of them. `page.rs` reads and compares, `likeness.rs` judges.
+//! It runs on every save, so it looks at little: at the records that share its rarest words, and word by word only at
+//! the few that share most of them. `page.rs` reads and compares, `likeness.rs` judges.
 
 mod likeness;
 mod page;
@@ -39,8 +39,8 @@ pub struct Similar {
 }
 
 impl WorkspaceIndex {
-    /// The visible records that say nearly the same as this one, best first; of equal ones the newest first. `visible` is
-    /// asked once per audience. What is not visible changes nothing in the answer.
+    /// The visible records that say nearly the same as this one, best first; of equal ones the newest first. `visible`
+    /// is asked once per audience. What is not visible changes nothing in the answer.
     pub fn similar(&self, seq: u64, limit: usize, visible: &dyn Fn(AudienceNo) -> bool) -> Vec<Similar> {
         let Some(slot) = self.records.find(seq) else { return Vec::new() };
         let rarity = Rarity::new(self.totals.records);
@@ -103,8 +103,8 @@ impl WorkspaceIndex {
         shares.into_iter().map(|share| share.slot).collect()
     }
 
-    /// The terms to look for: those that the fewest records have, and of equally rare ones those that are read first. Only
-    /// counted records tell, so that those whom a caller can't see choose nothing.
+    /// The terms to look for: those that the fewest records have, and of equally rare ones those that are read first.
+    /// Only counted records tell, so that those whom a caller can't see choose nothing.
     fn rarest(&self, own: &Page, slot: u32) -> Vec<Term> {
         let own_count = u32::from(self.records.is_counted(slot));
         let (mut novel, mut known): (Vec<Term>, Vec<Term>) =

@@ -256,7 +256,8 @@ fn a_star_lists_everything_newest_first() {
 
 #[test]
 fn fresh_records_are_found_behind_any_number_of_stale_ones() {
-    // With 400 stale and 300 fresh records the best fresh one was missing; with 1,500 of 6,000 stale, all fresh ones were.
+    // With 400 stale and 300 fresh records the best fresh one was missing; with 1,500 of 6,000 stale, all fresh ones
+    // were.
     for (stale, fresh) in [(400_u64, 300_u64), (5_900, 100)] {
         let mut index = WorkspaceIndex::new(Model::shipped());
         for seq in 0..stale {

@@ -1,5 +1,5 @@
-//! What a save names: the same fact in other words or with another value, and neither another fact nor a hidden one. Order of
-//! arrival, deletes, snapshots and unseen records leave no trace.
+//! What a save names: the same fact in other words or with another value, and neither another fact nor a hidden one.
+//! Order of arrival, deletes, snapshots and unseen records leave no trace.
 
 use std::collections::BTreeMap;
 

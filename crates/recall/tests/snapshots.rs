@@ -1,4 +1,5 @@
-//! Snapshots in files: a large index is mapped, and must then be what it was, also after changes; a damaged one is refused.
+//! Snapshots in files: a large index is mapped, and must then be what it was, also after changes; a damaged one is
+//! refused.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -18,7 +18,8 @@ const START_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Default)]
 pub struct ClusterOptions {
-    /// Whether commits reach the disk. Most tests need no protection against power loss, and are many times faster without.
+    /// Whether commits reach the disk. Most tests need no protection against power loss, and are many times faster
+    /// without.
     pub is_durable: bool,
     /// Whether it also listens on loopback, on a free port. A socket has no TLS.
     pub is_on_loopback: bool,

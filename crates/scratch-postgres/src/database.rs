@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use crate::cluster::{self, ClusterOptions};
 use crate::programs::{ServerUser, find_program};
 
-/// Stops the cluster once nobody has held the file `users` for a while. A separate process, because the first user of the
-/// cluster is seldom the last.
+/// Stops the cluster once nobody has held the file `users` for a while. A separate process, because the first user of
+/// the cluster is seldom the last.
 const KEEPER: &str = r#"
 while sleep 30; do
     if flock -n -x "$1/users" true; then
@@ -46,8 +46,8 @@ impl Database {
         Self::copy_of("template0")
     }
 
-    /// A copy of the database `name`, which `prepare` fills the first time it is needed: copying is much faster than filling.
-    /// The name must change when `prepare` changes.
+    /// A copy of the database `name`, which `prepare` fills the first time it is needed: copying is much faster than
+    /// filling. The name must change when `prepare` changes.
     pub fn prepared(name: &str, prepare: impl FnOnce(&str)) -> io::Result<Self> {
         let shared = shared()?;
         {

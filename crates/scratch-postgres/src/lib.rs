@@ -1,8 +1,9 @@
-//! For tests and benches: a throw-away PostgreSQL from whatever server is installed. It knows nothing about what is stored.
+//! For tests and benches: a throw-away PostgreSQL from whatever server is installed. It knows nothing about what is
+//! stored.
 //!
-//! [`Database::fresh`] creates a database in a cluster that all test processes of a user share: the first one that needs it
-//! starts it, and it stops half a minute after the last one has ended. [`Cluster`] is a separate server, for tests that
-//! kill servers.
+//! [`Database::fresh`] creates a database in a cluster that all test processes of a user share: the first one that
+//! needs it starts it, and it stops half a minute after the last one has ended. [`Cluster`] is a separate server, for
+//! tests that kill servers.
 
 mod cluster;
 mod database;

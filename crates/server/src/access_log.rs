@@ -1,5 +1,5 @@
-//! The access log: a line per request that says what became of it and whose it was, by ids. No text, no name, no path and no
-//! credential gets into it: only words from fixed lists, numbers and our own ids.
+//! The access log: a line per request that says what became of it and whose it was, by ids. No text, no name, no path
+//! and no credential gets into it: only words from fixed lists, numbers and our own ids.
 
 use std::cell::RefCell;
 use std::num::NonZeroU64;

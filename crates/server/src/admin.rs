@@ -1,7 +1,7 @@
 //! The admin API under `/admin/v1`: one table of routes. Each handler parses, calls one engine function and renders.
 //!
-//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in `openapi/operations.rs`, and one in the
-//! tests' access table.
+//! To add a route: a row in [`routes`], a handler in the file of its resource, a row in `openapi/operations.rs`, and
+//! one in the tests' access table.
 
 mod accounts;
 mod audit;

@@ -20,8 +20,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::http::{App, head, health, hold, reply};
 use crate::{admin, agent, console, mcp, metrics, oauth};
 
-/// All doors of the service. Almost every request is for the MCP endpoint, so that one does not pass the table of routes:
-/// looking it up and the layers around each route would take a tenth of a save's processor time.
+/// All doors of the service. Almost every request is for the MCP endpoint, so that one does not pass the table of
+/// routes: looking it up and the layers around each route would take a tenth of a save's processor time.
 #[derive(Clone)]
 pub struct Doors {
     app: App,
@@ -89,8 +89,8 @@ async fn answer_mcp(app: App, request: Request) -> Response {
     caught(answering).await
 }
 
-/// The answer, also where making it panicked: what the layer does for the other routes. Not an `async fn`: that would keep
-/// room for the answering twice.
+/// The answer, also where making it panicked: what the layer does for the other routes. Not an `async fn`: that would
+/// keep room for the answering twice.
 fn caught(answering: impl Future<Output = Response>) -> impl Future<Output = Response> {
     AssertUnwindSafe(answering).catch_unwind().map(|answered| answered.unwrap_or_else(reply::after_panic))
 }

@@ -1,5 +1,5 @@
-//! Records that can't be shown because they are damaged. One of them must not take the others of its workspace away: whoever
-//! reads many leaves it out, the log names it once, and the operator sees how many there are.
+//! Records that can't be shown because they are damaged. One of them must not take the others of its workspace away:
+//! whoever reads many leaves it out, the log names it once, and the operator sees how many there are.
 
 use std::collections::HashSet;
 

@@ -13,8 +13,8 @@ impl TestServer {
 }
 
 impl Caller {
-    /// Sends a request to the admin API. The path is what follows `/admin/v1`; null means no body. A caller without a key sends
-    /// no credential.
+    /// Sends a request to the admin API. The path is what follows `/admin/v1`; null means no body. A caller without a
+    /// key sends no credential.
     pub async fn admin(&self, method: &str, path: &str, body: Value) -> Answer {
         let bearer = format!("Bearer {}", self.key);
         let mut headers = vec![("content-type", "application/json")];

@@ -1,8 +1,8 @@
-//! Faults that the service must survive, caused from outside against the real program: kill -9 and power loss. The tests
-//! run a short form; the bench runs a long one and more kinds of faults.
+//! Faults that the service must survive, caused from outside against the real program: kill -9 and power loss. The
+//! tests run a short form; the bench runs a long one and more kinds of faults.
 //!
-//! Writers save and forget, and record every acknowledgement in a [`Story`]. After the fault and a restart, the service is
-//! compared with the stories.
+//! Writers save and forget, and record every acknowledgement in a [`Story`]. After the fault and a restart, the service
+//! is compared with the stories.
 
 mod backup;
 mod balancer;

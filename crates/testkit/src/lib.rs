@@ -1,5 +1,5 @@
-//! For tests: a real server on port 0 over a real store in its own directory, callers that act through the public interface,
-//! a clock that moves only when told, and ids that count. Only the builders here touch the store directly.
+//! For tests: a real server on port 0 over a real store in its own directory, callers that act through the public
+//! interface, a clock that moves only when told, and ids that count. Only the builders here touch the store directly.
 
 mod admin;
 mod caller;

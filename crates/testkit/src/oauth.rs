@@ -1,5 +1,5 @@
-//! A person with a browser and a client that wants to connect, without the browser: what both would send, step by step, so
-//! that a test can do any step wrong.
+//! A person with a browser and a client that wants to connect, without the browser: what both would send, step by step,
+//! so that a test can do any step wrong.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,9 +1,9 @@
-//! Where the time of a request goes. The parts of the service open spans with [`span!`]; unless traces are configured, nobody
-//! listens and a span costs a comparison. [`TraceLayer`] gathers those that ended, and [`otlp`] writes them as OpenTelemetry
-//! wants them. Who sends them where is not decided here.
+//! Where the time of a request goes. The parts of the service open spans with [`span!`]; unless traces are configured,
+//! nobody listens and a span costs a comparison. [`TraceLayer`] gathers those that ended, and [`otlp`] writes them as
+//! OpenTelemetry wants them. Who sends them where is not decided here.
 //!
-//! A span has a name and fields with words from fixed lists, numbers and our own ids: no text, no name that a tenant chose and
-//! no credential.
+//! A span has a name and fields with words from fixed lists, numbers and our own ids: no text, no name that a tenant
+//! chose and no credential.
 
 mod layer;
 pub mod otlp;
@@ -14,7 +14,8 @@ pub use parent::TraceParent;
 // For the macro.
 pub use tracing;
 
-/// What spans are told apart by. No module has a name that begins with it: a filter of the log would take that for it too.
+/// What spans are told apart by. No module has a name that begins with it: a filter of the log would take that for it
+/// too.
 pub const TARGET: &str = "mnemon_spans";
 
 /// The span that a trace begins with on this node. Spans outside of one are left out.

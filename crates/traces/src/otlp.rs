@@ -1,9 +1,10 @@
-//! Spans as OTLP wants them: protobuf, by the field numbers of `opentelemetry/proto/trace/v1/trace.proto`. Few messages are
-//! needed, so they are written by hand; a test of the command line reads them with OpenTelemetry's own types.
+//! Spans as OTLP wants them: protobuf, by the field numbers of `opentelemetry/proto/trace/v1/trace.proto`. Few messages
+//! are needed, so they are written by hand; a test of the command line reads them with OpenTelemetry's own types.
 //!
-//! OpenTelemetry's crates (`opentelemetry-otlp` 0.33 over HTTP, with `tracing-opentelemetry`) would add 18 crates to the 264 that
-//! the binary is made of, by `cargo tree`. They would replace this file and most of the layer, and not what we need around them:
-//! which requests are traced, that work in the background is left out, and our own TLS client. So a hundred lines stay ours.
+//! OpenTelemetry's crates (`opentelemetry-otlp` 0.33 over HTTP, with `tracing-opentelemetry`) would add 18 crates to
+//! the 264 that the binary is made of, by `cargo tree`. They would replace this file and most of the layer, and not
+//! what we need around them: which requests are traced, that work in the background is left out, and our own TLS
+//! client. So a hundred lines stay ours.
 
 use crate::{Ended, Kind, Value};
 

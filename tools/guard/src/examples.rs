@@ -1,7 +1,7 @@
 //! What is learned: the collected texts, pages and our own texts, each as they are and as they are met in the field.
 //!
-//! Attacks are also shown between harmless texts, in transcripts, behind a date or a name, and in disguise; harmless texts
-//! also joined to long ones. Everything is drawn with a fixed seed.
+//! Attacks are also shown between harmless texts, in transcripts, behind a date or a name, and in disguise; harmless
+//! texts also joined to long ones. Everything is drawn with a fixed seed.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ const IMPLICIT: f32 = 0.1;
 const OTHER_LANGUAGES: f32 = 3.2;
 /// Ordinary pages and paragraphs in many languages: news, encyclopedias, speeches, stories.
 const PAGES_IN_LANGUAGES: f32 = 1.5;
-/// Attacks of our own that are planted in other languages, those of collections, and harmless texts that look like them.
+/// Attacks of our own that are planted in other languages, those of collections, and harmless texts that look like
+/// them.
 const PLANTED: f32 = 1.5;
 const OWN_PLANTED: f32 = 0.5;
 const MULTILINGUAL: f32 = 3.0;

@@ -1,8 +1,8 @@
 //! One hidden layer over the guard's features, fitted to the worst unit of each text by AdaGrad.
 //!
-//! The guard judges by the worst unit, so that is what is fitted: after a first pass on whole attacks, each step moves the
-//! weights of the unit that scores highest at that moment. All arithmetic is single-threaded `f32` in a fixed order, so the
-//! same lessons give the same bytes.
+//! The guard judges by the worst unit, so that is what is fitted: after a first pass on whole attacks, each step moves
+//! the weights of the unit that scores highest at that moment. All arithmetic is single-threaded `f32` in a fixed
+//! order, so the same lessons give the same bytes.
 
 use mnemon_guard::training::{LANES, Row, Specimen, Unit, Weights};
 
@@ -51,8 +51,8 @@ pub struct Settings {
     pub units_harmless: usize,
     /// See `units_harmless`.
     pub sentences_per_unit: usize,
-    /// So often in each epoch weights shrink, and in the last ones are added to the average. Once would let the lessons at
-    /// the end of an epoch speak louder than those at its start, and which these are is a matter of chance.
+    /// So often in each epoch weights shrink, and in the last ones are added to the average. Once would let the lessons
+    /// at the end of an epoch speak louder than those at its start, and which these are is a matter of chance.
     pub parts: usize,
 }
 
@@ -77,9 +77,9 @@ impl Default for Settings {
 const START_WIDTH: f32 = 0.05;
 /// Step size of the voices of hidden units.
 const VOICE_RATE: f32 = 0.05;
-/// A hidden unit that is silent learns nothing by itself, and most harmless texts silence it. So a text that would need it
-/// pulls at it all the same, with this share of its strength; without that, half of the units stay silent for good, and
-/// which of them is a matter of chance.
+/// A hidden unit that is silent learns nothing by itself, and most harmless texts silence it. So a text that would need
+/// it pulls at it all the same, with this share of its strength; without that, half of the units stay silent for good,
+/// and which of them is a matter of chance.
 const REVIVAL: f32 = 0.1;
 /// Below this error a text has been learned.
 const ERROR_MIN: f32 = 1e-3;
@@ -212,7 +212,8 @@ impl Learner {
     fn study(&mut self, lesson: &Lesson, is_warm_up: bool) {
         let mut weighed = weigh(&self.weights, &lesson.specimen);
         if lesson.is_malicious && is_warm_up {
-            // In the beginning the highest unit is a matter of chance; the whole text, which comes last, is a safer guess.
+            // In the beginning the highest unit is a matter of chance; the whole text, which comes last, is a safer
+            // guess.
             weighed.drain(..weighed.len().saturating_sub(1));
         }
         for (rank, unit) in self.worst(lesson, weighed).iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Texts written for training: templates in `own/` with slots that are filled by chance.
 //!
-//! Public collections lack what a memory service meets: notes that poison later sessions in many languages, and everyday
-//! notes that only sound like orders to a machine. A template is one line; `{slot}` is replaced by one of its fillings.
+//! Public collections lack what a memory service meets: notes that poison later sessions in many languages, and
+//! everyday notes that only sound like orders to a machine. A template is one line; `{slot}` is replaced by one of its
+//! fillings.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +99,8 @@ fn filled(templates: &str, slots: &Slots, chance: &mut Chance) -> Vec<String> {
     texts
 }
 
-/// The sections of `languages.txt`: `[language]`, its slots, and patterns behind the number of texts that are made of each.
+/// The sections of `languages.txt`: `[language]`, its slots, and patterns behind the number of texts that are made of
+/// each.
 fn in_languages(common: &Slots, chance: &mut Chance) -> Vec<String> {
     let mut texts = Vec::new();
     let lines: Vec<&str> = content_lines(LANGUAGES).collect();

@@ -1,8 +1,8 @@
 //! Whole pages: the documents and sources of published packages.
 //!
 //! `pages.tsv` names each page that weights are trained on, with its package, version, licence and checksum, so that
-//! training reads the same bytes everywhere, whatever our own dependencies are. Packages are dealt to training and test by
-//! their names.
+//! training reads the same bytes everywhere, whatever our own dependencies are. Packages are dealt to training and test
+//! by their names.
 
 use std::collections::HashSet;
 use std::fs;
@@ -37,7 +37,8 @@ pub struct Page {
     pub license: String,
 }
 
-/// The pages that weights are trained on: all of `pages.tsv`, unchanged. Cargo fetches the packages that its cache lacks.
+/// The pages that weights are trained on: all of `pages.tsv`, unchanged. Cargo fetches the packages that its cache
+/// lacks.
 pub fn pinned() -> Result<Vec<Page>> {
     let cache = cache()?;
     let lines = PINNED.lines().filter(|line| !line.starts_with('#'));

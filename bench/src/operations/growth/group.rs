@@ -35,7 +35,8 @@ impl Group {
         Ok(std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755))?)
     }
 
-    /// The most memory that the group had, with the files that the system holds for it. Old kernels of version 2 do not tell.
+    /// The most memory that the group had, with the files that the system holds for it. Old kernels of version 2 do not
+    /// tell.
     pub(super) fn peak_bytes(&self) -> Option<u64> {
         let peak = if self.is_v1 { "memory.max_usage_in_bytes" } else { "memory.peak" };
         std::fs::read_to_string(self.folder.join(peak)).ok()?.trim().parse().ok()

@@ -128,7 +128,8 @@ fn is_ours(element: &CstNode) -> bool {
     command_of(element).is_some_and(|command| command.contains("mnemon") && command.ends_with(OUR_END))
 }
 
-/// The command of a handler: its own, or that of the only handler in a group. A group with more is somebody else's work.
+/// The command of a handler: its own, or that of the only handler in a group. A group with more is somebody else's
+/// work.
 fn command_of(element: &CstNode) -> Option<String> {
     let object = element.as_object()?;
     let object = match object.array_value("hooks") {

@@ -1,12 +1,13 @@
-//! A marked block in a file of instructions that an assistant reads at the start of each session: when to search, when to
-//! save, and how to name a source. Everything around the block belongs to others.
+//! A marked block in a file of instructions that an assistant reads at the start of each session: when to search, when
+//! to save, and how to name a source. Everything around the block belongs to others.
 
 use super::Refusal;
 
 const BEGIN: &str = "<!-- mnemon:begin -->";
 const END: &str = "<!-- mnemon:end -->";
 
-/// What the block says. Assistants treat what an MCP server says about itself with distrust; what stands in this file counts.
+/// What the block says. Assistants treat what an MCP server says about itself with distrust; what stands in this file
+/// counts.
 const TEXT: &str = "\
 ## Memory: Mnemon
 The MCP server `mnemon` remembers facts, decisions and notes across sessions.

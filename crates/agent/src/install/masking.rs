@@ -1,5 +1,5 @@
-//! Hides what others keep in a configuration when a difference is shown: screens and logs are read by more people than the
-//! file is.
+//! Hides what others keep in a configuration when a difference is shown: screens and logs are read by more people than
+//! the file is.
 
 /// Replaces every string value, except those that are ours. Names of members stay.
 pub(super) fn masked(text: &str, own: &[String]) -> String {

@@ -74,8 +74,8 @@ impl Reader {
     }
 }
 
-/// A whole line and its size with the newline; the line is absent if it is too long. `None` at the end, or if the last line
-/// is still being written.
+/// A whole line and its size with the newline; the line is absent if it is too long. `None` at the end, or if the last
+/// line is still being written.
 fn next_line(input: &mut impl BufRead) -> io::Result<Option<(Option<Vec<u8>>, u64)>> {
     let (mut line, mut size) = (Vec::new(), 0);
     loop {

@@ -1,7 +1,7 @@
 //! Uploads one history.
 //!
-//! The service knows how many bytes it has and a hash over them. The agent says where it continues. If the service is at
-//! another byte, the agent reads its own lines up to there, and continues if the hash matches. If it does not, the
+//! The service knows how many bytes it has and a hash over them. The agent says where it continues. If the service is
+//! at another byte, the agent reads its own lines up to there, and continues if the hash matches. If it does not, the
 //! transcript was rewritten, and the upload starts over.
 
 use bytes::Bytes;
@@ -90,7 +90,8 @@ impl Upload<'_, '_> {
         Ok((Cursor::default(), Some(stand)))
     }
 
-    /// Reads the transcript from a position to its end. If a service position is given, lines up to it are compared, not sent.
+    /// Reads the transcript from a position to its end. If a service position is given, lines up to it are compared,
+    /// not sent.
     async fn pass(&mut self, held: &mut Held, start: (Cursor, Option<Stand>)) -> Result<Passed, Halt> {
         let (mut cursor, mut stand) = start;
         let mut reader = Reader::open(self.session, &self.round.places.home, cursor.clone())?;

@@ -1,4 +1,5 @@
-//! Removes what must not leave: secrets become `[redacted:<kind>]`, absolute paths become relative or lose their folders.
+//! Removes what must not leave: secrets become `[redacted:<kind>]`, absolute paths become relative or lose their
+//! folders.
 
 use std::path::Path;
 
@@ -52,8 +53,8 @@ impl Cleaner {
         }
     }
 
-    /// The arguments of a call, as JSON. First every text in it is cleaned on its own, with real line breaks; then the whole
-    /// once more, where a name is next to its value.
+    /// The arguments of a call, as JSON. First every text in it is cleaned on its own, with real line breaks; then the
+    /// whole once more, where a name is next to its value.
     pub(super) fn arguments(&mut self, mut arguments: Value, chars_max: usize) -> String {
         self.each(&mut arguments);
         let json = match arguments {

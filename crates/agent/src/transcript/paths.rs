@@ -1,5 +1,5 @@
-//! Absolute paths reveal who works where. Inside the session's folder they become relative, inside the home directory they
-//! start with `~`, and elsewhere only the last name is kept.
+//! Absolute paths reveal who works where. Inside the session's folder they become relative, inside the home directory
+//! they start with `~`, and elsewhere only the last name is kept.
 
 use std::path::Path;
 

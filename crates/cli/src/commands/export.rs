@@ -102,8 +102,8 @@ impl<W: Write> Sink for Screen<W> {
     }
 }
 
-/// A file of lines. It gets its name when it is whole, and only its owner may read it. Until then its name can't be guessed,
-/// so that no link can wait there; if the export breaks off, it is removed.
+/// A file of lines. It gets its name when it is whole, and only its owner may read it. Until then its name can't be
+/// guessed, so that no link can wait there; if the export breaks off, it is removed.
 struct Lines {
     to: PathBuf,
     file: BufWriter<NamedTempFile>,

@@ -1,6 +1,6 @@
-//! `mnemon validate`: compares the files that facts came from with the hashes the facts were saved with, and reports to the
-//! service. Hashes are sent, never content. In a repository the newest commit of its default branch counts, because the
-//! whole team has that. Differences in the working tree are shown and not reported.
+//! `mnemon validate`: compares the files that facts came from with the hashes the facts were saved with, and reports to
+//! the service. Hashes are sent, never content. In a repository the newest commit of its default branch counts, because
+//! the whole team has that. Differences in the working tree are shown and not reported.
 
 mod checking;
 mod files;

@@ -1,5 +1,5 @@
-//! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What the
-//! mode does to a call is decided in `guarding.rs`, one room up.
+//! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What
+//! the mode does to a call is decided in `guarding.rs`, one room up.
 
 use mnemon_core::{AccountId, MemberId, Project, ProjectId, Timestamp, parse_hex};
 use mnemon_store::{Actor, AuditFilter};

@@ -18,7 +18,8 @@ use crate::ledger::Entry;
 pub(super) const RESTORE_DAYS: i64 = 30;
 /// How many rows are read at a time while looking for those the caller may see.
 const PAGE_ROWS: usize = 200;
-/// The texts of a page have at most a mebibyte: a read ends with the record that fills this, which has less than the difference.
+/// The texts of a page have at most a mebibyte: a read ends with the record that fills this, which has less than the
+/// difference.
 const PAGE_BYTES: usize = (1 << 20) - (24 << 10);
 /// How many records one round of the clean-up purges: few enough to let saves through in between.
 const PURGE_ROWS: usize = 500;
@@ -147,7 +148,8 @@ impl Engine {
         Ok((!is_hopeless).then_some(filter))
     }
 
-    /// The places of the newest records with a status, as many as a page needs. What a ledger can't tell is their author.
+    /// The places of the newest records with a status, as many as a page needs. What a ledger can't tell is their
+    /// author.
     async fn list_with_status(
         &self,
         ctx: &AdminContext,
@@ -202,8 +204,8 @@ impl Engine {
         Ok(shown.pop().expect("one record gives one"))
     }
 
-    /// Makes room for what was just forgotten in a project, as its account's plan has it. What was forgotten stays so if this
-    /// fails: the caller must not be told otherwise.
+    /// Makes room for what was just forgotten in a project, as its account's plan has it. What was forgotten stays so
+    /// if this fails: the caller must not be told otherwise.
     pub(super) async fn purge_beyond_plan(&self, ctx: &AdminContext, project: &Project, count: usize) -> u64 {
         match self.find_account_or_absent(project.account).await.map(|account| account.plan()) {
             Ok(Some(plan)) => self.purge_beyond(project.id, self.plans.limits(plan), count, ctx.now).await,
@@ -271,8 +273,8 @@ impl Engine {
         self.find_in_any_project(ctx, id, is_purge && ctx.is_operator()).await
     }
 
-    /// The record with this id in the caller's projects. An id is one record's within a project; an import may have brought
-    /// it to another one too. Then the project of the caller's key is meant.
+    /// The record with this id in the caller's projects. An id is one record's within a project; an import may have
+    /// brought it to another one too. Then the project of the caller's key is meant.
     pub(super) async fn find_in_any_project(
         &self,
         ctx: &AdminContext,

@@ -51,7 +51,8 @@ pub struct SourceStates {
 }
 
 impl Engine {
-    /// The sources of which the caller can see a live record: first those that have changed, the latest first, then by name.
+    /// The sources of which the caller can see a live record: first those that have changed, the latest first, then by
+    /// name.
     pub async fn survey_sources(
         &self,
         ctx: &AdminContext,

@@ -154,9 +154,9 @@ impl Engine {
         Ok(rows.into_iter().map(|row| (row.no, row.name)).collect())
     }
 
-    /// Records how sources of a workspace (or of all) look now, and says what that means for their records. A source of which
-    /// the caller sees no record is answered as one without records, and nothing is recorded of it. Nothing is recorded
-    /// either where memory is read-only for the caller; the answer is the same.
+    /// Records how sources of a workspace (or of all) look now, and says what that means for their records. A source of
+    /// which the caller sees no record is answered as one without records, and nothing is recorded of it. Nothing is
+    /// recorded either where memory is read-only for the caller; the answer is the same.
     pub async fn check_sources(
         &self,
         ctx: &AdminContext,
@@ -266,8 +266,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whoever asks about the source next reads where it moved to. A path that the guard refuses is left out: that the source
-    /// is gone counts all the same.
+    /// Whoever asks about the source next reads where it moved to. A path that the guard refuses is left out: that the
+    /// source is gone counts all the same.
     pub(super) async fn without_orders(
         &self,
         ctx: Option<&CallContext>,

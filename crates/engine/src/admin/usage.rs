@@ -29,8 +29,8 @@ pub struct UsageReport {
 pub struct DayUsage {
     pub day: Day,
     pub figures: KeyUsage,
-    /// How many records the project had at its end, as the plan counts them. Unknown before there were figures, and told to
-    /// admins alone: others don't know about everybody's records.
+    /// How many records the project had at its end, as the plan counts them. Unknown before there were figures, and
+    /// told to admins alone: others don't know about everybody's records.
     pub records: Option<u64>,
 }
 

@@ -50,8 +50,8 @@ impl Engine {
         Ok(visible(rows, &ctx.viewer()))
     }
 
-    /// Restores the records that the latest deletion of a workspace took, all of them: the act that took them was one, too.
-    /// They join those that were saved under the name since. Returns how many of them the caller can see.
+    /// Restores the records that the latest deletion of a workspace took, all of them: the act that took them was one,
+    /// too. They join those that were saved under the name since. Returns how many of them the caller can see.
     pub async fn restore_workspace(
         &self,
         ctx: &AdminContext,
@@ -76,8 +76,9 @@ impl Engine {
         }
     }
 
-    /// Deletes a workspace: its records are soft-deleted, and a later save creates the name again, empty. Returns how many of
-    /// its records the caller could see, and how many older forgotten ones had to be purged to make room for them.
+    /// Deletes a workspace: its records are soft-deleted, and a later save creates the name again, empty. Returns how
+    /// many of its records the caller could see, and how many older forgotten ones had to be purged to make room for
+    /// them.
     pub async fn delete_workspace(
         &self,
         ctx: &AdminContext,

@@ -43,7 +43,8 @@ impl Indexes {
         seq: Seq,
     ) -> Result<Option<Snapshot<KeptImage>>, StoreError> {
         let Some(snapshot) = self.store.find_snapshot_at_least(project, workspace, seq).await? else { return Ok(None) };
-        // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was restored.
+        // A snapshot that is ahead of the log belongs to another history, for example to one before a backup was
+        // restored.
         let is_of_this_log = self.store.last_seq(project).await?.is_some_and(|last| snapshot.seq <= last);
         let is_refused = self.refused.lock().contains(&(project, workspace, snapshot.seq));
         Ok(Some(snapshot).filter(|_| is_of_this_log && !is_refused))
@@ -89,8 +90,8 @@ impl Slot {
         true
     }
 
-    /// Checks what was taken on trust, while the index already answers. Half of a large snapshot are vectors: a wrong one makes
-    /// an answer a little worse, and reading them all would make the first answer wait.
+    /// Checks what was taken on trust, while the index already answers. Half of a large snapshot are vectors: a wrong
+    /// one makes an answer a little worse, and reading them all would make the first answer wait.
     fn check_later(&self, project: ProjectId, snapshot: Snapshot<KeptImage>, model: &'static Model, refused: Refused) {
         let Snapshot { workspace, seq, image: KeptImage::File(file) } = snapshot else { return };
         let is_doubted = Arc::clone(&self.is_doubted);

@@ -75,8 +75,8 @@ impl State {
         self.audiences.by_number.iter().map(is_visible).collect()
     }
 
-    /// Adds the waiting records that come right after `applied`, one by one, and returns how far the index is. Those it already
-    /// has from the log are dropped: the log knows their later fate.
+    /// Adds the waiting records that come right after `applied`, one by one, and returns how far the index is. Those it
+    /// already has from the log are dropped: the log knows their later fate.
     pub(super) fn add_parked(&mut self, mut applied: u64) -> u64 {
         while let Some(first) = self.parked.first_entry().filter(|first| *first.key() <= applied + 1) {
             let (seq, parked) = first.remove_entry();

@@ -1,4 +1,5 @@
-//! When snapshots are written: while changes come in, each time that enough of them have, and once more when the service stops.
+//! When snapshots are written: while changes come in, each time that enough of them have, and once more when the
+//! service stops.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,8 @@ use mnemon_core::Seq;
 use super::{Indexes, Key, Slot};
 use crate::snapshots::{self, Grown};
 
-/// How long the service may take, when it stops, to finish snapshots and to begin others. What is left over is read from the log.
+/// How long the service may take, when it stops, to finish snapshots and to begin others. What is left over is read
+/// from the log.
 const LAST_WRITES_MAX: Duration = Duration::from_secs(5);
 
 /// So many snapshots are written at a time: each is another copy of its index until it is on the disk.
@@ -23,7 +25,8 @@ impl Indexes {
         if !snapshots::is_due(&grown) {
             return;
         }
-        // Whoever finds all busy does not wait, which would keep the index in memory. It is due again at the next change.
+        // Whoever finds all busy does not wait, which would keep the index in memory. It is due again at the next
+        // change.
         let Ok(turn) = Arc::clone(&self.writers).try_acquire_owned() else { return };
         if !slot.begin_writing(&grown, now) {
             return;
@@ -36,8 +39,8 @@ impl Indexes {
         });
     }
 
-    /// Writes the snapshots that spare the next start a noticeable part of the log, the farthest behind first. Those that are
-    /// being written are waited for: the store is about to close, and a file without its row is in vain.
+    /// Writes the snapshots that spare the next start a noticeable part of the log, the farthest behind first. Those
+    /// that are being written are waited for: the store is about to close, and a file without its row is in vain.
     pub(crate) async fn write_last_snapshots(&self) {
         let began = Instant::now();
         let turns = self.writers.acquire_many(WRITERS_MAX as u32);

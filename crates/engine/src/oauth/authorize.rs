@@ -90,7 +90,8 @@ impl Engine {
         request: AuthorizationRequest,
         caller: IpAddr,
     ) -> Result<Asked, AuthorizeError> {
-        // First check who asks and where the answer goes. Until both are known to belong together, nothing is sent there.
+        // First check who asks and where the answer goes. Until both are known to belong together, nothing is sent
+        // there.
         if let Some("client_id" | "redirect_uri") = request.repeated {
             return Err(AuthorizeError::Shown("the request gives client_id or redirect_uri twice"));
         }

@@ -83,8 +83,8 @@ impl Engine {
     }
 }
 
-/// A name that is safe to show: invisible and direction-changing characters are removed, secrets are redacted, and it is cut
-/// to length. A name that gives orders is not shown at all: nobody knows the client that chose it.
+/// A name that is safe to show: invisible and direction-changing characters are removed, secrets are redacted, and it
+/// is cut to length. A name that gives orders is not shown at all: nobody knows the client that chose it.
 pub(super) fn shown_name(guard: &Guard, name: &str) -> Option<String> {
     let is_shown = |c: &char| {
         let is_trick = matches!(*c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,5 +1,5 @@
-//! Clients whose id is the URL of a document that describes them. Whoever names such an id makes us call that URL: hence the
-//! limits on who may do so how often, and the rules for outgoing calls (`mnemon_gateway::outgoing`).
+//! Clients whose id is the URL of a document that describes them. Whoever names such an id makes us call that URL:
+//! hence the limits on who may do so how often, and the rules for outgoing calls (`mnemon_gateway::outgoing`).
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

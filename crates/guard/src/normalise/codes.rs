@@ -1,7 +1,7 @@
 //! Characters written as codes: HTML entities (`&#105;`), percent codes (`%69`) and escapes (`\x69`, `\u0069`).
 //!
-//! Nobody has a reason to write plain letters as entities or percent codes, so letters among them are counted as a disguise.
-//! Signs are not, as pages are full of `&lt;` and addresses of `%20`; nor are escapes, which code is full of.
+//! Nobody has a reason to write plain letters as entities or percent codes, so letters among them are counted as a
+//! disguise. Signs are not, as pages are full of `&lt;` and addresses of `%20`; nor are escapes, which code is full of.
 
 use std::borrow::Cow;
 
@@ -86,7 +86,8 @@ fn exactly(code: &str, digits: usize) -> Option<(char, usize)> {
     (length == 2 + digits).then_some((c, length))
 }
 
-/// The character whose number begins after `head` bytes, and the length of its code with the closing sign, if there is one.
+/// The character whose number begins after `head` bytes, and the length of its code with the closing sign, if there is
+/// one.
 fn numbered(code: &str, head: usize, radix: u32, digits_max: usize, close: u8) -> Option<(char, usize)> {
     let digits = code.bytes().skip(head).take(digits_max).take_while(|b| (*b as char).is_digit(radix)).count();
     let number = u32::from_str_radix(code.get(head..head + digits)?, radix).ok()?;

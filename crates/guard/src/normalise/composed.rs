@@ -1,4 +1,5 @@
-//! NFKC and lower case. Most letters of most languages are in their composed form already; only what is not is composed.
+//! NFKC and lower case. Most letters of most languages are in their composed form already; only what is not is
+//! composed.
 
 use unicode_normalization::UnicodeNormalization;
 

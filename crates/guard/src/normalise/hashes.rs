@@ -5,8 +5,8 @@
 
 use super::stretches::{count, stretches};
 
-/// So many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters alone is
-/// shorter, and a run without any digit is a word.
+/// So many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters
+/// alone is shorter, and a run without any digit is a word.
 pub(super) const HEX_MIN: usize = 12;
 /// So many digits in a row are a number that nobody reads.
 const DIGITS_MIN: usize = 8;
@@ -86,8 +86,8 @@ fn uuid_length(bytes: &[u8]) -> usize {
     if bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) { 0 } else { at }
 }
 
-/// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word, with an exponent
-/// or without: two of its digits nearly always make a sign that can be printed.
+/// The length of the hex word that the bytes begin with, if it spells text; or 0. A number is no such word, with an
+/// exponent or without: two of its digits nearly always make a sign that can be printed.
 pub(super) fn readable_hex(bytes: &[u8]) -> usize {
     let length = word_length(bytes);
     if length < HEX_MIN {

@@ -114,8 +114,8 @@ struct Place {
     is_word: bool,
 }
 
-/// Where the pieces of `run` end if it is made of words; empty if it is not. Each letter is the start of one search, which
-/// ends as soon as no word of the dictionary can follow.
+/// Where the pieces of `run` end if it is made of words; empty if it is not. Each letter is the start of one search,
+/// which ends as soon as no word of the dictionary can follow.
 fn piece_ends(run: &[u8]) -> Vec<usize> {
     let mut places = vec![Place { cost: u32::MAX, from: 0, is_word: false }; run.len() + 1];
     places[0].cost = 0;

@@ -2,9 +2,9 @@
 //!
 //! Lists of numbers are read as their first two: each further one would repeat the same grams.
 //!
-//! Which number a sentence names is not worth judging, nor how long it is: each further digit would repeat the same grams,
-//! and so make louder whatever these happen to weigh. Only where money is to be sent somewhere the account stays as it is
-//! written: such orders are what planted texts are after, and a long number is a part of what gives them away.
+//! Which number a sentence names is not worth judging, nor how long it is: each further digit would repeat the same
+//! grams, and so make louder whatever these happen to weigh. Only where money is to be sent somewhere the account stays
+//! as it is written: such orders are what planted texts are after, and a long number is a part of what gives them away.
 
 use std::cell::LazyCell;
 
@@ -31,8 +31,8 @@ const ACCOUNT_DIGITS_MIN: usize = 12;
 /// an item of a list ends.
 const GAPS: &[&[u8]] = &[b" / ", b" - ", b") ", b" (", b")-", b" ", b"-", b".", b"/", b",", b":"];
 
-/// Gives the long numbers of a text in plain spelling their shape and shortens lists. Hex that spells text is no number and
-/// stays whole.
+/// Gives the long numbers of a text in plain spelling their shape and shortens lists. Hex that spells text is no number
+/// and stays whole.
 pub(super) fn fold(text: String) -> String {
     let may_change = count(text.as_bytes(), |_, byte, _| byte.is_ascii_digit()) >= LIST_MIN;
     if may_change { folded(&text).unwrap_or(text) } else { text }

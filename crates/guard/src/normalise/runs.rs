@@ -1,5 +1,5 @@
-//! Long repetitions: filling, a held key, "ha" a thousand times. What repeats says nothing new, but its letters would add
-//! up until they decide alone.
+//! Long repetitions: filling, a held key, "ha" a thousand times. What repeats says nothing new, but its letters would
+//! add up until they decide alone.
 
 /// A repetition of more characters than this is cut.
 const RUN_MAX: usize = 16;
@@ -41,8 +41,8 @@ fn cut<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
 }
 
 /// Whether some repetition may be long enough; most texts have none, and are handed on as they are. A repeated piece of
-/// characters is a repeated piece of bytes. A repetition that is long enough holds one of the places looked at, with all
-/// that is compared there.
+/// characters is a repeated piece of bytes. A repetition that is long enough holds one of the places looked at, with
+/// all that is compared there.
 fn may_repeat(text: &str) -> bool {
     const STEP: usize = RUN_MAX / 4;
     const CHAR_BYTES_MAX: usize = 4;

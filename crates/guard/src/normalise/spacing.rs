@@ -77,7 +77,8 @@ fn is_gap(c: char) -> bool {
 }
 
 fn push_joined(run: &str, out: &mut String, disguises: &mut Disguises) {
-    // Letters of one word are equally far apart; where there is more white space, a word ends: "a-b-c d-e", "a b c  d e".
+    // Letters of one word are equally far apart; where there is more white space, a word ends: "a-b-c d-e", "a b c d
+    // e".
     let within_words = gaps(run).map(spaces).min().unwrap_or(0);
     disguises.spaced_words += 1;
     let mut rest = run;

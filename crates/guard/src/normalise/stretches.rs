@@ -1,10 +1,10 @@
-//! Quick looks at a whole text, before anything is read closely: long stretches of bytes of one kind, found without looking
-//! at every byte, and places with telling neighbours, counted many at once.
+//! Quick looks at a whole text, before anything is read closely: long stretches of bytes of one kind, found without
+//! looking at every byte, and places with telling neighbours, counted many at once.
 
 use std::ops::Range;
 
-/// The places of all stretches of at least `min` bytes that `is_member` accepts, each as long as it goes. Every such stretch
-/// holds one of the places that are `min` apart, and in most texts none of them does.
+/// The places of all stretches of at least `min` bytes that `is_member` accepts, each as long as it goes. Every such
+/// stretch holds one of the places that are `min` apart, and in most texts none of them does.
 pub(super) fn stretches(
     bytes: &[u8],
     min: usize,
@@ -30,8 +30,8 @@ pub(super) fn stretches(
     })
 }
 
-/// How many bytes are telling, each seen with the one before it and the one after it; around the text there are spaces. No
-/// space may be telling. Without short cuts in `is_telling`, many bytes are looked at at once.
+/// How many bytes are telling, each seen with the one before it and the one after it; around the text there are spaces.
+/// No space may be telling. Without short cuts in `is_telling`, many bytes are looked at at once.
 #[inline(always)]
 pub(super) fn count(bytes: &[u8], is_telling: impl Fn(u8, u8, u8) -> bool) -> usize {
     const BLOCK: usize = 64;

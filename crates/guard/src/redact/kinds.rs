@@ -1,4 +1,5 @@
-//! Every kind of secret, one row each. To add one, add a row: the tests put its example everywhere that people put keys.
+//! Every kind of secret, one row each. To add one, add a row: the tests put its example everywhere that people put
+//! keys.
 //!
 //! No row holds a secret: examples have slots that are filled when they are needed (`canary.rs`), so redacting our own
 //! sources changes nothing.
@@ -17,8 +18,8 @@ pub(super) struct Row {
     /// The name, as it appears in `[redacted:<kind>]`.
     pub(super) kind: &'static str,
     pub(super) form: Form,
-    /// Texts with such a secret. `{a33}` are 33 letters and digits, `{h32}` hexadecimal ones; `canary.rs` has all slots.
-    /// The secret stands between `‹` and `›`; without these marks the whole text is one.
+    /// Texts with such a secret. `{a33}` are 33 letters and digits, `{h32}` hexadecimal ones; `canary.rs` has all
+    /// slots. The secret stands between `‹` and `›`; without these marks the whole text is one.
     pub(super) examples: &'static [&'static str],
 }
 

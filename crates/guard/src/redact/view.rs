@@ -1,5 +1,6 @@
 //! The text as the matchers see it: as it stands, or as a person would see it after every layer of encoding is undone
-//! (JSON and percent escapes, entities, terminal colours, invisible characters). What is found maps back to the original.
+//! (JSON and percent escapes, entities, terminal colours, invisible characters). What is found maps back to the
+//! original.
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -66,7 +66,8 @@ pub struct SeenSourceJson {
     /// The same content in other kinds of hashes; at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equal_hashes: Vec<String>,
-    /// Hashes of records that could not be compared, because their kind is unknown; at most 8. Their records do not become stale.
+    /// Hashes of records that could not be compared, because their kind is unknown; at most 8. Their records do not
+    /// become stale.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_hashes: Vec<String>,
 }

@@ -61,7 +61,8 @@ impl Near {
         let (mut rows, mut scales) = (Vec::with_capacity(BATCH), [0.0; BATCH]);
         for (row, scale) in records {
             scales[rows.len()] = scale;
-            // Rows are scattered over memory. Asking for them while the batch is gathered takes a tenth off a large search.
+            // Rows are scattered over memory. Asking for them while the batch is gathered takes a tenth off a large
+            // search.
             fetch(row);
             rows.push(row);
             if rows.len() == BATCH {

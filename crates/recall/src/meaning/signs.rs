@@ -12,7 +12,8 @@ pub(crate) type Signs = [u64; SIGNS / 64];
 /// million records reading the signs is what a search waits for.
 const SIGNS: usize = 128;
 
-/// Distances are 0 to 127; whoever differs in every sign counts as differing in one less. That leaves a bit of each byte free.
+/// Distances are 0 to 127; whoever differs in every sign counts as differing in one less. That leaves a bit of each
+/// byte free.
 const DISTANCES: usize = SIGNS;
 
 /// The signs of a vector of length one, seen from the model's mean. That mean never moves; the workspace's own does
@@ -71,7 +72,8 @@ fn find_within(groups: &[[u8; 64]], reach: u8, within: &mut [u64]) {
     }
 }
 
-/// Eight at a time: the highest bit of each byte, set before the distance is taken off, is left where it is within reach.
+/// Eight at a time: the highest bit of each byte, set before the distance is taken off, is left where it is within
+/// reach.
 fn within_plain(group: &[u8; 64], reach: u8) -> u64 {
     const HIGHEST: u64 = u64::from_ne_bytes([0x80; 8]);
     // Brings the highest bit of each byte into the highest byte, side by side.
@@ -109,7 +111,8 @@ fn reach_of(distances: &[u8], count: usize) -> u8 {
 }
 
 wide! {
-    /// Makes the distance of everybody who is not a member the largest there is. One word of `members` stands for 64 slots.
+    /// Makes the distance of everybody who is not a member the largest there is. One word of `members` stands for 64
+    /// slots.
     push_away = push_away_plain(distances: &mut [u8], members: &[u64])
 }
 

@@ -1,5 +1,5 @@
-//! A text as the model's pieces are cut from it: in a normal form, and as words. These words serve the vectors alone; those
-//! that are searched for come from `words.rs`.
+//! A text as the model's pieces are cut from it: in a normal form, and as words. These words serve the vectors alone;
+//! those that are searched for come from `words.rs`.
 
 use std::borrow::Cow;
 
@@ -87,7 +87,8 @@ pub(super) fn weight_of_marks(text: &str) -> i32 {
     MARK_WEIGHT * text.chars().filter(is_marked).take(MARKS_MAX).count() as i32
 }
 
-/// Control characters out, lower case, no accents. Han, kana and Hangul stay as they are: there, marks make other letters.
+/// Control characters out, lower case, no accents. Han, kana and Hangul stay as they are: there, marks make other
+/// letters.
 pub(crate) fn normalise(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return normalise_ascii(text);
@@ -101,7 +102,8 @@ pub(crate) fn normalise(text: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
-/// Whether a text is in NFC. Letters that always are take no look at the tables, which would be a tenth of all the work.
+/// Whether a text is in NFC. Letters that always are take no look at the tables, which would be a tenth of all the
+/// work.
 fn is_composed(text: &str) -> bool {
     let is_plain = |c: char| {
         matches!(u32::from(c), 0..=0x2FF | 0x400..=0x481 | 0x2010..=0x2027 | 0x3001..=0x3029 | 0x3041..=0x3096
@@ -152,8 +154,8 @@ fn is_letter(c: char) -> bool {
     is_cyrillic(c) || is_hangul(c) || c.is_alphabetic() && !is_no_letter()
 }
 
-/// Category Mn. Every mark with a combining class is one, and so are the others that NFD sets free from letters, and those
-/// that choose the look of the character before them.
+/// Category Mn. Every mark with a combining class is one, and so are the others that NFD sets free from letters, and
+/// those that choose the look of the character before them.
 fn is_nonspacing_mark(c: char) -> bool {
     canonical_combining_class(c) != 0
         || (is_combining_mark(c) && matches!(u32::from(c), 0x0300..=0x036F | 0xFE00..=0xFE0F))

@@ -21,7 +21,8 @@ struct Pieces {
     short: FxHashMap<Short, u32>,
     /// Those that are longer than [`SHORT_MAX`].
     long: FxHashMap<Box<str>, u32>,
-    /// By the four bytes that pieces begin with: which lengths they have, a bit for each. Other prefixes need no look-up.
+    /// By the four bytes that pieces begin with: which lengths they have, a bit for each. Other prefixes need no
+    /// look-up.
     lengths: Box<[u16]>,
 }
 

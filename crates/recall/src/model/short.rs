@@ -3,8 +3,8 @@
 /// The longest piece that is short.
 pub(super) const SHORT_MAX: usize = 16;
 
-/// The bytes of a short piece themselves, with zeros behind: no text that is cut has a zero in it. Comparing them takes no look
-/// at another place in memory, and a prefix is made by a mask.
+/// The bytes of a short piece themselves, with zeros behind: no text that is cut has a zero in it. Comparing them takes
+/// no look at another place in memory, and a prefix is made by a mask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Short(u64, u64);
 

@@ -1,5 +1,5 @@
-//! Cutting a text into the model's pieces. There are two tables: one of English, and one of all other languages that the
-//! model knows. Which of them a word is looked up in first depends on the language of the whole text.
+//! Cutting a text into the model's pieces. There are two tables: one of English, and one of all other languages that
+//! the model knows. Which of them a word is looked up in first depends on the language of the whole text.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -114,8 +114,8 @@ struct Reading<'v, 't> {
     pieces: Vec<u32>,
     /// Above 0, the text is not English.
     vote: i32,
-    /// Words that the English table does not have. They are asked of the other table where they decide: it lies anywhere in
-    /// several megabytes.
+    /// Words that the English table does not have. They are asked of the other table where they decide: it lies
+    /// anywhere in several megabytes.
     unknown: SmallVec<[&'t str; 16]>,
     /// Whether words of other scripts were left out.
     is_mixed: bool,

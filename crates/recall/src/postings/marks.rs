@@ -1,5 +1,5 @@
-//! Where to begin reading a long list: without marks, forgetting one of a million records would read every list that has
-//! it from the start.
+//! Where to begin reading a long list: without marks, forgetting one of a million records would read every list that
+//! has it from the start.
 
 use super::Postings;
 

@@ -1,6 +1,6 @@
 //! The statistics that turn counts of words into scores. Whole numbers come out: sums of floats depend on the order of
-//! the terms and of the records; whole numbers give every node, every order of arrival and every rebuild the same answer
-//! to the bit.
+//! the terms and of the records; whole numbers give every node, every order of arrival and every rebuild the same
+//! answer to the bit.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,9 +40,8 @@ pub(crate) struct Bm25 {
     norms: [f32; CLASSES],
     /// What a term is worth that stands once, twice … in a record of each class.
     few: [[f32; CLASSES]; FEW],
-    /// What `idf` gave for small counts, or nothing yet: most words are rare, and a logarithm for each of the lenders' words
-    /// takes longer than all the rest of lending.
-    /// By their bits; 0 stands for nothing.
+    /// What `idf` gave for small counts, or nothing yet: most words are rare, and a logarithm for each of the lenders'
+    /// words takes longer than all the rest of lending. By their bits; 0 stands for nothing.
     idfs: [AtomicU32; IDFS],
 }
 

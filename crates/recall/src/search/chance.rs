@@ -52,7 +52,8 @@ impl Chances {
     }
 }
 
-/// From the logarithm of odds to a chance. libm, not the platform's: exponentials differ between systems in the last bit.
+/// From the logarithm of odds to a chance. libm, not the platform's: exponentials differ between systems in the last
+/// bit.
 fn logistic(odds: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-odds))
 }

@@ -80,8 +80,8 @@ pub struct ExplainedHit {
     pub as_typed_bonus: f64,
     /// Whether it no longer holds.
     pub is_stale: bool,
-    /// What it gained by stepping before a stale record of the same thing, or gained and lost because others dispute its
-    /// key and the newest of them comes first.
+    /// What it gained by stepping before a stale record of the same thing, or gained and lost because others dispute
+    /// its key and the newest of them comes first.
     pub truth_share: f64,
 }
 

@@ -109,9 +109,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Adds what is worth something: `is_seen` is 1 or 0. Tells how many were, or `None` where the window has no posting.
-    /// `worths` are those of a single occurrence, by class of length.
-    /// Not inlined: what surrounds it would take the registers away.
+    /// Adds what is worth something: `is_seen` is 1 or 0. Tells how many were, or `None` where the window has no
+    /// posting. `worths` are those of a single occurrence, by class of length. Not inlined: what surrounds it would
+    /// take the registers away.
     #[inline(never)]
     fn add_each(
         &mut self,

@@ -67,8 +67,8 @@ impl Pairs {
     /// The pairs of a record, each with its count.
     fn count(&self, index: &WorkspaceIndex, slot: u32) -> SmallVec<[(usize, u32); 8]> {
         let mut counts: SmallVec<[(usize, u32); 8]> = SmallVec::new();
-        // The last two words of the query that were met, and where. Places count without stop words, and without a branch:
-        // which words are some can't be guessed.
+        // The last two words of the query that were met, and where. Places count without stop words, and without a
+        // branch: which words are some can't be guessed.
         let mut met: [Option<(u8, usize)>; REACH] = [None; REACH];
         let mut place = 0;
         for form in index.records.running(slot) {

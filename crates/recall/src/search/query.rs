@@ -12,8 +12,8 @@ pub(crate) const MASKED_TERMS_MAX: usize = 32;
 /// Up to this many words a query is a list of keywords, and even its stop words were typed on purpose.
 const KEYWORDS_MAX: usize = 3;
 
-/// The words of a query weigh this much together at most. So a score fits 31 bits: lent words weigh as much again, no word
-/// is more telling than the logarithm of 2^33, and none counts more than 2.2 times.
+/// The words of a query weigh this much together at most. So a score fits 31 bits: lent words weigh as much again, no
+/// word is more telling than the logarithm of 2^33, and none counts more than 2.2 times.
 const WEIGHT_MAX: f32 = 256.0;
 
 /// A parsed query.

@@ -21,8 +21,8 @@ pub(crate) struct Kept<'a> {
     pub(crate) wanted: &'a mut [u64],
 }
 
-/// Looks at a window once: keeps its marks, the roots of its scores and who is wanted; tells the sum of all roots and the sum
-/// of their squares.
+/// Looks at a window once: keeps its marks, the roots of its scores and who is wanted; tells the sum of all roots and
+/// the sum of their squares.
 pub(crate) fn look_at(sums: &[u64], wanted: Wanted, kept: &mut Kept<'_>) -> (u64, u64) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_able() {
@@ -54,8 +54,8 @@ fn look_piece_by_piece(sums: &[u64], wanted: Wanted, kept: &mut Kept<'_>) -> (u6
     roots_of(sums, kept.roots)
 }
 
-/// Many slots at once, all questions in one go: while roots are drawn, the rest of the processor is free for the others. A search
-/// of 3,000 records takes a fifth longer without it, one of 100,000 a tenth.
+/// Many slots at once, all questions in one go: while roots are drawn, the rest of the processor is free for the
+/// others. A search of 3,000 records takes a fifth longer without it, one of 100,000 a tenth.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;

@@ -1,5 +1,5 @@
-//! How likely two records are about the same fact, by how they differ. The numbers were fitted to labelled pairs by logistic
-//! regression; `mnemon-bench similar --fit` fits them again.
+//! How likely two records are about the same fact, by how they differ. The numbers were fitted to labelled pairs by
+//! logistic regression; `mnemon-bench similar --fit` fits them again.
 
 use super::page::Difference;
 

@@ -1,5 +1,5 @@
-//! A record as it is compared: its content words in reading order, each with a weight, and how two such sequences differ.
-//! Weights and places are whole numbers, so that every node counts the same.
+//! A record as it is compared: its content words in reading order, each with a weight, and how two such sequences
+//! differ. Weights and places are whole numbers, so that every node counts the same.
 
 use crate::index::WorkspaceIndex;
 use crate::lexicon::TermNo;
@@ -9,8 +9,8 @@ use crate::words::Stops;
 pub(super) const WORDS: usize = 512;
 /// The most that a word can weigh.
 const ONE: u32 = 256;
-/// So many records more are imagined, and so many of these to have a word: in a workspace of three, a word that two of them
-/// have is not common, and a word that one has is not rare.
+/// So many records more are imagined, and so many of these to have a word: in a workspace of three, a word that two of
+/// them have is not common, and a word that one has is not rare.
 const IMAGINED: (u32, u32) = (64, 2);
 /// So many words more a record is taken to have, which the other lacks: two words of two say less than six of six.
 const DOUBTED_WORDS: f64 = 3.0;
@@ -153,7 +153,8 @@ pub(super) struct Overlap {
     is_shared: Vec<bool>,
     /// What the shared terms weigh, each once. Those with digits are left out: numbers are often shared by chance.
     weight: u32,
-    /// How many words the shorter one has and how many different ones, about: in code and in tables the same come again.
+    /// How many words the shorter one has and how many different ones, about: in code and in tables the same come
+    /// again.
     length: usize,
 }
 

@@ -9,8 +9,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::stem::Stems;
 use super::{identifiers, scripts};
 
-/// The byte ranges of `text` whose words have one of these stems, in order and without overlap. An identifier is marked as a
-/// whole where it was asked for as a whole, else by its parts.
+/// The byte ranges of `text` whose words have one of these stems, in order and without overlap. An identifier is marked
+/// as a whole where it was asked for as a whole, else by its parts.
 pub fn matched_spans(text: &str, stems: &[String]) -> Vec<Range<usize>> {
     let marker = Marker { stems: Stems::new(), wanted: stems.iter().map(String::as_str).collect() };
     let mut spans = Vec::new();

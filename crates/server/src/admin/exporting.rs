@@ -62,7 +62,8 @@ const TEXT_BYTES: usize = 128 << 10;
 struct Writing {
     engine: Arc<Engine>,
     export: Export,
-    /// What was read and is not written yet. JSON may have six times the bytes of its text, so a piece may become several texts.
+    /// What was read and is not written yet. JSON may have six times the bytes of its text, so a piece may become
+    /// several texts.
     waiting: VecDeque<Item>,
     written: EndLine,
     stage: Stage,

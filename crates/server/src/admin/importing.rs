@@ -133,7 +133,8 @@ impl Lines {
     }
 }
 
-/// What a line asks for: nothing, an item, or something that is wrong with it alone. The outer error concerns the whole body.
+/// What a line asks for: nothing, an item, or something that is wrong with it alone. The outer error concerns the whole
+/// body.
 fn parse(line: &[u8]) -> Result<Result<Option<ImportItem>, String>, String> {
     match serde_json::from_slice(line) {
         Ok(ExportLine::Export(HeaderLine { format, version })) => {

@@ -1,5 +1,5 @@
-//! The admin API as an OpenAPI 3.1 document, made from the types that handlers read and write. A test compares its operations
-//! with the routes.
+//! The admin API as an OpenAPI 3.1 document, made from the types that handlers read and write. A test compares its
+//! operations with the routes.
 //!
 //! To describe a route: a row in `openapi/operations.rs`.
 

@@ -46,8 +46,8 @@ fn reply(status: StatusCode, body: &impl Serialize) -> Reply {
     Reply::new(status, serde_json::to_vec(body).expect("wire shapes have string keys and no failing serializers"))
 }
 
-/// A page of records. JSON may have six times the bytes of its text, so it has a limit of its own, and so does the page: the next one
-/// goes on from there.
+/// A page of records. JSON may have six times the bytes of its text, so it has a limit of its own, and so does the
+/// page: the next one goes on from there.
 pub(crate) fn records(page: RecordPage) -> Reply {
     const BYTES: usize = 1 << 20;
     let (mut body, mut next) = (br#"{"records":["#.to_vec(), page.next);

@@ -1,12 +1,12 @@
-//! Log levels and filters. The library that filters takes any word for the name of a module, so a misspelt level would be
-//! accepted and silence the log.
+//! Log levels and filters. The library that filters takes any word for the name of a module, so a misspelt level would
+//! be accepted and silence the log.
 
 use mnemon_core::nearest;
 
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
-/// What is wrong with a level or filter such as `info,mnemon_engine=debug`. Only words that can't be meant are found: the rest
-/// is left to the library.
+/// What is wrong with a level or filter such as `info,mnemon_engine=debug`. Only words that can't be meant are found:
+/// the rest is left to the library.
 pub(super) fn wrong_level(filter: &str) -> Option<String> {
     let filter = filter.trim();
     if filter.is_empty() {

@@ -9,8 +9,8 @@ pub fn machine_memory_bytes() -> usize {
     group_limit(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")).map_or(all, |limit| limit.min(all))
 }
 
-/// The default for the memory of search indexes: a quarter of what is left beside the service itself. With the caches of
-/// storage and the allocator's reserve, an index takes up to twice its bytes.
+/// The default for the memory of search indexes: a quarter of what is left beside the service itself. With the caches
+/// of storage and the allocator's reserve, an index takes up to twice its bytes.
 pub(super) fn index_memory_bytes(machine: usize) -> usize {
     /// The program, its models, connections and caches.
     const SERVICE_BYTES: usize = 256 << 20;
@@ -29,7 +29,8 @@ fn group_limit(groups: &Path, mounted_at: &Path) -> Option<usize> {
     groups.lines().flat_map(|line| limits_of(line, mounted_at)).min()
 }
 
-/// The limits on the way up from one line of `/proc/self/cgroup`: `0::/path` in version 2, `4:memory:/path` in version 1.
+/// The limits on the way up from one line of `/proc/self/cgroup`: `0::/path` in version 2, `4:memory:/path` in version
+/// 1.
 fn limits_of(line: &str, mounted_at: &Path) -> Vec<usize> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };

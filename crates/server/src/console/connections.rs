@@ -1,4 +1,5 @@
-//! Connections: web clients that came in by OAuth, each standing for a key, and browsers that are signed in to this console.
+//! Connections: web clients that came in by OAuth, each standing for a key, and browsers that are signed in to this
+//! console.
 
 use askama::Template;
 use axum::extract::Path;

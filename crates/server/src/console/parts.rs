@@ -1,4 +1,5 @@
-//! Small parts of pages: icons, chips, bars, times and numbers. What comes from people is escaped here or by the templates.
+//! Small parts of pages: icons, chips, bars, times and numbers. What comes from people is escaped here or by the
+//! templates.
 
 use std::fmt;
 

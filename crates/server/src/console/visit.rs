@@ -186,8 +186,8 @@ impl Visit {
     }
 }
 
-/// A link from elsewhere comes without the cookie, because that is kept for our own pages. A page of our own that goes to
-/// the same address again brings it along; only then is it known that the person is not signed in.
+/// A link from elsewhere comes without the cookie, because that is kept for our own pages. A page of our own that goes
+/// to the same address again brings it along; only then is it known that the person is not signed in.
 fn without_session(app: &App, parts: &Parts, path: &str) -> Response {
     let is_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     if parts.method == Method::GET && is_from_elsewhere {

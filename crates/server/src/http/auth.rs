@@ -124,8 +124,8 @@ fn refusal(app: &Shared, was_presented: bool) -> Response {
     response
 }
 
-/// The answer to an address that has sent too many invalid credentials. `text_name` is the member that holds the text, as in
-/// the other errors of that API.
+/// The answer to an address that has sent too many invalid credentials. `text_name` is the member that holds the text,
+/// as in the other errors of that API.
 fn too_many(seconds: u64, text_name: &str) -> Response {
     let text = format!(
         "too many credentials from this address were refused; try again in {seconds} s. A credential that works is accepted \

@@ -59,7 +59,8 @@ pub(crate) struct Received {
     pub(crate) held: Option<Held>,
 }
 
-/// The whole body of somebody who is known, at most [`REQUEST_BYTES_MAX`] of it. A large one needs room before it is read.
+/// The whole body of somebody who is known, at most [`REQUEST_BYTES_MAX`] of it. A large one needs room before it is
+/// read.
 pub(crate) async fn read_body(body: Body, room: &Room, whose: Whose) -> Result<Received, NoBody> {
     let announced = usize::try_from(http_body::Body::size_hint(&body).lower()).unwrap_or(usize::MAX);
     let mut allowance = Allowance { bytes: SMALL_BYTES, room: Some((room, whose)), held: None };
@@ -124,8 +125,8 @@ async fn read(mut body: Body, bytes_max: usize, allowance: &mut Allowance<'_>) -
     read
 }
 
-/// Reads on to the end of a body that is too large. Many clients send all of a request before they read the answer: if the
-/// connection closed in between, they would report a broken pipe instead of the limit.
+/// Reads on to the end of a body that is too large. Many clients send all of a request before they read the answer: if
+/// the connection closed in between, they would report a broken pipe instead of the limit.
 async fn discard(body: &mut Body, bytes_max: usize) {
     let mut bytes = 0;
     while let Some(Ok(frame)) = body.frame().await {
@@ -136,12 +137,12 @@ async fn discard(body: &mut Body, bytes_max: usize) {
     }
 }
 
-/// How much memory the pieces of a body are given at a time. An array that doubles would hold up to twice what has arrived, for
-/// as long as the rest takes to come.
+/// How much memory the pieces of a body are given at a time. An array that doubles would hold up to twice what has
+/// arrived, for as long as the rest takes to come.
 const BLOCK_BYTES: usize = 8 << 10;
 
-/// Joins the pieces as they come. Kept apart, each piece would take memory of its own and hold the buffer it was read into: a
-/// body in chunks of one byte would take many times its size.
+/// Joins the pieces as they come. Kept apart, each piece would take memory of its own and hold the buffer it was read
+/// into: a body in chunks of one byte would take many times its size.
 async fn collect(body: &mut Body, bytes_max: usize, allowance: &mut Allowance<'_>) -> Result<Bytes, NoBody> {
     let mut first: Option<Bytes> = None;
     let mut rest = Blocks::default();

@@ -1,7 +1,8 @@
-//! Limits how many connections are open at once. A connection is unauthenticated until one of its credentials is accepted.
-//! Unauthenticated connections get three quarters of the seats; when those are taken, the oldest is closed for the newest. So
-//! a crowd of silent connections never keeps out a caller with a key. Nor does one account: when every seat is taken, an account
-//! with more than half of them loses its oldest connection, until unauthenticated ones have a quarter.
+//! Limits how many connections are open at once. A connection is unauthenticated until one of its credentials is
+//! accepted. Unauthenticated connections get three quarters of the seats; when those are taken, the oldest is closed
+//! for the newest. So a crowd of silent connections never keeps out a caller with a key. Nor does one account: when
+//! every seat is taken, an account with more than half of them loses its oldest connection, until unauthenticated ones
+//! have a quarter.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -45,8 +46,8 @@ struct Unreadable {
 
 #[derive(Debug, Default)]
 struct Taken {
-    /// By the order in which they came. A proxy may send requests of several accounts over one connection: it counts for the
-    /// first of them.
+    /// By the order in which they came. A proxy may send requests of several accounts over one connection: it counts
+    /// for the first of them.
     known: BTreeMap<u64, (Whose, oneshot::Sender<()>)>,
     by_account: HashMap<Whose, usize>,
     /// By the order in which they came.

@@ -19,8 +19,8 @@ pub(crate) async fn check(request: axum::extract::Request, next: Next) -> Respon
     }
 }
 
-/// The answer to a head that is no good. The connection ends with it: what follows such a head may be meant for somebody
-/// else.
+/// The answer to a head that is no good. The connection ends with it: what follows such a head may be meant for
+/// somebody else.
 pub(crate) fn refusal<B>(request: &Request<B>) -> Option<Response> {
     let (status, code, message) = if bytes(request) > HEAD_BYTES_MAX {
         let message = "the head of the request is larger than 65536 bytes";

@@ -1,4 +1,5 @@
-//! The room that a request to one of the routes takes: asked for as soon as it is known who calls, and carried by the answer.
+//! The room that a request to one of the routes takes: asked for as soon as it is known who calls, and carried by the
+//! answer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use parking_lot::Mutex;
 use super::Reply;
 use super::room::{Held, NoRoom, Room, Whose};
 
-/// How many bytes making the answer of a route may take, or an export or import for as long as it runs. Routes whose answers are
-/// small have none.
+/// How many bytes making the answer of a route may take, or an export or import for as long as it runs. Routes whose
+/// answers are small have none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weight(usize);
 
@@ -96,8 +97,8 @@ impl IntoResponse for NoRoom {
 struct Carrying {
     body: Body,
     held: Option<Held>,
-    /// All its bytes are there, and carry the room themselves. The length of a body that is made piece by piece is unknown: it
-    /// holds the room that its pieces need until the last one is made.
+    /// All its bytes are there, and carry the room themselves. The length of a body that is made piece by piece is
+    /// unknown: it holds the room that its pieces need until the last one is made.
     is_whole: bool,
 }
 

@@ -26,18 +26,18 @@ use super::stream::Stream;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long running requests may take to finish after the service is told to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many connections may wait to be accepted. The system has its own limit, 4,096 on Linux unless `net.core.somaxconn`
-/// changes it.
+/// How many connections may wait to be accepted. The system has its own limit, 4,096 on Linux unless
+/// `net.core.somaxconn` changes it.
 const WAITING_MAX: u32 = 65_535;
 /// The pause after a failed accept: without file descriptors, retrying at once would only burn CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How much of an answer the system buffers before the client reads. By default that is up to four megabytes, counted as
-/// memory of the service. Linux doubles what is asked for.
+/// How much of an answer the system buffers before the client reads. By default that is up to four megabytes, counted
+/// as memory of the service. Linux doubles what is asked for.
 const SEND_BUFFER_BYTES: u32 = 128 << 10;
 
-/// Binds an address. Many clients may connect at once, for example after a restart, and wait to be accepted. Past the limit
-/// the system drops them; they retry after a second, then after longer and longer pauses.
+/// Binds an address. Many clients may connect at once, for example after a restart, and wait to be accepted. Past the
+/// limit the system drops them; they retry after a second, then after longer and longer pauses.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Lets a restart take the address again at once. On Windows the option would let two processes share it.

@@ -24,8 +24,8 @@ pub(super) fn mark_known(extensions: &Extensions, whose: Whose) {
     }
 }
 
-/// The caller's address. Every proxy appends the address it was called from to `X-Forwarded-For`. So, read from the end, the
-/// first address that is not one of our proxies is the caller; anything before it is the caller's own claim.
+/// The caller's address. Every proxy appends the address it was called from to `X-Forwarded-For`. So, read from the
+/// end, the first address that is not one of our proxies is the caller; anything before it is the caller's own claim.
 pub(crate) fn caller_address(extensions: &Extensions, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
     let peer =
         extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.address.ip().to_canonical());

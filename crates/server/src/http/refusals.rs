@@ -1,10 +1,10 @@
-//! Refused credentials: how many an address may show in a minute, how many there were, and one line in the log per address
-//! and minute.
+//! Refused credentials: how many an address may show in a minute, how many there were, and one line in the log per
+//! address and minute.
 //!
-//! A credential that works is accepted from every address at any time: people share addresses, and one of them who guesses
-//! must not lock the others out. So the look-up comes first and the limit second, and what is limited are refusals. Only
-//! a text that can't be a credential is not even looked up once its address is over the limit. A request without any
-//! credential is not counted: clients ask that way where to sign in.
+//! A credential that works is accepted from every address at any time: people share addresses, and one of them who
+//! guesses must not lock the others out. So the look-up comes first and the limit second, and what is limited are
+//! refusals. Only a text that can't be a credential is not even looked up once its address is over the limit. A request
+//! without any credential is not counted: clients ask that way where to sign in.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,8 +30,8 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Whether this text need not be looked up: its address has shown too many, and it can't be a credential. Says in how
-    /// many seconds the address may try again.
+    /// Whether this text need not be looked up: its address has shown too many, and it can't be a credential. Says in
+    /// how many seconds the address may try again.
     pub(super) fn turns_away(&self, presented: &str, caller: IpAddr, now: Timestamp) -> Option<u64> {
         if may_be_credential(presented) {
             return None;

@@ -1,6 +1,6 @@
-//! Room for what is large: how many bytes of answers and request bodies the node holds at once, and how many of them may be one
-//! account's. An answer takes room before it is made and gives it back when the socket has taken its last byte, or is gone.
-//! Whatever has less than [`SMALL_BYTES`] is reckoned with the connection's seat and needs none.
+//! Room for what is large: how many bytes of answers and request bodies the node holds at once, and how many of them
+//! may be one account's. An answer takes room before it is made and gives it back when the socket has taken its last
+//! byte, or is gone. Whatever has less than [`SMALL_BYTES`] is reckoned with the connection's seat and needs none.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -156,7 +156,8 @@ struct Taken {
 }
 
 impl Held {
-    /// Adjusts the room to the answer's size once that is known: takes what is missing if it is free, and returns the rest.
+    /// Adjusts the room to the answer's size once that is known: takes what is missing if it is free, and returns the
+    /// rest.
     pub(crate) fn settle(&mut self, bytes: usize) -> Result<(), NoRoom> {
         if bytes < SMALL_BYTES {
             self.taken = None;
@@ -182,8 +183,8 @@ impl Held {
         Ok(())
     }
 
-    /// A body that keeps its room until its last byte is written or dropped. The HTTP library drops a body as soon as it has
-    /// its bytes, and the bytes when the socket has taken them: so they carry the room, and not the body.
+    /// A body that keeps its room until its last byte is written or dropped. The HTTP library drops a body as soon as
+    /// it has its bytes, and the bytes when the socket has taken them: so they carry the room, and not the body.
     pub(crate) fn carry(mut self, body: Bytes) -> Bytes {
         // Past here nothing is refused any more: the body is there, and soon on its way.
         let _ = self.settle(body.len());

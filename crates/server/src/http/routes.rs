@@ -1,4 +1,5 @@
-//! A route as a row of a table. The router is built from the same rows that the access tables of the tests are compared with.
+//! A route as a row of a table. The router is built from the same rows that the access tables of the tests are compared
+//! with.
 
 use axum::routing::MethodRouter;
 use axum::{Extension, Router};

@@ -12,9 +12,9 @@ use tokio_io_timeout::TimeoutStream;
 /// How long a client may go without reading any of an answer. A client that sends requests and never reads would
 /// otherwise hold the system's buffers, an answer here and the room for it, for as long as it likes.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
-/// The most that one read takes. The HTTP library reads into a buffer of 8 KiB and doubles it after each read that fills it, up
-/// to the size of a head, and keeps it. Reads that never fill it keep it small: a body of 64 KiB would else cost twice its
-/// size.
+/// The most that one read takes. The HTTP library reads into a buffer of 8 KiB and doubles it after each read that
+/// fills it, up to the size of a head, and keeps it. Reads that never fill it keep it small: a body of 64 KiB would
+/// else cost twice its size.
 const READ_BYTES_MAX: u64 = (8 << 10) - 1;
 
 /// A connection's stream.

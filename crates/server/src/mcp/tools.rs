@@ -141,7 +141,8 @@ pub(crate) async fn call(call: &Call<'_>, mut params: Map<String, Value>) -> Res
         Ok(Answered::Own(result)) => {
             let fits = held.settle(result.size_bytes());
             if is_search {
-                // Texts that are mostly escapes are larger than estimated. A call that changed something is answered in any case.
+                // Texts that are mostly escapes are larger than estimated. A call that changed something is answered in
+                // any case.
                 fits?;
             }
             tool_success(call, &*result)
@@ -186,8 +187,9 @@ async fn advice(call: &Call<'_>, error: &CallError) -> Option<String> {
     }
 }
 
-/// The tool with this name, if the caller may use it. A tool that it may not call is as unknown as one that does not exist.
-/// Tools of integrations have to be looked up, so such a name is admitted first, whether it means something or not.
+/// The tool with this name, if the caller may use it. A tool that it may not call is as unknown as one that does not
+/// exist. Tools of integrations have to be looked up, so such a name is admitted first, whether it means something or
+/// not.
 async fn find(call: &Call<'_>, name: &str) -> Result<Result<Called, CallError>, RpcError> {
     let (engine, ctx) = (&call.app.engine, call.ctx);
     let row = TABLE.iter().find(|row| row.description.name == name && row.is_visible_to(ctx.connection));

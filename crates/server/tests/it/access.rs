@@ -1,5 +1,5 @@
-//! Who may do what: every route of the admin API, of the agent and of OAuth, and every tool, tried by every kind of caller.
-//! The tables are compared with what the service offers, so a new route without a row fails.
+//! Who may do what: every route of the admin API, of the agent and of OAuth, and every tool, tried by every kind of
+//! caller. The tables are compared with what the service offers, so a new route without a row fails.
 
 mod absent;
 mod admission;

@@ -1,5 +1,5 @@
-//! Bad input: each kind gets its exact answer, and nothing is stored. And whatever is stored comes back byte for byte, however
-//! odd it is.
+//! Bad input: each kind gets its exact answer, and nothing is stored. And whatever is stored comes back byte for byte,
+//! however odd it is.
 
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer};
 use serde_json::{Value, json};

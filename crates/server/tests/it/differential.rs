@@ -93,7 +93,8 @@ struct Call {
 
 impl Side {
     async fn start(store: TestStore) -> (Self, Vec<String>, Vec<String>) {
-        // A key's last use appears when figures are written, and the two services would write them at different moments.
+        // A key's last use appears when figures are written, and the two services would write them at different
+        // moments.
         let options = TestServerOptions { store, has_upkeep: false, ..TestServerOptions::default() };
         let server = TestServer::start_with(options).await;
         let organization = server.organization().await;
@@ -125,8 +126,8 @@ impl Side {
     }
 
     async fn answer(&self, call: &Call) -> Answer {
-        // On PostgreSQL a save is first tried by what the node knows of the key. If that has changed, the save begins again,
-        // under another id than on SQLite: the ids count. A look-up before it keeps them alike.
+        // On PostgreSQL a save is first tried by what the node knows of the key. If that has changed, the save begins
+        // again, under another id than on SQLite: the ids count. A look-up before it keeps them alike.
         if call.body["params"]["name"] == json!("remember") {
             let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
             let list = Call { method: "POST", path: "/mcp".to_owned(), key: call.key, idempotency_key: None, body };

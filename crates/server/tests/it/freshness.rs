@@ -48,8 +48,9 @@ async fn ten_thousand_saves_by_sixteen_callers_are_each_found_by_the_next_search
     assert_eq!(server.log_position(&organization).await, SAVES as u64);
 }
 
-/// Saves into a searched workspace wait in memory until everything before them is in its index; here a save into another
-/// workspace holds them up. However many wait, the next search finds them all, except what was forgotten meanwhile.
+/// Saves into a searched workspace wait in memory until everything before them is in its index; here a save into
+/// another workspace holds them up. However many wait, the next search finds them all, except what was forgotten
+/// meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn saves_after_a_gap_are_all_found_by_the_next_search() {
     for count in [1, 255, 256, 257, 600] {
@@ -86,7 +87,8 @@ async fn save_and_find(server: &TestServer, caller: &Caller, workspace: &str, n:
     saved == found
 }
 
-/// Calls a tool through the router, without a connection: twenty thousand calls should exercise the service, not sockets.
+/// Calls a tool through the router, without a connection: twenty thousand calls should exercise the service, not
+/// sockets.
 async fn call(server: &TestServer, caller: &Caller, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();

@@ -1,5 +1,5 @@
-//! What is large: pages end with their bytes, exports wait for their readers, and what nobody reads takes room of its own account
-//! only, until its reader is gone.
+//! What is large: pages end with their bytes, exports wait for their readers, and what nobody reads takes room of its
+//! own account only, until its reader is gone.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The service through its public interface: every tool, every rule of the wire, every error text. One file per story. The
-//! helpers use the public interface too; only the builders of the test kit touch the store.
+//! The service through its public interface: every tool, every rule of the wire, every error text. One file per story.
+//! The helpers use the public interface too; only the builders of the test kit touch the store.
 //!
 //! To add a story: a file here, a line below, a name for each test that says what it protects.
 

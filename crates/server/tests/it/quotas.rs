@@ -287,7 +287,8 @@ async fn an_import_brings_in_so_many_bytes_an_hour() {
     assert_eq!(import(&path, lines(2)).await["saved"], 2);
 }
 
-/// A dry run, a check of sources and a name are judged by the same guard, so they have the same budget, and leave the same rows.
+/// A dry run, a check of sources and a name are judged by the same guard, so they have the same budget, and leave the
+/// same rows.
 #[tokio::test]
 async fn no_way_to_ask_the_guard_is_without_budget_or_trace() {
     let limits = PlanLimits { connection_calls_max: Some(1_000), ..PlanLimits::default() };

@@ -1,13 +1,13 @@
-//! Refusals that must not reveal what exists: whatever the cause, storage does the same work. Counted in statements, because
-//! time says nothing on a busy machine. Run on both engines.
+//! Refusals that must not reveal what exists: whatever the cause, storage does the same work. Counted in statements,
+//! because time says nothing on a busy machine. Run on both engines.
 
 use mnemon_core::{Access, Role};
 use mnemon_store::statements_sent;
 use mnemon_testkit::{MemberSpec, TestServer};
 use serde_json::{Value, json};
 
-/// What an act costs storage. Background work may interfere, so the cheapest of several runs counts. Every run must be refused
-/// in the same way, so none of them changes anything.
+/// What an act costs storage. Background work may interfere, so the cheapest of several runs counts. Every run must be
+/// refused in the same way, so none of them changes anything.
 async fn cost(act: impl AsyncFn()) -> u64 {
     let mut least = u64::MAX;
     for _ in 0..4 {

@@ -19,8 +19,8 @@ fn members(record: &Value) -> Vec<&str> {
     record.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-/// Rivals can't be read after the save, because a table that only this needs is gone. The caller must not be told that the
-/// save failed: it would save again.
+/// Rivals can't be read after the save, because a table that only this needs is gone. The caller must not be told that
+/// the save failed: it would save again.
 #[tokio::test]
 async fn a_durable_save_is_no_error_when_its_rivals_cannot_be_read() {
     let server = TestServer::start().await;

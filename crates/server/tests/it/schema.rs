@@ -1,5 +1,5 @@
-//! A small JSON Schema checker for the keywords that our schemas use. It fails on a keyword that it does not know, so that no
-//! schema passes unchecked.
+//! A small JSON Schema checker for the keywords that our schemas use. It fails on a keyword that it does not know, so
+//! that no schema passes unchecked.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Records that an answer showed are kept in memory for the next one. Whatever changes them, here or on another node, the
-//! next answer shows them as they are. Each story shows a record twice first, so that it is kept.
+//! Records that an answer showed are kept in memory for the next one. Whatever changes them, here or on another node,
+//! the next answer shows them as they are. Each story shows a record twice first, so that it is kept.
 
 use std::time::Duration;
 

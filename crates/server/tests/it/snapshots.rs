@@ -1,4 +1,5 @@
-//! An index that comes back from its snapshot answers as before; one whose snapshot is damaged or gone does too, from the log.
+//! An index that comes back from its snapshot answers as before; one whose snapshot is damaged or gone does too, from
+//! the log.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

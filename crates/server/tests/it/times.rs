@@ -1,5 +1,5 @@
-//! Everything that depends on the clock: a second before its moment, at it, and a second after. No test waits: the clock is
-//! passed in.
+//! Everything that depends on the clock: a second before its moment, at it, and a second after. No test waits: the
+//! clock is passed in.
 
 use mnemon_core::{Access, Clock, PlanLimits, PlanName, PlanTable, Role, Subscription, Timestamp};
 use mnemon_testkit::{Caller, MemberSpec, Organization, TestServer, TestServerOptions};

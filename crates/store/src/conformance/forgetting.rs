@@ -117,8 +117,8 @@ pub async fn a_deleted_workspace_comes_back_empty(make: MakeEngine) {
     assert_eq!(counts, [1, 1]);
 }
 
-/// What ended with its workspace comes back one by one: into the workspace that has the name now, and the name comes back
-/// with the first. What was forgotten before stays so until it is asked for.
+/// What ended with its workspace comes back one by one: into the workspace that has the name now, and the name comes
+/// back with the first. What was forgotten before stays so until it is asked for.
 pub async fn records_of_a_deleted_workspace_come_back_one_by_one(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

@@ -230,8 +230,8 @@ pub async fn a_tail_tells_that_a_record_was_brought_up_to_date(make: MakeEngine)
     assert_eq!(only(&tail(Seq(3)).await).fact_key.chosen(), None);
 }
 
-/// What is known of several sources may be handed over at one position. A short piece takes all of it along, because the next
-/// one starts after it.
+/// What is known of several sources may be handed over at one position. A short piece takes all of it along, because
+/// the next one starts after it.
 pub async fn a_short_tail_leaves_no_sighting_behind(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

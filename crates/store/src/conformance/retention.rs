@@ -106,7 +106,8 @@ pub async fn a_purge_makes_room_once(make: MakeEngine) {
     assert!(!fits("and more", 1).await);
 }
 
-/// What was forgotten, or ended with its workspace or project, is purged when its time is over, in pieces, and nothing else.
+/// What was forgotten, or ended with its workspace or project, is purged when its time is over, in pieces, and nothing
+/// else.
 pub async fn what_ended_long_ago_goes_in_pieces(make: MakeEngine) {
     let engine = make().await;
     let house = House::build(&engine.store).await;

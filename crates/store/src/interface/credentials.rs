@@ -1,4 +1,5 @@
-//! Who calls: credentials, API keys without their secrets, and the operator token. Others decide whether a credential is accepted.
+//! Who calls: credentials, API keys without their secrets, and the operator token. Others decide whether a credential
+//! is accepted.
 
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ pub trait Credentials: Send + Sync {
     /// The credential with this hash, whatever its state. A change to it takes effect on the next call.
     async fn find_credential(&self, hash: &CredentialHash) -> Result<Option<Presented>, StoreError>;
 
-    /// The credential that the token with this hash stands for, and its connection, whatever the state of both. Calls on other
-    /// nodes are those of the connection, not of the key.
+    /// The credential that the token with this hash stands for, and its connection, whatever the state of both. Calls
+    /// on other nodes are those of the connection, not of the key.
     async fn find_credential_by_token(&self, hash: &CredentialHash) -> Result<Option<(Grant, Presented)>, StoreError>;
 
     /// The hash of the operator's token, if one was made.
@@ -39,7 +40,8 @@ pub trait Credentials: Send + Sync {
     /// The keys of a project, oldest first, including revoked ones; never the secret.
     async fn list_keys(&self, project: ProjectId) -> Result<Vec<KeyRow>, StoreError>;
 
-    /// The keys in a member's name, of every project of its account, oldest first, revoked ones included; never the secret.
+    /// The keys in a member's name, of every project of its account, oldest first, revoked ones included; never the
+    /// secret.
     async fn list_member_keys(&self, account: AccountId, member: MemberId) -> Result<Vec<KeyRow>, StoreError>;
 
     /// Notes requests of keys. An older one changes nothing, and a request without a client's name keeps the last.
@@ -148,8 +150,8 @@ macro_rules! key_columns {
 }
 pub(crate) use key_columns;
 
-/// Reads the 19 columns of a key, its project, account, member and department. The departments of the account are loaded
-/// if the member belongs to one.
+/// Reads the 19 columns of a key, its project, account, member and department. The departments of the account are
+/// loaded if the member belongs to one.
 pub(crate) fn read_credential<R: Row>(
     row: &R,
     tree: impl FnOnce(AccountId) -> Result<DepartmentTree, StoreError>,

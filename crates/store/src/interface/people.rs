@@ -14,9 +14,9 @@ pub trait People: Send + Sync {
     /// Whether there is any account yet.
     async fn has_accounts(&self) -> Result<bool, StoreError>;
 
-    /// Creates an account, its first project, its first member and that member's key, all or nothing. With `only_first`, it
-    /// creates them only if there is no account yet, and returns whether it did: of several nodes that start together on an
-    /// empty database, one does.
+    /// Creates an account, its first project, its first member and that member's key, all or nothing. With
+    /// `only_first`, it creates them only if there is no account yet, and returns whether it did: of several nodes that
+    /// start together on an empty database, one does.
     async fn insert_first(
         &self,
         account: Account,
@@ -79,8 +79,8 @@ pub trait People: Send + Sync {
     /// Changes a member's name, role, department and end of access. `false` if absent.
     async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError>;
 
-    /// Deletes a member: its keys are revoked, and its records, including drafts, go to the heir, all or nothing. A record
-    /// whose audience changes takes a seq, so that every index follows.
+    /// Deletes a member: its keys are revoked, and its records, including drafts, go to the heir, all or nothing. A
+    /// record whose audience changes takes a seq, so that every index follows.
     async fn delete_member(
         &self,
         account: AccountId,

@@ -1,5 +1,5 @@
-//! All live records of a project at once, and what is known of their sources: what is needed to tell how the project stands.
-//! The statuses themselves are derived elsewhere.
+//! All live records of a project at once, and what is known of their sources: what is needed to tell how the project
+//! stands. The statuses themselves are derived elsewhere.
 
 use async_trait::async_trait;
 use mnemon_core::{MemberId, ProjectId, Seq, Timestamp};
@@ -24,7 +24,8 @@ pub trait Surveys: Send + Sync {
 pub struct Since {
     /// It went up to here in the log.
     pub seq: Seq,
-    /// Confirming what is known already takes no place in the log. If given, what was confirmed from then on is told too.
+    /// Confirming what is known already takes no place in the log. If given, what was confirmed from then on is told
+    /// too.
     pub confirmed: Option<Timestamp>,
 }
 
@@ -45,7 +46,8 @@ pub struct Survey {
     pub seq: Seq,
     /// The active workspaces, by name, without counts.
     pub workspaces: Vec<WorkspaceRow>,
-    /// Records that were not forgotten, oldest first, those of deleted workspaces among them; or those that have changed.
+    /// Records that were not forgotten, oldest first, those of deleted workspaces among them; or those that have
+    /// changed.
     pub records: Vec<Surveyed>,
     /// The records that have changed. Those that are not in `records` are gone.
     pub touched: Vec<Seq>,

@@ -1,5 +1,5 @@
-//! The bodies of many searches, of whatever projects, by one statement (`together.rs`). On a replica the same view also tells
-//! whether it has replayed what each of the searches needs.
+//! The bodies of many searches, of whatever projects, by one statement (`together.rs`). On a replica the same view also
+//! tells whether it has replayed what each of the searches needs.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Brings a database to the schema that this program knows, one numbered step at a time, even if many nodes start together;
-//! and checks the walls between tenants before anything is served.
+//! Brings a database to the schema that this program knows, one numbered step at a time, even if many nodes start
+//! together; and checks the walls between tenants before anything is served.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -29,8 +29,8 @@ pub(super) fn fingerprint() -> u32 {
     hasher.finalize()
 }
 
-/// Applies the missing steps. Each is one transaction together with the note that it was applied. A node that applies one
-/// locks the table of notes; nodes that start at the same time wait for it and find the step done.
+/// Applies the missing steps. Each is one transaction together with the note that it was applied. A node that applies
+/// one locks the table of notes; nodes that start at the same time wait for it and find the step done.
 pub(super) async fn migrate(config: &PostgresConfig) -> Result<(), StoreError> {
     let mut client = connect_as_owner(config).await?;
     migrate_with(&mut client, MIGRATIONS, &config.role).await.map_err(|fault| fault.error)

@@ -41,11 +41,11 @@ pub(super) async fn save(
     Ok(())
 }
 
-/// Writes the row first, and takes the project's lock only to see whether it may stay: saves into the project would wait for
-/// that lock while megabytes are sent and written.
+/// Writes the row first, and takes the project's lock only to see whether it may stay: saves into the project would
+/// wait for that lock while megabytes are sent and written.
 ///
-/// One that was taken before a purge and arrives after it does not stay: it still contains the purged text. The lock orders
-/// the two. A purge does not wait for a row that is not there yet, so neither waits for the other in a circle.
+/// One that was taken before a purge and arrives after it does not stay: it still contains the purged text. The lock
+/// orders the two. A purge does not wait for a row that is not there yet, so neither waits for the other in a circle.
 async fn write(pool: &Arc<Pool>, project: ProjectId, snapshot: &Snapshot<Vec<u8>>) -> Result<(), Fault> {
     const INSERT: &str =
         "INSERT INTO snapshot (project_id, workspace_no, seq, bytes) VALUES ($1, $2, $3, $4) RETURNING id";

@@ -1,7 +1,7 @@
 //! A PostgreSQL database as one end of a transfer.
 //!
-//! It works as the owner of the tables, who is bound by row-level security like everybody else: each tenant's rows are read
-//! and written under that tenant's setting, so that a transfer can't mix them either.
+//! It works as the owner of the tables, who is bound by row-level security like everybody else: each tenant's rows are
+//! read and written under that tenant's setting, so that a transfer can't mix them either.
 
 use async_trait::async_trait;
 use tokio_postgres::Client;

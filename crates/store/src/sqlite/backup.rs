@@ -1,11 +1,11 @@
 //! A copy of a data directory's database, made while the service runs, and the way back into an empty directory.
 //!
-//! The copy shows one moment: it is read inside one transaction, and whatever is saved meanwhile goes on and is not in it.
-//! The WAL can't be emptied while that transaction lasts. A copy has its final name only after it was read back, sealed
-//! (`seal.rs`) and synced.
+//! The copy shows one moment: it is read inside one transaction, and whatever is saved meanwhile goes on and is not in
+//! it. The WAL can't be emptied while that transaction lasts. A copy has its final name only after it was read back,
+//! sealed (`seal.rs`) and synced.
 //!
-//! A file that comes back may be damaged, or a stranger's. Its seal must fit before SQLite opens it; then its schema becomes
-//! exactly ours (`schema.rs`), and the whole file and the checksum of every record are read (`proof.rs`).
+//! A file that comes back may be damaged, or a stranger's. Its seal must fit before SQLite opens it; then its schema
+//! becomes exactly ours (`schema.rs`), and the whole file and the checksum of every record are read (`proof.rs`).
 
 mod proof;
 mod schema;
@@ -68,8 +68,8 @@ impl From<rusqlite::Error> for BackupError {
     }
 }
 
-/// Copies the database of a data directory into a new file, which nobody else may read. `bytes_per_second` bounds the load
-/// on the disk; `tell` hears how many bytes of how many are copied. Damaged records are a reason to refuse, unless
+/// Copies the database of a data directory into a new file, which nobody else may read. `bytes_per_second` bounds the
+/// load on the disk; `tell` hears how many bytes of how many are copied. Damaged records are a reason to refuse, unless
 /// `keeps_damaged`.
 pub fn back_up(
     dir: &Path,

@@ -220,9 +220,9 @@ fn list_changes(
     Ok(places)
 }
 
-/// Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns of the
-/// record learns everything known about its source. What was handed over together shares a position, and a piece has all of
-/// it or nothing.
+/// Where knowledge about the workspace's sources changed. What came with a live record can be skipped: whoever learns
+/// of the record learns everything known about its source. What was handed over together shares a position, and a piece
+/// has all of it or nothing.
 fn list_sightings(
     conn: &Connection,
     project: ProjectId,

@@ -1,5 +1,5 @@
-//! What is kept in memory because only this process writes the file: the end of each log, and who calls. Both are updated
-//! after a commit and before its acts are answered, so nobody can know more than they say.
+//! What is kept in memory because only this process writes the file: the end of each log, and who calls. Both are
+//! updated after a commit and before its acts are answered, so nobody can know more than they say.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -63,8 +63,8 @@ pub(super) fn load_parts(
     Ok(parts)
 }
 
-/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. Calls `place` only
-/// if that is news.
+/// Makes a hash that came with a save the newest known one of its source, for those who may see the save. Calls `place`
+/// only if that is news.
 pub(super) fn note_known_hash(
     tx: &mut Tx<'_>,
     record: &NewRecord,
@@ -97,8 +97,8 @@ pub(super) fn note_known_hash(
     Ok(())
 }
 
-/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their audience
-/// knows, and the later sighting wins.
+/// Makes an observation the newest known one for everybody: readers combine what everybody may know with what their
+/// audience knows, and the later sighting wins.
 fn observe_source(
     tx: &mut Tx<'_>,
     project: ProjectId,

@@ -107,8 +107,8 @@ pub(super) fn restore_workspace(
     Ok(RestoredWorkspace::Done(count))
 }
 
-/// Makes a record live again. One whose workspace ended joins the workspace that has the name now; if none has, the name
-/// comes back with it.
+/// Makes a record live again. One whose workspace ended joins the workspace that has the name now; if none has, the
+/// name comes back with it.
 pub(super) fn bring_back(
     tx: &mut Tx<'_>,
     project: ProjectId,

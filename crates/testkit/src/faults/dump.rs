@@ -1,5 +1,5 @@
-//! The same as `backup.rs` on PostgreSQL: `pg_dump` under load, each dump preceded by one that is killed, `pg_restore` into a new
-//! database, `mnemon doctor --restore-check`, and a node on the restored data that gives the same answers.
+//! The same as `backup.rs` on PostgreSQL: `pg_dump` under load, each dump preceded by one that is killed, `pg_restore`
+//! into a new database, `mnemon doctor --restore-check`, and a node on the restored data that gives the same answers.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -79,7 +79,8 @@ impl Dumps<'_> {
         run(self.program, &["doctor", "--restore-check", "--database", &url])
     }
 
-    /// Starts a dump whose file grows slowly, and kills it a while after its first bytes. Whether that was before its end.
+    /// Starts a dump whose file grows slowly, and kills it a while after its first bytes. Whether that was before its
+    /// end.
     fn kill_one(&self, to: &Path, after: Duration) -> Result<bool> {
         let mut child = self.command()?.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (mut file, mut dump) = (File::create(to)?, child.stdout.take());

@@ -13,8 +13,8 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts a file that contains an ext4 file system. Only a sync reaches the file: periodic write-back by file system and
-    /// kernel comes later than any round ends.
+    /// Mounts a file that contains an ext4 file system. Only a sync reaches the file: periodic write-back by file
+    /// system and kernel comes later than any round ends.
     pub fn image(image: &Path, at: &Path) -> Result<Self> {
         Self::mount([OsStr::new("-o"), OsStr::new("loop,commit=300"), image.as_os_str()], at)
     }

@@ -1,8 +1,8 @@
-//! Power loss. The data is on a file system inside a file; what the service has not synced is not in that file. So: stop
-//! the service while it writes, copy the file, and continue with the copy as if the machine had come back.
+//! Power loss. The data is on a file system inside a file; what the service has not synced is not in that file. So:
+//! stop the service while it writes, copy the file, and continue with the copy as if the machine had come back.
 //!
-//! kill -9 can't reveal a missing sync, because the kernel still writes what a killed process left. Every round proves that
-//! this method can: a file written without a sync must not be in the copy.
+//! kill -9 can't reveal a missing sync, because the kernel still writes what a killed process left. Every round proves
+//! that this method can: a file written without a sync must not be in the copy.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -44,7 +44,8 @@ pub enum Trick {
     Large(usize),
     /// It answers as usual, in a body of exactly this many bytes: spaces before the result fill it up.
     Padded(usize),
-    /// It answers in a stream of events that has this many bytes up to the end of the answer, and continues without a pause.
+    /// It answers in a stream of events that has this many bytes up to the end of the answer, and continues without a
+    /// pause.
     PaddedEvents(usize),
     /// It asks this many questions in a stream of events, then answers.
     Questions(usize),

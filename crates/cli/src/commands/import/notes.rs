@@ -1,5 +1,5 @@
-//! Markdown files: each becomes a record, and a long one several, cut at its headings. The file is the records' source, with its
-//! hash, so that `mnemon validate` sees when it has changed.
+//! Markdown files: each becomes a record, and a long one several, cut at its headings. The file is the records' source,
+//! with its hash, so that `mnemon validate` sees when it has changed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -29,8 +29,9 @@ pub fn read(path: &Path, desk: &mut Desk<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The Markdown files of a folder, by path. Hidden ones and those that .gitignore names are left alone. So are links: the
-/// folder's author chose where they lead, and that may be a private file of the reader's. A link to one of the notes is skipped silently.
+/// The Markdown files of a folder, by path. Hidden ones and those that .gitignore names are left alone. So are links:
+/// the folder's author chose where they lead, and that may be a private file of the reader's. A link to one of the
+/// notes is skipped silently.
 pub fn files(folder: &Path, desk: &mut Desk<'_>) -> Vec<PathBuf> {
     let is_note = |path: &Path| {
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();

@@ -217,8 +217,8 @@ impl Model {
         self.sightings.push(Sighting { project, places, source, seen: Seen::All, hash, is_confirmed });
     }
 
-    /// The newest hash of a source that a person may know, in a workspace or in each that knows it; none where it is gone
-    /// or has no known hash.
+    /// The newest hash of a source that a person may know, in a workspace or in each that knows it; none where it is
+    /// gone or has no known hash.
     pub fn known(&self, person: usize, project: usize, workspace: Option<usize>, source: &str) -> Vec<Option<&str>> {
         let places: Vec<Place> = match workspace {
             Some(workspace) => vec![(workspace, self.life(project, workspace))],

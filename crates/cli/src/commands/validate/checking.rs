@@ -70,8 +70,9 @@ impl Desk<'_> {
         Report { workspace, branch, compared_with, remarks, ..Report::default() }
     }
 
-    /// A check that a person runs is always reported. An automatic one reports a commit once, because this clone may be older
-    /// than later reports of others. After that it only confirms what the service knows, for facts saved in the meantime.
+    /// A check that a person runs is always reported. An automatic one reports a commit once, because this clone may be
+    /// older than later reports of others. After that it only confirms what the service knows, for facts saved in the
+    /// meantime.
     fn is_to_tell(&self, ground: &Ground, is_new: bool, source: &SourceJson, seen: &SeenSourceJson) -> bool {
         let is_automatic = self.validate.watch || self.validate.from_git_hook;
         let (is_known, is_of_use) = (is_known(source, seen), source.unverified > 0 && !seen.source_gone);

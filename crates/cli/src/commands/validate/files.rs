@@ -1,5 +1,5 @@
-//! Which paths sources mean, and the files outside of any repository. Only files found by walking the folder are ever read
-//! there, so `.gitignore` and `.mnemonignore` hold, and no source leads anywhere else.
+//! Which paths sources mean, and the files outside of any repository. Only files found by walking the folder are ever
+//! read there, so `.gitignore` and `.mnemonignore` hold, and no source leads anywhere else.
 
 use std::fs;
 use std::io::ErrorKind;

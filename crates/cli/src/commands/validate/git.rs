@@ -195,7 +195,8 @@ fn finish(mut command: Command, input: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut child = command.spawn().map_err(cannot_run)?;
     let mut stdin = child.stdin.take().context("git takes no input")?;
     let output = std::thread::scope(|scope| {
-        // In a thread of its own: git may print before it has read everything. If it stops early, its own error says why.
+        // In a thread of its own: git may print before it has read everything. If it stops early, its own error says
+        // why.
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output()
     })?;

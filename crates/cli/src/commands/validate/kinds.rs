@@ -160,8 +160,8 @@ pub fn compare(
     // A saved hash that still holds is reported as it was saved: some write hex digits in capitals.
     let is_same = |hash: &&String| Kind::of(hash).iter().any(|kind| is_of(hash, kind));
     let mut hashes: Vec<String> = saved.iter().filter(is_same).cloned().collect();
-    // Then every kind, so that a fact saved with another kind next is no change. Which kind 64 digits are is decided by those
-    // that match, else by the repository.
+    // Then every kind, so that a fact saved with another kind next is no change. Which kind 64 digits are is decided by
+    // those that match, else by the repository.
     let kinds = saved.iter().filter_map(|hash| {
         let kinds = Kind::of(hash);
         let likely = || kinds.iter().find(|kind| kinds.len() == 1 || kind.is_git() == is_sha256_repository);

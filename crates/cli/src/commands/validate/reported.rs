@@ -1,5 +1,5 @@
-//! Which commits this clone has reported to the service. A clone that has not been updated for a while must not undo newer
-//! reports of others, so automatic checks report a commit once.
+//! Which commits this clone has reported to the service. A clone that has not been updated for a while must not undo
+//! newer reports of others, so automatic checks report a commit once.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +10,8 @@ use ring::digest::{SHA256, digest};
 
 use super::git::{Branch, Repository};
 
-/// In the folder that all working trees of the clone share. Each line has a key (service, workspace and branch) and a commit.
+/// In the folder that all working trees of the clone share. Each line has a key (service, workspace and branch) and a
+/// commit.
 const FILE: &str = "mnemon-reported";
 /// How many lines are kept.
 const LINES_MAX: usize = 100;

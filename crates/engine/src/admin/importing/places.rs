@@ -5,8 +5,8 @@ use mnemon_store::Listed;
 
 use super::{Import, ImportedRecord};
 
-/// The records that have a chosen id, live or forgotten, whoever sees them. An id belongs to its project: the same id in
-/// another one is another record.
+/// The records that have a chosen id, live or forgotten, whoever sees them. An id belongs to its project: the same id
+/// in another one is another record.
 pub(super) struct Taken(pub(super) Vec<Listed>);
 
 impl Taken {

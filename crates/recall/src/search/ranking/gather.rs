@@ -21,8 +21,8 @@ pub(super) struct Measured {
 }
 
 impl Ranking<'_> {
-    /// Everything that has a word of the query, or is near enough in meaning, with the score of its words; and the spread
-    /// of the roots of such scores over all visible records.
+    /// Everything that has a word of the query, or is near enough in meaning, with the score of its words; and the
+    /// spread of the roots of such scores over all visible records.
     pub(super) fn gather(&mut self, is_first: bool, is_last: bool) -> (Vec<Candidate>, Spread) {
         let slots = self.index.records.slots();
         let has_neighbours = self.neighbours.is_some();
@@ -138,8 +138,8 @@ impl Ranking<'_> {
     }
 }
 
-/// Lets through who has a word of the query: everybody, or where there are too many the best by plain score of words and
-/// those that have all words.
+/// Lets through who has a word of the query: everybody, or where there are too many the best by plain score of words
+/// and those that have all words.
 struct Sieve<'a> {
     all_words: &'a super::AllWords,
     best: Best,
@@ -167,8 +167,8 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    /// Takes whoever is wanted out of a window, and keeps marks and roots where there is room for them. Tells the sum of the
-    /// roots and the sum of their squares.
+    /// Takes whoever is wanted out of a window, and keeps marks and roots where there is room for them. Tells the sum
+    /// of the roots and the sum of their squares.
     fn look(&mut self, start: usize, window: &[u64], marks: &mut [u32], roots: &mut [u16]) -> (u64, u64) {
         let wanted = Wanted { bar: self.best.bar(), required: self.required };
         let moments = sums::look_at(window, wanted, &mut Kept { marks, roots, wanted: &mut self.wanted });

@@ -3,8 +3,8 @@
 use super::{Candidate, Ranking};
 
 impl Ranking<'_> {
-    /// What no longer holds stands behind what holds and speaks of the same thing. Of those that dispute a key the newest
-    /// is first: they trade places among themselves, and with nobody else.
+    /// What no longer holds stands behind what holds and speaks of the same thing. Of those that dispute a key the
+    /// newest is first: they trade places among themselves, and with nobody else.
     pub(super) fn put_truth_first(&self, candidates: &mut [Candidate], limit: usize) {
         let front = limit.max(self.recipe.bounds.read);
         let front = self.select_best(candidates, front);
@@ -58,9 +58,9 @@ impl Ranking<'_> {
         }
     }
 
-    /// Of the records that hold and speak of the same thing as a stale one, the one that does so most: under the same key
-    /// if there is such a one, otherwise in much the same words. Whoever asks for a teapot wants no kettle first: one that has
-    /// no word of the query passes only under the same key, or one that has none either.
+    /// Of the records that hold and speak of the same thing as a stale one, the one that does so most: under the same
+    /// key if there is such a one, otherwise in much the same words. Whoever asks for a teapot wants no kettle first:
+    /// one that has no word of the query passes only under the same key, or one that has none either.
     fn rival_of(&self, stale: &Candidate, others: &[Candidate]) -> Option<usize> {
         let key = self.index.truth.key_of(stale.slot);
         let alike = |other: &Candidate| {

@@ -28,8 +28,8 @@ impl Parts {
 }
 
 impl Ranking<'_> {
-    /// Gives candidates their strengths, before bonuses. Pairs are looked for in at most `paired` of them; `spread` is that
-    /// of the roots of all visible records' words.
+    /// Gives candidates their strengths, before bonuses. Pairs are looked for in at most `paired` of them; `spread` is
+    /// that of the roots of all visible records' words.
     pub(super) fn weigh(&mut self, weights: &Weights, paired: usize, candidates: &mut [Candidate], spread: Spread) {
         self.scales.words = spread.scale();
         self.scales.pairs = Spread::default().scale();
@@ -41,8 +41,8 @@ impl Ranking<'_> {
         self.add_pairs(weights, paired, candidates, spread);
     }
 
-    /// Looks for pairs in the most promising candidates: to read them all would take longer than all the rest. Those who
-    /// have some raise the mean and the deviation for everybody.
+    /// Looks for pairs in the most promising candidates: to read them all would take longer than all the rest. Those
+    /// who have some raise the mean and the deviation for everybody.
     fn add_pairs(&mut self, weights: &Weights, count: usize, candidates: &mut [Candidate], mut spread: Spread) {
         let Some(pairs) = &self.pairs else { return };
         let mut promising = self.promises(pairs, candidates);

@@ -8,8 +8,8 @@ use mnemon_engine::{SIMILAR_MAX, Tool};
 use mnemon_protocol::tools::{Annotations, Tool as Description};
 use serde_json::{Map, Value, json};
 
-/// In words and not as the schema's `default`: a client that fills defaults in would name a workspace, and so override the
-/// connection's own.
+/// In words and not as the schema's `default`: a client that fills defaults in would name a workspace, and so override
+/// the connection's own.
 const WORKSPACE_DEFAULT: &str = "Default: this connection's own workspace, or the one called default.";
 
 /// For tools that act on every workspace where nothing names one.

@@ -1,5 +1,5 @@
-//! The column of the tables that says what a route does with records. Each such route is admitted as a tool call is: it counts
-//! towards the plan's calls, and the subscription binds it. Every one is tried in every state.
+//! The column of the tables that says what a route does with records. Each such route is admitted as a tool call is: it
+//! counts towards the plan's calls, and the subscription binds it. Every one is tried in every state.
 
 use mnemon_core::Clock;
 use mnemon_engine::MemoryUse::{self, Reads, Writes};

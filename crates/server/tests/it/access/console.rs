@@ -1,5 +1,5 @@
-//! The table of the console: every route, tried by every kind of caller. Who is not signed in is led to the form that asks for
-//! a key, whatever it asks for.
+//! The table of the console: every route, tried by every kind of caller. Who is not signed in is led to the form that
+//! asks for a key, whatever it asks for.
 
 use mnemon_testkit::{ConsoleVisitor, hidden};
 

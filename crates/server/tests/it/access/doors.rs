@@ -1,5 +1,5 @@
-//! The tables of the other routes: the agent's, where all callers have their own data, and OAuth's, which are open to all and
-//! must not depend on the caller.
+//! The tables of the other routes: the agent's, where all callers have their own data, and OAuth's, which are open to
+//! all and must not depend on the caller.
 
 use mnemon_testkit::{Answer, Caller};
 

@@ -121,7 +121,8 @@ async fn lists_counts_and_reasons_leave_out_what_the_administrator_may_not_see()
     }
 }
 
-/// A shared record that somebody replaced by a draft: who may not see the draft learns neither its id nor that there is one.
+/// A shared record that somebody replaced by a draft: who may not see the draft learns neither its id nor that there is
+/// one.
 #[tokio::test]
 async fn a_draft_that_took_a_records_place_is_named_to_nobody_else() {
     let world = World::make().await;

@@ -149,7 +149,8 @@ async fn a_workspace_of_others_drafts_alone_is_absent_for_the_admin() {
     assert_eq!(kept.structured()["result"].as_array().map(Vec::len), Some(1));
 }
 
-/// The answer counts what the admin can see, and the audit row counts the workspace only: neither reveals others' drafts.
+/// The answer counts what the admin can see, and the audit row counts the workspace only: neither reveals others'
+/// drafts.
 #[tokio::test]
 async fn deleting_a_workspace_does_not_tell_how_many_drafts_others_had_in_it() {
     let office = Office::open().await;

@@ -1,4 +1,5 @@
-//! The table of attacks and mistakes, endpoint by endpoint. Each row is tried on the real service and has one right answer.
+//! The table of attacks and mistakes, endpoint by endpoint. Each row is tried on the real service and has one right
+//! answer.
 
 use mnemon_testkit::oauth::{Flow, Pairs, returned};
 use mnemon_testkit::{Answer, MemberSpec};

@@ -102,7 +102,8 @@ async fn a_token_administers_nothing() {
     assert_eq!(status_of(&caller).await, 200);
 }
 
-/// A connection is a credential of its own: the key and each token have their own rate, and the project counts them all.
+/// A connection is a credential of its own: the key and each token have their own rate, and the project counts them
+/// all.
 #[tokio::test]
 async fn each_token_is_a_connection_of_its_own_to_the_rate_limit() {
     let mut plans = PlanTable::default();

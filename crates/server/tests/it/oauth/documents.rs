@@ -1,5 +1,5 @@
-//! Clients whose id is the URL of a document: a real site on loopback serves it, and every way to abuse such a URL against us
-//! is tried.
+//! Clients whose id is the URL of a document: a real site on loopback serves it, and every way to abuse such a URL
+//! against us is tried.
 
 use std::collections::HashMap;
 use std::io;

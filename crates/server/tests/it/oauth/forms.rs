@@ -1,4 +1,5 @@
-//! The seal on the form: only this browser, only this request, not forever, and two windows do not invalidate each other.
+//! The seal on the form: only this browser, only this request, not forever, and two windows do not invalidate each
+//! other.
 
 use std::time::Duration;
 
