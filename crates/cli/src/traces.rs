@@ -43,13 +43,21 @@ impl Traces {
     }
 
     /// Starts sending, on the runtime that this is called on.
-    pub fn start(self, service_name: &str) -> anyhow::Result<Sending> {
+    pub fn start(self, service_name: &str, instance_id: String) -> anyhow::Result<Sending> {
         let client = Client::builder().tls_backend_preconfigured(http_client::tls()?).timeout(TIMEOUT).build()?;
         tracing::info!(endpoint = self.config.endpoint, "sending traces");
         let address = format!("{}{}", self.config.endpoint, otlp::PATH);
         let Self { ended, dropped, .. } = self;
-        let mut sender =
-            Sender { client, address, service: service_name.to_owned(), ended, dropped, told: None, lost: 0 };
+        let mut sender = Sender {
+            client,
+            address,
+            service: service_name.to_owned(),
+            instance_id,
+            ended,
+            dropped,
+            told: None,
+            lost: 0,
+        };
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move { sender.run(stopped).await });
         Ok(Sending { stop, task })
@@ -70,6 +78,8 @@ struct Sender {
     client: Client,
     address: String,
     service: String,
+    /// Which of the nodes this is.
+    instance_id: String,
     ended: mpsc::Receiver<Ended>,
     dropped: Arc<AtomicU64>,
     /// When the log was last told about lost spans.
@@ -106,7 +116,7 @@ impl Sender {
     async fn send(&mut self, spans: &mut Vec<Ended>) {
         self.lost += self.dropped.swap(0, Ordering::Relaxed);
         if !spans.is_empty() {
-            let body = otlp::encode(&self.service, env!("CARGO_PKG_VERSION"), spans);
+            let body = otlp::encode(&self.service, &self.instance_id, env!("CARGO_PKG_VERSION"), spans);
             let request = self.client.post(&self.address).header("content-type", otlp::CONTENT_TYPE).body(body);
             let problem = match request.send().await {
                 Ok(response) if response.status().is_success() => None,

@@ -1,5 +1,5 @@
-//! Background jobs and when they run: reporting admitted calls to other nodes, telling of this node, writing usage figures,
-//! purging long-forgotten records. What each job does lives with its subject; this module only decides when it runs.
+//! Background jobs and when they run: reporting admitted calls to other nodes, trying storage, telling of this node, writing
+//! usage figures, purging long-forgotten records. What each job does lives with its subject; this module only decides when it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,8 @@ use crate::Engine;
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
 /// Whoever is not heard of for a minute is shown as silent.
 const TELL_OF_NODE_EVERY: Duration = Duration::from_secs(15);
+/// An alert needs to see that nothing works within a minute or so.
+const TRY_STORAGE_EVERY: Duration = Duration::from_secs(5);
 const WRITE_FIGURES_EVERY: Duration = Duration::from_secs(5);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 
@@ -40,6 +42,7 @@ impl Engine {
         let mut jobs = JoinSet::new();
         jobs.spawn(every(TELL_CALLS_EVERY, Arc::clone(self), stopped.clone(), Self::tell_calls));
         jobs.spawn(every(TELL_OF_NODE_EVERY, Arc::clone(self), stopped.clone(), Self::tell_of_itself));
+        jobs.spawn(every(TRY_STORAGE_EVERY, Arc::clone(self), stopped.clone(), Self::try_its_storage));
         jobs.spawn(every(WRITE_FIGURES_EVERY, Arc::clone(self), stopped.clone(), Self::write_figures));
         jobs.spawn(every(PURGE_EVERY, Arc::clone(self), stopped, Self::purge));
         Upkeep { stop, jobs, engine: Arc::clone(self) }
@@ -58,6 +61,10 @@ impl Engine {
         if let Err(error) = self.tell_of_node().await {
             tracing::debug!(%error, "could not tell the operator of this node; next attempt in a few seconds");
         }
+    }
+
+    async fn try_its_storage(self: Arc<Self>) {
+        self.try_storage().await;
     }
 
     async fn write_figures(self: Arc<Self>) {

@@ -93,9 +93,12 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn check(&self) -> Result<(), StoreError> {
+    async fn check_reads(&self) -> Result<(), StoreError> {
         const READ: &str = "SELECT COUNT(*) FROM migration";
-        self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))?;
+        self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))
+    }
+
+    async fn check_writes(&self) -> Result<(), StoreError> {
         let beat = tokio::time::timeout(HEARTBEAT_MAX, self.writer.write(beat)).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write completed within {HEARTBEAT_MAX:?}"))))
     }

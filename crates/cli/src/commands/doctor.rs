@@ -67,8 +67,9 @@ fn databases(doctor: &Doctor) -> Vec<Finding> {
     let look = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            let store = storage::open(&config.storage).await?;
-            store.check().await?;
+            let store =
+                storage::open(&config.storage).await.map_err(|error| storage::explain(&config.storage, &error))?;
+            store.check().await.map_err(|error| storage::explain(&config.storage, &error))?;
             let replicas = store.check_replicas().await;
             store.close().await;
             anyhow::Ok(replicas)
@@ -99,7 +100,7 @@ fn restored_data(doctor: &Doctor) -> anyhow::Result<String> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = storage::open(&config.storage).await?;
+        let store = storage::open(&config.storage).await.map_err(|error| storage::explain(&config.storage, &error))?;
         let read = restored::check(store.as_ref()).await;
         store.close().await;
         read
