@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use mnemon_agent::trust;
 use mnemon_server::config::TracesConfig;
 use mnemon_traces::{Ended, TraceLayer, otlp};
 use reqwest::Client;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-
-use crate::http_client;
 
 /// How long spans wait for others, and how many go together.
 const WAIT_MAX: Duration = Duration::from_secs(1);
@@ -44,7 +43,7 @@ impl Traces {
 
     /// Starts sending, on the runtime that this is called on.
     pub fn start(self, service_name: &str, instance_id: String) -> anyhow::Result<Sending> {
-        let client = Client::builder().tls_backend_preconfigured(http_client::tls()?).timeout(TIMEOUT).build()?;
+        let client = Client::builder().tls_backend_preconfigured(trust::client_config()).timeout(TIMEOUT).build()?;
         tracing::info!(endpoint = self.config.endpoint, "sending traces");
         let address = format!("{}{}", self.config.endpoint, otlp::PATH);
         let Self { ended, dropped, .. } = self;

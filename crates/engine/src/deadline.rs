@@ -8,8 +8,8 @@ use tokio::time::timeout;
 
 use crate::{CallError, Engine};
 
-/// How long a call waits for storage, from its credential to its answer.
-pub const CALL_MAX: Duration = Duration::from_secs(2);
+/// How long a call waits for storage, from its credential to its answer: a caller is told within two seconds.
+pub const CALL_MAX: Duration = Duration::from_millis(1_900);
 
 impl Engine {
     /// The outcome of a call, or that storage is unavailable if it takes longer than what is left of its time. A call that

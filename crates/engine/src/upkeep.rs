@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::Engine;
+use crate::seen::Due;
 
 /// Other nodes may lag by at most a second (rate limits), so calls are reported twice a second.
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
@@ -52,7 +53,7 @@ impl Engine {
         if let Err(error) = self.publish_calls().await {
             tracing::warn!(%error, "could not share call counts with the other nodes");
         }
-        if let Err(error) = self.flush_seen(false).await {
+        if let Err(error) = self.flush_seen(Due::Silent).await {
             tracing::warn!(%error, "could not note which keys were used");
         }
     }

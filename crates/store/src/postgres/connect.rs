@@ -106,8 +106,8 @@ impl Pool {
             role: config.role.clone(),
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
             lock_timeout_ms: config.patience.as_millis().to_string(),
-            // Callers are told after two seconds in any case.
-            call_max: config.patience * 8 / 3,
+            // Callers are told within two seconds in any case.
+            call_max: config.patience * 5 / 2,
             look_up_max: config.patience * 2,
             alone_within: config.patience * 3 / 2,
         };
