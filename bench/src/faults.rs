@@ -9,6 +9,7 @@ mod hoarders;
 mod idle;
 mod inputs;
 mod nodes;
+mod outages;
 mod outcome;
 mod patroni;
 mod sigterm;
@@ -80,6 +81,14 @@ enum Fault {
     PostgresFailover,
     /// A table that somebody keeps locked, with 500 clients
     PostgresLocked,
+    /// A PostgreSQL that is stopped and goes on
+    PostgresFrozen,
+    /// A network that delivers nothing between nodes and PostgreSQL
+    NetworkCut,
+    /// The only synchronous standby is gone for a while
+    StandbyLost,
+    /// The check before a promotion, and the right standby promoted
+    Promotion,
     /// A read replica that lags, stops and goes on while nodes read it
     ReplicaLag,
     /// Three servers under Patroni: the primary is killed, hangs, loses its lease
@@ -87,7 +96,7 @@ enum Fault {
 }
 
 impl Fault {
-    const EACH: [Self; 19] = [
+    const EACH: [Self; 23] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -105,6 +114,10 @@ impl Fault {
         Self::PostgresKill,
         Self::PostgresFailover,
         Self::PostgresLocked,
+        Self::PostgresFrozen,
+        Self::NetworkCut,
+        Self::StandbyLost,
+        Self::Promotion,
         Self::ReplicaLag,
         Self::Patroni,
     ];
@@ -151,6 +164,10 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::PostgresKill => nodes::kill_postgres(setup).await,
         Fault::PostgresFailover => nodes::failover(setup).await,
         Fault::PostgresLocked => nodes::locked(setup).await,
+        Fault::PostgresFrozen => outages::frozen(setup).await,
+        Fault::NetworkCut => outages::cut(setup).await,
+        Fault::StandbyLost => outages::standby_lost(setup).await,
+        Fault::Promotion => outages::promotion(setup).await,
         Fault::ReplicaLag => nodes::replica_lag(setup).await,
         Fault::Patroni => patroni::run(setup).await,
     }
@@ -176,6 +193,10 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::PostgresKill => "postgres-kill",
         Fault::PostgresFailover => "postgres-failover",
         Fault::PostgresLocked => "postgres-locked",
+        Fault::PostgresFrozen => "postgres-frozen",
+        Fault::NetworkCut => "network-cut",
+        Fault::StandbyLost => "standby-lost",
+        Fault::Promotion => "promotion",
         Fault::ReplicaLag => "replica-lag",
         Fault::Patroni => "patroni",
     }

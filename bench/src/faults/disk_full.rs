@@ -1,5 +1,5 @@
-//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, and saves
-//! work again soon after space is freed, without a restart.
+//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, also after a
+//! restart on the full disk, and saves work again soon after space is freed.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -64,6 +64,12 @@ async fn round(setup: &Setup, seen: &mut Seen) -> Result<()> {
             bail!("the disk never ran full");
         }
     }
+    while_full(&mut story, &mut wire, seen).await?;
+    // A machine that restarts with a full disk searches all the same.
+    drop(wire);
+    service.kill()?;
+    let service = program.start().await.context("it starts on a full disk")?;
+    let mut wire = service.connect().await?;
     while_full(&mut story, &mut wire, seen).await?;
     get_room(&ballast, &mut story, &mut wire, seen).await?;
     seen.findings += check_all(std::slice::from_ref(&story), &mut wire).await?;

@@ -30,5 +30,6 @@ mod state;
 pub mod status;
 pub mod sync;
 pub mod transcript;
+pub mod trust;
 
 pub use own_tool::{NAME as OWN_TOOL, description as own_tool_description};

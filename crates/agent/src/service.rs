@@ -12,6 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::settings::Settings;
+use crate::trust;
 
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -80,8 +81,7 @@ impl Service {
         http.set_nodelay(true);
         http.set_connect_timeout(Some(CONNECT_TIMEOUT));
         let https = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
-            .expect("the provider has ciphers for the protocol versions that the library enables by default")
+            .with_tls_config(trust::client_config())
             .https_or_http()
             .enable_http1()
             .wrap_connector(http);
@@ -180,5 +180,6 @@ fn innermost(error: &dyn std::error::Error) -> String {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    cause.to_string()
+    let cause = cause.to_string();
+    trust::advice(&cause).unwrap_or(cause)
 }

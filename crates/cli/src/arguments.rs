@@ -31,6 +31,9 @@ pub struct Arguments {
     /// Print JSON instead of text.
     #[arg(long, global = true)]
     pub json: bool,
+    /// File with certificates (PEM) of authorities to trust as well, for a service behind a private one.
+    #[arg(long, global = true, value_name = "FILE", env = "MNEMON_CA_FILE")]
+    pub ca_file: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -438,10 +441,14 @@ pub enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Read everything in the PostgreSQL database and compare it with its checksums and counts, instead of asking the
-    /// service: for a database that was restored from a dump, before nodes use it.
+    /// Read everything in storage and compare it with its checksums and counts, instead of asking the service: for
+    /// storage that was restored, before nodes use it.
     #[arg(long)]
     pub restore_check: bool,
+    /// Check whether this PostgreSQL standby may be promoted: whether no standby in database.replicas has received
+    /// more.
+    #[arg(long, value_name = "URL", conflicts_with = "restore_check")]
+    pub promote: Option<String>,
     #[command(flatten)]
     pub settings: Settings,
     #[command(flatten)]
@@ -450,6 +457,9 @@ pub struct Doctor {
 
 #[derive(Debug, Args)]
 pub struct Health {
+    /// Ask only whether the process lives, not whether it can search.
+    #[arg(long)]
+    pub live: bool,
     #[command(flatten)]
     pub settings: Settings,
 }

@@ -1,9 +1,9 @@
 //! HTTP calls of the command line: one at a time, each with a time limit. What they mean is known to their callers.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use mnemon_agent::trust;
 use reqwest::{Client, Method, StatusCode};
 
 /// How long a transfer of many records may take. It is the reader's own choice to wait.
@@ -24,7 +24,7 @@ pub struct Answer {
 impl HttpClient {
     pub fn new(timeout: Duration) -> anyhow::Result<Self> {
         let client = Client::builder()
-            .tls_backend_preconfigured(tls()?)
+            .tls_backend_preconfigured(trust::client_config())
             .timeout(timeout)
             .user_agent(concat!("mnemon/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -46,7 +46,7 @@ impl HttpClient {
             request = request.header(*name, *value);
         }
         self.runtime.block_on(async {
-            let mut response = request.send().await.with_context(|| no_answer(service))?;
+            let mut response = request.send().await.map_err(|error| no_answer(service, error))?;
             let status = response.status();
             if !status.is_success() {
                 let text = response.text().await.context("can't read the answer")?;
@@ -76,7 +76,7 @@ impl HttpClient {
             request = request.header("Content-Type", "application/json").body(body);
         }
         self.runtime.block_on(async {
-            let response = request.send().await.with_context(|| no_answer(service))?;
+            let response = request.send().await.map_err(|error| no_answer(service, error))?;
             let status = response.status();
             let text = response.text().await.context("can't read the answer")?;
             Ok(Answer { status, text })
@@ -84,18 +84,14 @@ impl HttpClient {
     }
 }
 
-fn no_answer(service: &str) -> String {
-    format!("no answer from {service}; is the service running? Start it with `mnemon serve`")
+fn no_answer(service: &str, error: reqwest::Error) -> anyhow::Error {
+    let error = anyhow::Error::from(error);
+    let advice = trust::advice(&error.root_cause().to_string());
+    let usual = || "is the service running? Start it with `mnemon serve`".to_owned();
+    error.context(format!("no answer from {service}; {}", advice.unwrap_or_else(usual)))
 }
 
 /// Whether a request got no answer at all, so that it may be sent again.
 pub fn is_no_answer(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<reqwest::Error>().is_some_and(|error| !error.is_status()))
-}
-
-pub fn tls() -> anyhow::Result<rustls::ClientConfig> {
-    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

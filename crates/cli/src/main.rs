@@ -39,6 +39,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.json);
+    if let Some(Err(problem)) = arguments.ca_file.as_deref().map(mnemon_agent::trust::add_file) {
+        printer.error(&anyhow::anyhow!(problem));
+        return ExitCode::FAILURE;
+    }
     let outcome = match arguments.command {
         Command::Serve(serve) => commands::serve::run(&serve, &printer),
         Command::Remember(remember) => commands::remember::run(&remember, &printer),

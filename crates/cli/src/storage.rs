@@ -2,24 +2,33 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::anyhow;
 use mnemon_server::config::{DatabaseConfig, StorageConfig};
-use mnemon_store::Store;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
 use mnemon_store::sqlite::SqliteStore;
+use mnemon_store::{Store, StoreError};
 
 /// Opens the configured storage.
-pub async fn open(config: &StorageConfig) -> anyhow::Result<Arc<dyn Store>> {
-    let Some(database) = &config.database else {
-        let data_dir = &config.data_dir;
-        let store = SqliteStore::open(data_dir).with_context(|| format!("can't use {}", data_dir.display()))?;
-        return Ok(Arc::new(store));
-    };
-    let store = PostgresStore::open(to_postgres(database)).await;
-    Ok(Arc::new(store.with_context(|| format!("can't use {}", name(config)))?))
+pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Store>, StoreError> {
+    let Some(database) = &config.database else { return Ok(Arc::new(SqliteStore::open(&config.data_dir)?)) };
+    Ok(Arc::new(PostgresStore::open(to_postgres(database)).await?))
 }
 
-fn to_postgres(database: &DatabaseConfig) -> PostgresConfig {
+/// Why storage can't be used, for the person who starts something: the cause, once, and the place.
+pub fn explain(config: &StorageConfig, error: &StoreError) -> anyhow::Error {
+    let (cause, place) = (cause(error), name(config));
+    if cause.contains(&place) { anyhow!("{cause}") } else { anyhow!("{cause}; the data is in {place}") }
+}
+
+/// The error without what every error of its kind begins with.
+pub fn cause(error: &StoreError) -> String {
+    match error {
+        StoreError::Away(cause) | StoreError::Failed(cause) => cause.clone(),
+        error => error.to_string(),
+    }
+}
+
+pub fn to_postgres(database: &DatabaseConfig) -> PostgresConfig {
     PostgresConfig {
         replicas: database.replicas.iter().map(|url| url.expose().clone()).collect(),
         role: database.role.clone(),

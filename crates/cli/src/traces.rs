@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use mnemon_agent::trust;
 use mnemon_server::config::TracesConfig;
 use mnemon_traces::{Ended, TraceLayer, otlp};
 use reqwest::Client;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-
-use crate::http_client;
 
 /// How long spans wait for others, and how many go together.
 const WAIT_MAX: Duration = Duration::from_secs(1);
@@ -43,13 +42,21 @@ impl Traces {
     }
 
     /// Starts sending, on the runtime that this is called on.
-    pub fn start(self, service_name: &str) -> anyhow::Result<Sending> {
-        let client = Client::builder().tls_backend_preconfigured(http_client::tls()?).timeout(TIMEOUT).build()?;
+    pub fn start(self, service_name: &str, instance_id: String) -> anyhow::Result<Sending> {
+        let client = Client::builder().tls_backend_preconfigured(trust::client_config()).timeout(TIMEOUT).build()?;
         tracing::info!(endpoint = self.config.endpoint, "sending traces");
         let address = format!("{}{}", self.config.endpoint, otlp::PATH);
         let Self { ended, dropped, .. } = self;
-        let mut sender =
-            Sender { client, address, service: service_name.to_owned(), ended, dropped, told: None, lost: 0 };
+        let mut sender = Sender {
+            client,
+            address,
+            service: service_name.to_owned(),
+            instance_id,
+            ended,
+            dropped,
+            told: None,
+            lost: 0,
+        };
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move { sender.run(stopped).await });
         Ok(Sending { stop, task })
@@ -70,6 +77,8 @@ struct Sender {
     client: Client,
     address: String,
     service: String,
+    /// Which of the nodes this is.
+    instance_id: String,
     ended: mpsc::Receiver<Ended>,
     dropped: Arc<AtomicU64>,
     /// When lost spans were last logged.
@@ -106,7 +115,7 @@ impl Sender {
     async fn send(&mut self, spans: &mut Vec<Ended>) {
         self.lost += self.dropped.swap(0, Ordering::Relaxed);
         if !spans.is_empty() {
-            let body = otlp::encode(&self.service, env!("CARGO_PKG_VERSION"), spans);
+            let body = otlp::encode(&self.service, &self.instance_id, env!("CARGO_PKG_VERSION"), spans);
             let request = self.client.post(&self.address).header("content-type", otlp::CONTENT_TYPE).body(body);
             let problem = match request.send().await {
                 Ok(response) if response.status().is_success() => None,

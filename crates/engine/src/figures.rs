@@ -1,6 +1,6 @@
 //! What this node has counted since it started, and what it holds: for the operator, never about one tenant.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mnemon_core::Timestamp;
 use mnemon_gateway::BreakerCounts;
@@ -17,7 +17,7 @@ impl Count {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -69,6 +69,19 @@ impl SnapshotCounts {
     }
 }
 
+/// Whether storage worked when it was last tried. It did when the service started.
+#[derive(Debug)]
+pub(crate) struct StorageWorks {
+    pub(crate) reads: AtomicBool,
+    pub(crate) writes: AtomicBool,
+}
+
+impl Default for StorageWorks {
+    fn default() -> Self {
+        Self { reads: AtomicBool::new(true), writes: AtomicBool::new(true) }
+    }
+}
+
 /// A look at all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
@@ -99,10 +112,26 @@ pub struct Figures {
     pub session_appends: u64,
     pub session_bytes: u64,
     pub breakers: BreakerCounts,
+    /// Whether storage could be read, and written, when it was last tried.
+    pub reads_work: bool,
+    pub writes_work: bool,
     pub store: StoreFigures,
 }
 
 impl Engine {
+    /// Tries storage, so that figures show an outage while nobody calls.
+    pub(crate) async fn try_storage(&self) {
+        let (reads, writes) = tokio::join!(self.store.check_reads(), self.store.check_writes());
+        for (operation, outcome, works) in [("read", reads, &self.works.reads), ("write", writes, &self.works.writes)] {
+            let did_work = works.swap(outcome.is_ok(), Ordering::Relaxed);
+            match outcome {
+                Err(error) if did_work => tracing::error!(operation, %error, "storage stopped working"),
+                Ok(()) if !did_work => tracing::info!(operation, "storage works again"),
+                _ => {}
+            }
+        }
+    }
+
     pub fn figures(&self) -> Figures {
         let (counted, snapshots) = (self.indexes.counts(), self.indexes.snapshot_counts());
         let (indexes, index_bytes, index_bytes_max) = self.indexes.size();
@@ -128,6 +157,8 @@ impl Engine {
             session_appends: self.counts.session_appends.get(),
             session_bytes: self.counts.session_bytes.get(),
             breakers: self.integrations.gateway.breakers(self.clock.now()),
+            reads_work: self.works.reads.load(Ordering::Relaxed),
+            writes_work: self.works.writes.load(Ordering::Relaxed),
             store: self.store.figures(),
         }
     }

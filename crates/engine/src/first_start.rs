@@ -24,7 +24,8 @@ impl Engine {
     /// again when the configuration changes once more.
     pub async fn first_operator_token(&self) -> Result<Option<Secret<String>>, StoreError> {
         if self.operator_token.is_some() {
-            if self.store.delete_operator_token().await? {
+            // Looking first lets a service start, and search, while nothing can be written.
+            if self.store.find_operator_token().await?.is_some() && self.store.delete_operator_token().await? {
                 tracing::info!("the configured operator token replaced the one that an earlier start created");
             }
             return Ok(None);

@@ -3,6 +3,8 @@
 use mnemon_core::{RecordId, Scope, Seq, WorkspaceName};
 
 use mnemon_store::audit_subject;
+use mnemon_traces::span;
+use tracing::Instrument;
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
@@ -53,10 +55,10 @@ impl Engine {
         let id: RecordId = written.trim().parse().map_err(|_| not_found())?;
         // One look-up whatever comes of it, so that storage does the same work for a hidden record as for an absent
         // one.
-        let found = self.store.find_place(ctx.project(), id).await?;
+        let found = self.store.find_place(ctx.project(), id).instrument(span!("store")).await?;
         let (seq, audience) = found.filter(|(_, audience)| ctx.viewer().sees(audience)).ok_or_else(not_found)?;
         let audit = self.audit(ctx, "record.forget", audit_subject(id, audience));
-        let ids = self.store.forget(ctx.project(), &[seq], audit).await?;
+        let ids = self.store.forget(ctx.project(), &[seq], audit).instrument(span!("store")).await?;
         if ids.is_empty() { Err(not_found()) } else { Ok(ids) }
     }
 
@@ -68,7 +70,8 @@ impl Engine {
     ) -> Result<Vec<RecordId>, CallError> {
         let source_id = cleaned(source_id);
         let workspace = workspace.map(cleaned_workspace).transpose()?;
-        let records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
+        let listing = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref());
+        let records = listing.instrument(span!("store")).await?;
         let visible: Vec<_> = records.iter().filter(|record| ctx.viewer().sees(&record.audience)).collect();
         let seqs: Vec<Seq> = visible.iter().map(|record| record.seq).collect();
         if seqs.is_empty() {
@@ -79,6 +82,6 @@ impl Engine {
         let is_known_to_all = visible.iter().any(|record| record.audience.scope() == Scope::Shared);
         let subject = if is_known_to_all { source_id } else { HIDDEN_SOURCE.to_owned() };
         let audit = self.audit(ctx, "source.forget", subject);
-        Ok(self.store.forget(ctx.project(), &seqs, audit).await?)
+        Ok(self.store.forget(ctx.project(), &seqs, audit).instrument(span!("store")).await?)
     }
 }

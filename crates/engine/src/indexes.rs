@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::bodies::Bodies;
-use crate::figures::{IndexCounts, SnapshotCounts};
+use crate::figures::{Count, IndexCounts, SnapshotCounts};
 use loading::Refused;
 use slot::Offered;
 
@@ -55,6 +55,7 @@ pub(crate) struct Indexes {
     writers: Arc<Semaphore>,
     refused: Refused,
     clock: Arc<dyn Clock>,
+    portions_built: Count,
 }
 
 struct Held {
@@ -69,7 +70,21 @@ impl Indexes {
         let (counts, snapshot_counts, refused) = (IndexCounts::default(), Arc::default(), Refused::default());
         let writers = Arc::new(Semaphore::new(writing::WRITERS_MAX));
         let builders = Semaphore::new(BUILDERS_MAX);
-        Self { store, model, bytes_max, bodies, held, counts, snapshot_counts, builders, writers, refused, clock }
+        let portions_built = Count::default();
+        Self {
+            store,
+            model,
+            bytes_max,
+            bodies,
+            held,
+            counts,
+            snapshot_counts,
+            builders,
+            writers,
+            refused,
+            clock,
+            portions_built,
+        }
     }
 
     pub(crate) const fn counts(&self) -> &IndexCounts {
@@ -78,6 +93,11 @@ impl Indexes {
 
     pub(crate) fn snapshot_counts(&self) -> &SnapshotCounts {
         &self.snapshot_counts
+    }
+
+    /// How many portions of the log were read to build large indexes: it grows while somebody waits for one.
+    pub(crate) fn portions_built(&self) -> u64 {
+        self.portions_built.get()
     }
 
     /// How many indexes are held, their bytes, and how many bytes they may have.
@@ -168,6 +188,9 @@ impl Indexes {
                 return Ok(false);
             }
             slot.apply(tail).await;
+            if is_long {
+                self.portions_built.add(1);
+            }
         }
         self.recount(key, slot);
         self.snapshot_if_due(key, slot);

@@ -11,6 +11,7 @@ mod bodies;
 mod cleaning;
 pub mod console;
 mod context;
+mod deadline;
 mod digest;
 mod error;
 mod figures;
@@ -52,6 +53,7 @@ pub use admission::{Admission, MemoryUse, Tool, ToolCall};
 pub use authenticate::NotAuthenticated;
 pub use bodies::Body;
 pub use context::{CallContext, Connection, Identity};
+pub use deadline::CALL_MAX;
 pub use digest::{Digest, LeftOut};
 pub use error::CallError;
 pub use figures::Figures;
@@ -71,7 +73,7 @@ pub use validate::{Validate, Validated};
 pub use mnemon_gateway::{BreakerCounts, Health, ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};
 
-use figures::Counts;
+use figures::{Counts, StorageWorks};
 use forgotten::ForgottenRoom;
 use indexes::Indexes;
 use integrations::{IntegrationSettings, Integrations};
@@ -107,6 +109,7 @@ pub struct Engine {
     surveyed: Surveyed,
     seen: SeenKeys,
     counts: Counts,
+    works: StorageWorks,
     outgoing: Outgoing,
     document_hosts: DocumentHosts,
     oauth: OauthMemory,
@@ -146,6 +149,7 @@ impl Engine {
             surveyed: Surveyed::default(),
             seen: SeenKeys::default(),
             counts: Counts::default(),
+            works: StorageWorks::default(),
             outgoing: config.outgoing,
             document_hosts: DocumentHosts::default(),
             oauth: OauthMemory::default(),
@@ -181,9 +185,14 @@ impl Engine {
         self.clock.now()
     }
 
-    /// Whether the service could answer a call now.
-    pub async fn check(&self) -> Result<(), StoreError> {
-        self.store.check().await
+    /// Whether the service could answer a search now.
+    pub async fn check_reads(&self) -> Result<(), StoreError> {
+        self.store.check_reads().await
+    }
+
+    /// Whether the service could store a save now.
+    pub async fn check_writes(&self) -> Result<(), StoreError> {
+        self.store.check_writes().await
     }
 
     /// Finishes pending work.

@@ -38,6 +38,11 @@ impl Presence {
 }
 
 impl Engine {
+    /// The id of this node, as the operator's list shows it.
+    pub const fn node_id(&self) -> NodeId {
+        self.presence.id()
+    }
+
     /// Tells of this node. How long storage takes is measured by a read that every engine answers alike.
     pub(crate) async fn tell_of_node(&self) -> Result<(), StoreError> {
         let began = self.clock.now();

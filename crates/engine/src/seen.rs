@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use jiff::SignedDuration;
-use mnemon_core::{KeyId, Timestamp};
+use mnemon_core::{KeyId, ProjectId, Timestamp};
 use mnemon_store::{SeenKey, StoreError};
 use parking_lot::Mutex;
 
@@ -25,6 +25,16 @@ pub(crate) struct SeenKeys {
     written: Mutex<HashMap<KeyId, Timestamp>>,
 }
 
+/// Which of the waiting requests are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Due {
+    All,
+    /// Those to one project, for whoever is about to read them.
+    Of(ProjectId),
+    /// The first requests of keys that were silent.
+    Silent,
+}
+
 impl Engine {
     /// Notes a request to the assistants' endpoint, with the program's name and version if the request tells them.
     pub fn note_request(&self, ctx: &CallContext, client: Option<(&str, Option<&str>)>) {
@@ -38,20 +48,23 @@ impl Engine {
         }
     }
 
-    /// Writes what is waiting: all of it, or the first requests of silent keys. If storage is unavailable they are
-    /// lost; the next request is noted again.
-    pub(crate) async fn flush_seen(&self, is_all: bool) -> Result<(), StoreError> {
-        let seen = self.seen.take(is_all);
+    /// Writes what is due. If storage is unavailable it is lost; the next request is noted again.
+    pub(crate) async fn flush_seen(&self, due: Due) -> Result<(), StoreError> {
+        let seen = self.seen.take(due);
         if seen.is_empty() { Ok(()) } else { self.store.note_seen(seen).await }
     }
 }
 
 impl SeenKeys {
-    fn take(&self, is_all: bool) -> Vec<SeenKey> {
+    fn take(&self, due: Due) -> Vec<SeenKey> {
         let mut waiting = self.waiting.lock();
         let mut written = self.written.lock();
-        let is_due = |seen: &SeenKey| {
-            is_all || written.get(&seen.key).is_none_or(|last| seen.at.duration_since(*last) >= SILENCE)
+        let was_silent =
+            |seen: &SeenKey| written.get(&seen.key).is_none_or(|last| seen.at.duration_since(*last) >= SILENCE);
+        let is_due = |seen: &SeenKey| match due {
+            Due::All => true,
+            Due::Of(project) => seen.project == project,
+            Due::Silent => was_silent(seen),
         };
         let due: Vec<KeyId> = waiting.values().filter(|seen| is_due(seen)).map(|seen| seen.key).collect();
         let taken: Vec<SeenKey> = due.iter().filter_map(|key| waiting.remove(key)).collect();

@@ -1,6 +1,6 @@
-//! Background jobs and when they run: reporting admitted calls to other nodes, telling of this node, writing usage
-//! figures, purging long-forgotten records. What each job does lives with its subject; this module only decides when it
-//! runs.
+//! Background jobs and when they run: reporting admitted calls to other nodes, trying storage, heartbeats, writing
+//! usage figures, purging long-forgotten records. What each job does lives with its subject; this module only decides
+//! when it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::Engine;
+use crate::seen::Due;
 
 /// Other nodes may lag by at most a second (rate limits), so calls are reported twice a second.
 const TELL_CALLS_EVERY: Duration = Duration::from_millis(500);
 /// Whoever is not heard of for a minute is shown as silent.
 const TELL_OF_NODE_EVERY: Duration = Duration::from_secs(15);
+/// An alert needs to see that nothing works within a minute or so.
+const TRY_STORAGE_EVERY: Duration = Duration::from_secs(5);
 const WRITE_FIGURES_EVERY: Duration = Duration::from_secs(5);
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 
@@ -41,6 +44,7 @@ impl Engine {
         let mut jobs = JoinSet::new();
         jobs.spawn(every(TELL_CALLS_EVERY, Arc::clone(self), stopped.clone(), Self::tell_calls));
         jobs.spawn(every(TELL_OF_NODE_EVERY, Arc::clone(self), stopped.clone(), Self::tell_of_itself));
+        jobs.spawn(every(TRY_STORAGE_EVERY, Arc::clone(self), stopped.clone(), Self::try_its_storage));
         jobs.spawn(every(WRITE_FIGURES_EVERY, Arc::clone(self), stopped.clone(), Self::write_figures));
         jobs.spawn(every(PURGE_EVERY, Arc::clone(self), stopped, Self::purge));
         Upkeep { stop, jobs, engine: Arc::clone(self) }
@@ -50,7 +54,7 @@ impl Engine {
         if let Err(error) = self.publish_calls().await {
             tracing::warn!(%error, "could not share call counts with the other nodes");
         }
-        if let Err(error) = self.flush_seen(false).await {
+        if let Err(error) = self.flush_seen(Due::Silent).await {
             tracing::warn!(%error, "could not note which keys were used");
         }
     }
@@ -59,6 +63,10 @@ impl Engine {
         if let Err(error) = self.tell_of_node().await {
             tracing::debug!(%error, "could not tell the operator of this node; next attempt in a few seconds");
         }
+    }
+
+    async fn try_its_storage(self: Arc<Self>) {
+        self.try_storage().await;
     }
 
     async fn write_figures(self: Arc<Self>) {

@@ -8,6 +8,7 @@ use mnemon_core::{ConnectionId, KeyId, ProjectId, Timestamp};
 use mnemon_store::{Day, StoreError, Usage};
 use parking_lot::Mutex;
 
+use crate::seen::Due;
 use crate::{CallContext, Connection, Engine};
 
 const DAY_SECONDS: i64 = 86_400;
@@ -89,6 +90,10 @@ impl UsageCounter {
         self.rows.lock().drain().map(|(_, row)| row).collect()
     }
 
+    fn take_of(&self, project: ProjectId) -> Vec<Usage> {
+        self.rows.lock().extract_if(|(own, ..), _| *own == project).map(|(_, row)| row).collect()
+    }
+
     fn put_back(&self, rows: Vec<Usage>) {
         let mut held = self.rows.lock();
         for row in rows {
@@ -97,15 +102,7 @@ impl UsageCounter {
                 None => {
                     held.insert(key, row);
                 }
-                Some(newer) => {
-                    newer.calls += row.calls;
-                    newer.saves += row.saves;
-                    newer.searches += row.searches;
-                    newer.rejections += row.rejections;
-                    newer.bytes += row.bytes;
-                    newer.refused_by_connection += row.refused_by_connection;
-                    newer.refused_by_project += row.refused_by_project;
-                }
+                Some(newer) => newer.add(&row),
             }
         }
     }
@@ -119,8 +116,17 @@ impl Engine {
         if !connections.is_empty() {
             self.store.note_connections(connections).await?;
         }
-        self.flush_seen(true).await?;
-        let rows = self.usage.take();
+        self.flush_seen(Due::All).await?;
+        self.write_usage(self.usage.take()).await
+    }
+
+    /// Writes the figures of one project, for whoever is about to read them. Those of others wait for their turn.
+    pub(crate) async fn flush_usage_of(&self, project: ProjectId) -> Result<(), StoreError> {
+        self.flush_seen(Due::Of(project)).await?;
+        self.write_usage(self.usage.take_of(project)).await
+    }
+
+    async fn write_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
         }

@@ -3,6 +3,8 @@
 use mnemon_core::{Access, RecordId, Status, WorkspaceName, newest_visible_source, shown_hash};
 use mnemon_guard::Field;
 use mnemon_store::{Look, Observation, RecordSummary, Seen, StoreError};
+use mnemon_traces::span;
+use tracing::Instrument;
 
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::{Claim, Judged};
@@ -54,10 +56,12 @@ impl Engine {
         }
         if let Some(observation) = observed.clone().filter(|_| may_note(ctx)) {
             let look = Look { by: Some(ctx.credential.member), at: ctx.now };
-            self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look).await?;
+            let noting = self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look);
+            noting.instrument(span!("store")).await?;
             self.surveyed.recheck(ctx.project());
         }
-        let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
+        let listing = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref());
+        let mut records = listing.instrument(span!("store")).await?;
         records.retain(|record| ctx.viewer().sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_summary).collect();
         let judged = self.judge(ctx, &claims, observed.as_ref().as_slice()).await?;

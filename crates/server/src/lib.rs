@@ -24,4 +24,4 @@ pub use console::route_table as console_route_table;
 pub use http::{Answers, App, ConnectionLimit, Room, bind, serve};
 pub use mcp::tool_descriptions;
 pub use oauth::route_table as oauth_route_table;
-pub use router::{Doors, metrics_router, router, with_layers};
+pub use router::{Doors, metrics_router, router, waiting_router, with_layers};

@@ -9,12 +9,14 @@ mod refusal;
 mod render;
 mod tools;
 
+use std::time::{Duration, Instant};
+
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use mnemon_core::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
-use mnemon_engine::CallContext;
+use mnemon_engine::{CALL_MAX, CallContext};
 use mnemon_protocol::json;
 use mnemon_protocol::jsonrpc::{Incoming, RequestId, code, failure};
 use mnemon_protocol::mcp::meta;
@@ -39,6 +41,8 @@ pub(crate) struct Call<'a> {
     pub(crate) era: Era,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) id: &'a RequestId,
+    /// What the look-up of the credential has left of the call's time.
+    pub(crate) left: Duration,
 }
 
 impl Call<'_> {
@@ -66,17 +70,24 @@ pub(crate) async fn endpoint(app: &App, request: Request) -> Response {
 async fn serve(app: &Shared, request: Request) -> Response {
     let is_post = request.method() == Method::POST;
     let (head, body) = request.into_parts();
+    let begun = Instant::now();
     let ctx = match authenticate(app, (&head).into()).await {
         Ok(ctx) => ctx,
-        Err(refusal) => return *refusal,
+        Err(refusal) => {
+            if refusal.status() == StatusCode::SERVICE_UNAVAILABLE {
+                app.metrics.count_unknown_call(begun.elapsed());
+            }
+            return *refusal;
+        }
     };
+    let left = CALL_MAX.saturating_sub(begun.elapsed());
     if !is_post {
         return method_not_allowed();
     }
     match receive(app, Some(ctx.identity().account), &head.headers, body).await {
         Ok((incoming, _held)) => {
             app.engine.note_request(&ctx, client_of(&incoming));
-            answer(app, &ctx, &head.headers, incoming).await
+            answer(app, &ctx, &head.headers, incoming, left).await
         }
         Err(error) => error.into_reply(None),
     }
@@ -114,11 +125,11 @@ fn client_of(incoming: &Incoming) -> Option<(&str, Option<&str>)> {
     Some((info.get("name")?.as_str()?, info.get("version").and_then(Value::as_str)))
 }
 
-async fn answer(app: &Shared, ctx: &CallContext, headers: &HeaderMap, incoming: Incoming) -> Reply {
+async fn answer(app: &Shared, ctx: &CallContext, headers: &HeaderMap, incoming: Incoming, left: Duration) -> Reply {
     match incoming {
         Incoming::Notification { .. } | Incoming::Response => Reply::new(StatusCode::ACCEPTED, Vec::new()),
         Incoming::Request { id, method, params } => match Era::of(headers, &method, params.as_ref()) {
-            Ok(era) => answer_request(&Call { app, ctx, era, headers, id: &id }, &method, params).await,
+            Ok(era) => answer_request(&Call { app, ctx, era, headers, id: &id, left }, &method, params).await,
             Err(error) => error.into_reply(Some(&id)),
         },
     }

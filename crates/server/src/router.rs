@@ -37,6 +37,7 @@ pub fn router(app: App) -> Doors {
         .nest(sessions::PREFIX, agent::router())
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
+        .route("/health/writable", get(health::writable))
         .route("/metrics", get(metrics::for_operator))
         .fallback(reply::no_such_route)
         .layer(from_fn(hold::carry))
@@ -51,6 +52,12 @@ pub fn metrics_router(app: App) -> Router {
     let routes = Router::new().route("/metrics", get(metrics::for_all)).fallback(reply::no_such_route);
     let routes = routes.layer(from_fn(head::check));
     with_layers(routes.with_state(app))
+}
+
+/// What is answered while the service waits for its storage.
+pub fn waiting_router() -> Router {
+    let routes = Router::new().route("/health/live", get(health::live)).fallback(health::waiting);
+    with_layers(routes.layer(from_fn(head::check)))
 }
 
 /// The layers around every route but the MCP endpoint. Separate, so that a bench can put them around a fixed answer.

@@ -60,8 +60,17 @@ pub trait Store:
     + Console
     + Nodes
 {
-    /// Checks that reading and writing work now. The error tells the operator why they do not.
-    async fn check(&self) -> Result<(), StoreError>;
+    /// Checks that reading works now, by the reads that a search makes. The error tells the operator why it does not.
+    async fn check_reads(&self) -> Result<(), StoreError>;
+
+    /// Checks that writing works now, by a write that changes nothing visible.
+    async fn check_writes(&self) -> Result<(), StoreError>;
+
+    /// Checks both.
+    async fn check(&self) -> Result<(), StoreError> {
+        self.check_reads().await?;
+        self.check_writes().await
+    }
 
     /// How often searches read from replicas.
     fn replica_reads(&self) -> ReplicaReads {

@@ -46,6 +46,7 @@ mod oauth;
 mod people;
 mod project;
 mod projects;
+mod promotion;
 mod queue;
 mod rates;
 mod records;
@@ -64,6 +65,7 @@ mod survey;
 mod tls;
 mod transaction;
 mod transfer;
+mod usage;
 mod workspaces;
 mod writer;
 
@@ -72,6 +74,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mnemon_core::{CredentialHash, ProjectId, Seq, WorkspaceName};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -83,11 +86,12 @@ use self::error::{Again, Fault};
 use self::known_keys::KnownKeys;
 use self::load::{Load, Loads, ReplicaLoad, ReplicaLoads};
 use self::look_up::{LookUp, LookUps};
+pub use self::promotion::{Position, received};
 use self::replicas::Replicas;
 use self::transaction::{Tenant, Tx, ask};
 pub(crate) use self::transfer::PostgresSide;
 use self::writer::Writer;
-use crate::{ReplicaReads, Store, StoreError, StoreFigures};
+use crate::{AtLeast, Credentials, Log, ReplicaReads, Store, StoreError, StoreFigures};
 
 /// How often an act is retried that the server rolled back in favour of another.
 const ATTEMPTS_MAX: u32 = 8;
@@ -122,7 +126,12 @@ impl PostgresStore {
             (replicas, loads)
         });
         let store = Self { pool, writer, config, node, look_ups, loads, replicas };
-        store.drop_calls_of_the_gone().await?;
+        // A node starts and searches while nothing can be written.
+        match tokio::time::timeout(CHECK_MAX, store.drop_calls_of_the_gone()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "PostgreSQL takes no writes now"),
+            Err(_) => tracing::warn!("PostgreSQL takes no writes now: none was completed within {CHECK_MAX:?}"),
+        }
         Ok(store)
     }
 
@@ -229,7 +238,12 @@ where
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn check(&self) -> Result<(), StoreError> {
+    async fn check_reads(&self) -> Result<(), StoreError> {
+        let read = tokio::time::timeout(CHECK_MAX, self.read_nothing()).await;
+        read.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL answered no read within {CHECK_MAX:?}"))))
+    }
+
+    async fn check_writes(&self) -> Result<(), StoreError> {
         self.writer.check()?;
         let beat = tokio::time::timeout(CHECK_MAX, self.beat()).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("PostgreSQL completed no write within {CHECK_MAX:?}"))))
@@ -269,6 +283,16 @@ impl PostgresStore {
     #[cfg(feature = "testing")]
     pub async fn lose_writer(&self) {
         self.writer.abandon().await;
+    }
+
+    /// Asks what a search asks, of a key and a project that nobody has: the look-up of the credential, the workspace,
+    /// and the texts. Each has a plan of its own, and a server can answer one while it refuses another.
+    async fn read_nothing(&self) -> Result<(), StoreError> {
+        let (project, seqs) = (ProjectId::new(Uuid::nil()), vec![Seq(1)]);
+        self.find_credential(&CredentialHash::from_bytes([0; 32])).await?;
+        self.find_workspace(project, &WorkspaceName::default()).await?;
+        self.loads.ask(load::Asked { project, seqs, at_least: AtLeast::default() }).await?;
+        Ok(())
     }
 
     /// A write that changes nothing visible: only writing shows whether writing works.

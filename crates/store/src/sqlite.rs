@@ -21,6 +21,7 @@ mod error;
 mod faults;
 mod files;
 mod insert;
+mod inspect;
 mod integrations;
 mod listing;
 mod log;
@@ -56,6 +57,7 @@ use parking_lot::Mutex;
 pub use self::backup::{BackupError, Copied, Trust, back_up, restore};
 use self::batch::Tx;
 use self::files::Files;
+pub use self::inspect::{Inspection, inspect};
 use self::memory::Memory;
 use self::readers::Readers;
 use self::snapshot_files::SnapshotFiles;
@@ -93,9 +95,12 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn check(&self) -> Result<(), StoreError> {
+    async fn check_reads(&self) -> Result<(), StoreError> {
         const READ: &str = "SELECT COUNT(*) FROM migration";
-        self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))?;
+        self.readers.read(|conn| Ok(conn.prepare_cached(READ)?.query_row([], |_| Ok(()))?))
+    }
+
+    async fn check_writes(&self) -> Result<(), StoreError> {
         let beat = tokio::time::timeout(HEARTBEAT_MAX, self.writer.write(beat)).await;
         beat.unwrap_or_else(|_| Err(StoreError::Away(format!("no write completed within {HEARTBEAT_MAX:?}"))))
     }

@@ -10,6 +10,7 @@ mod dump;
 mod kill;
 mod locked;
 mod mounts;
+pub mod network;
 pub mod nodes;
 pub mod patroni;
 mod power;

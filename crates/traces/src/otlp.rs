@@ -14,10 +14,11 @@ pub const CONTENT_TYPE: &str = "application/x-protobuf";
 
 const STATUS_ERROR: u64 = 2;
 
-/// The request that tells a collector about spans of a service.
-pub fn encode(service: &str, version: &str, spans: &[Ended]) -> Vec<u8> {
+/// The request that tells a collector about spans of one of the nodes of a service.
+pub fn encode(service: &str, instance: &str, version: &str, spans: &[Ended]) -> Vec<u8> {
     let resource = Message::new()
         .message(1, attribute("service.name", &Value::Text(service.to_owned())))
+        .message(1, attribute("service.instance.id", &Value::Text(instance.to_owned())))
         .message(1, attribute("service.version", &Value::Text(version.to_owned())));
     let scope = Message::new().text(1, "mnemon").text(2, version);
     let spans = spans.iter().fold(Message::new().message(1, scope), |written, ended| written.message(2, span(ended)));

@@ -1,5 +1,7 @@
 //! `mnemon doctor`: what works, what does not, and how to fix it.
 
+mod directory;
+mod promotion;
 mod restored;
 
 use std::process::ExitCode;
@@ -19,6 +21,10 @@ struct Finding {
 
 pub fn run(doctor: &Doctor, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut findings = vec![Finding { what: "configuration", outcome: configuration(doctor) }];
+    if let Some(candidate) = &doctor.promote {
+        findings.push(Finding { what: "promotion", outcome: promotion(doctor, candidate) });
+        return Ok(show(printer, &findings));
+    }
     findings.extend(databases(doctor));
     if doctor.restore_check {
         findings.push(Finding { what: "restored data", outcome: restored_data(doctor) });
@@ -59,16 +65,28 @@ fn configuration(doctor: &Doctor) -> anyhow::Result<String> {
     Ok(format!("valid; data in {}", storage::name(&config.storage)))
 }
 
-/// Opens PostgreSQL as the service would: address, password, schema, row-level security, writing. A data directory
-/// belongs to the running service alone, so it can't be checked from outside.
+fn promotion(doctor: &Doctor, candidate: &str) -> anyhow::Result<String> {
+    let config = settings::load(&doctor.settings)?;
+    let Some(database) = &config.storage.database else {
+        anyhow::bail!(
+            "--promote is for PostgreSQL; name the primary with --database, and the standbys in database.replicas"
+        );
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(promotion::check(candidate, database))
+}
+
+/// Opens PostgreSQL as the service would: address, password, schema, row-level security, writing. A data directory is
+/// read beside the service that uses it.
 fn databases(doctor: &Doctor) -> Vec<Finding> {
     let Ok(config) = settings::load(&doctor.settings) else { return Vec::new() };
-    let Some(database) = &config.storage.database else { return Vec::new() };
+    let Some(database) = &config.storage.database else { return directory::check(&config.storage.data_dir) };
     let look = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            let store = storage::open(&config.storage).await?;
-            store.check().await?;
+            let store =
+                storage::open(&config.storage).await.map_err(|error| storage::explain(&config.storage, &error))?;
+            store.check().await.map_err(|error| storage::explain(&config.storage, &error))?;
             let replicas = store.check_replicas().await;
             store.close().await;
             anyhow::Ok(replicas)
@@ -84,7 +102,10 @@ fn databases(doctor: &Doctor) -> Vec<Finding> {
     let replica = |(url, outcome): (&mnemon_core::Secret<String>, Result<(), mnemon_store::StoreError>)| {
         let name = storage::without_password(url.expose());
         let outcome = outcome.map(|()| format!("{name} follows the primary"));
-        Finding { what: "read replica", outcome: outcome.map_err(|error| anyhow::Error::from(error).context(name)) }
+        Finding {
+            what: "read replica",
+            outcome: outcome.map_err(|error| anyhow::anyhow!("{}: {name}", storage::cause(&error))),
+        }
     };
     let mut findings = vec![Finding { what: "PostgreSQL", outcome: primary }];
     findings.extend(database.replicas.iter().zip(replicas).map(replica));
@@ -95,11 +116,11 @@ fn databases(doctor: &Doctor) -> Vec<Finding> {
 fn restored_data(doctor: &Doctor) -> anyhow::Result<String> {
     let config = settings::load(&doctor.settings)?;
     if config.storage.database.is_none() {
-        anyhow::bail!("--restore-check is for PostgreSQL; `mnemon restore` checks a data directory by itself");
+        return Ok("see the data directory above, which was read as a whole".to_owned());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = storage::open(&config.storage).await?;
+        let store = storage::open(&config.storage).await.map_err(|error| storage::explain(&config.storage, &error))?;
         let read = restored::check(store.as_ref()).await;
         store.close().await;
         read
@@ -123,7 +144,8 @@ fn service(doctor: &Doctor, found: &Found) -> anyhow::Result<Vec<Finding>> {
     };
     Ok(vec![
         Finding { what: "service is alive", outcome: health("/health/live") },
-        Finding { what: "storage is ready", outcome: health("/health/ready") },
+        Finding { what: "searches work", outcome: health("/health/ready") },
+        Finding { what: "saves work", outcome: health("/health/writable") },
         Finding { what: "API key", outcome: tools() },
     ])
 }

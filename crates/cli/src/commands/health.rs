@@ -19,11 +19,12 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 pub fn run(health: &Health, printer: &Printer) -> anyhow::Result<ExitCode> {
     let config = settings::load(&health.settings)?;
     let service = format!("http://{}", reachable(config.server.listen));
-    let answer = HttpClient::new(TIMEOUT)?.send(Method::GET, &service, "/health/ready", &[], None)?;
+    let (path, word) = if health.live { ("/health/live", "live") } else { ("/health/ready", "ready") };
+    let answer = HttpClient::new(TIMEOUT)?.send(Method::GET, &service, path, &[], None)?;
     if answer.status != StatusCode::OK {
-        bail!("{service} is not ready (status {}); see the service's log", answer.status.as_u16());
+        bail!("{service} is not {word} (status {}); see the service's log", answer.status.as_u16());
     }
-    printer.text("ready");
+    printer.text(word);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,8 @@
 //! `mnemon serve`: the service, from configuration to shutdown.
 
+mod secrets;
+mod starting;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,7 +51,14 @@ async fn run_service(
     traces: Option<Traces>,
 ) -> anyhow::Result<()> {
     let place = storage::name(&config.storage);
-    let store = storage::open(&config.storage).await?;
+    // Listen for signals before announcing the service: whoever waits for the announcement may stop it at once.
+    let mut stopped = std::pin::pin!(stop_signal()?);
+    // Bind before creating anything: if the port is taken, the first start must keep its one chance to show the key.
+    let listener = bind(config.server.listen)?;
+    let address = listener.local_addr()?;
+    let Some((store, listener)) = starting::open(&config.storage, listener, stopped.as_mut()).await? else {
+        return Ok(());
+    };
     let engine_config = EngineConfig {
         plans: config.plans.clone(),
         index_bytes_max: config.recall.memory_bytes,
@@ -62,9 +72,6 @@ async fn run_service(
     }
     let engine = Arc::new(engine);
     engine.check_integration_keys().await?;
-    // Bind before creating anything: if the port is taken, the first start must keep its one chance to show the key.
-    let listener = bind(config.server.listen)?;
-    let address = listener.local_addr()?;
     let base_url = config.server.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let first = engine.first_start().await.context("can't create the first account")?;
     let operator_token = engine.first_operator_token().await.context("can't create the operator token")?;
@@ -76,14 +83,13 @@ async fn run_service(
     if let Some(every) = config.log.access_every {
         app = app.with_access_log(every);
     }
-    // Listen for signals before announcing the service: a script that waits for the announcement may stop it at once.
-    let stopped = stop_signal()?;
-    announce(printer, &base_url, address, &place, &made);
+    announce(printer, &base_url, address, &place, &made, &config.storage.data_dir);
     if let Some(path) = ready_file {
         write_ready_file(path, &base_url, address, &made)?;
     }
     let metrics = serve_metrics(config.metrics_listen, &app)?;
-    let sending = traces.map(|traces| traces.start(&config.server.service_name)).transpose()?;
+    let sending =
+        traces.map(|traces| traces.start(&config.server.service_name, engine.node_id().to_string())).transpose()?;
     let upkeep = engine.start_upkeep();
     tracing::info!(%address, %base_url, storage = place, connections.max = connection_limit.count(), "listening");
     let served = mnemon_server::serve(listener, router(app), connection_limit, stopped).await;
@@ -149,12 +155,29 @@ impl Made {
         self.first.as_ref().map(|first| first.key.expose().as_str())
     }
 
+    fn has_secrets(&self) -> bool {
+        self.key().is_some() || self.operator_token().is_some()
+    }
+
     fn operator_token(&self) -> Option<&str> {
         self.operator_token.as_ref().map(|token| token.expose().as_str())
     }
 }
 
-fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str, made: &Made) {
+fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str, made: &Made, data_dir: &Path) {
+    let at = welcome::listening(base_url, address);
+    if made.has_secrets() && secrets::output_is_journal() {
+        let file = data_dir.join(secrets::FILE);
+        let text = match made.key() {
+            Some(key) => welcome::first_start(Printer::new(true), &at, base_url, place, key, made.operator_token()),
+            None => welcome::later_start(&at, place, made.operator_token()),
+        };
+        match secrets::keep(&file, &text) {
+            Ok(()) => return printer.text(&welcome::in_file(&at, &file)),
+            // Shown to too many is better than never.
+            Err(error) => tracing::warn!(%error, "can't write {}; the log has the secrets instead", file.display()),
+        }
+    }
     if printer.is_json() {
         let mcp = format!("{base_url}/mcp");
         return printer.value(&json!({
@@ -165,7 +188,6 @@ fn announce(printer: &Printer, base_url: &str, address: SocketAddr, place: &str,
             "operator_token": made.operator_token(),
         }));
     }
-    let at = welcome::listening(base_url, address);
     match made.key() {
         Some(key) => printer.styled(&welcome::first_start(*printer, &at, base_url, place, key, made.operator_token())),
         None => printer.text(&welcome::later_start(&at, place, made.operator_token())),

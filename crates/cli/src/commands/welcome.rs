@@ -1,6 +1,7 @@
 //! What the service prints when it starts.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use crate::printer::Printer;
 
@@ -60,6 +61,15 @@ fn operator_lines(token: &str) -> String {
     format!(
         "\nManage accounts, members and keys (`mnemon account --help`) with the operator token. It will not be shown again:\n\n    \
          {token}\n"
+    )
+}
+
+/// A start whose output many can read: where the key and the token are.
+pub fn in_file(listening: &str, file: &Path) -> String {
+    let file = file.display();
+    format!(
+        "{listening}.\nThe key and the operator token that this start created are in {file}, which only its owner can read. \
+         Note them, then delete the file.\n"
     )
 }
 

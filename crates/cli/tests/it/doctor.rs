@@ -13,12 +13,13 @@ fn a_service_in_good_health_is_all_ok() {
     let here = place.path().display();
     let expected = format!(
         "ok      configuration: valid; data in {here}/mnemon-data\nok      service is alive: {url}/health/live answers\nok      \
-         storage is ready: {url}/health/ready answers\nok      API key: accepted; 5 tools available\n"
+         searches work: {url}/health/ready answers\nok      saves work: {url}/health/writable answers\nok      API key: \
+         accepted; 5 tools available\n"
     );
     assert_eq!((done.code, done.out), (0, expected));
     let json = place.run(&["doctor", "--json", "--url", &url, "--key", &key]).json();
     assert_eq!(json["ok"], true);
-    assert_eq!(json["findings"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["findings"].as_array().map(Vec::len), Some(5));
 }
 
 #[test]
@@ -32,10 +33,7 @@ fn each_fault_is_found_and_has_its_advice() {
         assert!(done.out.contains(expected), "{arguments:?}: {}", done.out);
     };
     check(&["--url", &url], "FAILED  API key: no API key; pass --key or set MNEMON_API_KEY.");
-    check(
-        &["--url", &url],
-        &format!("ok      storage is ready: {url}/health/ready answers\nFAILED  API key: no API key"),
-    );
+    check(&["--url", &url], &format!("ok      saves work: {url}/health/writable answers\nFAILED  API key: no API key"));
     let rejected = format!("FAILED  API key: {url} rejected the API key; check that you copied all of it");
     check(&["--url", &url, "--key", "mnm_wrong"], &rejected);
     let address = "FAILED  configuration: the configuration has 1 mistake(s):\n  - server.listen must be an address";

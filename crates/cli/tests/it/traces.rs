@@ -51,8 +51,9 @@ impl Receiver {
             let read = ExportTraceServiceRequest::decode(&body[..]).expect("it is protobuf");
             for resource_spans in read.resource_spans {
                 let resource = resource_spans.resource.expect("a resource");
-                let named = resource.attributes.iter().any(|attribute| attribute.key == "service.name");
-                assert!(named, "{resource:?}");
+                for name in ["service.name", "service.instance.id"] {
+                    assert!(resource.attributes.iter().any(|attribute| attribute.key == name), "{name}: {resource:?}");
+                }
                 spans.extend(resource_spans.scope_spans.into_iter().flat_map(|scope| scope.spans));
             }
         }
@@ -118,15 +119,22 @@ fn a_collector_receives_the_spans_of_each_request() {
     let key = service.key();
     call(&service, "remember", &json!({"content": "canarytext is kept"}), "");
     call(&service, "search", &json!({"query": "canarytext"}), &format!("traceparent: {CALLER}\r\n"));
+    call(&service, "validate_memory", &json!({"source_id": "a.md"}), "");
+    call(&service, "forget", &json!({"source_id": "a.md"}), "");
+    crate::operations::request(crate::operations::address_of(&service), "GET", "/health/ready", "none", "");
     let log = service.stop().err;
     let (head, spans) = receiver.spans();
     assert!(head.starts_with("post /v1/traces http/1.1"), "{head}");
     assert!(head.contains("content-type: application/x-protobuf"), "{head}");
     let requests: Vec<&Span> = spans.iter().filter(|span| span.name == "POST /mcp").collect();
-    assert_eq!(requests.len(), 2, "{spans:?}");
-    for (request, tool, parts) in
-        [(requests[0], "remember", &["guard", "store"][..]), (requests[1], "search", &["index", "rank", "store"][..])]
-    {
+    assert_eq!(requests.len(), 4, "{spans:?}");
+    assert!(!spans.iter().any(|span| span.name.contains("/health")), "a balancer asks every second: {spans:?}");
+    for (request, tool, parts) in [
+        (requests[0], "remember", &["look_up", "guard", "store"][..]),
+        (requests[1], "search", &["look_up", "index", "rank", "store"][..]),
+        (requests[2], "validate_memory", &["look_up", "store"][..]),
+        (requests[3], "forget", &["look_up", "store"][..]),
+    ] {
         assert_eq!((request.kind, attribute(request, "http.response.status_code").as_deref()), (2, Some("200")));
         assert!(attribute(request, "project.id").is_some() && attribute(request, "account.id").is_some());
         let of_tool = spans.iter().find(|span| span.name == "tool" && span.parent_span_id == request.span_id);

@@ -11,6 +11,7 @@ use mnemon_store::{Credential, KeyRow, NewKey};
 use super::members::{check_end, check_rank};
 use super::{AdminContext, AdminError, Reach};
 use crate::Engine;
+use crate::seen::Due;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKeyRequest {
@@ -100,7 +101,7 @@ impl Engine {
     }
 
     async fn keys_of(&self, ctx: &AdminContext, project: ProjectId) -> Result<Vec<KeyRow>, AdminError> {
-        self.flush_seen(true).await?;
+        self.flush_seen(Due::Of(project)).await?;
         if let Some(caller) = ctx.plain_member() {
             let project = self.readable_project(ctx, project).await?;
             let mut keys = self.store.list_keys(project.id).await?;
@@ -120,7 +121,10 @@ impl Engine {
     /// Every key in the caller's own name, of all projects, oldest first, with who made each. The operator has none.
     pub async fn list_own_keys(&self, ctx: &AdminContext) -> Result<Vec<ShownKey>, AdminError> {
         let Some(caller) = ctx.credential() else { return Ok(Vec::new()) };
-        self.flush_seen(true).await?;
+        let known = self.store.list_member_keys(caller.account, caller.member).await?;
+        for project in known.iter().map(|key| key.project).collect::<BTreeSet<_>>() {
+            self.flush_seen(Due::Of(project)).await?;
+        }
         let keys = self.store.list_member_keys(caller.account, caller.member).await?;
         let members = self.store.list_members(caller.account).await?;
         let name_of = |id: MemberId| members.iter().find(|member| member.id == id).map(|member| member.name.clone());

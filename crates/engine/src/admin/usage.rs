@@ -75,7 +75,7 @@ impl Engine {
         days: u16,
     ) -> Result<UsageReport, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        self.flush_usage().await?;
+        self.flush_usage_of(project.id).await?;
         let days = i32::from(days.max(1));
         let today = crate::usage::day_of(ctx.now);
         let from = Day(today.0 - days + 1);

@@ -5,8 +5,11 @@ use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Request, StatusCode};
 use mnemon_engine::admin::AdminContext;
-use mnemon_engine::{CallContext, NotAuthenticated};
+use mnemon_engine::stored::StoreError;
+use mnemon_engine::{CALL_MAX, CallContext, NotAuthenticated};
+use mnemon_traces::span;
 use serde_json::json;
+use tracing::Instrument;
 
 use super::{Reply, Shared, Whose, peer};
 use crate::access_log::note;
@@ -35,7 +38,7 @@ pub(crate) async fn authenticate(app: &Shared, knock: Knock<'_>) -> Result<CallC
     let too_many = |seconds| Box::new(too_many(seconds, "error_description"));
     let presented = app.turn_away(knock).map_err(too_many)?;
     // A request without a usable header is looked up too, so that every refusal takes the same time.
-    match app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer).await {
+    match looked_up(app.engine.authenticate_bearer(presented.unwrap_or_default(), &app.issuer)).await {
         Ok(ctx) => {
             note(|notes| notes.caller = Some(ctx.identity()));
             Ok(app.welcome(knock, Some(ctx.identity().account), ctx))
@@ -55,7 +58,7 @@ pub(crate) async fn authenticate(app: &Shared, knock: Knock<'_>) -> Result<CallC
 pub(crate) async fn admin_context(app: &Shared, knock: Knock<'_>) -> Result<AdminContext, Box<Response>> {
     let too_many = |seconds| Box::new(too_many(seconds, "message"));
     let presented = app.turn_away(knock).map_err(too_many)?;
-    match app.engine.authenticate_admin(presented.unwrap_or_default()).await {
+    match looked_up(app.engine.authenticate_admin(presented.unwrap_or_default())).await {
         Ok(ctx) => {
             note(|notes| notes.caller = ctx.identity());
             Ok(app.welcome(knock, ctx.identity().map(|identity| identity.account), ctx))
@@ -71,6 +74,12 @@ pub(crate) async fn admin_context(app: &Shared, knock: Knock<'_>) -> Result<Admi
             Err(Box::new(away()))
         }
     }
+}
+
+/// Looks a credential up, in time.
+async fn looked_up<T>(looking: impl Future<Output = Result<T, NotAuthenticated>>) -> Result<T, NotAuthenticated> {
+    let found = tokio::time::timeout(CALL_MAX, looking.instrument(span!("look_up"))).await;
+    found.unwrap_or_else(|_| Err(StoreError::Away(format!("no answer within {CALL_MAX:?}")).into()))
 }
 
 impl Shared {

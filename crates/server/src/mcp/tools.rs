@@ -9,11 +9,10 @@ mod search;
 mod validate_memory;
 
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mnemon_core::WorkspaceName;
-use mnemon_engine::stored::StoreError;
 use mnemon_engine::{Admission, CallError, Connection, GatewayCall, IntegrationTool, Tool, ToolResult};
 use mnemon_protocol::jsonrpc::{RpcError, code};
 use mnemon_protocol::tools::Tool as Description;
@@ -29,6 +28,10 @@ use crate::http::Shared;
 
 use super::render::{OwnResult, passed_on, tool_failure, tool_success};
 use arguments::Arguments;
+
+/// How long tools of other systems are looked up: in storage, and then in the systems themselves, which have two
+/// seconds.
+const LISTING_MAX: Duration = Duration::from_secs(4);
 
 /// The fields that tell callers with a key whose data a result is.
 const INTERNAL_FIELDS: [&str; 3] = ["api_version", "tenant_id", "project_id"];
@@ -80,7 +83,8 @@ fn without_internals(mut description: Description) -> Description {
 
 /// The tools of the project's integrations.
 pub(crate) async fn of_integrations(call: &Call<'_>) -> Result<Vec<Description>, RpcError> {
-    let offered = call.app.engine.list_integration_tools(call.ctx).await.map_err(|error| storage_failed(&error))?;
+    let listing = async { Ok(call.app.engine.list_integration_tools(call.ctx).await?) };
+    let offered = call.app.engine.in_time(LISTING_MAX, listing).await.map_err(|error| storage_failed(&error))?;
     Ok(offered.into_iter().map(gateway_call::description).collect())
 }
 
@@ -204,11 +208,15 @@ async fn find(call: &Call<'_>, name: &str) -> Result<Result<Called, CallError>, 
         Ok(admission) => admission,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let found = engine.find_integration_tool(ctx, &admission, name).await.map_err(|error| storage_failed(&error))?;
-    found.map(|tool| Ok(Called::Integration(Box::new(tool), admission))).ok_or_else(unknown)
+    let finding = async { Ok(engine.find_integration_tool(ctx, &admission, name).await?) };
+    match engine.in_time(LISTING_MAX, finding).await {
+        Ok(Some(tool)) => Ok(Ok(Called::Integration(Box::new(tool), admission))),
+        Ok(None) => Err(unknown()),
+        Err(error) => Ok(Err(error)),
+    }
 }
 
-fn storage_failed(error: &StoreError) -> RpcError {
+fn storage_failed(error: &CallError) -> RpcError {
     tracing::error!(%error, "could not look up integrations");
     RpcError::new(code::INTERNAL_ERROR, "storage is unavailable; retry in a few seconds")
 }
@@ -225,11 +233,12 @@ async fn run(call: &Call<'_>, called: Called, arguments: Map<String, Value>) -> 
         }
     };
     let arguments = Arguments::new(arguments);
+    let left = call.left;
     let result = match tool {
-        Tool::Remember => remember::run(call, engine.admit(ctx)?, arguments).await,
-        Tool::Search => search::run(call, engine.admit(ctx)?, arguments).await,
-        Tool::Forget => forget::run(call, engine.admit(ctx)?, arguments).await,
-        Tool::ValidateMemory => validate_memory::run(call, engine.admit(ctx)?, arguments).await,
+        Tool::Remember => engine.in_time(left, remember::run(call, engine.admit(ctx)?, arguments)).await,
+        Tool::Search => engine.in_time(left, search::run(call, engine.admit(ctx)?, arguments)).await,
+        Tool::Forget => engine.in_time(left, forget::run(call, engine.admit(ctx)?, arguments)).await,
+        Tool::ValidateMemory => engine.in_time(left, validate_memory::run(call, engine.admit(ctx)?, arguments)).await,
         Tool::GatewayCall => {
             return Box::pin(gateway_call::run(call, engine.admit(ctx)?, arguments)).await.map(Answered::PassedOn);
         }

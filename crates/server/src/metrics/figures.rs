@@ -12,6 +12,9 @@ use super::counted::Counted;
 const SECONDS: [f64; 14] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
+/// The label of calls whose tool was not read.
+const UNKNOWN: &str = "unknown";
+
 /// Everything that is counted on this node.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -41,10 +44,33 @@ impl Metrics {
                 .const_label("version", env!("CARGO_PKG_VERSION")),
         )?;
         build.set(1.0);
+        metrics.begin_at_zero();
         metrics.registry.register(Box::new(build))?;
         #[cfg(target_os = "linux")]
         metrics.registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
         Ok(metrics)
+    }
+
+    /// Shows from the start what alerts look at: a counter that appears with its first failure hides that one from
+    /// `rate`.
+    fn begin_at_zero(&self) {
+        for door in ["mcp", "admin"] {
+            for status in ["200", "500", "503"] {
+                self.requests.with_label_values(&[door, status]);
+            }
+        }
+        for tool in ["remember", "search", "forget", "validate_memory", "gateway_call", "integration"] {
+            for outcome in ["ok", "rate_limited", "storage"] {
+                self.calls.with_label_values(&[tool, outcome]);
+            }
+        }
+        self.calls.with_label_values(&[UNKNOWN, "storage"]);
+    }
+
+    /// Counts a call that ended before its tool was known, because storage could not look its credential up.
+    pub(crate) fn count_unknown_call(&self, took: Duration) {
+        self.calls.with_label_values(&[UNKNOWN, "storage"]).inc();
+        self.call_seconds.with_label_values(&[UNKNOWN]).observe(took.as_secs_f64());
     }
 
     pub(super) fn count_request(&self, door: &'static str, status: StatusCode, took: Duration) {

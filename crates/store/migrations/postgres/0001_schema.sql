@@ -147,6 +147,11 @@ ALTER TABLE api_key FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON api_key USING (
     project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid
     OR account_id = NULLIF(current_setting('mnemon.account', true), '')::uuid);
+-- The uses of many projects' keys are noted together.
+CREATE POLICY with_others ON api_key FOR SELECT USING (
+    is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
+CREATE POLICY used_with_others ON api_key FOR UPDATE USING (
+    is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 CREATE POLICY presented ON api_key FOR SELECT USING (
     hash = decode(NULLIF(current_setting('mnemon.credential', true), ''), 'hex')
     OR id = NULLIF(current_setting('mnemon.key', true), '')::uuid);
@@ -368,6 +373,7 @@ CREATE TABLE usage (
 ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON usage USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY with_others ON usage USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON usage TO mnemon_app;
 
 -- How many records a project had at the last figures of a day, as its plan counts them.
@@ -381,6 +387,7 @@ CREATE TABLE record_day (
 ALTER TABLE record_day ENABLE ROW LEVEL SECURITY;
 ALTER TABLE record_day FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON record_day USING (project_id = NULLIF(current_setting('mnemon.project', true), '')::uuid);
+CREATE POLICY with_others ON record_day USING (is_among(project_id, (SELECT decode(current_setting('mnemon.batch', true), 'hex'))));
 GRANT SELECT, INSERT, UPDATE, DELETE ON record_day TO mnemon_app;
 
 -- The hashes of texts that may pass the guard because somebody has looked at them.

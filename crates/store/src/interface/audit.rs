@@ -205,6 +205,20 @@ pub(crate) fn read_audit<R: Row>(row: &R, account: AccountId) -> Result<(AuditEn
     Ok((entry, cells.count(5, "affected")?))
 }
 
+impl Usage {
+    /// Adds the figures of another row about the same key and day.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.saves += other.saves;
+        self.searches += other.searches;
+        self.rejections += other.rejections;
+        self.bytes += other.bytes;
+        self.refused_by_connection += other.refused_by_connection;
+        self.refused_by_project += other.refused_by_project;
+        self.last_used_at = self.last_used_at.max(other.last_used_at);
+    }
+}
+
 pub(crate) fn read_usage<R: Row>(row: &R, project: ProjectId) -> Result<Usage, StoreError> {
     let cells = Cells::new(row, "usage", || project.to_string());
     Ok(Usage {

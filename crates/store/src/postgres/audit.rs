@@ -1,7 +1,5 @@
 //! What admins see and decide: the audit log, usage, sizes, and the guard's mode and exceptions.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use mnemon_core::{AccountId, ProjectId};
 use tokio_postgres::types::ToSql;
@@ -12,6 +10,7 @@ use super::account_version::bump_account_version;
 use super::error::Fault;
 use super::rows::{Cells, integer, micros};
 use super::transaction::{Tenant, Tx};
+use super::usage;
 use crate::interface::audit::{read_audit, read_record_day, read_size, read_usage};
 use crate::{ActorKind, Audit, AuditEntry, AuditFilter, Day, Size, StoreError, Usage};
 
@@ -66,26 +65,9 @@ impl Audit for PostgresStore {
         rows.iter().map(|row| read_audit(row, account)).collect()
     }
 
-    /// Adds to the figures of keys that belong to their project; others leave nothing. Nodes add at the same time: all
-    /// go through projects, keys and days in one order, so that none waits for one that waits for it.
+    /// Adds to the figures of keys that belong to their project; others leave nothing (`usage.rs`).
     async fn add_usage(&self, rows: Vec<Usage>) -> Result<(), StoreError> {
-        let mut by_project: BTreeMap<ProjectId, Vec<&Usage>> = BTreeMap::new();
-        for row in &rows {
-            by_project.entry(row.project).or_default().push(row);
-        }
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            for (project, rows) in &by_project {
-                tx.ask_all(vec![Tenant::project(*project).turn()]).await?;
-                let mut rows = rows.clone();
-                rows.sort_by_key(|row| (row.key, row.day));
-                for row in rows {
-                    add_usage(&tx, row).await?;
-                }
-            }
-            tx.commit().await
-        })
-        .await
+        usage::add(self, rows).await
     }
 
     async fn list_usage(&self, project: ProjectId, from: Day, to: Day) -> Result<Vec<Usage>, StoreError> {
@@ -208,61 +190,4 @@ pub(super) async fn commit_if_changed(tx: Tx, changed: u64, audit: &AuditEntry) 
         tx.commit().await?;
     }
     Ok(changed > 0)
-}
-
-async fn add_usage(tx: &Tx, row: &Usage) -> Result<(), Fault> {
-    const UPSERT: &str = "
-        INSERT INTO usage (project_id, day, key_id, calls, saves, searches, rejections, bytes, last_used_at,
-            refused_by_connection, refused_by_project)
-        SELECT project_id, $2, id, $4, $5, $6, $7, $8, $9, $10, $11
-        FROM api_key
-        WHERE project_id = $1 AND id = $3
-        ON CONFLICT (project_id, day, key_id) DO UPDATE
-        SET calls = usage.calls + excluded.calls, saves = usage.saves + excluded.saves,
-            searches = usage.searches + excluded.searches, rejections = usage.rejections + excluded.rejections,
-            bytes = usage.bytes + excluded.bytes,
-            refused_by_connection = usage.refused_by_connection + excluded.refused_by_connection,
-            refused_by_project = usage.refused_by_project + excluded.refused_by_project,
-            last_used_at = GREATEST(usage.last_used_at, excluded.last_used_at)";
-    // A late row does not move the last use back.
-    const NOTE_USE: &str = "
-        UPDATE api_key
-        SET last_used_at = $3
-        WHERE project_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)";
-    let (project, key, last_used_at) = (row.project.uuid(), row.key.uuid(), micros(row.last_used_at));
-    // The day's last figures count.
-    const NOTE_RECORDS: &str = "
-        INSERT INTO record_day (project_id, day, records)
-        SELECT id, $2, live_records
-        FROM project
-        WHERE id = $1
-        ON CONFLICT (project_id, day) DO UPDATE
-        SET records = excluded.records";
-    let [calls, saves, searches, rejections, bytes, by_connection, by_project] = [
-        row.calls,
-        row.saves,
-        row.searches,
-        row.rejections,
-        row.bytes,
-        row.refused_by_connection,
-        row.refused_by_project,
-    ]
-    .map(integer);
-    let values: [&(dyn ToSql + Sync); 11] = [
-        &project,
-        &row.day.0,
-        &key,
-        &calls,
-        &saves,
-        &searches,
-        &rejections,
-        &bytes,
-        &last_used_at,
-        &by_connection,
-        &by_project,
-    ];
-    tx.rows(UPSERT, &values).await?;
-    tx.rows(NOTE_USE, &[&project, &key, &last_used_at]).await?;
-    tx.rows(NOTE_RECORDS, &[&project, &row.day.0]).await?;
-    Ok(())
 }

@@ -106,7 +106,8 @@ impl Pool {
             role: config.role.clone(),
             statement_timeout_ms: STATEMENT_TIMEOUT.as_millis().to_string(),
             lock_timeout_ms: config.patience.as_millis().to_string(),
-            call_max: config.patience * 10,
+            // Callers are told within two seconds in any case.
+            call_max: config.patience * 5 / 2,
             look_up_max: config.patience * 2,
             alone_within: config.patience * 3 / 2,
         };
@@ -197,6 +198,10 @@ fn note_epoch(epoch: &Arc<AtomicU64>) -> Hook {
 pub(super) async fn connect_as_owner(config: &PostgresConfig) -> Result<tokio_postgres::Client, StoreError> {
     let server = Server::parse(&config.url)?;
     let away = |error: tokio_postgres::Error| match (error.as_db_error(), tls::explain(&error)) {
+        // A server that starts, stops or has no connection left is soon back.
+        (Some(refusal), _) if ["53", "57"].iter().any(|class| refusal.code().code().starts_with(class)) => {
+            StoreError::Away(format!("PostgreSQL accepts no connections now: {}", refusal.message()))
+        }
         // A wrong password, database or certificate does not fix itself.
         (Some(refusal), _) => StoreError::Failed(format!("PostgreSQL refuses the connection: {}", refusal.message())),
         (None, Some(advice)) => StoreError::Failed(format!("can't connect to PostgreSQL: {advice}")),

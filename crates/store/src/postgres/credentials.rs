@@ -12,6 +12,7 @@ use super::error::Fault;
 use super::look_up::Asked;
 use super::rows::{micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
+use super::usage;
 use crate::interface::credentials::{key_columns, read_key, read_operator_token};
 use crate::{AuditEntry, Credentials, Grant, KeyRow, NewKey, Presented, SeenKey, StoreError};
 
@@ -108,23 +109,8 @@ impl Credentials for PostgresStore {
         rows.iter().map(read_key).collect()
     }
 
-    /// Nodes note at the same time: all go through projects and keys in one order, so that none waits for one that
-    /// waits for it.
-    async fn note_seen(&self, mut seen: Vec<SeenKey>) -> Result<(), StoreError> {
-        const UPDATE: &str = "
-            UPDATE api_key
-            SET seen_at = $3, seen_client = COALESCE($4, seen_client)
-            WHERE project_id = $1 AND id = $2 AND (seen_at IS NULL OR seen_at <= $3)";
-        seen.sort_by_key(|seen| (seen.project, seen.key, seen.at));
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::nobody()).await?;
-            for SeenKey { project, key, at, client } in &seen {
-                tx.ask_all(vec![Tenant::project(*project).turn()]).await?;
-                tx.rows(UPDATE, &[&project.uuid(), &key.uuid(), &micros(*at), client]).await?;
-            }
-            tx.commit().await
-        })
-        .await
+    async fn note_seen(&self, seen: Vec<SeenKey>) -> Result<(), StoreError> {
+        usage::note_seen(self, seen).await
     }
 
     async fn find_key(&self, id: KeyId) -> Result<Option<KeyRow>, StoreError> {

@@ -51,7 +51,9 @@ impl Job {
 }
 
 /// Stores saves of many projects. Returns those that have to be stored with their project alone.
-pub(super) async fn store_batch(pool: &Arc<Pool>, jobs: Vec<Job>) -> Vec<Job> {
+pub(super) async fn store_batch(pool: &Arc<Pool>, mut jobs: Vec<Job>) -> Vec<Job> {
+    // Callers that were told that storage is unavailable don't expect their saves any more.
+    jobs.retain(|job| !job.reply.is_closed());
     match batch::store(pool, &saves(&jobs), Lock::Skip).await {
         Ok(outcomes) => answer_each(jobs, outcomes),
         Err(fault) if concerns_everybody(&fault) => {

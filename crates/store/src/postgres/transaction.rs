@@ -350,10 +350,15 @@ impl Drop for Tx {
             return;
         };
         // The connection goes back to the pool only when the server has finished the transaction.
+        // A caller that gave up may have done so because the server is gone, and its connection must not stay taken.
+        let pool = Arc::clone(&self.pool);
         runtime.spawn(async move {
-            let rolled_back = tokio::time::timeout(ROUND_TRIP_MAX, client.batch_execute("ROLLBACK")).await;
+            let rolled_back = tokio::time::timeout(pool.limits().call_max, client.batch_execute("ROLLBACK")).await;
             if !matches!(rolled_back, Ok(Ok(()))) {
                 drop(Object::take(client));
+            }
+            if rolled_back.is_err() {
+                pool.distrust();
             }
         });
     }

@@ -18,7 +18,7 @@ use super::files::{close_to_others, private_directory};
 use crate::{SnapshotImage, StoreError};
 
 /// The directory of snapshots inside a data directory.
-const DIRECTORY: &str = "snapshots";
+pub(super) const DIRECTORY: &str = "snapshots";
 
 /// The directory of snapshots.
 #[derive(Clone)]

@@ -263,6 +263,11 @@ pub struct NodesReport {
     /// The longest time from the database's return to the first save.
     pub back_max: Duration,
     pub growth_bytes: u64,
+    /// The longest wait of a writer or a searcher for an answer, of whatever kind.
+    pub answer_max: Duration,
+    pub searches: usize,
+    /// How many of them were not answered with what was asked for.
+    pub searches_failed: usize,
 }
 
 impl NodesReport {
@@ -303,6 +308,33 @@ struct Written {
     acknowledged: Vec<(String, String)>,
     failed: usize,
     other_words: Vec<String>,
+    answer_max: Duration,
+}
+
+/// Searches through the balancer until it is stopped, for a record that is there all the time.
+#[derive(Default)]
+struct Searched {
+    count: usize,
+    failed: usize,
+    answer_max: Duration,
+}
+
+/// What searchers look for.
+const LANDMARK: &str = "the lighthouse stands on the rock";
+
+async fn search_on(client: reqwest::Client, at: SocketAddr, key: String, stop: Arc<AtomicBool>) -> Searched {
+    let mut searched = Searched::default();
+    while !stop.load(Ordering::Acquire) {
+        let began = Instant::now();
+        let query = json!({"query": "lighthouse", "workspace": "landmarks", "limit": 1});
+        let found = call(&client, at, &key, "search", query, None).await;
+        searched.answer_max = searched.answer_max.max(began.elapsed());
+        searched.count += 1;
+        let is_found = found.is_ok_and(|found| found["structuredContent"]["result"][0]["content"] == json!(LANDMARK));
+        searched.failed += usize::from(!is_found);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    searched
 }
 
 /// Errors that a caller may see while something is being killed.
@@ -323,7 +355,10 @@ impl Writer {
                 let began = Instant::now();
                 loop {
                     let arguments = json!({"content": content, "workspace": format!("w{nth}")});
-                    match call(&client, at, &key, "remember", arguments, Some(&idempotency_key)).await {
+                    let asked = Instant::now();
+                    let answer = call(&client, at, &key, "remember", arguments, Some(&idempotency_key)).await;
+                    written.answer_max = written.answer_max.max(asked.elapsed());
+                    match answer {
                         Ok(saved) => {
                             written.acknowledged.push((text(&saved["structuredContent"], "id")?, content));
                             break;
@@ -369,7 +404,11 @@ impl Nodes {
     /// Lets writers run while `fault` happens, and returns what they were told.
     pub async fn under_load_of(&mut self, fault: impl AsyncFnOnce(&mut Self) -> Result<Duration>) -> Result<Told> {
         let stop = Arc::new(AtomicBool::new(false));
+        let landmark = json!({"content": LANDMARK, "workspace": "landmarks"});
+        self.call(self.balancer.address, &self.key, "remember", landmark).await?;
         let writers: Vec<Writer> = (0..WRITERS).map(|nth| Writer::start(self, nth, &stop)).collect();
+        let (client, at, key) = (self.client.clone(), self.balancer.address, self.key.clone());
+        let searcher = tokio::spawn(search_on(client, at, key, Arc::clone(&stop)));
         tokio::time::sleep(Duration::from_millis(500)).await;
         let before = self.resident_bytes();
         let back_max = fault(self).await?;
@@ -381,10 +420,14 @@ impl Nodes {
         for writer in writers {
             let written = writer.task.await??;
             report.failed += written.failed;
+            report.answer_max = report.answer_max.max(written.answer_max);
             report.other_words.extend(written.other_words);
             report.acknowledged += written.acknowledged.len();
             told.extend(written.acknowledged.into_iter().map(|(id, _)| id));
         }
+        let searched = searcher.await?;
+        report.answer_max = report.answer_max.max(searched.answer_max);
+        (report.searches, report.searches_failed) = (searched.count, searched.failed);
         Ok(Told { report, ids: told })
     }
 
@@ -434,6 +477,19 @@ pub fn kill_server(cluster: &Cluster) -> Result<()> {
     super::service::send(pid, Signal::Kill)?;
     for child in children.split_whitespace() {
         let _ = super::service::send(child.parse()?, Signal::Kill);
+    }
+    Ok(())
+}
+
+/// Freezes a server and its children, or lets them go on: it is there, and answers nobody.
+pub fn freeze_server(cluster: &Cluster, is_frozen: bool) -> Result<()> {
+    let pid = cluster.pid()?;
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let signal = if is_frozen { Signal::Stop } else { Signal::Continue };
+    super::service::send(pid, signal)?;
+    for child in children.split_whitespace() {
+        // One that ended meanwhile needs no signal.
+        let _ = super::service::send(child.parse()?, signal);
     }
     Ok(())
 }
