@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
+use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::process::cpu_time;
 use mnemon_testkit::wire::{CallFailed, Wire};
 use serde_json::{Value, json};
 
-use crate::chance::Chance;
 use crate::load::{Source, Started, Texts, progress};
 use crate::real_texts::RealTexts;
 
@@ -156,7 +156,7 @@ impl Searches<'_> {
 
     /// The same queries each time.
     async fn ask(&mut self, calls: u64, exclude_stale: bool) -> Result<Cost> {
-        let mut chance = Chance::new(SEED);
+        let mut chance = Chance::with_seed(SEED);
         let before = cpu_time(self.server.pid())?;
         let mut hits = 0;
         for _ in 0..calls {

@@ -3,7 +3,6 @@
 //! back. Three memories hear the same facts and the same questions: Mnemon with `mnemon validate` after each commit,
 //! Mnemon without it, and a full-text index (FTS5), which knows no statuses.
 
-mod plot;
 mod repository;
 
 use std::collections::HashSet;
@@ -11,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::{Caller, TestServer};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::chance::Chance;
 use repository::Repository;
 
 const COMMITS: usize = 30;
@@ -31,9 +30,6 @@ pub(crate) struct Args {
     /// In how many of a hundred changes the new facts are saved
     #[arg(long, default_value_t = 50)]
     resaved_percent: usize,
-    /// Write the plot to this file
-    #[arg(long)]
-    svg: Option<PathBuf>,
     /// The program [default: the one next to the bench, built now if it is not up to date]
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -57,7 +53,7 @@ async fn live(args: &Args, binary: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let mut towns = Vec::new();
     for (seed, name) in (args.seed..).zip(WORKSPACES) {
-        towns.push((name, Repository::found(&scratch.path().join(name), Chance::new(seed))?));
+        towns.push((name, Repository::found(&scratch.path().join(name), Chance::with_seed(seed))?));
     }
     let (checked_server, unchecked_server) = (TestServer::start().await, TestServer::start().await);
     let (checked, unchecked) = (checked_server.first_caller().await, unchecked_server.first_caller().await);
@@ -120,9 +116,6 @@ fn report(args: &Args, lines: &[Line], saved: usize, questions: usize) -> Result
         println!("{:<8} {a:>22.1} {b:>22.1} {c:>22.1}", commit + 1);
     }
     let last = |line: &Line| line.shares.last().copied().unwrap_or_default();
-    if let Some(path) = &args.svg {
-        std::fs::write(path, plot::svg(lines)).with_context(|| format!("can't write {}", path.display()))?;
-    }
     if lines[0].shares.iter().any(|share| *share > 0.0) || last(&lines[1]) > last(&lines[2]) {
         bail!("with validate no wrong fact may be shown as if it held");
     }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::process::resident_bytes;
 use mnemon_testkit::wire::Wire;
 
-use crate::chance::Chance;
 use crate::real_texts::RealTexts;
 
 pub(crate) use drive::{Calls, Kind, Phase, Until, phase, phase_by};
@@ -213,13 +213,13 @@ async fn fill(service: &Started, plan: &Plan) -> Result<Filled> {
     Ok(Filled { searches, saves, fill, search_bytes, save_bytes })
 }
 
-/// Searches the workspace of these calls once, in so many projects: from then on it is indexed in memory, and each save
-/// pays for that too.
+/// Searches the workspace of these calls once in each of the first `projects` projects: from then on it is indexed in
+/// memory, and each save pays for that too.
 pub(crate) async fn index(server: &Started, projects: usize, calls: &Calls) -> Result<()> {
     for key in server.keys.iter().take(projects) {
         let mut wire = Wire::connect(server.address, key).await?;
         wire.post(&calls.save()).await?;
-        wire.post(&calls.search(&mut Chance::new(1))).await?;
+        wire.post(&calls.search(&mut Chance::with_seed(1))).await?;
     }
     Ok(())
 }

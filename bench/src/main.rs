@@ -5,7 +5,6 @@
 
 mod agent;
 mod backup;
-mod chance;
 mod console;
 mod faults;
 mod filters;

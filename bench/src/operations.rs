@@ -109,7 +109,7 @@ async fn cost(args: &Args, binary: &Path, plain_dir: &Path, projects: &Projects)
     let watched = Service::start(binary, &watched_dir, &[("MNEMON_LOG_ACCESS", "true")])?;
     let mut lowest = [f64::MAX; 2];
     for round in 0..=args.rounds {
-        // Whoever comes first may find the machine in another state, so they take turns at that, too.
+        // The first may find the machine in another state, so they take turns at being first.
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for which in order {
             let service = if which == 0 { &plain } else { &watched };

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use mnemon_guard_train::chance::Chance;
 
-use crate::chance::Chance;
 use crate::recall::data;
 
 /// The sets that are memories; others in the folder are there for comparison.
@@ -48,7 +48,7 @@ impl RealTexts {
     pub(crate) fn text(&self, number: u64) -> String {
         match self.texts.get(number as usize) {
             Some(text) => text.clone(),
-            None => self.resampled(&mut Chance::new(number.wrapping_mul(0x9e37_79b9))),
+            None => self.resampled(&mut Chance::with_seed(number.wrapping_mul(0x9e37_79b9))),
         }
     }
 

@@ -3,7 +3,6 @@
 pub(crate) mod data;
 mod keywords;
 mod metrics;
-mod plot;
 mod rankers;
 mod score;
 
@@ -24,9 +23,6 @@ pub(crate) struct Args {
     /// A folder with one folder per set, each with `corpus.jsonl` and `queries.jsonl`
     #[arg(long)]
     data: PathBuf,
-    /// Write the table as a picture
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
     /// Only these sets
     #[arg(long)]
     set: Vec<String>,
@@ -68,9 +64,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     println!("\n{:12} keyword queries (2 or 3 words of a record) whose first hit has all of them", "set");
     for set in &sets {
         println!("{:12} {}", set.name, keywords::measure(set)?);
-    }
-    if let Some(file) = &args.plot {
-        std::fs::write(file, plot::svg(&rows)).with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) const WORKSPACES: [&str; 6] = ["default", "api", "web", "operations",
 pub(super) const WRITTEN: &str = "default";
 /// How many records a source has.
 const RECORDS_PER_SOURCE: u64 = 12;
-/// Of so many sources one has changed, and one was confirmed.
+/// One source in this many has changed, and one in this many was confirmed.
 const CHANGED_STEP: u64 = 20;
 const CONFIRMED_STEP: u64 = 3;
 /// The first source has changed.

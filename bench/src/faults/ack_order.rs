@@ -14,7 +14,7 @@ use super::{Setup, strace};
 const SAVES: usize = 400;
 /// One save in this many is forgotten again.
 const FORGET_ONE_OF: usize = 4;
-/// The service writes something of its own every few seconds: so many answers in a hundred may meet that.
+/// The service writes something of its own every few seconds: this share of answers may coincide with that.
 const OVERLAPPING_PERCENT_MAX: usize = 2;
 const TRACED: &str = "trace=pwrite64,pwritev,write,writev,sendto,sendmsg,fdatasync,fsync";
 

@@ -5,13 +5,13 @@
 use std::path::Path;
 
 use anyhow::Result;
+use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::faults::{Program, Signal, Story};
 use mnemon_testkit::wire::{CallFailed, Wire};
 use serde_json::{Value, json};
 
 use super::Setup;
 use super::outcome::Outcome;
-use crate::chance::Chance;
 
 const RECORDS: usize = 300;
 const FORGET_ONE_OF: usize = 5;
@@ -42,7 +42,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
     let story = fill(&mut program).await?;
     let file = program.data_dir.join("mnemon.db");
     let whole = std::fs::read(&file)?;
-    let mut chance = Chance::new(setup.seed);
+    let mut chance = Chance::with_seed(setup.seed);
     let mut tally = Tally::default();
     let damages = damages(&mut chance, whole.len(), setup.rounds(FLIPS));
     for damage in &damages {

@@ -75,7 +75,7 @@ fn stale_cells(asked: &[Asked]) -> String {
     )
 }
 
-/// The questions behind the figures, for whoever wants to know why.
+/// The questions behind the figures, to see why.
 pub(crate) fn print_missed(rows: &[Row]) {
     for row in rows {
         let missed =

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use mnemon_guard_train::chance::Chance;
 use serde::{Deserialize, Serialize};
 
 use super::foreign::PAIRS;
-use crate::chance::Chance;
 
 const RESAMPLES: usize = 2_000;
 
@@ -112,7 +112,7 @@ fn mean(values: &[f32]) -> f64 {
 
 /// In percent: where 95 % of the means of samples drawn with replacement lie.
 fn interval(values: &[f32]) -> (f64, f64) {
-    let mut chance = Chance::new(1);
+    let mut chance = Chance::with_seed(1);
     let mut means: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             let sum: f64 = values.iter().map(|_| f64::from(values[chance.below(values.len())])).sum();

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use mnemon_guard_train::chance::Chance;
 use sha2::{Digest, Sha256};
-
-use crate::chance::Chance;
 
 const SERVICES: [&str; 12] = [
     "billing",
@@ -83,7 +82,7 @@ impl Repository {
             self.values[service][topic] = (self.values[service][topic] + step) % choices(topic);
             self.move_page(service)?;
             self.write(service)?;
-            // Whoever saves the news has read the page, and saves all of it.
+            // An assistant that saves the news has read the page, and saves all of it.
             if self.chance.below(100) < saved_percent {
                 read.push(service);
             }

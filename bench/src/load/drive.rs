@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use mnemon_guard_train::chance::Chance;
 use mnemon_testkit::process::cpu_time;
 use mnemon_testkit::wire::Wire;
 
 use super::server::Started;
 use super::texts::Source;
-use crate::chance::Chance;
 
 /// How much longer than asked a phase may take before the server counts as hung.
 const GRACE: Duration = Duration::from_secs(60);
@@ -61,7 +61,7 @@ impl Calls {
         Self { are_bare: true, ..self }
     }
 
-    /// Makes saves in advance, so many that this number is ready. Making texts takes the clients longer than sending
+    /// Makes saves in advance until `count` are ready. Making texts takes the clients longer than sending
     /// them, and where everything shares two cores, that would be taken from the service.
     pub(crate) fn prepare_saves(&self, count: usize) {
         let missing = count.saturating_sub(self.ready().len());
@@ -199,7 +199,7 @@ struct Client {
 
 impl Client {
     async fn run(mut self, number: u64) -> Result<Seen> {
-        let mut chance = Chance::new(number.wrapping_mul(1_000_003) ^ 17);
+        let mut chance = Chance::with_seed(number.wrapping_mul(1_000_003) ^ 17);
         let mut seen = Seen::default();
         loop {
             let is_over = self.ends.is_some_and(|end| Instant::now() >= end)

@@ -1,9 +1,10 @@
 //! Short texts like those teams write, from our own word lists. The same seed gives the same texts, and words follow
 //! Zipf's law as in real notes: few are everywhere, most are rare. [`Source`] offers them beside real texts.
 
+use mnemon_guard_train::chance::Chance;
+
 use std::sync::Arc;
 
-use crate::chance::Chance;
 use crate::real_texts::RealTexts;
 
 /// What notes are mostly about, most frequent first.
@@ -116,11 +117,11 @@ impl Texts {
     }
 
     fn chance(&self, number: u64) -> Chance {
-        Chance::new(self.seed ^ number.wrapping_mul(0xd134_2543_de82_ef95))
+        Chance::with_seed(self.seed ^ number.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
     fn word(&self, chance: &mut Chance) -> &str {
-        let share = chance.unit();
+        let share = f64::from(chance.unit());
         let rank = self.cumulative.partition_point(|&upto| upto < share);
         &self.words[rank.min(self.words.len() - 1)]
     }
@@ -128,7 +129,7 @@ impl Texts {
 
 fn vocabulary() -> Vec<String> {
     let mut words: Vec<String> = COMMON.split_whitespace().chain(NAMES.split_whitespace()).map(str::to_owned).collect();
-    let mut chance = Chance::new(7);
+    let mut chance = Chance::with_seed(7);
     while words.len() < VOCABULARY {
         let mut word = String::new();
         for _ in 0..2 + chance.below(2) {
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn texts_repeat_by_seed_and_queries_are_parts_of_them() {
         let (texts, again) = (Texts::new(1), Texts::new(1));
-        let mut chance = Chance::new(3);
+        let mut chance = Chance::with_seed(3);
         for number in 0..500 {
             let text = texts.text(number);
             assert_eq!(text, again.text(number));

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use mnemon_guard_train::chance::Chance;
 use serde_json::{Value, json};
 
 use super::http::Http;
 use super::projects::Projects;
 use super::service::{OPERATOR, Service};
-use crate::chance::Chance;
 
 /// How often Prometheus would ask.
 const SCRAPE_EVERY: Duration = Duration::from_secs(1);
@@ -116,7 +116,7 @@ impl Mix {
 
     async fn client(&self, number: u64, ends: Instant, service: &Service, projects: &Projects) -> Result<Counts> {
         let mut http = Http::connect(service.address).await?;
-        let mut chance = Chance::new(number);
+        let mut chance = Chance::with_seed(number);
         let mut counts = Counts::default();
         while Instant::now() < ends {
             let project = projects.draw(&mut chance);

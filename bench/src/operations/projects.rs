@@ -1,11 +1,11 @@
 //! Many projects of very different sizes: the n-th has a share of 1/n.
 
 use anyhow::Result;
+use mnemon_guard_train::chance::Chance;
 use serde_json::json;
 
 use super::http::Http;
 use super::service::{OPERATOR, Service};
-use crate::chance::Chance;
 use crate::load::Texts;
 
 const SEED: u64 = 20_270_116;
@@ -60,7 +60,7 @@ impl Projects {
 
     /// A project, drawn by its share.
     pub(super) fn draw(&self, chance: &mut Chance) -> usize {
-        let drawn = chance.unit();
+        let drawn = f64::from(chance.unit());
         self.shares.partition_point(|sum| *sum < drawn).min(self.len() - 1)
     }
 

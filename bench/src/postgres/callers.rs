@@ -112,7 +112,7 @@ struct Compared {
 }
 
 impl Compared {
-    /// Whether the rate is so many times what it was, and how that reads.
+    /// Whether the rate is at least `factor` times what it was, and a line that says so.
     fn rate_bar(&self, what: &str, calls: &str, factor: f64, recorded: f64) -> (bool, String) {
         let rate = self.shared.phase.calls_per_second;
         let (before, whose) = match &self.before {
@@ -124,7 +124,7 @@ impl Compared {
     }
 }
 
-/// A kind of calls with so many clients, who use these many projects in turn.
+/// A kind of call, the number of clients, and the number of projects that they use in turn.
 #[derive(Clone, Copy)]
 struct Load {
     kind: Kind,
@@ -300,7 +300,7 @@ impl Sides<'_> {
     }
 
     fn counts(&self) -> Result<Counts> {
-        // Upkeep is left out: what a node writes every few seconds, whoever calls.
+        // Upkeep is left out: what a node writes every few seconds, with or without calls.
         const SELECT: &str = "
             SELECT COALESCE(SUM(s.calls), 0)
             FROM pg_stat_statements s

@@ -1,11 +1,11 @@
-//! Words first: whoever types two or three words of a record must see a record with all of them on top.
+//! Words first: a query of two or three words of a record must have a record with all of them on top.
 
 use std::fmt;
 
 use super::data::{Project, Set};
 use super::rankers::Ranker;
 
-/// Every so many records lend a query.
+/// One record in this many lends a query.
 const STRIDE: usize = 5;
 
 pub(crate) struct Keywords {

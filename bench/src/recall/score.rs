@@ -1,5 +1,5 @@
 //! Whether `score` means something: gold hits against the hits that foreign queries get in the same workspaces. Prints
-//! the table of separation, and the weights fitted anew; those of the service stand in `recipe.rs`.
+//! the table of separation, and weights fitted to these data; the service's own are in `recipe.rs`.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ const LIMIT: usize = 10;
 /// What a fit knows of a hit: share of terms, doubted ones among them, cosine, cosine in deviations, and 1 for the
 /// bias.
 const FEATURES: usize = 4;
-/// Queries are also asked cut down to so many of their longest words.
+/// Queries are also asked cut down to this many of their longest words.
 const SHORT: [usize; 2] = [2, 3];
 /// Steps of Newton's method; it stands still long before.
 const STEPS: usize = 20;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use flate2::read::GzDecoder;
+use mnemon_guard_train::chance::Chance;
 
 use crate::real_texts::RealTexts;
 
@@ -45,7 +46,7 @@ pub(crate) struct Sentences {
 
 impl Sentences {
     fn record(&self, number: u64) -> String {
-        let mut chance = Chance::new(number);
+        let mut chance = Chance::with_seed(number);
         let (first, second) = (self.pick(&mut chance), self.pick(&mut chance));
         match chance.below(8) {
             0 => format!("{first}. {second} (ticket {})", chance.below(1_000_000)),
@@ -56,11 +57,11 @@ impl Sentences {
 
     /// A question: three to eight words of one of the first `records` records, common ones among them.
     fn query(&self, number: u64, records: u64) -> String {
-        let mut chance = Chance::new(number ^ 0x51_7C_C1_B7);
-        let record = self.record(chance.below(records));
+        let mut chance = Chance::with_seed(number ^ 0x51_7C_C1_B7);
+        let record = self.record(chance.below(records as usize) as u64);
         let words: Vec<&str> = record.split_whitespace().collect();
-        let wanted = 3 + chance.below(6) as usize;
-        let start = chance.below(words.len() as u64) as usize;
+        let wanted = 3 + chance.below(6);
+        let start = chance.below(words.len());
         let mut query =
             words[start..].iter().chain(&words[..start]).take(wanted).copied().collect::<Vec<_>>().join(" ");
         if chance.below(2) == 0 {
@@ -70,23 +71,6 @@ impl Sentences {
     }
 
     fn pick(&self, chance: &mut Chance) -> &str {
-        &self.sentences[chance.below(self.sentences.len() as u64) as usize]
-    }
-}
-
-/// A small generator with a fixed course (splitmix64).
-struct Chance(u64);
-
-impl Chance {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ 0x1234_5678)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
+        &self.sentences[chance.below(self.sentences.len())]
     }
 }

@@ -14,7 +14,7 @@ use crate::recall_speed::texts::Texts;
 const LINES: u64 = 500;
 const PAGES: u64 = 50;
 const PAGE_BYTES: usize = 16 * 1024;
-/// What a call may take in the mean, in microseconds: with so many records, and for a page whatever their number.
+/// What a call may take in the mean, in microseconds: with this many records, and for a page with any number.
 const LINE_BAR: (u64, f64) = (10_000, 15.0);
 const PAGE_BAR: f64 = 150.0;
 

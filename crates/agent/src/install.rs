@@ -277,7 +277,7 @@ pub fn apply(plan: &Plan, target: Target, places: &Places, is_install: bool) -> 
         let _ = fs::remove_file(record_path);
         return Ok(backup);
     }
-    // Whoever installs twice goes back to what was there before the first time.
+    // After a second install, uninstalling restores what was there before the first.
     let unchanged = earlier.filter(|earlier| Some(&earlier.after) == plan.before.as_deref().map(hash).as_ref());
     let (former_backup, inserted) = match &unchanged {
         Some(earlier) => (earlier.backup.clone(), None),
@@ -305,7 +305,7 @@ fn missing_folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// A symbolic link stays a link: the file it points to is written. In a project it may not lead out of the project:
-/// whoever made the project made the link, and the file that it names belongs to somebody else.
+/// the project's author may have made the link, and the file that it names belongs to somebody else.
 pub fn resolved(path: &Path) -> Result<PathBuf, InstallError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let real = real_path(&path);

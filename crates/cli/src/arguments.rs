@@ -88,9 +88,6 @@ pub enum Command {
     Man(Man),
     /// Test the service's guarantees in a scratch store.
     Selftest(Selftest),
-    /// Generate the reference pages, or check that they are up to date.
-    #[command(hide = true)]
-    Reference(Reference),
 }
 
 // The admin commands: each makes one request to the admin API. A doc comment here would replace the text of `--help`.
@@ -475,15 +472,6 @@ pub struct Man {
     /// Directory to write to, such as ~/.local/share/man/man1.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct Reference {
-    /// Directory of the reference pages.
-    pub folder: PathBuf,
-    /// Write nothing; fail if a page is out of date.
-    #[arg(long)]
-    pub check: bool,
 }
 
 #[derive(Debug, Args)]

@@ -14,7 +14,6 @@ pub mod hash;
 pub mod health;
 pub mod import;
 pub mod login;
-pub mod reference;
 pub mod remember;
 pub mod search;
 pub mod selftest;

@@ -1,76 +1,10 @@
-//! The binary `mnemon`: wiring, and the commands a person types. The one place that knows every crate and picks the
-//! store.
-
-#![expect(unreachable_pub, reason = "a binary has no outside; `pub` here means: used by another file")]
-
-mod admin_arguments;
-mod admin_client;
-mod agent_arguments;
-mod arguments;
-mod commands;
-mod confirm;
-mod connecting;
-mod connection_arguments;
-mod data_dir;
-mod http_client;
-mod integration_arguments;
-mod logging;
-mod mcp_client;
-mod naming;
-mod open_files;
-mod printer;
-mod project_arguments;
-mod settings;
-mod storage;
-mod traces;
-mod transfer_arguments;
-mod visible;
+//! The binary `mnemon`.
 
 use std::process::ExitCode;
-
-use clap::Parser;
-
-use arguments::{Arguments, Command};
-use printer::Printer;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let printer = Printer::new(arguments.json);
-    if let Some(Err(problem)) = arguments.ca_file.as_deref().map(mnemon_agent::trust::add_file) {
-        printer.error(&anyhow::anyhow!(problem));
-        return ExitCode::FAILURE;
-    }
-    let outcome = match arguments.command {
-        Command::Serve(serve) => commands::serve::run(&serve, &printer),
-        Command::Remember(remember) => commands::remember::run(&remember, &printer),
-        Command::Search(search) => commands::search::run(&search, &printer),
-        Command::Forget(forget) => commands::forget::run(&forget, &printer),
-        Command::Context(context) => commands::context::run(&context, &printer),
-        Command::Validate(validate) => commands::validate::run(&validate, &printer),
-        Command::Hash(hash) => commands::hash::run(&hash, &printer),
-        Command::Agent(agent) => commands::agent::run(&agent, &printer),
-        Command::Apply(apply) => commands::apply::run(&apply, &printer),
-        Command::Login(login) => commands::login::login(&login, &printer),
-        Command::Logout(logout) => commands::login::logout(&logout, &printer),
-        Command::Export(export) => commands::export::run(&export, &printer),
-        Command::Import(import) => commands::import::run(&import, &printer),
-        Command::Backup(backup) => commands::backup::back(&backup, &printer),
-        Command::Restore(restore) => commands::backup::restore(&restore, &printer),
-        Command::Transfer(transfer) => commands::transfer::run(&transfer, &printer),
-        Command::Completions(completions) => commands::completions::completions(&completions, &printer),
-        Command::Man(man) => commands::completions::man(&man, &printer),
-        Command::Health(health) => commands::health::run(&health, &printer),
-        Command::Config(config) => commands::config::run(&config, &printer),
-        Command::Doctor(doctor) => commands::doctor::run(&doctor, &printer),
-        Command::Selftest(selftest) => commands::selftest::run(&selftest, &printer),
-        Command::Reference(reference) => commands::reference::run(&reference, &printer),
-        Command::Admin(verb) => commands::admin::run(&verb, &printer),
-    };
-    outcome.unwrap_or_else(|error| {
-        printer.error(&error);
-        ExitCode::FAILURE
-    })
+    mnemon_cli::run()
 }

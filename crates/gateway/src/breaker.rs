@@ -1,4 +1,4 @@
-//! The breaker: an upstream that keeps failing is paused for a while, so that nobody waits for it in vain. Closed lets
+//! The breaker: an upstream that keeps failing is paused for a while, so that calls don't wait for an answer that won't come. Closed lets
 //! calls through; open refuses them at once; after the pause, one call tries and its outcome decides.
 
 use jiff::{SignedDuration, Timestamp};
@@ -88,7 +88,7 @@ impl Breaker {
             return Ok(Pass { breaker: self, is_trial: true });
         }
         let left = if is_over { SignedDuration::from_secs(1) } else { PAUSE - open_for };
-        // Whole seconds, rounded up: whoever waits that long may try.
+        // Whole seconds, rounded up: after that wait a call is let through.
         let seconds = u64::try_from(left.as_millis().div_euclid(1_000) + 1).unwrap_or(1).min(PAUSE.as_secs() as u64);
         Err(UpstreamError::Resting { failures: state.failures, seconds })
     }

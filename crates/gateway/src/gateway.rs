@@ -39,7 +39,7 @@ pub enum Target {
 /// An upstream: its owner, its name and where it is.
 #[derive(Debug, Clone)]
 pub struct Upstream {
-    /// Whoever shares the limit on concurrent calls.
+    /// Upstreams of one owner share a limit on concurrent calls.
     pub owner: [u8; 16],
     /// Its name, unique per owner.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Takes an integration's own credential out of what its upstream sends. Upstreams echo requests, headers included, in
-//! debug tools and in errors, and commands echo how they were started, and whoever may call a tool must not learn what
-//! it is called with.
+//! debug tools and in errors, and commands echo how they were started, and a caller of a tool must not learn the
+//! credential behind it.
 //!
 //! Found are the value as it was sent and as plain encodings show it. An upstream that wants to hand its credential out
 //! can always do so in a form of its own; this is about those that do not mean to.
@@ -21,7 +21,7 @@ const VALUE_BYTES_MIN: usize = 6;
 /// The same for a piece of an encoding, which may lie anywhere in a longer one.
 const PIECE_BYTES_MIN: usize = 8;
 
-/// So many bytes of a form are looked for; what follows is compared. Values of eight kilobytes would make a finder of
+/// How many bytes of a form are searched for; the rest is compared. Values of eight kilobytes would make a finder of
 /// many megabytes, and an upstream that cuts what it shows would not be caught.
 const NEEDLE_BYTES_MAX: usize = 24;
 
@@ -171,7 +171,7 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// What base64 shows of a secret that stands in a longer text, with so many bytes before it (by threes): the characters
+/// What base64 shows of a secret inside a longer text, with `before` bytes in front of it (modulo three): the characters
 /// at both ends that hold bits of its neighbours are left out.
 fn inside_base64(secret: &str, before: usize) -> Vec<String> {
     let padded = [&vec![0; before], secret.as_bytes()].concat();

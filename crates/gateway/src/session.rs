@@ -233,7 +233,7 @@ fn may_speak_legacy(error: &UpstreamError) -> bool {
     )
 }
 
-/// Whether a valid JSON text has lists and objects within each other more than so many deep.
+/// Whether a valid JSON text nests lists and objects more than `depth_max` deep.
 fn is_nested_deeper(json: &str, depth_max: usize) -> bool {
     let (mut depth, mut is_inside_string, mut is_escaped) = (0_usize, false, false);
     for byte in json.bytes() {

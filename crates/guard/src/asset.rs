@@ -49,12 +49,12 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Up to so many sentences a text has no allowance.
+    /// Texts of up to this many sentences have no allowance.
     const SENTENCES_FREE: usize = 4;
     /// More doublings than this bring nothing: padding must not buy an attacker much.
     const DOUBLINGS_MAX: u32 = 4;
 
-    /// How much a text of so many sentences may score above the thresholds. The worst of many sentences counts, and
+    /// How much a text of this many sentences may score above the thresholds. The worst of many sentences counts, and
     /// each further one is a further chance to be wrong about a harmless text.
     pub fn allowance(&self, sentences: usize) -> f32 {
         let doublings = (sentences / Thresholds::SENTENCES_FREE).max(1).ilog2().min(Thresholds::DOUBLINGS_MAX);

@@ -11,7 +11,7 @@ use crate::tokens::{Token, read_tokens};
 
 /// Two classes this many tokens apart or less make a near pair.
 const NEAR_TOKENS: u32 = 6;
-/// So many neighbouring sentences are scored together.
+/// The maximum number of neighbouring sentences that are scored together.
 const WINDOW_MAX: usize = 3;
 /// Letters and words each have a table of `1 << TABLE_BITS` weights.
 pub(crate) const TABLE_BITS: u32 = Slot::BITS;
@@ -32,7 +32,7 @@ const LETTERS_MIN: usize = 90;
 /// Four words, with their pairs and triples; the same for words.
 const WORDS_MIN: usize = 9;
 
-/// How much each letter gram and each word gram of a unit counts that has so many of them.
+/// How much each letter gram and each word gram counts in a unit with this many of them.
 pub(crate) fn gram_values(letters: usize, words: usize) -> (f32, f32) {
     (1.0 / (letters.max(LETTERS_MIN) as f32).sqrt(), 1.0 / (words.max(WORDS_MIN) as f32).sqrt())
 }

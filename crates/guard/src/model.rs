@@ -66,7 +66,7 @@ impl Table {
 
     /// Adds up the rows of some grams.
     fn sum(&self, slots: &[Slot]) -> [i32; LANES] {
-        /// So many steps of a byte fit a small integer.
+        /// How many bytes can be added up in a 16-bit integer.
         const SMALL_SUM_MAX: usize = 256;
         let mut total = [0_i32; LANES];
         for some in slots.chunks(SMALL_SUM_MAX) {

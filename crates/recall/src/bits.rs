@@ -50,12 +50,12 @@ impl Bits {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whoever is in, in order.
+    /// The members, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..).step_by(64).zip(&self.words).flat_map(|(first, &word)| Ones(word).map(move |at| first + at))
     }
 
-    /// Whoever is in behind a slot, in order.
+    /// The members after a slot, in order.
     pub(crate) fn after(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
         let at = slot as usize / 64;
         let own = self.words.get(at).map_or(0, |word| word & (u64::MAX - 1) << (slot % 64));
@@ -64,7 +64,7 @@ impl Bits {
         words.flat_map(|(at, word)| Ones(word).map(move |bit| 64 * at as u32 + bit))
     }
 
-    /// Whoever is in before a slot, the nearest first.
+    /// The members before a slot, the nearest first.
     pub(crate) fn before(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
         let at = (slot as usize / 64).min(self.words.len());
         let own = self.words.get(at).map_or(0, |word| word & !(u64::MAX << (slot % 64)));

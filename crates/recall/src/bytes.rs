@@ -203,7 +203,7 @@ impl Reader<'_> {
         let is_mapped = matches!(self.source, Source::File(_)) && entry.len_bytes >= MAPPED_MIN_BYTES;
         let room = if is_mapped { room_bytes(entry.len_bytes) } else { 0 };
         let end = entry.offset.checked_add(entry.len_bytes + room).ok_or(SnapshotError::NotASnapshot)?;
-        // Whoever touched a page behind the end of a mapped file would be killed.
+        // Touching a page behind the end of a mapped file kills the process.
         if len * size_of::<T>() != len_bytes || end > self.source.len_bytes() {
             return Err(SnapshotError::NotASnapshot);
         }

@@ -136,7 +136,7 @@ impl Vectors {
     /// How much records that were saved one after the other are about the same thing, from 0 to 1. In a dialogue they
     /// are, in a heap of unrelated facts they are not, and then neighbours must not count.
     pub(crate) fn locality(&self) -> f64 {
-        /// So many pairs of neighbours are doubted: a small workspace can't tell.
+        /// Added to the number of pairs as pairs without likeness: a small workspace has too few to judge by.
         const DOUBTED_PAIRS: f64 = 20.0;
         /// From where on neighbours count, and where they count fully.
         const LIKENESS: (f64, f64) = (0.05, 0.20);
@@ -260,7 +260,7 @@ impl Vectors {
 }
 
 wide! {
-    /// Adds the components of a vector, each in so many units, to exact sums, or takes them off.
+    /// Adds the components of a vector, as multiples of `unit`, to exact sums, or subtracts them.
     add_all = add_all_plain(sums: &mut [i64; DIMENSIONS], steps: &[i8; DIMENSIONS], unit: f64, sign: i64)
 }
 
@@ -286,14 +286,14 @@ fn halvings(records: u32, count: u32) -> u32 {
     (records / count.max(1)).max(1).ilog2()
 }
 
-/// Which records stand for all after so many halvings, by their `seq`.
+/// A deterministic sample of one record in 2^`halvings`, by `seq`.
 fn drawn_after(halvings: u32) -> impl Fn(u64) -> bool {
     let bound = u32::MAX >> halvings;
     // Multiplying by an odd number close to 2^32 / φ spreads neighbouring numbers evenly.
     move |seq| (seq as u32).wrapping_mul(0x9E37_79B1) <= bound
 }
 
-/// Which records stand for `records` of them, by their `seq`.
+/// The sample of about `count` of `records` records, by `seq`.
 #[cfg(test)]
 pub(crate) fn draws(records: u32, count: u32) -> impl Fn(u64) -> bool {
     drawn_after(halvings(records, count))

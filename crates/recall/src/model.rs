@@ -279,7 +279,7 @@ wide! {
 
 #[inline(always)]
 fn add_rows_plain(sum: &mut [f32; DIMENSIONS], rows: &[Scaled<'_>]) {
-    /// So many numbers stay in registers until all rows are added to them.
+    /// How many sums stay in registers until all rows are added to them.
     const LANES: usize = 64;
     for (part, sum) in sum.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
         let mut total = *sum;

@@ -58,7 +58,7 @@ pub struct Weights {
 pub struct Chance {
     /// Weight of the share of the query's terms that the record has.
     pub count: f64,
-    /// So many terms more the query is taken to have, which no record has: one word of two says less than four of
+    /// Added to the query's number of terms, as terms that no record has: one word of two says less than four of
     /// eight.
     pub doubted_terms: f64,
     /// Weight of the centred cosine.
@@ -86,7 +86,7 @@ pub struct Gate {
     pub base: f64,
     /// How much it rises.
     pub rise: f64,
-    /// It rises no further: whoever comes this near speaks of the same thing, however many others there are.
+    /// The upper bound: a record this near is about the same thing, however many others there are.
     pub most: f64,
     /// The share of the nearest cosine that the others need.
     pub share: f64,
@@ -96,7 +96,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// The bar in a workspace with so many visible records.
+    /// The bar in a workspace with this many visible records.
     pub fn bar(&self, records: u32) -> f64 {
         /// Fewer make no easier gate: too few facts say nothing about chance.
         const RECORDS_MIN: u32 = 20;
@@ -147,14 +147,13 @@ pub struct Bounds {
     pub paired: usize,
     /// In how many of them to find those that lend words.
     pub paired_first: usize,
-    /// A word that more than one of so many counted records have is not lent then: its list is long to read and says
-    /// little.
+    /// A word that more than one in this many counted records have is not lent then: its list is long and says little.
     pub lent_to: u32,
     /// About how many records stand for all where a spread is taken: at least this many, at most twice as many.
     pub sampled: u32,
     /// How many of the best are read to see whether they have the words of a question as typed. More than any caller
-    /// asks for, so that the first ten are the same whether ten or fifty are wanted. Among so many, too, the newest of
-    /// records that dispute a key comes first.
+    /// asks for, so that the first ten are the same whether ten or fifty are wanted. Among these, the newest
+    /// of records that dispute a key comes first.
     pub read: usize,
     /// Among how many of the best a record that holds steps before a stale one of the same thing.
     pub rivals: usize,

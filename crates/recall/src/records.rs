@@ -1,6 +1,6 @@
 //! The records of a workspace by slot: who they are, how long, who may see them, and their words in reading order.
 //! A slot is a place in these arrays. Slots follow the order of saving, but for records that came late; the slot of a
-//! forgotten record stays empty, unless it comes back, until so many are empty that the index is made anew.
+//! forgotten record stays empty, unless it comes back, until the index is rebuilt because many are empty.
 
 mod audiences;
 mod order;
@@ -65,7 +65,7 @@ pub(crate) struct Records {
     live: Bits,
     /// How many slots have none.
     vacant: usize,
-    /// Whether one has gone, or has come anew with other words, since the index was made or read.
+    /// Whether one has gone, or has come back with other words, since the index was made or read.
     has_lost: bool,
 }
 
@@ -142,7 +142,7 @@ impl Records {
         self.seqs[slot as usize]
     }
 
-    /// By slot; an empty slot has the number of whoever was there.
+    /// By slot; an empty slot keeps the number of the record that was there.
     pub(crate) fn seqs(&self) -> &[u64] {
         &self.seqs
     }
@@ -202,7 +202,7 @@ impl Records {
         Words { running, beside, extra: forms.collect() }
     }
 
-    /// The slot that this record had, where it is still known: whoever comes back stands where it stood.
+    /// The slot that this record had, if that is still known: a record that comes back takes its old place.
     fn slot_left_by(&self, seq: u64) -> Option<u32> {
         if self.vacant == 0 || !self.order.is_straight() {
             return None;

@@ -32,7 +32,7 @@ const EVERYTHING: &str = "*";
 /// A question to a workspace.
 #[derive(Clone, Copy)]
 pub struct SearchRequest<'a> {
-    /// What is looked for, in the words of whoever asks.
+    /// What is looked for, in the caller's words.
     pub query: &'a str,
     /// How many hits at most.
     pub limit: usize,
@@ -123,7 +123,7 @@ impl WorkspaceIndex {
         seen.narrow(judge.admit(&narrowing, self.records.slots()))
     }
 
-    /// Whoever is seen, newest first.
+    /// The visible records, newest first.
     fn newest<'s>(&'s self, seen: &'s Seen<'_>, limit: usize) -> impl Iterator<Item = u64> + 's {
         let slots = self.records.order().slots().iter().rev().copied();
         slots.filter(|&slot| slot != NOBODY && seen.contains(slot)).take(limit).map(|slot| self.records.seq(slot))

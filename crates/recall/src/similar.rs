@@ -1,4 +1,4 @@
-//! Which records say nearly the same as one that was just saved, so that whoever saved it may replace them: the same
+//! Which records say nearly the same as one that was just saved, so that the caller may replace them: the same
 //! fact in other words, with a detail more or with another value. Not what merely speaks of the same thing.
 //!
 //! It runs on every save, so it looks at little: at the records that share its rarest words, and word by word only at
@@ -24,7 +24,7 @@ const LISTS: usize = 6;
 const NOVEL_LISTS: usize = 8;
 /// The maximum number of postings taken. A list that does not fit is left out as a whole.
 const POSTINGS: usize = 1_024;
-/// So many candidates are read.
+/// The maximum number of candidates that are read.
 const READ: usize = 8;
 /// A record with more than this many times the words is a different one: a line of a page is not the page.
 const TIMES_AS_LONG: u32 = 3;

@@ -1,5 +1,5 @@
 //! An index as bytes and back. A snapshot is a convenience, never the truth: it says which format and which model it
-//! was written by, carries checksums, and whoever doubts it reads the change log instead.
+//! was written by, carries checksums, and a reader that doubts it uses the change log instead.
 //!
 //! It has a head, a list of its parts, and the parts. In memory the parts follow each other; in a file the large ones
 //! have pages of their own, so that an index of a million records is mapped and not read. The numbers are those of this
@@ -143,7 +143,7 @@ impl WorkspaceIndex {
             out.number(self.totals.records);
             out.number(self.totals.length);
         };
-        // Whoever has gone leaves no word behind: a purged record must be in no file.
+        // Words of removed records are left out: a purged record must be in no file.
         let used = self.records.used_forms();
         let groups = [
             group(&beginning),

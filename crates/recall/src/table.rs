@@ -54,7 +54,7 @@ impl Table {
         out.row(&self.numbers);
     }
 
-    /// Of so many numbers.
+    /// A table of `len` numbers.
     pub(crate) fn load(input: &mut Reader<'_>, len: usize) -> Result<Self, SnapshotError> {
         let (tags, numbers) = (input.row::<u8>()?, input.row::<u32>()?);
         let fits = tags.len() == numbers.len() && (len < tags.len() || len == 0);

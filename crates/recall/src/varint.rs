@@ -22,7 +22,7 @@ pub(crate) fn read(bytes: &[u8], at: &mut usize) -> Option<u32> {
         *at += 2;
         return Some(u32::from(first & 0x7F) | u32::from(second) << 7);
     }
-    // Not by reference: whoever reads many keeps the place in a register.
+    // Not by reference: a loop over many keeps the place in a register.
     let (value, end) = read_long(bytes, *at)?;
     *at = end;
     Some(value)

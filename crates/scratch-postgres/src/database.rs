@@ -125,7 +125,7 @@ fn join() -> io::Result<Shared> {
     let folder = std::env::temp_dir().join(format!("mnemon-test-postgres-{}", rustix::process::getuid().as_raw()));
     fs::create_dir_all(&folder)?;
     user.own(&folder)?;
-    // A shared lock of all users; whoever gets it exclusively knows that there are none.
+    // All users share this lock; getting it exclusively means that there are none.
     let users = lock(&folder.join("users"), FlockOperation::LockShared)?;
     let _turn = lock(&folder.join("starting"), FlockOperation::LockExclusive)?;
     if !cluster::is_ready(&folder, user) {

@@ -6,6 +6,7 @@
 
 mod counted;
 pub(crate) mod figures;
+mod process;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

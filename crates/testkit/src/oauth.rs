@@ -47,7 +47,7 @@ impl TestServer {
         Flow::new(&client_id, redirect_uri)
     }
 
-    /// The whole way from registration to a caller with a token, for whoever has this key.
+    /// The whole way from registration to a caller with a token, for the holder of this key.
     pub async fn connect(&self, key: &str) -> Caller {
         let flow = self.flow("https://chat.example/callback").await;
         let mut browser = self.browser();

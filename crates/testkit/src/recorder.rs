@@ -87,7 +87,7 @@ async fn pass_on(State(shared): State<Arc<Shared>>, request: http::Request<Body>
     let (head, body) = request.into_parts();
     let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    // Read before the exchange becomes visible: whoever sees it may set another delay for the next one.
+    // Read before the exchange becomes visible: a test that sees it may set another delay for the next one.
     let delay = *shared.delay.lock().expect("no panic holds it");
     let at = {
         let mut exchanges = shared.exchanges.lock().expect("no panic holds it");

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::span;
 
-    /// What is gathered while something runs, one of so many requests.
+    /// The spans gathered while something runs, sampling one request in `every`.
     fn gathered(every: u64, run: impl FnOnce()) -> Vec<Ended> {
         let (layer, mut ended, _) = TraceLayer::new(NonZeroU64::new(every).unwrap());
         let subscriber = tracing_subscriber::registry().with(layer.with_filter(TraceLayer::filter()));

@@ -37,7 +37,7 @@ impl fmt::Display for TraceParent {
     }
 }
 
-/// So many bytes in lower-case hexadecimal.
+/// Exactly `N` bytes, in lower-case hexadecimal.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let is_hex = text.len() == 2 * N && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !is_hex {

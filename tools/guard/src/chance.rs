@@ -21,9 +21,9 @@ impl Chance {
         z ^ z >> 31
     }
 
-    /// A number below `bound`, which must not be zero.
+    /// A number below `bound`; 0 if there is none.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next_u64() % bound as u64) as usize
+        (self.next_u64() % bound.max(1) as u64) as usize
     }
 
     /// One of `items`, which must not be empty.

@@ -110,7 +110,7 @@ pub const HOLDOUT: &str = "v2/holdout-v2.jsonl.gz";
 /// Texts written by hand.
 pub const CURATED: &str = "curated.jsonl";
 
-/// In so many lines one may be broken; more of them mean that the file is not what it should be.
+/// One line in this many may be broken; more mean that the file is not what it should be.
 const LINES_PER_BROKEN_ONE: usize = 1_000;
 
 /// Reads a file of the data directory, one JSON object per line.

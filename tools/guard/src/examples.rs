@@ -63,9 +63,9 @@ const ALIKE_MADE: usize = 300;
 const ALIKE: f32 = 1.0;
 /// What a page of our own counts.
 const OWN_PAGE: f32 = 2.0;
-/// One in so many of our own attacks is shown in each further form.
+/// One in this many of our own attacks is shown in each further form.
 const OWN_EVERY: usize = 4;
-/// One in so many harmless texts of our own is shown in disguise: hiding alone is no attack.
+/// One in this many harmless texts of our own is shown in disguise: hiding alone is no attack.
 const OWN_DISGUISED_EVERY: usize = 10;
 
 /// Lessons from collected texts, with the family that each belongs to.

@@ -221,7 +221,7 @@ impl Learner {
         }
     }
 
-    /// The units of a text that score highest, so many as are learned from at once.
+    /// The units of a text that score highest, as many as are learned from at once.
     fn worst<'s>(&self, lesson: &Lesson, mut weighed: Vec<Weighed<'s>>) -> Vec<Weighed<'s>> {
         weighed.sort_by(|a, b| b.score.total_cmp(&a.score));
         let further = lesson.specimen.sentences.len() / self.settings.sentences_per_unit;

@@ -18,7 +18,7 @@ const PINNED: &str = include_str!("../pages.tsv");
 pub const PAGE_BYTES_MAX: usize = 16 * 1024;
 /// Shorter files are no pages.
 const PAGE_BYTES_MIN: usize = 200;
-/// So many source files of a package are taken.
+/// How many source files of a package are taken.
 const SOURCES_MAX: usize = 6;
 
 /// Licences that allow weights made from a text to ship under ours.

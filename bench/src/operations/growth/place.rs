@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
+use mnemon_guard_train::chance::Chance;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{SEED, WRITERS};
-use crate::chance::Chance;
 use crate::load::Texts;
 use crate::operations::http::Http;
 use crate::operations::service::{OPERATOR, Service};
 
-/// A load is noted after so many texts, so that one that was broken off goes on from there.
+/// Progress is noted after this many texts, so that an interrupted load goes on from there.
 const NOTED_EVERY: u64 = 50_000;
-/// Texts are made at random, so the guard refuses one now and then. More than one in so many is no accident.
+/// Texts are made at random, so the guard refuses one now and then. More than one in this many is an error.
 const REFUSED_ONE_IN: u64 = 1_000;
 
 pub(super) struct Place {
@@ -43,7 +43,7 @@ struct Note {
 }
 
 impl Place {
-    /// So many records in so many workspaces of one project, found in `keep` or loaded now.
+    /// `records` records in `workspaces` workspaces of one project, found in `keep` or loaded now.
     pub(super) async fn open(binary: &Path, keep: Option<&Path>, records: u64, workspaces: u64) -> Result<Self> {
         let scratch = if keep.is_none() { Some(tempfile::tempdir()?) } else { None };
         let parent = keep.or(scratch.as_ref().map(|scratch| scratch.path())).context("one of the two")?;
@@ -80,7 +80,7 @@ impl Place {
         self.dir.with_extension("json")
     }
 
-    /// Saves so many more texts over many connections, each into its workspace.
+    /// Saves `count` more texts over many connections, each into its workspace.
     async fn save(&mut self, service: &Service, count: u64) -> Result<()> {
         let (from, to) = (self.note.sent, self.note.sent + count);
         let place = &*self;
@@ -97,7 +97,7 @@ impl Place {
             }
             anyhow::Ok(refused)
         });
-        // The first error ends it, whoever has it.
+        // The first error of any writer ends it.
         let refused = writers.collect::<FuturesUnordered<_>>().try_concat().await?;
         self.note.refused.extend(refused);
         let (refused, allowed) = (self.note.refused.len() as u64, to / REFUSED_ONE_IN + 1);
@@ -119,7 +119,7 @@ impl Place {
     /// Searches for some words of a text that is there, and returns how long the answer took. It must have hits.
     pub(super) async fn search(&self, http: &mut Http, number: u64) -> Result<Duration> {
         let number = if self.note.refused.contains(&number) { number + self.workspaces } else { number };
-        let query = self.texts.query(number, &mut Chance::new(number));
+        let query = self.texts.query(number, &mut Chance::with_seed(number));
         let arguments = json!({"query": query, "workspace": self.workspace(number)});
         let began = Instant::now();
         let answer = http.call(&self.note.key, "search", &arguments).await?;

@@ -34,7 +34,7 @@ pub(super) async fn measure(binary: &Path, numbers: &[u64]) -> Result<bool> {
     Ok(verdict(each <= TENANT_BYTES_MAX, &text))
 }
 
-/// The memory of a started service with so many tenants, of which it has heard nothing since its start.
+/// The memory of a service with this many tenants, none of which has called since its start.
 async fn resident_with(binary: &Path, tenants: u64) -> Result<u64> {
     let scratch = tempfile::tempdir()?;
     let dir = scratch.path().join("data");

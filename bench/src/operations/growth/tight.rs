@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use mnemon_guard_train::chance::Chance;
 use rustix::fs::{Advice, fadvise};
 
 use super::figures::Figures;
@@ -11,7 +12,6 @@ use super::group::Group;
 use super::place::Place;
 use super::records::{judge, measure_starts};
 use super::{Args, SEED};
-use crate::chance::Chance;
 use crate::operations::http::Http;
 use crate::operations::service::{Service, files};
 use crate::operations::verdict;
@@ -67,7 +67,7 @@ async fn search_at_random(args: &Args, service: &Service, place: &Place, records
     let ends = Instant::now() + Duration::from_secs(args.seconds);
     let clients = (0..args.clients).map(|client| async move {
         let mut http = Http::connect(service.address).await?;
-        let (mut chance, mut waits) = (Chance::new(SEED + client), Vec::new());
+        let (mut chance, mut waits) = (Chance::with_seed(SEED + client), Vec::new());
         while Instant::now() < ends {
             waits.push(place.search(&mut http, chance.below(records as usize) as u64).await?);
         }

@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 use super::stretches::stretches;
 
 /// Shorter runs are words, names and hashes.
@@ -24,7 +28,7 @@ pub(super) struct Run {
 /// All runs of base64 that hold text, in both alphabets; base64 of base64 is decoded twice.
 pub(super) fn readable_runs(text: &str) -> Vec<Run> {
     let bytes = text.as_bytes();
-    let places = stretches(bytes, RUN_BYTES_MIN, |byte| sextet(byte).is_some());
+    let places = stretches(bytes, RUN_BYTES_MIN, is_base64);
     places.filter_map(|place| readable(&bytes[place.clone()], DEPTH_MAX).map(|text| Run { place, text })).collect()
 }
 
@@ -50,7 +54,7 @@ fn readable(run: &[u8], depth: usize) -> Option<String> {
     }
     let text = String::from_utf8(decode(run)).ok()?;
     let inner = text.trim().trim_end_matches('=').as_bytes();
-    if depth > 1 && inner.len() >= RUN_BYTES_MIN && inner.iter().all(|byte| sextet(*byte).is_some()) {
+    if depth > 1 && inner.len() >= RUN_BYTES_MIN && inner.iter().copied().all(is_base64) {
         return readable(inner, depth - 1);
     }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
@@ -62,34 +66,25 @@ fn is_text_byte(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..)
 }
 
+/// Runs are cut out of texts, so nothing is promised about how they end.
 fn decode(run: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(run.len() / 4 * 3 + 3);
-    let (mut bits, mut held) = (0_u32, 0);
-    for value in run.iter().filter_map(|byte| sextet(*byte)) {
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held & 0xff) as u8);
-        }
-    }
-    out
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone);
+    const ENGINE: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+    let whole = run.len() - usize::from(run.len() % 4 == 1);
+    let standard = |byte: &u8| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => *other,
+    };
+    let run: Vec<u8> = run[..whole].iter().map(standard).collect();
+    ENGINE.decode(run).unwrap_or_default()
 }
 
-fn sextet(byte: u8) -> Option<u8> {
-    /// The value of each byte; beyond 63 it has none.
-    const VALUES: [u8; 256] = {
-        let mut values = [u8::MAX; 256];
-        let mut value = 0;
-        while value < 64 {
-            values[b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[value as usize] as usize] =
-                value;
-            value += 1;
-        }
-        (values[b'-' as usize], values[b'_' as usize]) = (62, 63);
-        values
-    };
-    Some(VALUES[usize::from(byte)]).filter(|value| *value < 64)
+/// Of both alphabets.
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::Disguises;
 
-/// So many percent codes in a row are text; fewer are the formats of `printf`.
+/// This many percent codes in a row are text; fewer are formats of `printf`.
 const PERCENT_RUN_MIN: usize = 3;
 /// The longest code is `&#1114111;`; digits beyond that are no code.
 const DIGITS_MAX: usize = 7;

@@ -5,12 +5,12 @@
 
 use super::stretches::{count, stretches};
 
-/// So many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters
+/// This many hex digits in a row are a hash, an id or a key's fingerprint. The longest English word of these letters
 /// alone is shorter, and a run without any digit is a word.
 pub(super) const HEX_MIN: usize = 12;
-/// So many digits in a row are a number that nobody reads.
+/// This many digits in a row are not read as words.
 const DIGITS_MIN: usize = 8;
-/// The largest exponent of a number in a machine has so many digits.
+/// The digits of the largest exponent of a floating-point number.
 const EXPONENT_DIGITS_MAX: usize = 3;
 /// The lengths of the parts of a UUID.
 const UUID_PARTS: [usize; 5] = [8, 4, 4, 4, 12];
@@ -24,7 +24,7 @@ pub(super) fn remove(text: String) -> String {
     }
     let is_name = !text.trim().contains(char::is_whitespace);
     let (mut out, mut kept) = (String::new(), 0);
-    // Whatever goes has at least so many letters and digits to begin with.
+    // Everything that is removed begins with at least this many letters and digits.
     for word in stretches(bytes, UUID_PARTS[0], |byte| byte.is_ascii_alphanumeric()) {
         if word.start < kept || readable_hex(&bytes[word.start..]) > 0 {
             continue;

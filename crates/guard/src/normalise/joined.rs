@@ -13,7 +13,7 @@ use super::wordtable::{EMPTY, WordTable, grow};
 const HUMPS_MIN: usize = 5;
 /// Shorter runs of letters are words.
 const RUN_BYTES_MIN: usize = 15;
-/// A parted run has so many words at least that are not as short as to be chance.
+/// A run is split only if it yields at least this many words of `WORD_BYTES_MIN` letters.
 const PIECES_MIN: usize = 4;
 const WORD_BYTES_MIN: usize = 3;
 

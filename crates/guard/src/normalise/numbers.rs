@@ -18,13 +18,13 @@ const SHAPE: &str = "0000";
 /// Words that order a payment. Told of one that was made or is due, sentences use others: paid, payments, transferred.
 const PAYMENT_ORDERS: [&str; 6] = ["pay", "send", "transfer", "transaction", "wire", "deposit"];
 
-/// So many digits, gaps not counted, are a number that nobody reads. Years, ports and small amounts are shorter.
+/// Numbers of at least this many digits, gaps not counted, are left out: they are not read as words. Years, ports and small amounts are shorter.
 const DIGITS_MIN: usize = 5;
 
-/// So many numbers of a list are read.
+/// How many numbers of a list are read.
 const LIST_MIN: usize = 2;
 
-/// From so many digits on a number may be an account. Telephone numbers within a country are shorter.
+/// The fewest digits of an account number. Telephone numbers within a country are shorter.
 const ACCOUNT_DIGITS_MIN: usize = 12;
 
 /// What may part the groups of one number. The full stop or the comma with a space is none of them: there a sentence or

@@ -20,7 +20,7 @@ pub(super) struct WordTable {
 }
 
 impl WordTable {
-    /// Room for so many words.
+    /// A table with room for `words` words.
     pub(super) fn with_room(words: usize) -> WordTable {
         WordTable { slots: vec![(0, 0); (2 * words + 1).next_power_of_two()] }
     }

@@ -48,7 +48,7 @@ fn is_sequence(value: &str) -> bool {
     steps * 2 > value.len()
 }
 
-/// Whoever writes one of these means no secret at all.
+/// Words that are written in place of a secret.
 const STAND_INS: &[&str] = &[
     "example",
     "changeme",

@@ -19,7 +19,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         KINDS.iter().flat_map(|row| row.form.anchors().iter().map(move |anchor| (*anchor, row))).collect();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
-        // Half a megabyte, and three times as fast as what so many anchors get by default.
+        // Half a megabyte, and three times as fast as the default for this number of anchors.
         .kind(Some(AhoCorasickKind::DFA))
         .ascii_case_insensitive(true)
         .build(anchors.iter().map(|(anchor, _)| *anchor))

@@ -12,8 +12,7 @@ pub(crate) type Signs = [u64; SIGNS / 64];
 /// million records reading the signs is what a search waits for.
 const SIGNS: usize = 128;
 
-/// Distances are 0 to 127; whoever differs in every sign counts as differing in one less. That leaves a bit of each
-/// byte free.
+/// Distances are 0 to 127; one that differs in all 128 signs counts as 127. That leaves a bit of each byte free.
 const DISTANCES: usize = SIGNS;
 
 /// The signs of a vector of length one, seen from the model's mean. That mean never moves; the workspace's own does

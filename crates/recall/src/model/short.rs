@@ -20,7 +20,7 @@ impl Short {
         ((self.0 as u32).wrapping_mul(0x9e37_79b1) >> 16) as usize
     }
 
-    /// The first so many of them.
+    /// The first `count` of them.
     pub(super) const fn up_to(self, count: usize) -> Self {
         match count {
             0..8 => Self(self.0 & ((1 << (8 * count)) - 1), 0),

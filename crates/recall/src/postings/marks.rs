@@ -55,7 +55,7 @@ impl Marks {
         }
     }
 
-    /// Whether so many postings between a mark and what was looked for are too many.
+    /// Whether a mark is too far from what was looked for, by the postings in between.
     pub(super) fn are_far_apart(passed: usize) -> bool {
         passed > 4 * STEP
     }

@@ -4,7 +4,7 @@ use crate::search::lexical::Matched;
 
 /// Room from the start.
 const ROOM: usize = 1_024;
-/// Scores are counted in so many steps.
+/// The number of steps in which scores are counted.
 const STEPS: usize = 384;
 /// Scores below this power of two, 1/128 of one, are all on the first step.
 const FINEST: u32 = 9;
@@ -14,7 +14,7 @@ const FINEST: u32 = 9;
 pub(crate) struct Best {
     count: usize,
     kept: Vec<Matched>,
-    /// Whoever scores less is not among the best. Rises.
+    /// Lower scores are not among the best. Only rises.
     bar: u32,
     /// How many scored what, in steps.
     counts: Box<[u32; STEPS]>,
@@ -50,7 +50,7 @@ impl Best {
         }
     }
 
-    /// They, and what the last of them scores; what was known before where there are not so many.
+    /// The best `count` and the lowest score among them (the initial bar if there are fewer).
     pub(crate) fn finish(mut self) -> (Vec<Matched>, u32) {
         if self.kept.len() >= self.count && self.count > 0 {
             self.drop_below(self.bar);

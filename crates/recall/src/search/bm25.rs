@@ -14,7 +14,7 @@ const BESIDE: f32 = 0.5;
 pub(crate) const ONE: f32 = 65_536.0;
 /// No sum of words is larger: the words of a query weigh little enough together (`query.rs`).
 pub(crate) const SCORE_MAX: u32 = i32::MAX as u32;
-/// Records fall into so many classes of length.
+/// How many classes of length there are.
 pub(crate) const CLASSES: usize = 256;
 /// Up to here each length is a class of its own; beyond, sixteen lengths share one.
 const OWN_CLASS: u16 = 128;

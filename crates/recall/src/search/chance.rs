@@ -35,7 +35,7 @@ impl Chances {
         Self { recipe: recipe.chance, across: recipe.chance_across, bar, mean: lean(mean, 0.0), deviation }
     }
 
-    /// The chance of a record that has so many of the query's terms.
+    /// The chance of a record that has `count` of the query's terms.
     pub(crate) fn of(&self, count: f64, terms: u32, near: i32) -> f64 {
         let share = count / (f64::from(terms) + self.recipe.doubted_terms);
         let by_meaning = if near == NO_VECTOR { 0.0 } else { self.by_meaning(f64::from(near) / meaning::ONE) };

@@ -8,7 +8,7 @@ use crate::search::bm25::Bm25;
 use crate::search::lexical::Weighted;
 use crate::words::Stops;
 
-/// So many different words ten records have: room for them from the start.
+/// Ten records rarely have more different words; room for them from the start.
 const USUAL_TERMS: usize = 448;
 
 /// A record that lends its words, with its weight.

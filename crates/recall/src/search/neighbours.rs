@@ -32,7 +32,7 @@ pub(crate) struct Neighbours<'a> {
 }
 
 impl<'a> Neighbours<'a> {
-    /// Everybody in one lane, for whoever asks for all neighbours at once.
+    /// All records in one lane, to ask for all neighbours at once.
     pub(crate) fn all(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
         let order = index.records.order();
         let saved_at = index.records.saved_at();
@@ -52,7 +52,7 @@ impl<'a> Neighbours<'a> {
         Self { lane, places, saved_at, seen: None, members: None, is_straight: false }
     }
 
-    /// For whoever asks for the neighbours of a few.
+    /// To ask for the neighbours of a few records.
     pub(crate) fn of_few(index: &'a WorkspaceIndex, seen: &'a Seen<'a>) -> Self {
         let order = index.records.order();
         let (lane, places) = (Cow::Borrowed(order.slots()), Cow::Borrowed(order.places()));

@@ -1,4 +1,4 @@
-//! The ranking once more, as plainly as it can be written: every record is read anew for every query, nothing is kept.
+//! The ranking once more, as plainly as it can be written: every record is read again for every query, nothing is kept.
 //! The index must give the same answer to the bit. Shares with it the formulas, none of the structures.
 //!
 //! `reading.rs` says what a record and a query are, `parts.rs` what a strength is made of, and `stories.rs` compares.
@@ -367,7 +367,7 @@ fn spread(scores: impl Iterator<Item = i32>) -> Scale {
     gather(scores).scale()
 }
 
-/// The score of the one at place `count` among these pages, best first; 0 where there are not so many.
+/// The score of the one at place `count` among these pages, best first; 0 if there are fewer.
 fn nth(scores: &[u32], pages: &[usize], count: usize) -> u32 {
     let mut scores: Vec<u32> = pages.iter().map(|&page| scores[page]).collect();
     scores.sort_unstable_by(|a, b| b.cmp(a));

@@ -6,7 +6,7 @@ use crate::simd::wide;
 /// How many slots are looked at before asking whether one of them is wanted.
 const GROUP: usize = 64;
 
-/// Whom a sieve lets through: whoever has a mark, and either a score of at least `bar` or all the marks of `required`.
+/// Which records pass: those with a mark, and either a score of at least `bar` or all the marks of `required`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) bar: u32,

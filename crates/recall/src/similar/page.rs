@@ -9,10 +9,10 @@ use crate::words::Stops;
 pub(super) const WORDS: usize = 512;
 /// The most that a word can weigh.
 const ONE: u32 = 256;
-/// So many records more are imagined, and so many of these to have a word: in a workspace of three, a word that two of
-/// them have is not common, and a word that one has is not rare.
+/// Counts are smoothed by this many imaginary records, of which this many have any given word: in a workspace of three
+/// records, a word that two of them have is not common, and one that a single record has is not rare.
 const IMAGINED: (u32, u32) = (64, 2);
-/// So many words more a record is taken to have, which the other lacks: two words of two say less than six of six.
+/// Added to each record's word count, as words that the other lacks: two words of two say less than six of six.
 const DOUBTED_WORDS: f64 = 3.0;
 
 /// What words weigh in a workspace.

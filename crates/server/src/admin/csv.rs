@@ -79,12 +79,12 @@ pub(crate) fn usage(usage: &UsageJson) -> Response {
 }
 
 fn table(name: &'static str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Response {
-    let head = head.iter().map(|&cell| cell.to_owned()).collect();
-    let mut text = String::new();
-    for row in std::iter::once(head).chain(rows) {
-        text.push_str(&row.iter().map(|value| cell(value)).collect::<Vec<_>>().join(","));
-        text.push_str("\r\n");
+    let mut text = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    let rows = rows.map(|row| row.into_iter().map(never_a_formula).collect());
+    for row in std::iter::once(head.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>()).chain(rows) {
+        text.write_record(row).expect("every row has the cells of the head");
     }
+    let text = text.into_inner().expect("bytes in memory can be written");
     let mut response = Response::new(Body::from(text));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
@@ -95,25 +95,23 @@ fn table(name: &'static str, head: &[&str], rows: impl Iterator<Item = Vec<Strin
 }
 
 /// A spreadsheet treats a cell that begins with one of these as a formula.
-fn cell(value: &str) -> String {
-    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let value = if is_formula { format!("'{value}") } else { value.to_owned() };
-    if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value }
+fn never_a_formula(cell: String) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{cell}") } else { cell }
 }
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt;
+
     use super::*;
 
-    #[test]
-    fn cells_are_quoted_and_never_formulas() {
-        let check = |value: &str, expected: &str| assert_eq!(cell(value), expected);
-        check("plain", "plain");
-        check("", "");
-        check("a,b", "\"a,b\"");
-        check("say \"hi\"\nthere", "\"say \"\"hi\"\"\nthere\"");
-        check("=1+1", "'=1+1");
-        check("@SUM(A1,B1)", "\"'@SUM(A1,B1)\"");
-        check("-5", "'-5");
+    #[tokio::test]
+    async fn cells_are_quoted_and_never_formulas() {
+        let cells = ["plain", "", "a,b", "say \"hi\"\nthere", "=1+1", "@SUM(A1,B1)", "-5"].map(str::to_owned);
+        let answer = table("x.csv", &["a"; 7], std::iter::once(cells.to_vec()));
+        let text = answer.into_body().collect().await.unwrap().to_bytes();
+        let expected = "a,a,a,a,a,a,a\r\nplain,,\"a,b\",\"say \"\"hi\"\"\nthere\",'=1+1,\"'@SUM(A1,B1)\",'-5\r\n";
+        assert_eq!(text, expected);
     }
 }

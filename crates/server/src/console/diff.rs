@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
+use similar::{Algorithm, Change, ChangeTag, capture_diff_slices};
 
 use super::parts::{self as p, Html};
 
@@ -61,30 +62,16 @@ enum Step {
     Now(String),
 }
 
-/// The shortest way from one text to the other, by lines.
+/// The way from one text to the other, by lines.
 fn compare(before: &[String], now: &[String]) -> Vec<Step> {
-    // The length of the longest common rest, from each pair of places on.
-    let mut common = vec![vec![0_u32; now.len() + 1]; before.len() + 1];
-    for i in (0..before.len()).rev() {
-        for j in (0..now.len()).rev() {
-            common[i][j] =
-                if before[i] == now[j] { common[i + 1][j + 1] + 1 } else { common[i + 1][j].max(common[i][j + 1]) };
-        }
-    }
-    let (mut i, mut j, mut steps) = (0, 0, Vec::new());
-    while i < before.len() || j < now.len() {
-        if i < before.len() && j < now.len() && before[i] == now[j] {
-            steps.push(Step::Same(now[j].clone()));
-            (i, j) = (i + 1, j + 1);
-        } else if i < before.len() && (j == now.len() || common[i + 1][j] >= common[i][j + 1]) {
-            steps.push(Step::Before(before[i].clone()));
-            i += 1;
-        } else {
-            steps.push(Step::Now(now[j].clone()));
-            j += 1;
-        }
-    }
-    steps
+    let changes = capture_diff_slices(Algorithm::Myers, before, now);
+    let changes = changes.iter().flat_map(|change| change.iter_changes(before, now));
+    let step = |change: Change<String>| match change.tag() {
+        ChangeTag::Equal => Step::Same(change.value()),
+        ChangeTag::Delete => Step::Before(change.value()),
+        ChangeTag::Insert => Step::Now(change.value()),
+    };
+    changes.map(step).collect()
 }
 
 /// Leaves out what is equal and far from any change.

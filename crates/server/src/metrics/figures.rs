@@ -7,6 +7,7 @@ use mnemon_engine::CallError;
 use prometheus::{Gauge, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
 
 use super::counted::Counted;
+use super::process;
 
 /// Upper bounds of the buckets, in seconds: from a search in a small index to the longest call to another system.
 const SECONDS: [f64; 14] =
@@ -46,8 +47,6 @@ impl Metrics {
         build.set(1.0);
         metrics.begin_at_zero();
         metrics.registry.register(Box::new(build))?;
-        #[cfg(target_os = "linux")]
-        metrics.registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
         Ok(metrics)
     }
 
@@ -97,6 +96,7 @@ impl Metrics {
         let mut page = String::new();
         TextEncoder::new().encode_utf8(&self.registry.gather(), &mut page)?;
         counted.write(&mut page);
+        process::write(&mut page);
         Ok(page)
     }
 }

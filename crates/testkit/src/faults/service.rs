@@ -113,7 +113,7 @@ impl Program {
         if let Some(url) = &self.database {
             command.args(["--database", url]);
         }
-        // Neither the environment of whoever runs this nor a stray file may change what is tested.
+        // Neither the environment of the run nor a stray file may change what is tested.
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MNEMON_")) {
             command.env_remove(name);
         }

@@ -4,26 +4,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use mnemon_core::{Clock, Timestamp};
 
-/// A small random number generator (splitmix64): the same seed gives the same run.
-#[derive(Debug, Clone)]
-pub struct Chance(u64);
+/// The same seed gives the same run.
+#[derive(Debug)]
+pub struct Chance(fastrand::Rng);
 
 impl Chance {
-    pub const fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+    pub fn new(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     /// A number below a bound.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        self.0.usize(..bound.max(1))
     }
 
     /// True this many times out of a hundred.

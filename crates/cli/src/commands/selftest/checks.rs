@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mnemon_core::{FactKey, RecordId, Role, Scope, WorkspaceName};
+use mnemon_core::{FactKey, RecordId, Role, Scope};
 use mnemon_engine::admin::{AdminError, MemberChange};
 use mnemon_engine::stored::Seen as Observed;
 use mnemon_engine::{CallError, Forget, Remember, Search, Validate};

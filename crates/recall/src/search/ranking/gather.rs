@@ -167,8 +167,8 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    /// Takes whoever is wanted out of a window, and keeps marks and roots where there is room for them. Tells the sum
-    /// of the roots and the sum of their squares.
+    /// Takes the wanted records of a window, and keeps marks and roots where there is room for them. Returns the sum of
+    /// the roots and the sum of their squares.
     fn look(&mut self, start: usize, window: &[u64], marks: &mut [u32], roots: &mut [u16]) -> (u64, u64) {
         let wanted = Wanted { bar: self.best.bar(), required: self.required };
         let moments = sums::look_at(window, wanted, &mut Kept { marks, roots, wanted: &mut self.wanted });

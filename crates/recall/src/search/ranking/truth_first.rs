@@ -30,7 +30,7 @@ impl Ranking<'_> {
             best.iter().enumerate().filter_map(|(at, found)| Some((key_of(found)?, at))).collect();
         keyed.sort_unstable();
         for rivals in keyed.chunk_by(|a, b| a.0 == b.0).filter(|rivals| rivals.len() > 1) {
-            // Places come best first; whoever is newest takes the best.
+            // Places come best first; the newest record takes the best.
             let mut newest_first: Vec<Candidate> = rivals.iter().map(|&(_, at)| best[at]).collect();
             newest_first.sort_unstable_by_key(|rival| std::cmp::Reverse(self.index.records.seq(rival.slot)));
             for (&(_, at), rival) in rivals.iter().zip(newest_first) {
@@ -59,7 +59,7 @@ impl Ranking<'_> {
     }
 
     /// Of the records that hold and speak of the same thing as a stale one, the one that does so most: under the same
-    /// key if there is such a one, otherwise in much the same words. Whoever asks for a teapot wants no kettle first:
+    /// key if there is such a one, otherwise in much the same words. A query for a teapot must not bring a kettle first:
     /// one that has no word of the query passes only under the same key, or one that has none either.
     fn rival_of(&self, stale: &Candidate, others: &[Candidate]) -> Option<usize> {
         let key = self.index.truth.key_of(stale.slot);

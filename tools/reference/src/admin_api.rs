@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// The page for a document.
-pub fn page(document: &Value) -> String {
+pub(super) fn page(document: &Value) -> String {
     let mut page = format!(
         "# Admin API\n\n{} [openapi.json](openapi.json) is the same for programs (OpenAPI 3.1).\n\nSend `Authorization: Bearer` with an \
          API key or the operator token. Bodies and answers are JSON. Errors have this form: `{{\"error\": code, \"message\": text}}`. {}\n",
