@@ -1,5 +1,5 @@
-//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, also after a restart
-//! on the full disk, and saves work again soon after space is freed.
+//! A disk that fills up while saves come in: they fail with a message that says so, searches keep working, also after a
+//! restart on the full disk, and saves work again soon after space is freed.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

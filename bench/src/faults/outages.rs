@@ -1,5 +1,5 @@
-//! Three nodes behind HAProxy whose database is there and does not answer, or does not write: nothing is lost, nobody waits
-//! long, and searches go on as long as the database can be read.
+//! Three nodes behind HAProxy whose database is there and does not answer, or does not write: nothing is lost, nobody
+//! waits long, and searches go on as long as the database can be read.
 
 use std::process::Command;
 use std::time::Duration;

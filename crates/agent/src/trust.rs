@@ -1,5 +1,5 @@
-//! Whose certificates count on the way to the service: the authorities of this machine (or of `SSL_CERT_FILE`), and those of
-//! a file that a person named. Like the machine's own list, the file is one for the whole process.
+//! Whose certificates count on the way to the service: the authorities of this machine (or of `SSL_CERT_FILE`), and
+//! those of a file that a person named. Like the machine's own list, the file is one for the whole process.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

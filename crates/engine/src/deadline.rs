@@ -12,8 +12,8 @@ use crate::{CallError, Engine};
 pub const CALL_MAX: Duration = Duration::from_millis(1_900);
 
 impl Engine {
-    /// The outcome of a call, or that storage is unavailable if it takes longer than what is left of its time. A call that
-    /// waits for a large index goes on for as long as indexes grow: building one from the log may take seconds.
+    /// The outcome of a call, or that storage is unavailable if it takes longer than what is left of its time. A call
+    /// that waits for a large index goes on for as long as indexes grow: building one from the log may take seconds.
     pub async fn in_time<T>(
         &self,
         mut left: Duration,

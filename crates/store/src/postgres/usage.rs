@@ -13,8 +13,8 @@ use crate::{SeenKey, StoreError, Usage};
 /// How many rows go together: a transaction names all its projects.
 const ROWS_MAX: usize = 500;
 
-/// Nodes add at the same time: all go through projects, keys and days in one order, so that none waits for one that waits
-/// for it.
+/// Nodes add at the same time: all go through projects, keys and days in one order, so that none waits for one that
+/// waits for it.
 pub(super) async fn add(store: &PostgresStore, rows: Vec<Usage>) -> Result<(), StoreError> {
     let mut by_key: BTreeMap<(Uuid, Uuid, i32), Usage> = BTreeMap::new();
     for row in rows {
