@@ -2,6 +2,7 @@
 //! one shows. Kill and power loss live in the testkit, because the tests run a short form of them.
 
 mod ack_order;
+mod alerts;
 mod corrupt;
 mod disk_full;
 mod fsync;
@@ -81,6 +82,8 @@ enum Fault {
     PostgresFailover,
     /// A table that somebody keeps locked, with 500 clients
     PostgresLocked,
+    /// Which alert fires when while PostgreSQL is away; rounds are minutes
+    Alerts,
     /// A PostgreSQL that is stopped and goes on
     PostgresFrozen,
     /// A network that delivers nothing between nodes and PostgreSQL
@@ -96,7 +99,7 @@ enum Fault {
 }
 
 impl Fault {
-    const EACH: [Self; 23] = [
+    const EACH: [Self; 24] = [
         Self::Kill,
         Self::Power,
         Self::Fsync,
@@ -114,6 +117,7 @@ impl Fault {
         Self::PostgresKill,
         Self::PostgresFailover,
         Self::PostgresLocked,
+        Self::Alerts,
         Self::PostgresFrozen,
         Self::NetworkCut,
         Self::StandbyLost,
@@ -164,6 +168,7 @@ async fn run_one(fault: Fault, setup: &Setup) -> Result<Outcome> {
         Fault::PostgresKill => nodes::kill_postgres(setup).await,
         Fault::PostgresFailover => nodes::failover(setup).await,
         Fault::PostgresLocked => nodes::locked(setup).await,
+        Fault::Alerts => alerts::run(setup).await,
         Fault::PostgresFrozen => outages::frozen(setup).await,
         Fault::NetworkCut => outages::cut(setup).await,
         Fault::StandbyLost => outages::standby_lost(setup).await,
@@ -193,6 +198,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::PostgresKill => "postgres-kill",
         Fault::PostgresFailover => "postgres-failover",
         Fault::PostgresLocked => "postgres-locked",
+        Fault::Alerts => "alerts",
         Fault::PostgresFrozen => "postgres-frozen",
         Fault::NetworkCut => "network-cut",
         Fault::StandbyLost => "standby-lost",

@@ -76,6 +76,11 @@ impl Bodies {
         Self { bytes_max, bytes: Arc::default(), shelves: AtomicU64::new(0), kept: Mutex::new(LruCache::unbounded()) }
     }
 
+    /// How many bytes they take, and how many they may.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.bytes.load(Ordering::Relaxed), self.bytes_max)
+    }
+
     pub(crate) fn new_shelf(&self) -> Shelf {
         Shelf { no: self.shelves.fetch_add(1, Ordering::Relaxed), changes: AtomicU64::new(0) }
     }

@@ -100,6 +100,9 @@ pub struct Figures {
     pub indexes: u64,
     pub index_bytes: u64,
     pub index_bytes_max: u64,
+    /// Texts that answers showed, kept for the next ones.
+    pub text_bytes: u64,
+    pub text_bytes_max: u64,
     /// Reads of searches that went to a replica.
     pub replica_reads: ReplicaReads,
     pub snapshots_written: u64,
@@ -135,6 +138,7 @@ impl Engine {
     pub fn figures(&self) -> Figures {
         let (counted, snapshots) = (self.indexes.counts(), self.indexes.snapshot_counts());
         let (indexes, index_bytes, index_bytes_max) = self.indexes.size();
+        let (text_bytes, text_bytes_max) = self.indexes.text_size();
         Figures {
             refused_texts: self.counts.refused_texts.get(),
             reported_texts: self.counts.reported_texts.get(),
@@ -147,6 +151,8 @@ impl Engine {
             indexes: indexes as u64,
             index_bytes: index_bytes as u64,
             index_bytes_max: index_bytes_max as u64,
+            text_bytes: text_bytes as u64,
+            text_bytes_max: text_bytes_max as u64,
             replica_reads: self.store.replica_reads(),
             snapshots_written: snapshots.written.get(),
             snapshots_failed: snapshots.failed.get(),

@@ -95,6 +95,11 @@ impl Indexes {
         &self.snapshot_counts
     }
 
+    /// How many bytes the texts take that answers showed, and how many they may take.
+    pub(crate) fn text_size(&self) -> (usize, usize) {
+        self.bodies.size()
+    }
+
     /// How many portions of the log were read to build large indexes: it grows while somebody waits for one.
     pub(crate) fn portions_built(&self) -> u64 {
         self.portions_built.get()

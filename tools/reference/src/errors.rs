@@ -174,7 +174,8 @@ const ENDPOINT_ERRORS: &[(u16, &str, &str)] = &[
     (431, "head_too_large", "the head of the request is larger than 64 KiB"),
     (500, "internal", "a fault of the service; the log has the cause"),
     (503, "storage_away", "the disk or the database does not answer; try again"),
-    (503, "not_ready", "`/health/ready`: storage is unavailable"),
+    (503, "not_ready", "`/health/ready`: storage can't be read"),
+    (503, "not_writable", "`/health/writable`: nothing can be saved; searches may work"),
     (507, "storage_full", "the operator frees disk space"),
 ];
 

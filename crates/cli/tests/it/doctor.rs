@@ -1,5 +1,7 @@
 //! `mnemon doctor`: what works, what does not, and what to do about it.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
 use crate::process::Place;
@@ -44,4 +46,35 @@ fn each_fault_is_found_and_has_its_advice() {
     let json = place.run(&["doctor", "--json", "--url", &url, "--key", "k"]);
     assert_eq!((json.code, &json.json()["ok"]), (1, &json!(false)));
     assert_eq!(json.json()["findings"][0]["ok"], true);
+}
+
+#[test]
+fn a_data_directory_is_read_as_a_whole_beside_its_service_and_damage_is_named() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let (url, key) = (service.url.clone(), service.key());
+    let saved = place.run(&["remember", "the boiler is in the cellar", "--url", &url, "--key", &key, "--json"]).json();
+    let doctor = |more: &[&str]| place.run(&[&["doctor", "--data-dir", "data"], more].concat());
+    let well = doctor(&["--url", &url, "--key", &key]);
+    assert_eq!(well.code, 0, "{}", well.out);
+    assert!(well.out.contains("ok      data directory: 1 records in "), "{}", well.out);
+    assert!(well.out.contains("ok      room on the disk: ") && well.out.contains("MB free"), "{}", well.out);
+    assert!(well.out.contains("ok      file permissions: only the owner can read the data"), "{}", well.out);
+    service.stop();
+    assert_eq!(doctor(&["--restore-check"]).code, 0);
+    let file = place.data_dir().join("mnemon.db");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let open = doctor(&["--restore-check"]);
+    assert!(
+        open.code == 1 && open.out.contains("others can read ") && open.out.contains("run: chmod go-rwx"),
+        "{open:?}"
+    );
+    let mut bytes = std::fs::read(&file).expect("it can be read");
+    let text = b"the boiler is in the cellar";
+    let at = bytes.windows(text.len()).position(|window| window == text).expect("the text is in the file");
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).expect("it can be written");
+    let damaged = doctor(&["--restore-check"]);
+    let named = format!("the checksum does not match in 1 of 1 records: {}", saved["id"].as_str().expect("an id"));
+    assert!(damaged.code == 1 && damaged.out.contains(&named), "{damaged:?}");
 }

@@ -130,7 +130,7 @@ fn the_image_runs_without_rights_and_answers_its_own_health_check() {
     let healthy = Done::of(asked.env("MNEMON_BASE_URL", "https://memory.example.com").output().expect("it runs"));
     let _ = child.kill();
     let _ = child.wait();
-    assert_eq!((healthy.code, healthy.out.as_str()), (0, "ready\n"), "{}", healthy.err);
+    assert_eq!((healthy.code, healthy.out.as_str()), (0, "live\n"), "{}", healthy.err);
     let gone = Done::of(asked.output().expect("it runs"));
     assert_eq!(gone.code, 1);
     assert!(gone.err.contains("no answer from http://127.0.0.1:"), "{}", gone.err);

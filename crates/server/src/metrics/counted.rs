@@ -121,6 +121,8 @@ impl Counted {
         lines.gauge("mnemon_indexes", "Search indexes in memory.", figures.indexes);
         lines.gauge("mnemon_index_bytes", "Bytes of the search indexes in memory.", figures.index_bytes);
         lines.gauge("mnemon_index_bytes_max", "Bytes that search indexes may take.", figures.index_bytes_max);
+        lines.gauge("mnemon_text_bytes", "Bytes of texts that answers showed, kept for the next.", figures.text_bytes);
+        lines.gauge("mnemon_text_bytes_max", "Bytes that kept texts may take.", figures.text_bytes_max);
         let outcomes = [("written", figures.snapshots_written), ("failed", figures.snapshots_failed)];
         lines.counters("mnemon_snapshots_total", "Snapshots of indexes.", "outcome", &outcomes);
         lines.counter("mnemon_snapshot_bytes_total", "Bytes of written snapshots.", figures.snapshot_bytes);

@@ -150,3 +150,57 @@ async fn a_validation_sends_the_same_few_for_any_number_of_records() {
 /// The look-up; the project's lock, the workspaces of the source, what is known of it there and the confirmation; its
 /// records; and what is known of it once more, for the answer.
 const VALIDATION: u64 = 7;
+
+/// Round trips and statements of each tool, by plan: what `docs/operations/sizing.md` says.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tool_costs_what_the_guide_says_on_every_plan() {
+    let server = server().await;
+    for plan in [PlanName::Unlimited, PlanName::Pro] {
+        let caller = caller_on(&server, plan).await;
+        let mut ids = Vec::new();
+        for n in 0..WORDS.len() {
+            let content = format!("{} number {n}", WORDS[n]);
+            let saved = caller.call("remember", json!({"content": content, "source_id": format!("{n}.md")})).await;
+            ids.push(saved.structured()["id"].clone());
+        }
+        let search = cost(&server, &caller, "search", |_| json!({"query": "boiler"})).await;
+        let save = cost(&server, &caller, "remember", |n| json!({"content": format!("{} anew", WORDS[n])})).await;
+        let check = json!({"source_id": "7.md", "current_source_hash": "a"});
+        let validation = cost(&server, &caller, "validate_memory", |_| check.clone()).await;
+        let forget = cost(&server, &caller, "forget", |n| json!({"memory_id": ids[n]})).await;
+        let costs = [search, save, validation, forget];
+        assert_eq!(costs, [(1, 1), (3, 0), (5, VALIDATION), (0, 0)], "{plan:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn figures_are_written_by_a_few_statements_and_read_alike_however_many_tenants_were_active() {
+    let server = server().await;
+    let reader = caller_on(&server, PlanName::Pro).await;
+    reader.remember("a fact").await;
+    let project = reader.manage("GET", "/me", Value::Null).await["project"]["id"].clone();
+    let path = format!("/projects/{}/usage", project.as_str().expect("an id"));
+    let mut others = Vec::new();
+    for _ in 0..12 {
+        others.push(caller_on(&server, PlanName::Pro).await);
+    }
+    let (mut alone, mut among, mut writing) = (u64::MAX, u64::MAX, u64::MAX);
+    for n in 0..4 {
+        let read = async |least: &mut u64| {
+            let before = statements_sent();
+            reader.manage("GET", &path, Value::Null).await;
+            *least = (*least).min(statements_sent() - before);
+        };
+        server.engine.flush_usage().await.expect("storage works");
+        read(&mut alone).await;
+        for other in &others {
+            other.remember(&format!("fact {n}")).await;
+        }
+        read(&mut among).await;
+        let before = statements_sent();
+        server.engine.flush_usage().await.expect("storage works");
+        writing = writing.min(statements_sent() - before);
+    }
+    assert_eq!(among, alone, "a reader writes the figures of nobody else");
+    assert!(writing <= 4, "{writing} statements for twelve tenants");
+}

@@ -169,6 +169,10 @@ async fn list_open_tables(client: &Client, role: &str) -> Result<Vec<String>, Fa
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
     use mnemon_scratch_postgres::Database;
 
     use super::*;
@@ -204,5 +208,52 @@ mod tests {
         assert_eq!(database.sql(columns).unwrap(), "colour");
         let refused = migrate(&config).await.unwrap_err().to_string();
         assert!(refused.contains("the database has schema 2") && refused.contains("up to 1"), "{refused}");
+    }
+
+    const RECORDS: &str = "
+        INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, content_hash, checksum, is_key_given,
+            created_at, updated_at, fact_key, content, embedding)
+        SELECT '00000000-0000-0000-0000-000000000002', n, gen_random_uuid(), 1, '\\x00',
+            '00000000-0000-0000-0000-000000000003', sha256(n::text::bytea), n, FALSE, 0, 0, n::text, repeat('text ', 60), '\\x00'
+        FROM generate_series(1, 50000) AS n";
+
+    /// A step of a later version, on the table that grows most.
+    const GROWN: Migration = Migration {
+        no: 2,
+        name: "grown",
+        sql: "-- Why: a test.\nALTER TABLE record ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey'",
+    };
+
+    /// Runs a statement again and again until told to stop. Returns how often, and the longest wait.
+    async fn go_on(config: PostgresConfig, statement: &'static str, stop: Arc<AtomicBool>) -> (usize, Duration) {
+        let client = connect_as_owner(&config).await.unwrap();
+        let (mut count, mut longest) = (0, Duration::ZERO);
+        while !stop.load(Ordering::Acquire) {
+            let began = Instant::now();
+            client.batch_execute(statement).await.unwrap();
+            longest = longest.max(began.elapsed());
+            count += 1;
+        }
+        (count, longest)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_later_step_holds_up_running_nodes_no_longer_than_they_wait_for_a_lock() {
+        let database = Database::fresh().unwrap();
+        let config = PostgresConfig::new(&database.url);
+        migrate(&config).await.unwrap();
+        database.sql(RECORDS).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let read = "SELECT content FROM record WHERE seq = 7";
+        let write = "UPDATE record SET updated_at = updated_at + 1 WHERE seq = 7";
+        let nodes = [read, write].map(|statement| tokio::spawn(go_on(config.clone(), statement, Arc::clone(&stop))));
+        let mut client = connect_as_owner(&config).await.unwrap();
+        assert!(migrate_with(&mut client, &with(GROWN), &config.role).await.is_ok());
+        stop.store(true, Ordering::Release);
+        for node in nodes {
+            let (count, longest) = node.await.unwrap();
+            // Past this, calls on nodes of the previous version would fail.
+            assert!(count > 0 && longest < config.patience, "{count} statements, the longest took {longest:?}");
+        }
     }
 }

@@ -24,6 +24,8 @@ const GROWTH_MAX_BYTES: u64 = 64 << 20;
 pub struct Nodes {
     pub balancer: Balancer,
     pub services: Vec<Option<Service>>,
+    /// Where each of them shows its figures to everybody.
+    pub figures: Vec<SocketAddr>,
     /// The admin's key of the first account.
     pub key: String,
     operator: String,
@@ -40,13 +42,16 @@ impl Nodes {
     /// The same, with nodes that may read replicas.
     pub async fn start_with(binary: &Path, url: &str, replicas: &[String], scratch: &Path) -> Result<Self> {
         let (mut programs, mut services) = (Vec::new(), Vec::new());
-        let (mut key, mut operator) = (None, None);
+        let (mut key, mut operator, mut figures) = (None, None, Vec::new());
         for nth in 0..NODES {
             let folder = scratch.join(format!("node-{nth}"));
             std::fs::create_dir_all(&folder)?;
             let mut program = Program::new(binary, &folder, &folder);
             program.database = Some(url.to_owned());
             program.replicas = replicas.to_vec();
+            let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+            program.environment.push(("MNEMON_METRICS_LISTEN", free.to_string()));
+            figures.push(free);
             program.key.clone_from(&key);
             let service = program.start().await?;
             key.get_or_insert_with(|| service.key.clone());
@@ -58,6 +63,7 @@ impl Nodes {
         Ok(Self {
             balancer: Balancer::start(&addresses, scratch)?,
             services,
+            figures,
             key: key.context("the first node made a key")?,
             operator: operator.context("the first node made the operator's token")?,
             programs,

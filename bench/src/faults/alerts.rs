@@ -1,0 +1,102 @@
+//! Which alert fires when, while PostgreSQL is away for minutes: three nodes under load, and a real Prometheus with the rules
+//! that are handed out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use mnemon_testkit::faults::nodes::{Nodes, durable_cluster, kill_server, restart_server};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::Setup;
+use super::outcome::Outcome;
+
+/// The alert that tells of storage fires within this time.
+const STORAGE_TOLD_MAX: Duration = Duration::from_secs(90);
+/// What happens without any outage, so that rates have something to look at.
+const QUIET: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The rounds are minutes.
+pub(crate) async fn run(setup: &Setup) -> Result<Outcome> {
+    let minutes = setup.rounds(10);
+    let (cluster, scratch) = (durable_cluster()?, tempfile::tempdir()?);
+    let mut nodes = Nodes::start(&setup.binary, &cluster.url("postgres"), scratch.path()).await?;
+    let prometheus = Prometheus::start(&nodes, scratch.path())?;
+    let outage = Duration::from_secs(60 * minutes as u64);
+    let mut firing = BTreeMap::new();
+    let fault = async |nodes: &mut Nodes| {
+        prometheus.watch(QUIET, &mut BTreeMap::new()).await?;
+        kill_server(&cluster)?;
+        prometheus.watch(outage, &mut firing).await?;
+        restart_server(&cluster)?;
+        nodes.until_back().await
+    };
+    let report = nodes.under_load(fault, |sql| Ok(cluster.sql("postgres", sql)?)).await?;
+    let told = |name: &str| firing.get(name).copied().unwrap_or(Duration::MAX);
+    let mut outcome = Outcome::new("alerts", minutes);
+    for (name, after) in &firing {
+        outcome = outcome.fact(format!("{name} after {} s", after.as_secs()));
+    }
+    let in_time = told("MnemonStorageFails") <= STORAGE_TOLD_MAX;
+    Ok(outcome
+        .must(in_time, "storage told within 90 s".to_owned())
+        .must(report.acknowledged > 0 && report.lost == 0, format!("{} lost", report.lost))
+        .must(report.doubled == 0, format!("{} doubled", report.doubled)))
+}
+
+struct Prometheus {
+    child: Child,
+    address: String,
+    client: reqwest::Client,
+}
+
+impl Prometheus {
+    fn start(nodes: &Nodes, scratch: &Path) -> Result<Self> {
+        let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+        let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ops/prometheus/mnemon.rules.yml").canonicalize()?;
+        let targets: Vec<String> = nodes.figures.iter().map(|at| format!("\"{at}\"")).collect();
+        let config = format!(
+            "global:\n  scrape_interval: 15s\nrule_files: [{rules:?}]\nscrape_configs:\n- job_name: mnemon\n  static_configs:\n  \
+             - targets: [{}]\n",
+            targets.join(", ")
+        );
+        let file = scratch.join("prometheus.yml");
+        std::fs::write(&file, config)?;
+        let mut command = Command::new("prometheus");
+        command.arg(format!("--config.file={}", file.display()));
+        command.arg(format!("--storage.tsdb.path={}", scratch.join("tsdb").display()));
+        command.arg(format!("--web.listen-address={address}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().context("prometheus is not installed; on Debian: apt-get install prometheus")?;
+        Ok(Self { child, address, client: reqwest::Client::new() })
+    }
+
+    /// Notes when each alert fired first.
+    async fn watch(&self, time: Duration, firing: &mut BTreeMap<String, Duration>) -> Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            sleep(LOOK_EVERY).await;
+            let Ok(response) = self.client.get(format!("http://{}/api/v1/alerts", self.address)).send().await else {
+                continue;
+            };
+            let Ok(answer) = serde_json::from_str::<Value>(&response.text().await?) else { continue };
+            for alert in answer["data"]["alerts"].as_array().into_iter().flatten() {
+                if alert["state"] == "firing" {
+                    let name = alert["labels"]["alertname"].as_str().unwrap_or_default();
+                    firing.entry(name.to_owned()).or_insert_with(|| began.elapsed());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
