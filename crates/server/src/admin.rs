@@ -95,6 +95,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/projects/{project}/import", post(importing::import)).weighing(Weight::IMPORT).writes(),
         route("GET", "/projects/{project}/sources", get(sources::list)).weighing(Weight::PAGE).reads(),
         bare("POST", "/projects/{project}/sources/validate", post(sources::validate)).weighing(Weight::LIST).reads(),
+        bare("POST", "/projects/{project}/sources/restore", post(sources::restore)).writes(),
         bare("POST", "/projects/{project}/context", post(context::show)).weighing(Weight::DIGEST).reads(),
         bare("POST", "/projects/{project}/explain", post(records::explain)).weighing(Weight::PAGE).reads(),
         bare("POST", "/projects/{project}/guard/releases", post(guarding::release)),

@@ -31,8 +31,10 @@ mod usage;
 mod visit;
 mod workspaces;
 
+pub(crate) use sign_in::to_console;
+
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 
 use crate::http::App;
 use crate::http::routes::{self, Route, RouteRow, route};
@@ -40,6 +42,7 @@ use crate::http::routes::{self, Route, RouteRow, route};
 /// Every route.
 fn routes() -> Vec<Route> {
     vec![
+        route("GET", "/console/", get(sign_in::to_console)),
         route("GET", "/console", get(sign_in::home)),
         route("GET", "/console/assets/{file}", get(assets::serve)),
         route("GET", "/console/sign-in", get(sign_in::show)),
@@ -56,6 +59,7 @@ fn routes() -> Vec<Route> {
         route("GET", "/console/sources", get(sources::list)).reads(),
         route("POST", "/console/sources/check", post(sources::check)).reads(),
         route("POST", "/console/sources/forget", post(sources::forget)).writes(),
+        route("POST", "/console/sources/restore", post(sources::restore)).writes(),
         route("GET", "/console/workspaces", get(workspaces::list)).reads(),
         route("POST", "/console/workspaces/delete", post(workspaces::delete)).writes(),
         route("POST", "/console/workspaces/restore", post(workspaces::restore)).writes(),
@@ -104,5 +108,6 @@ pub fn route_table() -> Vec<RouteRow> {
 
 /// The router of all routes.
 pub(crate) fn router() -> Router<App> {
-    routes::router_of(routes())
+    let pages = routes::router_of(routes()).method_not_allowed_fallback(page::other_method);
+    pages.route("/console/{*rest}", any(page::nowhere))
 }

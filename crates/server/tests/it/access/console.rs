@@ -51,6 +51,12 @@ pub(super) const ROWS: &[Row] = &[
         &[("source", "absent"), ("workspace", "default")],
         [303, 303, 303, 303, 403, 303, 303, 403],
     ),
+    (
+        "POST",
+        "/console/sources/restore",
+        &[("source", "absent"), ("workspace", "default")],
+        [303, 403, 403, 403, 403, 303, 303, 404],
+    ),
     ("GET", "/console/workspaces", &[], OWN),
     ("POST", "/console/workspaces/delete", &[("name", "{workspace}"), ("typed", "{workspace}")], OF_THE_PROJECT),
     ("POST", "/console/workspaces/restore", &[("name", "{deleted}")], OF_THE_PROJECT),
@@ -118,8 +124,12 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// What is open to all: the form that asks for a key, and files without any data.
-const OPEN: [(&str, &str); 3] =
-    [("GET", "/console/assets/{file}"), ("GET", "/console/sign-in"), ("POST", "/console/sign-in")];
+const OPEN: [(&str, &str); 4] = [
+    ("GET", "/console/assets/{file}"),
+    ("GET", "/console/"),
+    ("GET", "/console/sign-in"),
+    ("POST", "/console/sign-in"),
+];
 
 #[test]
 fn every_route_of_the_console_has_a_row() {
