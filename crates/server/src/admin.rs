@@ -29,6 +29,8 @@ mod show;
 mod sources;
 mod workspaces;
 
+pub(crate) use audit::audit_csv;
+
 pub use self::openapi::document as openapi_document;
 
 use axum::routing::{MethodRouter, delete, get, patch, post, put};

@@ -30,6 +30,7 @@ mod sources;
 mod usage;
 mod visit;
 mod workspaces;
+mod write;
 
 pub(crate) use sign_in::to_console;
 
@@ -50,9 +51,11 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/sign-out", post(sign_in::leave)),
         route("POST", "/console/theme", post(sign_in::choose_theme)),
         route("GET", "/console/memory", get(memory::show)).reads(),
+        route("POST", "/console/records", post(write::add)).writes(),
         route("POST", "/console/records/restore", post(record::restore)).writes(),
         route("GET", "/console/records/{record}", get(record::show)).reads(),
         route("POST", "/console/records/{record}/forget", post(record::forget)).writes(),
+        route("POST", "/console/records/{record}/replace", post(write::replace)).writes(),
         route("POST", "/console/records/{record}/purge", post(record::purge)).writes(),
         route("POST", "/console/records/{record}/keep", post(record::keep)).writes(),
         route("POST", "/console/records/{record}/hold", post(record::hold)).writes(),
@@ -90,6 +93,7 @@ fn routes() -> Vec<Route> {
         route("GET", "/console/usage", get(usage::show)),
         route("GET", "/console/usage/csv", get(usage::csv)),
         route("GET", "/console/audit", get(audit::list)),
+        route("GET", "/console/audit/csv", get(audit::csv)),
         route("GET", "/console/guard", get(guard::list)),
         route("POST", "/console/guard/release", post(guard::release)),
         route("GET", "/console/connect", get(connect::show)),

@@ -11,7 +11,7 @@ use mnemon_engine::admin::{AdminError, ExplainQuery, ProjectStanding, RecordQuer
 use mnemon_engine::console::{ConsoleError, Explained};
 
 use super::parts::{self as p, Html};
-use super::people::Names;
+use super::people::{CHOICES_MAX, Names};
 use super::query::{Choice, Query};
 use super::record_row::{self, Rec};
 use super::shell::{Place, Shell};
@@ -31,8 +31,11 @@ const SEARCHED_MAX: usize = 20;
 
 #[derive(Template)]
 #[template(path = "console/memory.html")]
-struct Page<'a> {
+pub(super) struct Page<'a> {
     shell: Shell<'a>,
+    /// Whether a record can be added, and where it goes if nothing else is said.
+    may_add: bool,
+    add_to: String,
     summary: Html,
     /// None where there is nothing yet.
     trust: Option<Trust>,
@@ -107,7 +110,7 @@ pub(super) async fn show(visit: Visit, request: Request) -> Response {
     visit.show(build(&visit, &fields).await)
 }
 
-async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
+pub(super) async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
     let project = visit.project()?;
     let query = Query::of(fields, &NAMES);
     let standing = visit.engine().show_standing(&visit.visitor.admin, project).await?;
@@ -120,7 +123,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let mut page = frame(visit, &query, asked, &standing);
     if visit.manages() {
         let names = Names::load(visit).await?;
-        let authors = names.members.iter().map(|member| (member.name.clone(), member.name.clone()));
+        let authors = names.members.iter().map(|member| (member.name.clone(), member.name.clone())).take(CHOICES_MAX);
         page.choices.push(Choice::new(&query, "author", "Author", "Anybody", authors));
     }
     if page.asked.is_search() {
@@ -154,6 +157,8 @@ fn frame<'a>(visit: &'a Visit, query: &Query, asked: Asked, standing: &ProjectSt
     let is_empty = standing.all.counts.total() == 0 && !asked.is_forgotten;
     Page {
         shell: Shell::new(visit, Place::Memory, title),
+        may_add: visit.may_change_memory(),
+        add_to: query.find("workspace").map_or_else(|| own_workspace(visit), str::to_owned),
         summary: place.summary,
         trust: (!is_empty).then(|| trust(query, &place.standing)),
         choices: choices(query, standing),
@@ -176,6 +181,11 @@ fn frame<'a>(visit: &'a Visit, query: &Query, asked: Asked, standing: &ProjectSt
         more_link: query.with("n", "25").link(PATH),
         asked,
     }
+}
+
+/// The workspace of this person's key.
+fn own_workspace(visit: &Visit) -> String {
+    visit.me.as_ref().and_then(|me| me.credential.workspace.clone()).unwrap_or_default().to_string()
 }
 
 /// The part of memory that a page is about.
@@ -237,7 +247,7 @@ fn choices(query: &Query, standing: &ProjectStanding) -> Vec<Choice> {
             "workspace",
             "Workspace",
             "All workspaces",
-            standing.workspaces.keys().map(|name| same(name)),
+            standing.workspaces.keys().take(CHOICES_MAX).map(|name| same(name)),
         ),
         Choice::new(query, "status", "Status", "Any status", statuses.map(|status| same(status.as_str()))),
         Choice::new(query, "scope", "Scope", "Any scope", scopes.map(|scope| same(scope.as_str()))),

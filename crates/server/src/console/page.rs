@@ -58,6 +58,14 @@ impl Visit {
         }
     }
 
+    /// The page of a form that was refused.
+    pub(super) fn show_again<T: Template>(&self, page: Result<T, ConsoleError>) -> Response {
+        match page {
+            Ok(page) => self.html(StatusCode::BAD_REQUEST, &page),
+            Err(error) => self.trouble(&error),
+        }
+    }
+
     pub(super) fn html(&self, status: StatusCode, page: &impl Template) -> Response {
         let mut response = html(status, page);
         if self.told.is_some() {
@@ -99,6 +107,19 @@ fn retry_after_seconds(error: &ConsoleError) -> Option<u64> {
         ConsoleError::Admin(AdminError::Call(error)) | ConsoleError::Call(error) => error.retry_after_seconds(),
         ConsoleError::Admin(_) => None,
     }
+}
+
+/// What to change, if another input would help.
+pub(super) fn to_mend(error: &ConsoleError) -> Option<String> {
+    let text = match error {
+        ConsoleError::Admin(AdminError::Invalid(text) | AdminError::Conflict(text)) => text.clone(),
+        ConsoleError::Call(error @ (CallError::Argument(_) | CallError::Guard { .. }))
+        | ConsoleError::Admin(AdminError::Call(error @ (CallError::Argument(_) | CallError::Guard { .. }))) => {
+            error.to_string()
+        }
+        _ => return None,
+    };
+    Some(format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.'))))
 }
 
 /// A fault in words: what happened, that nothing was changed, what to do.

@@ -9,6 +9,7 @@ use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
+use super::people::CHOICES_MAX;
 use super::query::{Choice, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
@@ -150,7 +151,7 @@ fn named(workspace: &str) -> Result<WorkspaceName, ConsoleError> {
 }
 
 fn choices(asked: &Query, standing: &ProjectStanding) -> Vec<Choice> {
-    let names = standing.workspaces.keys().map(|name| (name.clone(), name.clone()));
+    let names = standing.workspaces.keys().take(CHOICES_MAX).map(|name| (name.clone(), name.clone()));
     let shows = [("changed", "Only changed"), ("unchecked", "Never checked")];
     let shows = shows.map(|(value, word)| (value.to_owned(), word.to_owned()));
     vec![

@@ -56,6 +56,8 @@ pub(super) struct Visit {
     pub(super) now: Timestamp,
     /// What waits for this person.
     pub(super) waiting: Waiting,
+    /// A form of theirs that was refused a moment ago.
+    pub(super) again: Option<Again>,
     /// What the browser keeps; forms are sealed with it.
     value: String,
 }
@@ -173,6 +175,7 @@ impl Visit {
             path: path.to_owned(),
             now: shared.engine.now(),
             waiting,
+            again: None,
             value: value.to_owned(),
             app: app.clone(),
             visitor,
@@ -232,6 +235,25 @@ impl FromRequestParts<App> for Visit {
 pub(super) struct Act {
     pub(super) visit: Visit,
     pub(super) fields: Fields,
+}
+
+/// A form that was refused for what was typed into it. It is shown again as it was sent, but for secrets.
+pub(super) struct Again {
+    /// Its name on the page.
+    pub(super) form: &'static str,
+    /// What to change.
+    pub(super) text: String,
+    pub(super) fields: Fields,
+}
+
+impl Act {
+    /// The person, whose page shows the form again. Where no other input would help, the answer is a page about that.
+    pub(super) fn again(self, form: &'static str, error: &ConsoleError) -> Result<Visit, Box<Response>> {
+        let Self { mut visit, fields } = self;
+        let Some(text) = page::to_mend(error) else { return Err(Box::new(visit.trouble(error))) };
+        visit.again = Some(Again { form, text, fields });
+        Ok(visit)
+    }
 }
 
 impl FromRequest<App> for Act {

@@ -10,7 +10,7 @@ use super::world::World;
 use super::{console, routes};
 
 /// Everything that shows or changes records. Whatever is not here does neither.
-const MEMORY: [(&str, &str, MemoryUse); 31] = [
+const MEMORY: [(&str, &str, MemoryUse); 33] = [
     ("GET", "/admin/v1/projects/{project}/workspaces", Reads),
     ("DELETE", "/admin/v1/projects/{project}/workspaces/{workspace}", Writes),
     ("POST", "/admin/v1/projects/{project}/workspaces/{workspace}/restore", Writes),
@@ -28,9 +28,11 @@ const MEMORY: [(&str, &str, MemoryUse); 31] = [
     ("POST", "/admin/v1/records/{record}/restore", Writes),
     ("DELETE", "/admin/v1/records/{record}", Writes),
     ("GET", "/console/memory", Reads),
+    ("POST", "/console/records", Writes),
     ("POST", "/console/records/restore", Writes),
     ("GET", "/console/records/{record}", Reads),
     ("POST", "/console/records/{record}/forget", Writes),
+    ("POST", "/console/records/{record}/replace", Writes),
     ("POST", "/console/records/{record}/purge", Writes),
     ("POST", "/console/records/{record}/keep", Writes),
     ("POST", "/console/records/{record}/hold", Writes),
