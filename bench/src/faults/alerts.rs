@@ -1,5 +1,5 @@
-//! Which alert fires when, while PostgreSQL is away for minutes: three nodes under load, and a real Prometheus with the rules
-//! that are handed out.
+//! Which alert fires when, while PostgreSQL is away for minutes: three nodes under load, and a real Prometheus with the
+//! rules that are handed out.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -22,7 +22,7 @@ pub struct Consent {
 }
 
 fn file(places: &Places) -> PathBuf {
-    places.data.join("consent.toml")
+    places.state.join("consent.toml")
 }
 
 impl Consent {

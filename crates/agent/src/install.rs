@@ -225,7 +225,7 @@ fn plan(piece: Piece, path: &Path, insert: impl Fn(&str) -> Result<String, Refus
 
 /// The files that something was added to for a client, the hooks and instructions only.
 pub fn extras(target: Target, places: &Places) -> Vec<(Piece, PathBuf)> {
-    let Ok(entries) = fs::read_dir(places.data.join("installed")) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(places.state.join("installed")) else { return Vec::new() };
     let start = format!("{}-", target.as_str());
     let of_target = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&start));
     let records = of_target.filter_map(|entry| serde_json::from_slice::<Record>(&fs::read(entry.path()).ok()?).ok());
@@ -354,7 +354,7 @@ fn record_path(places: &Places, piece: Piece, target: Target, path: &Path) -> Pa
         Piece::Hooks => format!("{target}-hooks-{}.json", of_file()),
         Piece::Instructions => format!("{target}-instructions-{}.json", of_file()),
     };
-    places.data.join("installed").join(name)
+    places.state.join("installed").join(name)
 }
 
 fn find_record(places: &Places, piece: Piece, target: Target, path: &Path) -> Option<Record> {
@@ -368,7 +368,7 @@ fn former(record: &Record) -> Result<Option<String>, InstallError> {
 fn keep_backup(target: Target, before: &str, path: &Path, places: &Places) -> io::Result<PathBuf> {
     let end = path.extension().unwrap_or_default().to_string_lossy().into_owned();
     let name = format!("{}-{}.{end}", target.as_str(), clock::now().as_microsecond());
-    let backup = places.data.join("backups").join(name);
+    let backup = places.state.join("backups").join(name);
     private::write(&backup, before.as_bytes())?;
     Ok(backup)
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::private;
+
 /// The environment at program start.
 pub type Environment = HashMap<String, OsString>;
 
@@ -14,19 +16,22 @@ pub struct Places {
     /// Where other programs keep their configuration.
     pub config_home: PathBuf,
     pub settings_file: PathBuf,
-    /// Where the agent keeps its own state.
-    pub data: PathBuf,
+    /// Where the agent keeps its own state. Nothing of a service is in it, so it can be deleted.
+    pub state: PathBuf,
     pub claude: PathBuf,
     pub claude_file: PathBuf,
     pub codex: PathBuf,
 }
+
+/// What is taken over. Consent comes last: without it nothing is uploaded, even if the move stops halfway.
+const STATE: [&str; 4] = ["sessions", "last-sync.json", "installed", "consent.toml"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("can't find the home directory; set HOME")]
 pub struct NoHome;
 
 impl Places {
-    /// Finds the directories. `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `CLAUDE_CONFIG_DIR` and `CODEX_HOME` are respected.
+    /// Finds the directories. `XDG_CONFIG_HOME`, `XDG_STATE_HOME`, `CLAUDE_CONFIG_DIR` and `CODEX_HOME` are respected.
     pub fn find(environment: &Environment) -> Result<Self, NoHome> {
         let folder = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = folder("HOME").or_else(|| folder("USERPROFILE")).ok_or(NoHome)?;
@@ -38,13 +43,27 @@ impl Places {
         let own_claude = folder("CLAUDE_CONFIG_DIR");
         Ok(Self {
             settings_file: config_home.join("mnemon/agent.toml"),
-            data: based("XDG_DATA_HOME", ".local/share").join("mnemon"),
+            state: based("XDG_STATE_HOME", ".local/state").join("mnemon"),
             claude_file: own_claude.as_deref().unwrap_or(&home).join(".claude.json"),
             claude: own_claude.unwrap_or_else(|| home.join(".claude")),
             codex: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
             config_home,
             home,
         })
+    }
+
+    /// Takes over the state from where earlier versions kept it: in the folder of the service's data.
+    pub fn take_over_state(&self, environment: &Environment) -> std::io::Result<()> {
+        let data_home = environment.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let former = data_home.unwrap_or_else(|| self.home.join(".local/share")).join("mnemon");
+        for name in STATE {
+            let (from, to) = (former.join(name), self.state.join(name));
+            if from.try_exists()? && !to.try_exists()? {
+                private::make_folder(&self.state)?;
+                std::fs::rename(from, to)?;
+            }
+        }
+        Ok(())
     }
 
     /// The path as shown to people, with `~` for the home directory.
@@ -68,7 +87,7 @@ mod tests {
     fn the_usual_folders_are_under_home() {
         let places = Places::find(&environment(&[("HOME", "/home/ana")])).unwrap();
         assert_eq!(places.settings_file, Path::new("/home/ana/.config/mnemon/agent.toml"));
-        assert_eq!(places.data, Path::new("/home/ana/.local/share/mnemon"));
+        assert_eq!(places.state, Path::new("/home/ana/.local/state/mnemon"));
         assert_eq!(places.claude_file, Path::new("/home/ana/.claude.json"));
         assert_eq!(places.codex, Path::new("/home/ana/.codex"));
         assert_eq!(places.shown(&places.codex), "~/.codex");
@@ -79,15 +98,37 @@ mod tests {
         let pairs = [
             ("HOME", "/h"),
             ("XDG_CONFIG_HOME", "/c"),
-            ("XDG_DATA_HOME", "relative"),
+            ("XDG_STATE_HOME", "relative"),
             ("CLAUDE_CONFIG_DIR", "/cl"),
             ("CODEX_HOME", "/co"),
         ];
         let places = Places::find(&environment(&pairs)).unwrap();
         assert_eq!(places.settings_file, Path::new("/c/mnemon/agent.toml"));
-        assert_eq!(places.data, Path::new("/h/.local/share/mnemon"), "a relative path is not a base directory");
+        assert_eq!(places.state, Path::new("/h/.local/state/mnemon"), "a relative path is not a base directory");
         assert_eq!((&*places.claude, &*places.claude_file), (Path::new("/cl"), Path::new("/cl/.claude.json")));
         assert_eq!(places.codex, Path::new("/co"));
         assert_eq!(Places::find(&environment(&[("HOME", "")])), Err(NoHome));
+    }
+
+    #[test]
+    fn state_from_an_earlier_version_is_taken_over_and_the_service_s_data_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::from([("HOME".to_owned(), home.path().into())]);
+        let places = Places::find(&environment).unwrap();
+        let former = home.path().join(".local/share/mnemon");
+        places.take_over_state(&environment).unwrap();
+        assert!(!places.state.exists(), "there is nothing to take");
+        std::fs::create_dir_all(former.join("sessions")).unwrap();
+        for (name, text) in [("consent.toml", "yes"), ("sessions/a.json", "{}"), ("mnemon.db", "records")] {
+            std::fs::write(former.join(name), text).unwrap();
+        }
+        for _ in 0..2 {
+            places.take_over_state(&environment).unwrap();
+            let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).ok();
+            assert_eq!(read(&places.state, "consent.toml").as_deref(), Some("yes"));
+            assert_eq!(read(&places.state, "sessions/a.json").as_deref(), Some("{}"));
+            assert_eq!(read(&former, "mnemon.db").as_deref(), Some("records"));
+            assert_eq!((read(&former, "consent.toml"), read(&places.state, "mnemon.db")), (None, None));
+        }
     }
 }

@@ -72,7 +72,7 @@ impl Held {
     /// Takes the lock; `None` while another process has it.
     pub(crate) fn take(places: &Places, session: &SessionFile) -> io::Result<Option<Self>> {
         let path = note(places, session);
-        private::make_folder(&places.data)?;
+        private::make_folder(&places.state)?;
         if let Some(folder) = path.parent() {
             private::make_folder(folder)?;
         }
@@ -103,7 +103,7 @@ pub(crate) fn peek(places: &Places, session: &SessionFile) -> Option<FileState> 
 }
 
 fn note(places: &Places, session: &SessionFile) -> PathBuf {
-    places.data.join("sessions").join(format!("{}.{}.json", session.client.as_str(), session.name))
+    places.state.join("sessions").join(format!("{}.{}.json", session.client.as_str(), session.name))
 }
 
 /// Forgets what was sent of every history, after it was deleted from the service. A state that a running agent holds is
@@ -113,17 +113,17 @@ pub(crate) fn forget_all(places: &Places) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
     };
-    gone(std::fs::remove_dir_all(places.data.join("sessions")))?;
-    gone(std::fs::remove_file(places.data.join("last-sync.json")))
+    gone(std::fs::remove_dir_all(places.state.join("sessions")))?;
+    gone(std::fs::remove_file(places.state.join("last-sync.json")))
 }
 
 pub(crate) fn last_sync(places: &Places) -> LastSync {
-    let text = std::fs::read_to_string(places.data.join("last-sync.json")).unwrap_or_default();
+    let text = std::fs::read_to_string(places.state.join("last-sync.json")).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
 pub(crate) fn save_last_sync(places: &Places, last: &LastSync) -> io::Result<()> {
-    private::write(&places.data.join("last-sync.json"), &serde_json::to_vec(last)?)
+    private::write(&places.state.join("last-sync.json"), &serde_json::to_vec(last)?)
 }
 
 #[cfg(test)]

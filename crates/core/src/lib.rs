@@ -34,7 +34,9 @@ pub use ids::{
     AccountId, AuditId, ConnectionId, ConsoleSessionId, DepartmentId, KeyId, MemberId, NodeId, ProjectId, RecordId,
     Seq, SessionId, WorkspaceNo,
 };
-pub use known_hashes::{admits_hash, confirms_hash, join_hashes, shown_hash};
+pub use known_hashes::{
+    admits_hash, confirms_hash, join_hashes, known_after_save, of_other_kinds, plain_hash, shown_hash,
+};
 pub use limits::{
     CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX,
     JSON_VALUES_MAX, QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,

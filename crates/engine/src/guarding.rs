@@ -52,6 +52,23 @@ pub(crate) fn reference(hash_hex: &str) -> &str {
     &hash_hex[..REFERENCE_DIGITS.min(hash_hex.len())]
 }
 
+/// What kind of text it is, and how long: enough to ask its author about it.
+fn described(field: Field, text: &str) -> String {
+    let kind = match field {
+        Field::Content => "content",
+        Field::ToolDescription => "tool description",
+        Field::Workspace => "workspace",
+        Field::FactKey => "fact key",
+        Field::Source => "source",
+        Field::Hash => "hash",
+        Field::Name => "name",
+    };
+    match text.chars().count() {
+        1 => format!("{kind}, 1 character"),
+        count => format!("{kind}, {count} characters"),
+    }
+}
+
 impl Engine {
     /// The current mode of an account.
     pub(crate) async fn guard_mode(&self, account: AccountId) -> Result<GuardMode, StoreError> {
@@ -72,7 +89,7 @@ impl Engine {
         for (field, text) in texts {
             let verdict = self.guard.judge(field, text);
             if verdict != Verdict::Pass {
-                is_cautioned |= self.found_by_guard(ctx, verdict, text).await?;
+                is_cautioned |= self.found_by_guard(ctx, verdict, field, text).await?;
             }
         }
         Ok(is_cautioned)
@@ -94,15 +111,15 @@ impl Engine {
             let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
             is_refused = !self.store.is_released(ctx.project(), hash).await?;
             if is_refused {
-                self.note_refusal(ctx, to_hex(hash)).await?;
+                self.note_refusal(ctx, to_hex(hash), &described(fields[0], text)).await?;
             }
         }
         Ok(is_refused)
     }
 
-    async fn note_refusal(&self, ctx: &CallContext, hash: String) -> Result<(), CallError> {
+    async fn note_refusal(&self, ctx: &CallContext, hash: String, what: &str) -> Result<(), CallError> {
         self.counts.refused_texts.add(1);
-        self.store.insert_audit(self.audit(ctx, REJECTED, hash)).await?;
+        self.store.insert_audit(self.audit(ctx, REJECTED, hash).about(what)).await?;
         self.usage.count(ctx, Counted::Rejection);
         self.rates.count_rejection(ctx.credential.key, &self.plan_limits(ctx), ctx.now);
         Ok(())
@@ -121,7 +138,13 @@ impl Engine {
 
     /// Decides about a text that the guard found, and answers whether it is stored with a mark. The audit log keeps its
     /// hash, by which an admin can release it.
-    async fn found_by_guard(&self, ctx: &CallContext, verdict: Verdict, text: &str) -> Result<bool, CallError> {
+    async fn found_by_guard(
+        &self,
+        ctx: &CallContext,
+        verdict: Verdict,
+        field: Field,
+        text: &str,
+    ) -> Result<bool, CallError> {
         let mode = self.guard_mode(ctx.credential.account).await?;
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         if mode == GuardMode::Off || self.store.is_released(ctx.project(), hash).await? {
@@ -130,7 +153,7 @@ impl Engine {
         let hash = to_hex(hash);
         if (verdict, mode) == (Verdict::Refuse, GuardMode::Reject) {
             let reference = reference(&hash).to_owned();
-            self.note_refusal(ctx, hash).await?;
+            self.note_refusal(ctx, hash, &described(field, text)).await?;
             return Err(CallError::Guard { reference });
         }
         let (action, count) = match verdict {
@@ -138,7 +161,7 @@ impl Engine {
             _ => (CAUTIONED, &self.counts.cautioned_texts),
         };
         count.add(1);
-        self.store.insert_audit(self.audit(ctx, action, hash)).await?;
+        self.store.insert_audit(self.audit(ctx, action, hash).about(&described(field, text))).await?;
         if action == REPORTED {
             self.usage.count(ctx, Counted::Rejection);
         }

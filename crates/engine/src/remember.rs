@@ -5,7 +5,7 @@ mod idempotency;
 use jiff::SignedDuration;
 use mnemon_core::{
     Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, PlanLimits, ProjectId, Record, RecordId,
-    SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo,
+    SUPERSEDES_MAX, Scope, Seq, SourceState, Status, Timestamp, WorkspaceName, WorkspaceNo, plain_hash,
 };
 use mnemon_guard::Field;
 use mnemon_recall::Embedding;
@@ -293,7 +293,7 @@ pub(crate) fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
 }
 
-/// Replaces secrets in every text field, and counts them.
+/// Replaces secrets in every text field, and counts them. The hash gets its one spelling.
 pub(crate) fn without_secrets(mut call: Remember) -> Result<(Remember, usize), CallError> {
     let mut cleaner = Cleaner::default();
     let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } =
@@ -305,6 +305,9 @@ pub(crate) fn without_secrets(mut call: Remember) -> Result<(Remember, usize), C
     }
     let texts = [source, source_id, source_hash, source_revision];
     texts.into_iter().flatten().for_each(|text| cleaner.text(text));
+    if let Some(hash) = &mut call.fact.source_hash {
+        *hash = plain_hash(hash);
+    }
     Ok((call, cleaner.count))
 }
 

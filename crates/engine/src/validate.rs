@@ -1,11 +1,14 @@
 //! Checks the freshness of all records from one source.
 
-use mnemon_core::{Access, RecordId, Status, WorkspaceName, newest_visible_source, shown_hash};
+use mnemon_core::{
+    Access, RecordId, Status, WorkspaceName, join_hashes, newest_visible_source, of_other_kinds, shown_hash,
+};
 use mnemon_guard::Field;
 use mnemon_store::{Look, Observation, RecordSummary, Seen, StoreError};
 use mnemon_traces::span;
 use tracing::Instrument;
 
+use crate::admin::HASHES_MAX;
 use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::{Claim, Judged};
 use crate::{Admission, CallContext, CallError, Engine, Tool, ToolCall};
@@ -54,20 +57,21 @@ impl Engine {
             // Whoever asks about the source next reads all of it.
             self.check_texts(ctx, texts(observation)).await?;
         }
+        let listing = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref());
+        let mut records = listing.instrument(span!("store")).await?;
+        let observed = observed.map(|observation| compared(observation, &records));
         if let Some(observation) = observed.clone().filter(|_| may_note(ctx)) {
             let look = Look { by: Some(ctx.credential.member), at: ctx.now };
             let noting = self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look);
             noting.instrument(span!("store")).await?;
             self.surveyed.recheck(ctx.project());
         }
-        let listing = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref());
-        let mut records = listing.instrument(span!("store")).await?;
         records.retain(|record| ctx.viewer().sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_summary).collect();
         let judged = self.judge(ctx, &claims, observed.as_ref().as_slice()).await?;
         let statuses: Vec<Status> = judged.iter().map(Judged::status).collect();
         let current_source_hash = match observed.map(|observation| observation.seen) {
-            Some(Seen::Hash(hash)) => Some(hash),
+            Some(Seen::Hash(hash)) => Some(shown_hash(&hash).to_owned()),
             Some(Seen::Gone { .. }) => None,
             None => self.newest_hash(ctx, workspace.as_ref(), &source_id).await?,
         };
@@ -96,6 +100,24 @@ fn cleaned_seen(seen: Seen) -> Seen {
         Seen::Hash(hash) => Seen::Hash(cleaned(hash)),
         Seen::Gone { moved_to } => Seen::Gone { moved_to: moved_to.map(cleaned) },
     }
+}
+
+/// What was seen, beside the hashes of other kinds that the source's records have: nobody knows whether those changed.
+fn compared(Observation { source_id, seen }: Observation, records: &[RecordSummary]) -> Observation {
+    let seen = match seen {
+        Seen::Hash(hash) => Seen::Hash(join_hashes(&[&hash], &uncompared(&hash, records))),
+        gone @ Seen::Gone { .. } => gone,
+    };
+    Observation { source_id, seen }
+}
+
+/// Hashes of records that can't be compared with this one, a few.
+pub(crate) fn uncompared<'a>(hash: &str, records: &'a [RecordSummary]) -> Vec<&'a str> {
+    let mut hashes = of_other_kinds(hash, records.iter().rev().filter_map(|record| record.source_hash.as_deref()));
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(HASHES_MAX);
+    hashes
 }
 
 fn texts(Observation { source_id, seen }: &Observation) -> impl Iterator<Item = (Field, &str)> {

@@ -133,6 +133,11 @@ impl WorkspaceIndex {
         self.truth.sight(source_id, audience, hash, seq);
     }
 
+    /// The newest hash of a source that an audience has seen, as it was given to [`Self::sight`].
+    pub fn known_hash(&self, source_id: &str, audience: Option<AudienceNo>) -> Option<&str> {
+        self.truth.known_hash(source_id, audience)
+    }
+
     /// Whether a record of this source was ever put in, or a sighting of it noted.
     pub fn knows_source(&self, source_id: &str) -> bool {
         self.truth.knows_source(source_id)

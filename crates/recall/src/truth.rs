@@ -138,6 +138,13 @@ impl Truth {
         }
     }
 
+    /// The newest hash of a source that an audience has seen.
+    pub(crate) fn known_hash(&self, source_id: &str, audience: Option<AudienceNo>) -> Option<&str> {
+        let source = self.sources.find(source_id)?;
+        let known = self.known[source as usize].iter().find(|known| known.audience == audience)?;
+        (known.hash != GONE).then(|| self.hashes.text(known.hash))
+    }
+
     /// Whether anything was noted of a source, or some record names it.
     pub(crate) fn knows_source(&self, source_id: &str) -> bool {
         self.sources.find(source_id).is_some()

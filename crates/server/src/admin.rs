@@ -29,6 +29,8 @@ mod show;
 mod sources;
 mod workspaces;
 
+pub(crate) use audit::audit_csv;
+
 pub use self::openapi::document as openapi_document;
 
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
@@ -95,6 +97,7 @@ fn routes() -> Vec<Route> {
         route("POST", "/projects/{project}/import", post(importing::import)).weighing(Weight::IMPORT).writes(),
         route("GET", "/projects/{project}/sources", get(sources::list)).weighing(Weight::PAGE).reads(),
         bare("POST", "/projects/{project}/sources/validate", post(sources::validate)).weighing(Weight::LIST).reads(),
+        bare("POST", "/projects/{project}/sources/restore", post(sources::restore)).writes(),
         bare("POST", "/projects/{project}/context", post(context::show)).weighing(Weight::DIGEST).reads(),
         bare("POST", "/projects/{project}/explain", post(records::explain)).weighing(Weight::PAGE).reads(),
         bare("POST", "/projects/{project}/guard/releases", post(guarding::release)),

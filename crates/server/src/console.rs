@@ -32,9 +32,12 @@ mod sources;
 mod usage;
 mod visit;
 mod workspaces;
+mod write;
+
+pub(crate) use sign_in::to_console;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 
 use crate::http::App;
 use crate::http::routes::{self, Route, RouteRow, route};
@@ -42,6 +45,7 @@ use crate::http::routes::{self, Route, RouteRow, route};
 /// Every route.
 fn routes() -> Vec<Route> {
     vec![
+        route("GET", "/console/", get(sign_in::to_console)),
         route("GET", "/console", get(sign_in::home)),
         route("GET", "/console/assets/{file}", get(assets::serve)),
         route("GET", "/console/sign-in", get(sign_in::show)),
@@ -49,15 +53,18 @@ fn routes() -> Vec<Route> {
         route("POST", "/console/sign-out", post(sign_in::leave)),
         route("POST", "/console/theme", post(sign_in::choose_theme)),
         route("GET", "/console/memory", get(memory::show)).reads(),
+        route("POST", "/console/records", post(write::add)).writes(),
         route("POST", "/console/records/restore", post(record::restore)).writes(),
         route("GET", "/console/records/{record}", get(record::show)).reads(),
         route("POST", "/console/records/{record}/forget", post(record::forget)).writes(),
+        route("POST", "/console/records/{record}/replace", post(write::replace)).writes(),
         route("POST", "/console/records/{record}/purge", post(record::purge)).writes(),
         route("POST", "/console/records/{record}/keep", post(record::keep)).writes(),
         route("POST", "/console/records/{record}/hold", post(record::hold)).writes(),
         route("GET", "/console/sources", get(sources::list)).reads(),
         route("POST", "/console/sources/check", post(sources::check)).reads(),
         route("POST", "/console/sources/forget", post(sources::forget)).writes(),
+        route("POST", "/console/sources/restore", post(sources::restore)).writes(),
         route("GET", "/console/workspaces", get(workspaces::list)).reads(),
         route("POST", "/console/workspaces/delete", post(workspaces::delete)).writes(),
         route("POST", "/console/workspaces/restore", post(workspaces::restore)).writes(),
@@ -88,6 +95,7 @@ fn routes() -> Vec<Route> {
         route("GET", "/console/usage", get(usage::show)),
         route("GET", "/console/usage/csv", get(usage::csv)),
         route("GET", "/console/audit", get(audit::list)),
+        route("GET", "/console/audit/csv", get(audit::csv)),
         route("GET", "/console/guard", get(guard::list)),
         route("POST", "/console/guard/release", post(guard::release)),
         route("GET", "/console/connect", get(connect::show)),
@@ -106,5 +114,6 @@ pub fn route_table() -> Vec<RouteRow> {
 
 /// The router of all routes.
 pub(crate) fn router() -> Router<App> {
-    routes::router_of(routes())
+    let pages = routes::router_of(routes()).method_not_allowed_fallback(page::other_method);
+    pages.route("/console/{*rest}", any(page::nowhere))
 }

@@ -35,6 +35,8 @@ pub fn router(app: App) -> Doors {
         .merge(oauth::router())
         .merge(console::router())
         .nest(sessions::PREFIX, agent::router())
+        // A person at a browser is led on; a client that sends something here is told where the endpoint is.
+        .route("/", get(console::to_console).fallback(reply::no_such_route))
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .route("/health/writable", get(health::writable))

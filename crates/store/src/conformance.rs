@@ -112,6 +112,7 @@ macro_rules! conformance {
             a_duplicate_makes_its_hash_the_newest
             an_observed_hash_is_known_and_confirmed
             several_hashes_of_one_content_stay_together
+            digests_of_one_content_stay_together
             a_source_keeps_its_moments
             a_sighting_that_others_hide_moves_no_moment
             workspaces_know_their_sources_apart

@@ -32,6 +32,9 @@ pub fn run(agent: &Agent, printer: &Printer) -> anyhow::Result<ExitCode> {
         return Ok(answer_hook(&flags, &environment));
     }
     let places = Places::find(&environment)?;
+    if let Err(error) = places.take_over_state(&environment) {
+        tracing::warn!(%error, "can't take over the state of an earlier version; the agent starts without it");
+    }
     let settings = Settings::load(&flags, &environment, &places)?;
     let desk = Desk { places, settings, is_checking: agent.check_sources };
     match &agent.command {

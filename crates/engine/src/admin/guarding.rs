@@ -1,6 +1,7 @@
 //! Administering the guard: reading and setting an account's mode, listing what was rejected, releasing a text. What
 //! the mode does to a call is decided in `guarding.rs`, one room up.
 
+use futures_util::future::try_join_all;
 use mnemon_core::{AccountId, MemberId, Project, ProjectId, Timestamp, parse_hex};
 use mnemon_store::{Actor, AuditFilter};
 
@@ -16,6 +17,8 @@ pub struct Rejection {
     pub member: Option<MemberId>,
     /// That member's name at the time.
     pub member_name: Option<String>,
+    /// What kind of text it was, and how long, for example "content, 1240 characters".
+    pub what: Option<String>,
     /// SHA-256 of the text in hex, used to release it.
     pub hash: String,
     /// What the refused caller was told; it also releases the text.
@@ -66,6 +69,15 @@ impl Engine {
         Ok(all.filter(|found| wanted.is_none_or(|wanted| found.reference == wanted)).take(limit).collect())
     }
 
+    /// Which of these findings were released in their project since.
+    pub async fn find_released(&self, found: &[Rejection]) -> Result<Vec<bool>, AdminError> {
+        let is_released = async |rejection: &Rejection| match (rejection.project, parse_hex(&rejection.hash)) {
+            (Some(project), Some(hash)) => self.store.is_released(project, hash).await,
+            _ => Ok(false),
+        };
+        Ok(try_join_all(found.iter().map(is_released)).await?)
+    }
+
     async fn rejections(&self, account: AccountId) -> Result<Vec<Rejection>, AdminError> {
         let actions = Some([REJECTED, REPORTED, CAUTIONED].map(str::to_owned).to_vec());
         let filter = AuditFilter { actions, ..AuditFilter::default() };
@@ -81,6 +93,7 @@ impl Engine {
             was_stored: entry.action != REJECTED,
             reference: reference(&entry.subject).to_owned(),
             member_name: entry.actor_name,
+            what: entry.subject_name,
             hash: entry.subject,
         });
         Ok(shown.collect())

@@ -331,7 +331,7 @@ impl Engine {
         };
         for hashes in [known_hash, confirmed_hash.as_ref()].into_iter().flatten() {
             let pieces: Vec<&str> = hashes.split(' ').map(|hash| hash.trim_start_matches('?')).collect();
-            if pieces.len() > 2 * HASHES_MAX + 1 {
+            if pieces.len() > 2 * (2 * HASHES_MAX + 1) {
                 return Ok(refused("invalid", format!("known_hash of '{source_id}' lists too many hashes")));
             }
             for hash in pieces {

@@ -15,12 +15,13 @@ use super::standing::StatusCounts;
 use super::{AdminContext, AdminError};
 use crate::cleaning::cleaned;
 use crate::freshness::{Claim, Judged, KnownSource};
+use crate::validate::uncompared;
 use crate::{CallContext, Engine};
 
 /// How many sources one request may check.
 pub const SOURCES_MAX: usize = 500;
 /// How many different hashes of one source are shown.
-pub(super) const HASHES_MAX: usize = 8;
+pub(crate) const HASHES_MAX: usize = 8;
 /// How many sightings are written at the same time: storage groups what waits together.
 const WRITES_AT_ONCE: usize = 64;
 
@@ -75,14 +76,20 @@ pub enum SeenState {
 }
 
 impl SeenSource {
-    /// As storage keeps it: all hashes of one content in one text.
-    fn observation(&self) -> Observation {
+    /// As storage keeps it: all hashes of one content in one text, and those of its records that can't be compared with
+    /// them.
+    fn observation(&self, records: &[RecordSummary]) -> Observation {
         let seen = match &self.state {
             SeenState::Gone { moved_to } => Seen::Gone { moved_to: moved_to.clone() },
             SeenState::There { current_source_hash, equal_hashes, unknown_hashes } => {
-                let own = std::iter::once(current_source_hash).chain(equal_hashes).map(String::as_str);
-                let unknown: Vec<&str> = unknown_hashes.iter().map(String::as_str).collect();
-                Seen::Hash(join_hashes(&own.collect::<Vec<_>>(), &unknown))
+                let own: Vec<&str> =
+                    std::iter::once(current_source_hash).chain(equal_hashes).map(String::as_str).collect();
+                let mut unknown: Vec<&str> = unknown_hashes.iter().map(String::as_str).collect();
+                // Who names hashes of several kinds has compared those.
+                if let [only] = own.as_slice() {
+                    unknown.extend(uncompared(only, records));
+                }
+                Seen::Hash(join_hashes(&own, &unknown))
             }
         };
         Observation { source_id: self.source_id.clone(), seen }
@@ -166,17 +173,16 @@ impl Engine {
     ) -> Result<Vec<CheckedSource>, AdminError> {
         let project = self.readable_project(ctx, project).await?.id;
         self.check_seen(ctx, seen).await?;
-        let mut summaries = Vec::new();
-        for source in seen {
-            summaries.extend(self.store.list_by_source(project, &source.source_id, workspace).await?);
-        }
         let viewer = ctx.viewer();
-        summaries.retain(|summary| viewer.sees(&summary.audience));
-        let visible: HashSet<&str> = summaries.iter().filter_map(|summary| summary.source_id.as_deref()).collect();
-        let known = seen.iter().filter(|source| visible.contains(source.source_id.as_str()));
-        let mut observed = Vec::new();
-        for source in known {
-            observed.push(self.without_orders(ctx.call(), source.observation()).await?);
+        let (mut summaries, mut observed) = (Vec::new(), Vec::new());
+        for source in seen {
+            let mut own = self.store.list_by_source(project, &source.source_id, workspace).await?;
+            let observation = source.observation(&own);
+            own.retain(|summary| viewer.sees(&summary.audience));
+            if !own.is_empty() {
+                observed.push(self.without_orders(ctx.call(), observation).await?);
+            }
+            summaries.extend(own);
         }
         if may_record(ctx) {
             self.record_sightings(ctx, project, workspace, &observed).await?;

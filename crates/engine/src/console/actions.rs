@@ -1,11 +1,11 @@
 //! What people do to records in the console: what their key may do by a tool, and admins what they may do beyond it.
 
-use mnemon_core::{Audience, Fact, FactKey, Reason, RecordId, WorkspaceName};
+use mnemon_core::{Audience, Fact, FactKey, Reason, RecordId, WorkspaceName, shown_hash};
 use mnemon_store::Seen;
 
 use super::{ConsoleError, Visitor};
-use crate::admin::AdminError;
-use crate::{Engine, Forget, Remember, Remembered, Validate, Validated};
+use crate::admin::{AdminError, RecordDetail};
+use crate::{CallContext, CallError, Engine, Forget, Remember, Remembered, Validate, Validated};
 
 impl Engine {
     /// Forgets a record: an admin as the admin API does, everybody else as the tool does.
@@ -53,33 +53,76 @@ impl Engine {
         let call = visitor.caller()?;
         let admission = self.admit_again::<Remember>(call)?;
         let detail = self.show_record(&visitor.admin, id).await?;
-        let record = &detail.shown.listed.record;
-        let conflict = |text: &str| ConsoleError::Admin(AdminError::Conflict(text.to_owned()));
-        if detail.shown.listed.forgotten_at.is_some() || detail.reason != Reason::SourceChanged {
+        if detail.reason != Reason::SourceChanged {
             return Err(conflict("the record is no longer stale because of its source"));
         }
-        if detail.project.id != call.project() {
-            return Err(conflict("the record belongs to another project than your key; sign in with a key of it"));
-        }
-        let credential = &call.credential;
-        let scope = record.audience.scope();
-        if Audience::of(scope, credential.member, credential.department) != Some(record.audience) {
-            return Err(conflict("the record belongs to another department; somebody there has to save it again"));
-        }
-        let fact_key = record.fact_key.chosen().map(FactKey::given).transpose();
-        let again = Remember {
-            fact: Fact { source_hash: detail.source.state.known_hash.clone(), ..record.fact.clone() },
-            workspace: record.workspace.clone(),
-            scope,
-            fact_key: fact_key.map_err(crate::CallError::from)?,
-            // An equal record is brought up to date and stays; what differs in its author takes the place of the old
-            // one.
-            supersedes: vec![id.to_string()],
-            replace: false,
-            idempotency_key: None,
-        };
+        let again = in_the_place_of(call, &detail, None)?;
         Ok(self.remember(call, admission, again).await?)
     }
+
+    /// Saves a record that somebody has written.
+    pub async fn add_in_console(&self, visitor: &Visitor, written: Remember) -> Result<Remembered, ConsoleError> {
+        let call = visitor.caller()?;
+        let admission = self.admit_again::<Remember>(call)?;
+        Ok(self.remember(call, admission, written).await?)
+    }
+
+    /// Saves a new text in the place of a record's: its source, key, workspace and scope stay. Where `settles` says so,
+    /// it takes the place of every record that disputes the key, too.
+    pub async fn replace_in_console(
+        &self,
+        visitor: &Visitor,
+        id: RecordId,
+        content: &str,
+        settles: bool,
+    ) -> Result<Remembered, ConsoleError> {
+        let call = visitor.caller()?;
+        let admission = self.admit_again::<Remember>(call)?;
+        let detail = self.show_record(&visitor.admin, id).await?;
+        let mut again = in_the_place_of(call, &detail, Some(content))?;
+        if settles {
+            again.supersedes.extend(detail.rivals.iter().map(|rival| rival.listed.record.id.to_string()));
+        }
+        Ok(self.remember(call, admission, again).await?)
+    }
+}
+
+fn conflict(text: &str) -> ConsoleError {
+    ConsoleError::Admin(AdminError::Conflict(text.to_owned()))
+}
+
+/// A save that takes the place of a record, as of today: with the newest known hash of its source, and without an end
+/// that has passed.
+fn in_the_place_of(call: &CallContext, detail: &RecordDetail, content: Option<&str>) -> Result<Remember, ConsoleError> {
+    let record = &detail.shown.listed.record;
+    if detail.shown.listed.forgotten_at.is_some() {
+        return Err(conflict("the record was forgotten a moment ago"));
+    }
+    if detail.project.id != call.project() {
+        return Err(conflict("the record belongs to another project than your key; sign in with a key of it"));
+    }
+    let credential = &call.credential;
+    let scope = record.audience.scope();
+    if Audience::of(scope, credential.member, credential.department) != Some(record.audience) {
+        return Err(conflict("the record belongs to another department; somebody there has to save it again"));
+    }
+    let fact_key = record.fact_key.chosen().map(FactKey::given).transpose();
+    let newest = detail.source.state.known_hash.as_deref().map(shown_hash);
+    Ok(Remember {
+        fact: Fact {
+            content: content.unwrap_or(&record.fact.content).to_owned(),
+            source_hash: record.fact.source_id.as_ref().and(newest).map(str::to_owned),
+            valid_until: record.fact.valid_until.filter(|end| call.now < *end),
+            ..record.fact.clone()
+        },
+        workspace: record.workspace.clone(),
+        scope,
+        fact_key: fact_key.map_err(CallError::from)?,
+        // An equal record is brought up to date and stays; what differs in its author takes the place of the old one.
+        supersedes: vec![record.id.to_string()],
+        replace: false,
+        idempotency_key: None,
+    })
 }
 
 impl Visitor {

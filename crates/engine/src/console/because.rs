@@ -1,12 +1,13 @@
 //! The reason for a record's status, for lists: one judgement for all records of a page.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use mnemon_core::{ProjectId, Reason, Record};
+use futures_util::future::try_join_all;
+use mnemon_core::{ProjectId, Reason, Record, WorkspaceName};
 
 use super::{ConsoleError, Visitor};
 use crate::Engine;
-use crate::admin::{ExplainQuery, Explained as Found};
+use crate::admin::{AdminError, ExplainQuery, Explained as Found};
 use crate::freshness::{Claim, KnownSource};
 
 /// Why a record has its status.
@@ -53,17 +54,46 @@ impl Engine {
         Ok(reasons.collect())
     }
 
-    /// A search as the tool makes it, with why each record is in the answer and why it has its status.
+    /// A search as the tool makes it, in each of these workspaces: the best of all of them, with why each record is in
+    /// the answer and why it has its status. Scores have one scale, so they can be compared. A workspace in which this
+    /// person sees nothing answers nothing.
     pub async fn search_in_console(
         &self,
         visitor: &Visitor,
         project: ProjectId,
-        asked: ExplainQuery,
-    ) -> Result<Explained, ConsoleError> {
-        let found = self.explain(&visitor.admin, project, asked).await?;
-        let records: Vec<&Record> = found.records.values().map(|explained| &explained.record).collect();
-        let reasons = self.give_reasons(visitor, project, &records).await?;
-        let because = records.iter().map(|record| record.seq.0).zip(reasons).collect();
-        Ok(Explained { found, because })
+        asked: &ExplainQuery,
+        workspaces: &[WorkspaceName],
+    ) -> Result<Vec<Explained>, ConsoleError> {
+        let search = async |workspace: &WorkspaceName| {
+            let asked = ExplainQuery { workspace: Some(workspace.clone()), ..asked.clone() };
+            match self.explain(&visitor.admin, project, asked).await {
+                Ok(found) => Ok(Some(found)),
+                Err(AdminError::NotFound("workspace")) => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        let found = try_join_all(workspaces.iter().map(search)).await?;
+        let mut explained = Vec::new();
+        for mut found in best_of(found.into_iter().flatten().collect(), asked.limit) {
+            let kept: HashSet<u64> = found.reasons.hits.iter().map(|hit| hit.seq).collect();
+            let held: HashSet<u64> = found.reasons.held_back.iter().map(|held| held.seq).collect();
+            found.records.retain(|seq, _| kept.contains(seq) || held.contains(seq));
+            let records: Vec<&Record> = found.records.values().map(|explained| &explained.record).collect();
+            let reasons = self.give_reasons(visitor, project, &records).await?;
+            let because = records.iter().map(|record| record.seq.0).zip(reasons).collect();
+            explained.push(Explained { found, because });
+        }
+        Ok(explained)
     }
+}
+
+/// Leaves out the hits that are not among the best of all.
+fn best_of(mut found: Vec<Found>, limit: usize) -> Vec<Found> {
+    let mut scores: Vec<(f64, u64)> =
+        found.iter().flat_map(|one| &one.reasons.hits).map(|hit| (hit.score, hit.seq)).collect();
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scores.truncate(limit);
+    let best: HashSet<u64> = scores.into_iter().map(|(_, seq)| seq).collect();
+    found.iter_mut().for_each(|one| one.reasons.hits.retain(|hit| best.contains(&hit.seq)));
+    found
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mnemon_core::{Audience, Fact, FactKey, NewRecord, RecordId, Scope, Seq, Timestamp, Viewer};
+use mnemon_core::{Audience, Fact, FactKey, NewRecord, RecordId, Scope, Seq, Timestamp, Viewer, known_after_save};
 use mnemon_recall::{AudienceNo, Embedding, Model, NewDoc, WorkspaceIndex};
 use mnemon_store::Present;
 
@@ -98,13 +98,20 @@ impl State {
     pub(super) fn add_saved(&mut self, seq: Seq, record: &NewRecord, embedding: &Embedding) {
         self.add(&Entry::of_new(seq, record, embedding));
         if let Some((source_id, hash)) = record.sighting() {
-            self.sight(source_id, record.audience, Some(hash), seq);
+            let audience = self.number_of(record.audience);
+            let known = known_after_save(self.index.known_hash(source_id, audience), hash);
+            self.index.sight(source_id, audience, Some(&known), seq.0);
         }
     }
 
     pub(super) fn sight(&mut self, source_id: &str, audience: Audience, hash: Option<&str>, seq: Seq) {
-        let audience = (audience != Audience::Shared).then(|| self.audiences.number(audience));
+        let audience = self.number_of(audience);
         self.index.sight(source_id, audience, hash, seq.0);
+    }
+
+    /// None for everybody.
+    fn number_of(&mut self, audience: Audience) -> Option<AudienceNo> {
+        (audience != Audience::Shared).then(|| self.audiences.number(audience))
     }
 
     fn add(&mut self, entry: &Entry<'_>) {

@@ -49,6 +49,14 @@ pub struct ValidateSources {
     pub sources: Vec<SeenSourceJson>,
 }
 
+/// `POST /projects/{id}/sources/restore`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreSource {
+    pub source_id: String,
+    pub workspace: String,
+}
+
 /// A source as it was just seen: with a hash, or gone.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,7 @@
 //! The audit log.
 
 use mnemon_core::{AuditId, Timestamp};
-use mnemon_engine::admin::AdminError;
+use mnemon_engine::admin::{AdminError, AuditLine};
 use mnemon_engine::stored::{ActorKind, AuditFilter};
 use serde::Deserialize;
 use serde_json::json;
@@ -42,6 +42,11 @@ pub(crate) async fn list(
         }
         Format::Csv => csv::audit(&lines),
     })
+}
+
+/// Lines as the console gives them away.
+pub(crate) fn audit_csv(lines: &[AuditLine]) -> Response {
+    csv::audit(&lines.iter().map(show::audit).collect::<Vec<_>>())
 }
 
 fn filter(asked: Filter) -> Result<AuditFilter, AdminError> {

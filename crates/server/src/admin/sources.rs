@@ -2,8 +2,9 @@
 
 use mnemon_core::WorkspaceName;
 use mnemon_engine::admin::{AdminError, SeenSource, SeenState};
-use mnemon_protocol::admin::{SeenSourceJson, ValidateSources};
+use mnemon_protocol::admin::{RestoreSource, SeenSourceJson, ValidateSources};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::error::Failure;
 use super::extract::{Admin, Path, Query, Sent, id, limit};
@@ -39,6 +40,17 @@ pub(crate) async fn validate(
     let project = id(&project, "project")?;
     let checked = admin.engine.check_sources(&admin.ctx, project, workspace.as_ref(), &seen).await?;
     Ok(show::ok(&show::checked_sources(checked)))
+}
+
+pub(crate) async fn restore(
+    admin: Admin,
+    Path(project): Path<String>,
+    Sent(sent): Sent<RestoreSource>,
+) -> Result<Reply, Failure> {
+    let Some(workspace) = named(Some(&sent.workspace))? else { return Err(AdminError::NotFound("workspace").into()) };
+    let project = id(&project, "project")?;
+    let restored = admin.engine.restore_source(&admin.ctx, project, &workspace, &sent.source_id, None).await?;
+    Ok(show::ok(&json!({"restored": restored})))
 }
 
 fn named(workspace: Option<&str>) -> Result<Option<WorkspaceName>, AdminError> {

@@ -3,15 +3,18 @@
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
-use mnemon_core::{Account, AuditId, Timestamp};
+use mnemon_core::{Account, AccountId, AuditId, Timestamp};
 use mnemon_engine::admin::{AdminError, AuditLine};
 use mnemon_engine::console::ConsoleError;
 use mnemon_engine::stored::{Actor, ActorKind, AuditFilter};
 
+use super::page;
 use super::parts::{self as p, Html};
+use super::people::CHOICES_MAX;
 use super::query::{Choice, Query};
 use super::shell::{Place, Shell};
 use super::visit::Visit;
+use crate::admin;
 use crate::http::Fields;
 
 const PATH: &str = "/console/audit";
@@ -26,7 +29,11 @@ const SUBJECTS: [(&str, &str, &[&str]); 5] = [
 /// Calls of assistants are many, and are shown only when somebody asks for integrations.
 const HIDDEN: &str = "integration.call";
 
+const NAMES: [&str; 6] = ["account", "who", "what", "from", "to", "before"];
 const PAGE_ROWS: usize = 50;
+/// How many lines a file for spreadsheets has at most; a shorter period gives all of it.
+const CSV_LINES_MAX: usize = 10_000;
+const CSV_READ_ROWS: usize = 1_000;
 /// How many accounts the operator can choose from; an address can name any other.
 const ACCOUNTS_MAX: usize = 100;
 
@@ -38,6 +45,7 @@ struct Page<'a> {
     choices: Vec<Choice>,
     from: String,
     to: String,
+    csv: String,
     newest_link: Option<String>,
     older_link: Option<String>,
 }
@@ -47,7 +55,7 @@ struct Row {
     who: String,
     icon: &'static str,
     what: Html,
-    place: &'static str,
+    place: String,
 }
 
 /// `GET /console/audit`
@@ -57,20 +65,19 @@ pub(super) async fn list(visit: Visit, request: Request) -> Response {
 }
 
 async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
-    let query = Query::of(fields, &["account", "who", "what", "from", "to", "before"]);
+    let query = Query::of(fields, &NAMES);
     let accounts = accounts(visit).await?;
-    let account = match (visit.account(), query.find("account")) {
-        (Ok(own), _) => own,
-        (Err(_), Some(id)) => id.parse().map_err(|_| AdminError::NotFound("account"))?,
-        (Err(error), None) => accounts.first().map(|account| account.id).ok_or(error)?,
-    };
-    let project = visit.project().ok();
-    let found = visit.engine().list_audit(&visit.visitor.admin, account, filter(&query)?, PAGE_ROWS).await?;
+    let account = account(visit, &query, &accounts)?;
+    let (admin, has_records) = (&visit.visitor.admin, visit.me.is_some());
+    let found = visit.engine().list_audit(admin, account, filter(&query)?, PAGE_ROWS).await?;
+    let projects = visit.engine().list_projects(admin, account).await?;
+    let members = visit.engine().list_members(admin, account).await?;
+    let project_name = |id| projects.iter().find(|project| project.id == id).map(|project| project.name.clone());
     let row = |line: &AuditLine| {
-        let (icon, what) = sentence(line, project.is_some());
+        let (icon, what) = sentence(line, has_records);
         let name = line.entry.actor_name.clone();
         Row {
-            at: p::ago(line.entry.at, visit.now),
+            at: clock(line.entry.at, visit.now),
             who: match line.entry.actor {
                 Actor::Member(_) => name.unwrap_or_else(|| "somebody who left".to_owned()),
                 Actor::Operator => "the operator".to_owned(),
@@ -79,17 +86,16 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
             icon,
             what,
             place: match line.entry.project {
-                Some(own) if Some(own) == project => "this project",
-                Some(_) if project.is_none() => "a project",
-                Some(_) => "another project",
-                None => "account",
+                Some(id) => project_name(id).unwrap_or_else(|| "a deleted project".to_owned()),
+                None => "the account".to_owned(),
             },
         }
     };
     let kinds = [("member", "Members"), ("operator", "The operator"), ("service", "The service")];
     let word = |(value, word): (&str, &str)| (value.to_owned(), word.to_owned());
+    let people = members.iter().take(CHOICES_MAX).map(|member| (member.id.to_string(), member.name.clone()));
     let mut choices = vec![
-        Choice::new(&query, "who", "Who", "Anybody", kinds.map(word)),
+        Choice::new(&query, "who", "Who", "Anybody", kinds.map(word).into_iter().chain(people)),
         Choice::new(&query, "what", "What", "Everything", SUBJECTS.map(|(value, name, _)| word((value, name)))),
     ];
     if let Some((first, others)) = accounts.split_first() {
@@ -102,11 +108,53 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         choices,
         from: query.find("from").unwrap_or_default().to_owned(),
         to: query.find("to").unwrap_or_default().to_owned(),
+        csv: query.without(&["before"]).link(&format!("{PATH}/csv")),
         newest_link: query.find("before").map(|_| query.without(&["before"]).link(PATH)),
         older_link: found
             .next
             .map(|(at, id)| query.with("before", &format!("{}.{id}", at.as_microsecond())).link(PATH)),
     })
+}
+
+/// The account that the page is about: one's own, or the one that the operator chose.
+fn account(visit: &Visit, query: &Query, accounts: &[Account]) -> Result<AccountId, ConsoleError> {
+    match (visit.account(), query.find("account")) {
+        (Ok(own), _) => Ok(own),
+        (Err(_), Some(id)) => id.parse().map_err(|_| AdminError::NotFound("account").into()),
+        (Err(error), None) => accounts.first().map(|account| account.id).ok_or(error),
+    }
+}
+
+/// `GET /console/audit/csv`: what the page shows with these filters, all pages of it.
+pub(super) async fn csv(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    match lines(&visit, &Query::of(&fields, &NAMES)).await {
+        Ok(lines) => {
+            let mut response = admin::audit_csv(&lines);
+            page::guard(&mut response);
+            response
+        }
+        Err(error) => visit.trouble(&error),
+    }
+}
+
+async fn lines(visit: &Visit, query: &Query) -> Result<Vec<AuditLine>, ConsoleError> {
+    let account = account(visit, query, &accounts(visit).await?)?;
+    let (mut filter, mut lines) = (filter(query)?, Vec::new());
+    loop {
+        let found = visit.engine().list_audit(&visit.visitor.admin, account, filter.clone(), CSV_READ_ROWS).await?;
+        lines.extend(found.lines);
+        match found.next {
+            Some(next) if lines.len() < CSV_LINES_MAX => filter.before = Some(next),
+            _ => return Ok(lines),
+        }
+    }
+}
+
+/// When something happened, by the clock; of this year without the year.
+fn clock(at: Timestamp, now: Timestamp) -> Html {
+    let is_this_year = at.strftime("%Y").to_string() == now.strftime("%Y").to_string();
+    p::moment(at, &at.strftime(if is_this_year { "%-d %b, %H:%M" } else { "%-d %b %Y, %H:%M" }).to_string())
 }
 
 /// The accounts that the operator may choose from; everybody else has one.
@@ -125,6 +173,7 @@ fn filter(query: &Query) -> Result<AuditFilter, ConsoleError> {
     Ok(AuditFilter {
         before: query.find("before").map(cursor).transpose()?,
         actor,
+        member: query.find("who").and_then(|who| who.parse().ok()),
         actions: what.map(|(_, _, actions)| actions.iter().map(|action| (*action).to_owned()).collect()),
         except: (what.map(|(value, ..)| *value) != Some("integrations")).then(|| vec![HIDDEN.to_owned()]),
         from: query.find("from").map(|day| moment(day, 0)).transpose()?,
@@ -179,8 +228,8 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
         "record.keep" => ("check", format!("kept the record {record} and forgot {records} that said otherwise")),
         "record.supersede" => ("undo", format!("replaced {records} by {record}")),
         "source.forget" => ("trash", format!("forgot {records} of the source {name}")),
-        "workspace.delete" => ("workspaces", format!("deleted the workspace {name}, with {records}")),
-        "workspace.restore" => ("workspaces", format!("restored the workspace {name}, with {records}")),
+        "workspace.delete" => ("workspaces", format!("deleted the workspace {name} and forgot its records")),
+        "workspace.restore" => ("workspaces", format!("restored the workspace {name} with its records")),
         "key.create" => ("keys", format!("made the key {called}")),
         "key.revoke" => ("keys", format!("revoked the key {called}")),
         "connection.create" => ("connections", format!("connected {called}")),
@@ -189,11 +238,11 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
         "member.create" => ("people", format!("added the member {called}")),
         "member.change" => ("people", format!("changed the member {called}")),
         "member.delete" => ("people", format!("removed the member {called}; {records} handed over")),
-        "department.create" => ("people", "made a department".to_owned()),
-        "department.change" => ("people", "changed a department".to_owned()),
-        "department.delete" => ("people", "removed a department".to_owned()),
-        "project.create" => ("workspaces", "made a project".to_owned()),
-        "project.delete" => ("workspaces", "deleted a project".to_owned()),
+        "department.create" => ("people", format!("made the department {called}")),
+        "department.change" => ("people", format!("changed the department {called}")),
+        "department.delete" => ("people", format!("removed the department {called}")),
+        "project.create" => ("workspaces", format!("made the project {called}")),
+        "project.delete" => ("workspaces", format!("deleted the project {called}")),
         "project.tool_names" => ("integrations", format!("chose how tools are named: {name}")),
         "integration.create" => ("integrations", format!("added the integration {code}")),
         "integration.change" => ("integrations", format!("changed the integration {code}")),
@@ -209,7 +258,11 @@ fn sentence(line: &AuditLine, has_records: bool) -> (&'static str, Html) {
         "session.delete" => ("sessions", "deleted a session history for good".to_owned()),
         action if action.starts_with("guard.") => (
             "warn",
-            format!("the guard found something in a text, hash <span class=\"mono\">{}…</span>", p::esc(&short)),
+            format!(
+                "the guard found something in a text{}, hash <span class=\"mono\">{}…</span>",
+                known.map(|what| format!(" ({})", p::esc(what))).unwrap_or_default(),
+                p::esc(&short)
+            ),
         ),
         action => ("info", format!("<code>{}</code> {name}", p::esc(action))),
     };

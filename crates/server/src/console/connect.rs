@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::page;
 use super::parts as p;
+use super::people::CHOICES_MAX;
 use super::shell::{Place, Shell};
 use super::visit::Visit;
 use crate::http::Fields;
@@ -70,7 +71,7 @@ pub(super) async fn seen(visit: Visit, request: Request) -> Response {
         Ok(keys) => keys,
         Err(error) => return visit.trouble(&error),
     };
-    let Some(key) = chosen(&keys, fields.find("key")) else {
+    let Some(key) = chosen(&visit, &keys, fields.find("key")) else {
         return visit.trouble(&ConsoleError::Admin(AdminError::NotFound("key")));
     };
     let told = json!({"at": key.seen_at.map(|at| at.to_string()), "title": ON, "text": words(&visit, key)});
@@ -88,10 +89,12 @@ async fn living(visit: &Visit) -> Result<Vec<KeyRow>, ConsoleError> {
     Ok(keys)
 }
 
-fn chosen<'a>(keys: &'a [KeyRow], asked: Option<&str>) -> Option<&'a KeyRow> {
+/// The key that was asked for, else the newest of one's own.
+fn chosen<'a>(visit: &Visit, keys: &'a [KeyRow], asked: Option<&str>) -> Option<&'a KeyRow> {
+    let own = visit.me.as_ref().map(|me| me.credential.member);
     match asked {
         Some(asked) => keys.iter().find(|key| key.id.to_string() == asked),
-        None => keys.first(),
+        None => keys.iter().find(|key| Some(key.member) == own).or_else(|| keys.first()),
     }
 }
 
@@ -126,7 +129,7 @@ fn light(visit: &Visit, client: &str, key: &KeyRow) -> Light {
 
 async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
     let keys = living(visit).await?;
-    let key = chosen(&keys, fields.find("key"));
+    let key = chosen(visit, &keys, fields.find("key"));
     let url = visit.shared().issuer.resource();
     let asked = fields.find("client").unwrap_or_default();
     let client = CLIENTS.iter().map(|(name, _)| *name).find(|name| *name == asked).unwrap_or(CLIENTS[0].0);
@@ -140,6 +143,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         manages: visit.manages() && visit.may_write(),
         keys: keys
             .iter()
+            .take(CHOICES_MAX)
             .map(|own| (own.id.to_string(), label(own), key.is_some_and(|key| key.id == own.id)))
             .collect(),
         light: key.map(|key| light(visit, client, key)),

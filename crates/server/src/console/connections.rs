@@ -2,7 +2,7 @@
 //! console.
 
 use askama::Template;
-use axum::extract::Path;
+use axum::extract::{Path, Request};
 use axum::response::Response;
 use mnemon_core::{KeyId, Timestamp};
 use mnemon_engine::admin::AdminError;
@@ -15,8 +15,10 @@ use url::Url;
 use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
 use super::people::Names;
+use super::query::{Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
+use crate::http::Fields;
 
 const PATH: &str = "/console/connections";
 const SOON_SECONDS: i64 = 7 * 86_400;
@@ -28,6 +30,7 @@ const BROWSERS_MAX: usize = 25;
 struct Page<'a> {
     shell: Shell<'a>,
     rows: Vec<Row>,
+    pager: Pager,
     browsers: Vec<Browser>,
     /// Whether this person sees those of others too.
     has_others: bool,
@@ -59,15 +62,17 @@ struct Row {
 }
 
 /// `GET /console/connections`
-pub(super) async fn list(visit: Visit) -> Response {
-    visit.show(build(&visit).await)
+pub(super) async fn list(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    visit.show(build(&visit, &Query::of(&fields, &["page"])).await)
 }
 
-async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
+async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleError> {
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
     let mut connections = visit.engine().list_connections(admin, project).await?;
     connections.retain(|row| row.revoked_at.is_none() && visit.now < row.expires_at);
     connections.reverse();
+    let pager = Pager::cut(query, PATH, &mut connections);
     let keys = visit.engine().list_keys(admin, project).await?;
     let keys: Vec<KeyRow> = keys.into_iter().map(|shown| shown.key).collect();
     let names = Names::load(visit).await?;
@@ -83,6 +88,7 @@ async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
     }
     Ok(Page {
         has_others: visit.manages(),
+        pager,
         browsers: open.iter().map(|session| show_browser(visit, session, &keys, &names)).collect(),
         rows: connections.iter().map(|row| show(visit.now, row, &keys, &names, may_end)).collect(),
         windows,

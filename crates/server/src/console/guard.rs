@@ -1,6 +1,7 @@
 //! What the guard rejected: by hash, time and member, never the text, its rule or its score. An admin releases a text.
 
 use askama::Template;
+use axum::extract::Request;
 use axum::response::Response;
 use mnemon_engine::admin::{Rejection, Release};
 use mnemon_engine::console::ConsoleError;
@@ -8,11 +9,12 @@ use mnemon_engine::console::ConsoleError;
 use super::flash::Flash;
 use super::parts::{self as p, Html};
 use super::people::Names;
+use super::query::{Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
+use crate::http::Fields;
 
 const PATH: &str = "/console/guard";
-const PAGE_ROWS: usize = 25;
 
 #[derive(Template)]
 #[template(path = "console/guard.html")]
@@ -20,6 +22,7 @@ struct Page<'a> {
     shell: Shell<'a>,
     mode: &'static str,
     rows: Vec<Row>,
+    pager: Pager,
     may_write: bool,
 }
 
@@ -29,33 +32,40 @@ struct Row {
     state: Html,
     reference: String,
     hash: String,
-    /// Whether it was refused in this project, so that it can be released here.
-    is_here: bool,
+    /// What the text was, and how long.
+    what: Option<String>,
+    /// Whether it can be released here: it was refused in this project, and is not released yet.
+    may_release: bool,
 }
 
 /// `GET /console/guard`
-pub(super) async fn list(visit: Visit) -> Response {
-    visit.show(build(&visit).await)
+pub(super) async fn list(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    visit.show(build(&visit, &Query::of(&fields, &["page"])).await)
 }
 
-async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
+async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleError> {
     let (account, project, admin) = (visit.account()?, visit.project()?, &visit.visitor.admin);
     let engine = visit.engine();
     let mode = engine.show_guard(admin, account).await?;
-    let found = engine.list_rejections(admin, account, None, PAGE_ROWS).await?;
+    let mut found = engine.list_rejections(admin, account, None, usize::MAX).await?;
+    let pager = Pager::cut(query, PATH, &mut found);
+    let released = engine.find_released(&found).await?;
     let names = Names::load(visit).await?;
-    let row = |rejection: &Rejection| Row {
+    let row = |(rejection, is_released): (&Rejection, bool)| Row {
         at: p::ago(rejection.at, visit.now),
         who: rejection.member.map_or_else(|| "the service".to_owned(), |member| names.name(member)),
-        state: state(rejection),
+        state: if is_released { p::tone("is-verified", "released", "check") } else { state(rejection) },
         reference: rejection.reference.clone(),
         hash: rejection.hash.clone(),
-        is_here: rejection.project == Some(project),
+        what: rejection.what.clone(),
+        may_release: visit.may_write() && rejection.project == Some(project) && !is_released,
     };
     Ok(Page {
         shell: Shell::new(visit, Place::Guard, "Guard"),
         mode: mode.as_str(),
-        rows: found.iter().map(row).collect(),
+        rows: found.iter().zip(released).map(row).collect(),
+        pager,
         may_write: visit.may_write(),
     })
 }

@@ -283,7 +283,13 @@ fn one(name: &str) -> String {
 /// `POST /console/integrations`
 pub(super) async fn add(act: Act) -> Response {
     let name = act.fields.take("name").unwrap_or_default();
-    act.visit.done(try_add(&act, &name).await, &one(&name))
+    match try_add(&act, &name).await {
+        Ok(told) => act.visit.done(Ok(told), &one(&name)),
+        Err(error) => match act.again("int-new", &error) {
+            Ok(visit) => visit.show_again(build_list(&visit).await),
+            Err(trouble) => *trouble,
+        },
+    }
 }
 
 async fn try_add(act: &Act, name: &str) -> Result<Flash, ConsoleError> {

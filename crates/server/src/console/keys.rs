@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use askama::Template;
+use axum::extract::Request;
 use axum::response::Response;
 use http::StatusCode;
 use jiff::SignedDuration;
@@ -13,13 +14,17 @@ use mnemon_engine::stored::KeyRow;
 
 use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
-use super::people::Names;
+use super::people::{CHOICES_MAX, Names};
+use super::query::{Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
+use crate::http::Fields;
 
 const PATH: &str = "/console/keys";
 /// From when on an end is near.
 const SOON_SECONDS: i64 = 7 * 86_400;
+/// How many keys that end soon are named above the list.
+const SOON_MAX: usize = 3;
 
 #[derive(Template)]
 #[template(path = "console/keys.html")]
@@ -29,7 +34,12 @@ struct Page<'a> {
     rows: Vec<Row>,
     soon: Vec<(String, String)>,
     windows: Vec<Html>,
-    /// Who a key may be made for.
+    text: String,
+    pager: Pager,
+    /// How many more end soon than are named.
+    more_soon: u64,
+    may_make: bool,
+    /// Who a key may be made for; nobody where there are too many for a list.
     members: Vec<(String, String, bool)>,
     /// What keeps a form from being sent twice.
     once: String,
@@ -61,11 +71,12 @@ struct Made {
 }
 
 /// `GET /console/keys`
-pub(super) async fn list(visit: Visit) -> Response {
-    visit.show(build(&visit, None).await)
+pub(super) async fn list(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    visit.show(build(&visit, &Query::of(&fields, &["q", "page"]), None).await)
 }
 
-async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleError> {
+async fn build<'a>(visit: &'a Visit, query: &Query, made: Option<Made>) -> Result<Page<'a>, ConsoleError> {
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
     let engine = visit.engine();
     let keys = engine.list_keys(admin, project).await?;
@@ -76,12 +87,21 @@ async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleErr
     let calls = |id: KeyId| usage.keys.iter().find(|(key, _)| *key == id).map_or(0, |(_, usage)| usage.calls);
     keys.sort_by_key(|key| (!is_alive(key, visit.now), std::cmp::Reverse(key.created_at)));
     let shell = Shell::new(visit, Place::Keys, if made.is_some() { "Key made" } else { "Keys" });
-    let alive = keys.iter().filter(|key| is_alive(key, visit.now));
     let may_revoke = visit.manages() && visit.may_write();
-    let soon = alive.clone().filter_map(|key| soon(key, visit.now)).collect();
-    let windows =
-        alive.clone().filter(|_| may_revoke).map(|key| window(visit, key, connections[&key.id], &shell.seal)).collect();
+    let alive = keys.iter().filter(|key| is_alive(key, visit.now));
+    let mut ending: Vec<_> = alive.clone().filter_map(|key| soon(key, visit.now)).collect();
     let count = alive.count();
+    let more_soon = ending.len().saturating_sub(SOON_MAX) as u64;
+    ending.truncate(SOON_MAX);
+    let text = query.find("q").unwrap_or_default().trim().to_lowercase();
+    let has_text = |text_of: &str| text_of.to_lowercase().contains(&text);
+    keys.retain(|key| {
+        has_text(&label(key)) || has_text(&names.name(key.member)) || key.hint.as_deref().is_some_and(has_text)
+    });
+    let pager = Pager::cut(query, PATH, &mut keys);
+    let living = keys.iter().filter(|key| may_revoke && is_alive(key, visit.now));
+    let windows = living.map(|key| window(visit, key, connections[&key.id], &shell.seal)).collect();
+    let makers = if may_revoke { makers_choice(visit, &names) } else { Vec::new() };
     let whose = if visit.manages() { "open this project" } else { "are yours in this project" };
     Ok(Page {
         summary: format!(
@@ -89,9 +109,13 @@ async fn build(visit: &Visit, made: Option<Made>) -> Result<Page<'_>, ConsoleErr
             p::counted(count as u64, "living key")
         ),
         rows: keys.iter().map(|key| row(visit, key, &names, calls(key.id), may_revoke)).collect(),
-        soon,
+        soon: ending,
+        more_soon,
         windows,
-        members: if may_revoke { makers_choice(visit, &names) } else { Vec::new() },
+        text: query.find("q").unwrap_or_default().to_owned(),
+        pager,
+        may_make: !makers.is_empty(),
+        members: if makers.len() <= CHOICES_MAX { makers } else { Vec::new() },
         once: visit.once(),
         made,
         shell,
@@ -173,15 +197,19 @@ fn makers_choice(visit: &Visit, names: &Names) -> Vec<(String, String, bool)> {
 
 /// `POST /console/keys`: the answer shows the secret, and nothing else ever does.
 pub(super) async fn create(act: Act) -> Response {
-    let visit = &act.visit;
-    match try_create(&act).await {
-        Ok((made, member, request)) => {
-            let shown = show_made(visit, &made, member, &request).await;
-            match build(visit, Some(shown)).await {
-                Ok(page) => visit.html(StatusCode::OK, &page),
-                Err(error) => visit.trouble(&error),
-            }
+    let (made, member, request) = match try_create(&act).await {
+        Ok(made) => made,
+        Err(error) => {
+            return match act.again("make-key", &error) {
+                Ok(visit) => visit.show_again(build(&visit, &Query::default(), None).await),
+                Err(trouble) => *trouble,
+            };
         }
+    };
+    let visit = &act.visit;
+    let shown = show_made(visit, &made, member, &request).await;
+    match build(visit, &Query::default(), Some(shown)).await {
+        Ok(page) => visit.html(StatusCode::OK, &page),
         Err(error) => visit.trouble(&error),
     }
 }
@@ -192,7 +220,7 @@ async fn try_create(act: &Act) -> Result<(MadeKey, MemberId, NewKeyRequest), Con
     let id = visit
         .open_once(fields.find("once"))
         .ok_or_else(|| invalid("this form is not one of ours; open the page again"))?;
-    let member = fields.find("member").and_then(|id| id.parse().ok()).ok_or_else(|| invalid("choose a member"))?;
+    let member = Names::load(visit).await?.chosen(fields.find("member").unwrap_or_default())?;
     let access = fields.find("access").and_then(Access::parse).ok_or_else(|| invalid("choose what the key may do"))?;
     let days = match fields.find("ends") {
         Some("90") => Some(90),

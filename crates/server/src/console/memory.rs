@@ -6,11 +6,12 @@ use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
 use mnemon_core::{Record, SEARCH_LIMIT_MAX, Scope, Seq, Status, WorkspaceName};
+use mnemon_engine::ExplainedHit;
 use mnemon_engine::admin::{AdminError, ExplainQuery, ProjectStanding, RecordQuery, Standing};
 use mnemon_engine::console::{ConsoleError, Explained};
 
 use super::parts::{self as p, Html};
-use super::people::Names;
+use super::people::{CHOICES_MAX, Names};
 use super::query::{Choice, Query};
 use super::record_row::{self, Rec};
 use super::shell::{Place, Shell};
@@ -25,11 +26,16 @@ const PAGE_ROWS: usize = 25;
 const FOUND: usize = 10;
 const FOUND_MORE: usize = 25;
 const _: () = assert!(FOUND_MORE <= SEARCH_LIMIT_MAX);
+/// How many workspaces a search without a chosen one looks through.
+const SEARCHED_MAX: usize = 20;
 
 #[derive(Template)]
 #[template(path = "console/memory.html")]
-struct Page<'a> {
+pub(super) struct Page<'a> {
     shell: Shell<'a>,
+    /// Whether a record can be added, and where it goes if nothing else is said.
+    may_add: bool,
+    add_to: String,
     summary: Html,
     /// None where there is nothing yet.
     trust: Option<Trust>,
@@ -44,11 +50,14 @@ struct Page<'a> {
     newest_link: Option<String>,
     older_link: Option<String>,
     // What only a search has.
-    workspace: String,
+    /// Where was looked.
+    place: String,
+    /// How many workspaces were not looked through.
+    left_out: Option<String>,
     milliseconds: u128,
     held_back: Vec<HeldBack>,
     bar: String,
-    elsewhere: Vec<(String, String)>,
+    everywhere_link: Option<String>,
     unfiltered_link: Option<String>,
     ten_link: String,
     more_link: String,
@@ -101,12 +110,9 @@ pub(super) async fn show(visit: Visit, request: Request) -> Response {
     visit.show(build(&visit, &fields).await)
 }
 
-async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
+pub(super) async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, ConsoleError> {
     let project = visit.project()?;
-    let mut query = Query::of(fields, &NAMES);
-    if query.find("q").is_some() {
-        query = query.with("workspace", searched(visit, &query)?.as_str());
-    }
+    let query = Query::of(fields, &NAMES);
     let standing = visit.engine().show_standing(&visit.visitor.admin, project).await?;
     let asked = Asked {
         query: query.find("q").unwrap_or_default().trim().to_owned(),
@@ -117,7 +123,7 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let mut page = frame(visit, &query, asked, &standing);
     if visit.manages() {
         let names = Names::load(visit).await?;
-        let authors = names.members.iter().map(|member| (member.name.clone(), member.name.clone()));
+        let authors = names.members.iter().map(|member| (member.name.clone(), member.name.clone())).take(CHOICES_MAX);
         page.choices.push(Choice::new(&query, "author", "Author", "Anybody", authors));
     }
     if page.asked.is_search() {
@@ -128,21 +134,31 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     Ok(page)
 }
 
-/// The workspace that a search means: the chosen one, the key's, or the usual one.
-fn searched(visit: &Visit, query: &Query) -> Result<WorkspaceName, ConsoleError> {
-    if let Some(name) = query.find("workspace") {
-        return WorkspaceName::parse(name).map_err(|error| AdminError::Invalid(error.to_string()).into());
+/// The workspace that was chosen.
+fn chosen(query: &Query) -> Result<Option<WorkspaceName>, ConsoleError> {
+    let parse = |name| WorkspaceName::parse(name).map_err(|error| AdminError::Invalid(error.to_string()).into());
+    query.find("workspace").map(parse).transpose()
+}
+
+/// The workspaces that a search looks through: the chosen one, or all; of very many those with the newest saves.
+fn searched(query: &Query, standing: &ProjectStanding) -> Result<Vec<WorkspaceName>, ConsoleError> {
+    if let Some(name) = chosen(query)? {
+        return Ok(vec![name]);
     }
-    Ok(visit.me.as_ref().and_then(|me| me.credential.workspace.clone()).unwrap_or_default())
+    let mut all: Vec<_> = standing.workspaces.iter().collect();
+    all.sort_by_key(|(_, own)| std::cmp::Reverse(own.last_saved_at));
+    Ok(all.into_iter().take(SEARCHED_MAX).filter_map(|(name, _)| WorkspaceName::parse(name).ok()).collect())
 }
 
 /// Everything but the records.
 fn frame<'a>(visit: &'a Visit, query: &Query, asked: Asked, standing: &ProjectStanding) -> Page<'a> {
     let title = if asked.is_search() { format!("{}: Memory", asked.query) } else { "Memory".to_owned() };
-    let place = place_of(visit, query, &asked, standing);
+    let place = place_of(query, standing);
     let is_empty = standing.all.counts.total() == 0 && !asked.is_forgotten;
     Page {
         shell: Shell::new(visit, Place::Memory, title),
+        may_add: visit.may_change_memory(),
+        add_to: query.find("workspace").map_or_else(|| own_workspace(visit), str::to_owned),
         summary: place.summary,
         trust: (!is_empty).then(|| trust(query, &place.standing)),
         choices: choices(query, standing),
@@ -154,16 +170,22 @@ fn frame<'a>(visit: &'a Visit, query: &Query, asked: Asked, standing: &ProjectSt
         forgotten_link: query.without(&["before", "status"]).with("state", "forgotten").link(PATH),
         newest_link: query.find("before").map(|_| query.without(&["before"]).link(PATH)),
         older_link: None,
-        workspace: String::new(),
+        place: String::new(),
+        left_out: None,
         milliseconds: 0,
         held_back: Vec::new(),
         bar: String::new(),
-        elsewhere: Vec::new(),
+        everywhere_link: None,
         unfiltered_link: None,
         ten_link: query.without(&["n"]).link(PATH),
         more_link: query.with("n", "25").link(PATH),
         asked,
     }
+}
+
+/// The workspace of this person's key.
+fn own_workspace(visit: &Visit) -> String {
+    visit.me.as_ref().and_then(|me| me.credential.workspace.clone()).unwrap_or_default().to_string()
 }
 
 /// The part of memory that a page is about.
@@ -172,19 +194,15 @@ struct PlaceOf {
     standing: Standing,
 }
 
-fn place_of(visit: &Visit, query: &Query, asked: &Asked, standing: &ProjectStanding) -> PlaceOf {
-    let named = match query.find("workspace") {
-        Some(name) => Some(name.to_owned()),
-        None if asked.is_search() => searched(visit, query).ok().map(|name| name.to_string()),
-        None => None,
-    };
-    let own = match &named {
+fn place_of(query: &Query, standing: &ProjectStanding) -> PlaceOf {
+    let named = query.find("workspace");
+    let own = match named {
         Some(name) => standing.workspaces.get(name).copied().unwrap_or_default(),
         None => standing.all,
     };
     let total = own.counts.total();
     let doubtful = own.counts.stale + own.counts.conflict;
-    let inside = match &named {
+    let inside = match named {
         Some(name) => format!(" in <b>{}</b>", p::said(name)),
         None => format!(" in {}", p::counted(standing.workspaces.len() as u64, "workspace")),
     };
@@ -229,7 +247,7 @@ fn choices(query: &Query, standing: &ProjectStanding) -> Vec<Choice> {
             "workspace",
             "Workspace",
             "All workspaces",
-            standing.workspaces.keys().map(|name| same(name)),
+            standing.workspaces.keys().take(CHOICES_MAX).map(|name| same(name)),
         ),
         Choice::new(query, "status", "Status", "Any status", statuses.map(|status| same(status.as_str()))),
         Choice::new(query, "scope", "Scope", "Any scope", scopes.map(|scope| same(scope.as_str()))),
@@ -263,7 +281,7 @@ async fn fill_list(
 ) -> Result<(), ConsoleError> {
     let project = visit.project()?;
     let asked = RecordQuery {
-        workspace: query.find("workspace").map(|_| searched(visit, query)).transpose()?,
+        workspace: chosen(query)?,
         source_id: query.find("source").map(str::to_owned),
         is_forgotten: page.asked.is_forgotten,
         status: parsed(query, "status", Status::parse)?,
@@ -303,46 +321,46 @@ async fn fill_found(
     page: &mut Page<'_>,
 ) -> Result<(), ConsoleError> {
     let project = visit.project()?;
-    let workspace = searched(visit, query)?;
-    page.workspace = workspace.to_string();
+    let workspaces = searched(query, standing)?;
+    let is_everywhere = query.find("workspace").is_none();
+    page.place = match query.find("workspace") {
+        Some(name) => format!("“{name}”"),
+        None => "any workspace".to_owned(),
+    };
+    let left_out = standing.workspaces.len().saturating_sub(workspaces.len());
+    page.left_out = (is_everywhere && left_out > 0).then(|| p::counted(left_out as u64, "workspace"));
     let began = Instant::now();
     let asked = &page.asked;
-    let engine = visit.engine();
     let wanted = ExplainQuery {
         query: asked.query.clone(),
         limit: asked.count,
-        workspace: Some(workspace),
+        workspace: None,
         scope: parsed(query, "scope", Scope::parse)?,
         exclude_stale: false,
     };
-    let found = engine.search_in_console(&visit.visitor, project, wanted).await;
+    let found = visit.engine().search_in_console(&visit.visitor, project, &wanted, &workspaces).await?;
     page.milliseconds = began.elapsed().as_millis();
-    let found = match found {
-        // A workspace in which this person sees nothing is answered as the tool answers it.
-        Err(ConsoleError::Admin(AdminError::NotFound("workspace"))) => None,
-        found => Some(found?),
-    };
-    if let Some(found) = found {
-        page.records = to_records(visit, query, &page.asked, &found)?;
-        page.held_back = held_back(&found);
-        page.bar = format!("{:.2}", found.found.reasons.cosine_bar);
-    }
+    page.records = to_records(visit, query, &page.asked, &found)?;
+    page.held_back = held_back(&found);
+    page.bar = found.first().map(|found| format!("{:.2}", found.found.reasons.cosine_bar)).unwrap_or_default();
     let count = page.records.len() as u64;
     let verb = if count == 1 { "answers" } else { "answer" };
     page.shown = format!("{} {verb} “{}”", p::counted(count, "record"), page.asked.query);
-    let others = standing.workspaces.keys().filter(|name| **name != page.workspace).take(5);
-    page.elsewhere = others.map(|name| (name.clone(), query.with("workspace", name).link(PATH))).collect();
+    page.everywhere_link = (!is_everywhere).then(|| query.without(&["workspace"]).link(PATH));
     let plain = query.without(&["status", "scope", "source", "author", "key"]);
     page.unfiltered_link = (plain != *query).then(|| plain.link(PATH));
     Ok(())
 }
 
-fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) -> Result<Vec<Rec>, ConsoleError> {
+fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &[Explained]) -> Result<Vec<Rec>, ConsoleError> {
     let status = parsed(query, "status", Status::parse)?;
-    let reasons = &found.found.reasons;
-    let scale = record_row::scale(&reasons.hits);
+    let scale = record_row::scale(found.iter().flat_map(|one| &one.found.reasons.hits));
+    let mut hits: Vec<(&Explained, &ExplainedHit)> =
+        found.iter().flat_map(|one| one.found.reasons.hits.iter().map(move |hit| (one, hit))).collect();
+    // Those of one workspace have their order, which a tie must not change.
+    hits.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
     let mut records = Vec::new();
-    for hit in &reasons.hits {
+    for (found, hit) in hits {
         let (Some(explained), Some(because)) = (found.found.records.get(&hit.seq), found.because.get(&hit.seq)) else {
             continue;
         };
@@ -357,9 +375,11 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
         let shown = Rec::new(record, because, visit.now).scored(hit);
         let shown = if asked.count == FOUND { shown } else { shown.compact(record, because, visit.now) };
         let mut shown = shown.marked(record, &explained.spans);
+        // Where all come from one place, the page names it once.
+        shown.workspace = query.find("workspace").is_none().then(|| record.workspace.to_string());
         let is_open = asked.why.as_deref() == Some(shown.id.as_str());
         if asked.count == FOUND || is_open {
-            shown.why = Some(record_row::why(hit, reasons, scale, is_open));
+            shown.why = Some(record_row::why(hit, &found.found.reasons, scale, is_open));
         } else {
             // The page is on this path: the link needs only what differs.
             shown.why_link = Some(format!("{}&why={}", query.link(""), shown.id));
@@ -370,9 +390,11 @@ fn to_records(visit: &Visit, query: &Query, asked: &Asked, found: &Explained) ->
     Ok(records)
 }
 
-fn held_back(found: &Explained) -> Vec<HeldBack> {
-    let held = found.found.reasons.held_back.iter().take(3);
-    let shown = held.filter_map(|held| {
+fn held_back(found: &[Explained]) -> Vec<HeldBack> {
+    let all = found.iter().flat_map(|one| one.found.reasons.held_back.iter().map(move |held| (one, held)));
+    let mut held: Vec<_> = all.collect();
+    held.sort_by(|(_, a), (_, b)| b.cosine.total_cmp(&a.cosine));
+    let shown = held.into_iter().take(3).filter_map(|(found, held)| {
         let record = &found.found.records.get(&held.seq)?.record;
         let text: String = record.fact.content.chars().take(120).collect();
         Some(HeldBack { cosine: format!("{:.2}", held.cosine), id: record.id.to_string(), text })

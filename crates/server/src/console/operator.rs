@@ -207,7 +207,13 @@ fn account_id(id: &str) -> Result<AccountId, ConsoleError> {
 
 /// `POST /console/operator/accounts`
 pub(super) async fn create(act: Act) -> Response {
-    act.visit.done(try_create(&act).await, PATH)
+    match try_create(&act).await {
+        Ok(told) => act.visit.done(Ok(told), PATH),
+        Err(error) => match act.again("acc-new", &error) {
+            Ok(visit) => visit.show_again(build(&visit, &Fields::default()).await),
+            Err(trouble) => *trouble,
+        },
+    }
 }
 
 async fn try_create(act: &Act) -> Result<Flash, ConsoleError> {

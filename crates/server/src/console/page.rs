@@ -2,12 +2,13 @@
 
 use askama::Template;
 use axum::body::Body;
+use axum::extract::State;
 use axum::response::Response;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use mnemon_engine::CallError;
 use mnemon_engine::admin::AdminError;
 use mnemon_engine::console::ConsoleError;
@@ -48,6 +49,19 @@ fn retry_after_seconds(error: &ConsoleError) -> Option<u64> {
         ConsoleError::Admin(AdminError::Call(error)) | ConsoleError::Call(error) => error.retry_after_seconds(),
         ConsoleError::Admin(_) => None,
     }
+}
+
+/// What to change, if another input would help.
+pub(super) fn to_mend(error: &ConsoleError) -> Option<String> {
+    let text = match error {
+        ConsoleError::Admin(AdminError::Invalid(text) | AdminError::Conflict(text)) => text.clone(),
+        ConsoleError::Call(error @ (CallError::Argument(_) | CallError::Guard { .. }))
+        | ConsoleError::Admin(AdminError::Call(error @ (CallError::Argument(_) | CallError::Guard { .. }))) => {
+            error.to_string()
+        }
+        _ => return None,
+    };
+    Some(format!("{}. Nothing was changed.", capitalised(text.trim_end_matches('.'))))
 }
 
 /// A fault in words: what happened, that nothing was changed, what to do.
@@ -137,6 +151,22 @@ pub(super) fn storage_away(app: &App, error: &StoreError) -> Response {
     plain_trouble(app, &ConsoleError::Admin(AdminError::Store(error.clone())))
 }
 
+/// For an address of the console that leads nowhere, or is an act.
+pub(super) async fn nowhere(State(app): State<App>, method: Method) -> Response {
+    let (status, text) = if method == Method::GET {
+        (StatusCode::NOT_FOUND, "The console has no page at this address. Check it, or start from the first page.")
+    } else {
+        (StatusCode::NOT_FOUND, "The console has nothing to send to at this address. Nothing was changed.")
+    };
+    plain_error(&app, status, "No such page", text)
+}
+
+/// For an address that only takes forms, or only shows a page.
+pub(super) async fn other_method(State(app): State<App>) -> Response {
+    let text = "This address can’t be opened like this. Nothing was changed. Start from the first page.";
+    plain_error(&app, StatusCode::METHOD_NOT_ALLOWED, "No such page", text)
+}
+
 /// There is no room for a page right now.
 pub(super) fn busy(app: &App, no_room: NoRoom) -> Response {
     let text = format!("{}. Nothing was changed.", capitalised(&no_room.to_string()));
@@ -168,12 +198,32 @@ fn plain(app: &App, status: StatusCode, title: &str, text: &str, onward: &str, g
     html(status, &Plain { assets: &ASSETS, service, title, text, onward, goes_by_itself })
 }
 
+/// What somebody asked for when the session was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Page,
+    Act,
+}
+
+impl Ended {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Act => "act",
+        }
+    }
+
+    pub(super) fn parse(word: &str) -> Self {
+        if word == Self::Act.as_str() { Self::Act } else { Self::Page }
+    }
+}
+
 /// On to the form that asks for a key, and from there back to where somebody wanted to go.
-pub(super) fn to_sign_in(path: &str, has_ended: bool) -> Response {
+pub(super) fn to_sign_in(path: &str, ended: Option<Ended>) -> Response {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("to", path);
-    if has_ended {
-        query.append_pair("ended", "yes");
+    if let Some(ended) = ended {
+        query.append_pair("ended", ended.as_str());
     }
     go(&format!("/console/sign-in?{}", query.finish()))
 }

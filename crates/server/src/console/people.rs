@@ -8,14 +8,20 @@ use axum::response::Response;
 use mnemon_core::{Department, DepartmentId, Member, MemberId, Role, Timestamp};
 use mnemon_engine::admin::{AdminError, MemberChange, NewDepartment, NewMember};
 use mnemon_engine::console::ConsoleError;
+use mnemon_engine::stored::KeyRow;
 
 use super::flash::Flash;
 use super::parts::{self as p, Html};
+use super::query::{Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
 use crate::http::Fields;
 
 const PATH: &str = "/console/people";
+/// From when on an end is near.
+const SOON_SECONDS: i64 = 7 * 86_400;
+/// So many members are listed in a field to choose from; of more, one is named by typing.
+pub(super) const CHOICES_MAX: usize = 100;
 
 /// The members that this person may know by name, and their departments.
 #[derive(Debug, Default)]
@@ -49,6 +55,16 @@ impl Names {
             .unwrap_or_else(|| "somebody who left".to_owned())
     }
 
+    /// The member that a form names, by id, or by name where there are too many for a list.
+    pub(super) fn chosen(&self, sent: &str) -> Result<MemberId, ConsoleError> {
+        let mut fitting = self.members.iter().filter(|one| one.id.to_string() == sent || one.name == sent.trim());
+        match (fitting.next(), fitting.next()) {
+            (Some(one), None) => Ok(one.id),
+            (None, _) => Err(invalid("there is no member of that name; write it as the page People shows it")),
+            (Some(_), Some(_)) => Err(invalid("several members have that name; give one of them another name first")),
+        }
+    }
+
     /// Role and department in words.
     pub(super) fn describe(&self, member: &Member) -> String {
         let department =
@@ -76,8 +92,13 @@ struct Page<'a> {
     is_admin: bool,
     may_write: bool,
     departments: Vec<(String, String)>,
+    text: String,
+    pager: Pager,
+    /// The row whose form is open.
+    changing: Option<Row>,
     /// The chosen department.
     chosen: Option<(String, String, Option<String>)>,
+    /// Whom records can be handed over to; nobody where there are too many for a list.
     heirs: Vec<(String, String)>,
     /// Who is about to be removed.
     leaving: Option<Leaving>,
@@ -106,6 +127,7 @@ struct Row {
     keys: usize,
     until: Option<Html>,
     until_day: String,
+    change_link: String,
 }
 
 /// `GET /console/people`
@@ -120,10 +142,13 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     }
     let names = Names::load(visit).await?;
     let keys = visit.engine().list_keys(&visit.visitor.admin, visit.project()?).await?;
-    let living =
-        |id: MemberId| keys.iter().filter(|shown| shown.key.member == id && shown.key.revoked_at.is_none()).count();
-    let chosen = fields.find("department");
+    let is_alive = |key: &KeyRow| key.revoked_at.is_none() && key.expires_at.is_none_or(|end| visit.now < end);
+    let living = |id: MemberId| keys.iter().filter(|shown| shown.key.member == id && is_alive(&shown.key)).count();
+    let query = Query::of(fields, &["q", "department", "page"]);
+    let chosen = query.find("department");
+    let text = query.find("q").unwrap_or_default().trim().to_lowercase();
     let is_shown = |member: &&Member| match chosen {
+        _ if !member.name.to_lowercase().contains(&text) => false,
         None => true,
         Some("none") => member.department.is_none(),
         Some(id) => member.department.is_some_and(|own| own.to_string() == id),
@@ -134,7 +159,14 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         (_, Some(department)) => department.name.clone(),
         _ => "Everybody".to_owned(),
     };
-    let members: Vec<&Member> = names.members.iter().filter(is_shown).collect();
+    let mut members: Vec<&Member> = names.members.iter().filter(is_shown).collect();
+    let pager = Pager::cut(&query, PATH, &mut members);
+    let to_row = |member: &Member| row(visit, &query, member, living(member.id));
+    let changing = match fields.find("change").filter(|_| visit.may_write()) {
+        Some(id) => Some(to_row(names.find(member(id)?).ok_or(AdminError::NotFound("member"))?)),
+        None => None,
+    };
+    let is_short = names.members.len() <= CHOICES_MAX;
     let inside = if visit.is_admin() {
         format!(" in {}", p::counted(names.departments.len() as u64, "department"))
     } else {
@@ -148,14 +180,22 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         ),
         tree: visit.is_admin().then(|| tree(&names, chosen)),
         title,
-        rows: members.iter().map(|member| row(visit, member, living(member.id))).collect(),
+        rows: members.iter().map(|member| to_row(member)).collect(),
+        text: query.find("q").unwrap_or_default().to_owned(),
+        pager,
+        changing,
         is_admin: visit.is_admin(),
         may_write: visit.may_write(),
         departments: names.departments.iter().map(|found| (found.id.to_string(), found.name.clone())).collect(),
         chosen: department
             .map(|found| (found.id.to_string(), found.name.clone(), found.parent.map(|id| id.to_string()))),
         leaving: leaving(visit, &names, fields.find("remove")).await?,
-        heirs: names.members.iter().map(|member| (member.id.to_string(), heir(&names, member))).collect(),
+        heirs: names
+            .members
+            .iter()
+            .filter(|_| is_short)
+            .map(|member| (member.id.to_string(), heir(&names, member)))
+            .collect(),
     })
 }
 
@@ -183,7 +223,7 @@ fn heir(names: &Names, member: &Member) -> String {
     format!("{} ({})", member.name, names.describe(member))
 }
 
-fn row(visit: &Visit, member: &Member, keys: usize) -> Row {
+fn row(visit: &Visit, query: &Query, member: &Member, keys: usize) -> Row {
     let role = member.role.as_str();
     let role_chip = match member.role {
         Role::Admin => p::tone("is-verified", role, ""),
@@ -199,8 +239,13 @@ fn row(visit: &Visit, member: &Member, keys: usize) -> Row {
         role,
         department: member.department.map(|id| id.to_string()),
         keys,
-        until: member.access_until.map(|end| p::moment(end, &p::day(end))),
+        until: member.access_until.map(|end| match end.as_second() - visit.now.as_second() {
+            ..=0 => p::tone("is-alert", "has ended", "warn"),
+            left @ ..SOON_SECONDS => p::tone("is-stale", &format!("in {}", p::span_of(left.max(60))), "stale"),
+            _ => p::moment(end, &p::day(end)),
+        }),
         until_day: member.access_until.map(|end| end.strftime("%Y-%m-%d").to_string()).unwrap_or_default(),
+        change_link: format!("{}#changing", query.with("change", &member.id.to_string()).link(PATH)),
     }
 }
 
@@ -270,7 +315,13 @@ fn role(fields: &Fields) -> Result<Role, ConsoleError> {
 
 /// `POST /console/people`
 pub(super) async fn add(act: Act) -> Response {
-    act.visit.done(try_add(&act).await, PATH)
+    match try_add(&act).await {
+        Ok(told) => act.visit.done(Ok(told), PATH),
+        Err(error) => match act.again("mem-new", &error) {
+            Ok(visit) => visit.show_again(build(&visit, &Fields::default()).await),
+            Err(trouble) => *trouble,
+        },
+    }
 }
 
 async fn try_add(act: &Act) -> Result<Flash, ConsoleError> {
@@ -313,7 +364,10 @@ pub(super) async fn remove(Path(id): Path<String>, act: Act) -> Response {
 
 async fn try_remove(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
     let (visit, fields) = (&act.visit, &act.fields);
-    let heir = fields.find("heir").map(member).transpose()?;
+    let heir = match fields.find("heir") {
+        Some(heir) => Some(Names::load(visit).await?.chosen(heir)?),
+        None => None,
+    };
     let removed = visit.engine().delete_member(&visit.visitor.admin, visit.account()?, member(id)?, heir).await?;
     let (keys, records) = (p::counted(removed.keys, "key"), p::counted(removed.records, "record"));
     Ok(Flash::new(format!("Member removed: {keys} revoked, {records} handed over.")))
@@ -321,7 +375,13 @@ async fn try_remove(act: &Act, id: &str) -> Result<Flash, ConsoleError> {
 
 /// `POST /console/departments`
 pub(super) async fn add_department(act: Act) -> Response {
-    act.visit.done(try_add_department(&act).await, PATH)
+    match try_add_department(&act).await {
+        Ok(told) => act.visit.done(Ok(told), PATH),
+        Err(error) => match act.again("dep-new", &error) {
+            Ok(visit) => visit.show_again(build(&visit, &Fields::default()).await),
+            Err(trouble) => *trouble,
+        },
+    }
 }
 
 async fn try_add_department(act: &Act) -> Result<Flash, ConsoleError> {

@@ -2,6 +2,7 @@
 
 use url::form_urlencoded;
 
+use super::parts as p;
 use crate::http::Fields;
 
 /// Names and values, in order; none is empty.
@@ -35,6 +36,43 @@ impl Query {
             return path.to_owned();
         }
         format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish())
+    }
+}
+
+/// How many rows a page of a list has.
+pub(super) const PAGE_ROWS: usize = 25;
+
+/// The ways to the other pages of a list whose length is known.
+pub(super) struct Pager {
+    /// For example "26 to 50 of 1,000".
+    pub(super) shown: String,
+    pub(super) previous: Option<String>,
+    pub(super) next: Option<String>,
+}
+
+impl Pager {
+    /// Cuts a list to the page that the query names, counted from 1.
+    pub(super) fn cut<T>(query: &Query, path: &str, rows: &mut Vec<T>) -> Self {
+        let total = rows.len();
+        let pages = total.div_ceil(PAGE_ROWS).max(1);
+        let page = query.find("page").and_then(|page| page.parse().ok()).unwrap_or(1).clamp(1, pages);
+        let first = (page - 1) * PAGE_ROWS;
+        rows.drain(..first);
+        rows.truncate(PAGE_ROWS);
+        let link = |to: usize| {
+            let to = if to == 1 { String::new() } else { to.to_string() };
+            query.with("page", &to).link(path)
+        };
+        let (total, last) = (total as u64, (first + rows.len()) as u64);
+        Self {
+            shown: match total {
+                0 => "None".to_owned(),
+                _ if pages == 1 => p::number(total),
+                _ => format!("{} to {} of {}", p::number(first as u64 + 1), p::number(last), p::number(total)),
+            },
+            previous: (page > 1).then(|| link(page - 1)),
+            next: (page < pages).then(|| link(page + 1)),
+        }
     }
 }
 
@@ -81,5 +119,24 @@ mod tests {
         assert_eq!(query.link("/p"), "/p?q=a+b&workspace=x");
         assert_eq!(query.with("q", "c&d").link("/p"), "/p?workspace=x&q=c%26d");
         assert_eq!(query.without(&["q", "workspace"]).link("/p"), "/p");
+    }
+
+    #[test]
+    fn a_list_is_cut_into_pages() {
+        let cut = |page: &str, total: usize| {
+            let query = Query::of(&Fields::parse(format!("q=a&page={page}").as_bytes()), &["q", "page"]);
+            let mut rows: Vec<usize> = (1..=total).collect();
+            let pager = Pager::cut(&query, "/p", &mut rows);
+            (rows.first().copied(), rows.len(), pager.shown, pager.previous, pager.next)
+        };
+        let link = |to: &str| Some(format!("/p?q=a{to}"));
+        assert_eq!(cut("", 0), (None, 0, "None".to_owned(), None, None));
+        assert_eq!(cut("", 25), (Some(1), 25, "25".to_owned(), None, None));
+        assert_eq!(cut("", 26), (Some(1), 25, "1 to 25 of 26".to_owned(), None, link("&page=2")));
+        assert_eq!(cut("2", 26), (Some(26), 1, "26 to 26 of 26".to_owned(), link(""), None));
+        assert_eq!(cut("2", 1_000).2, "26 to 50 of 1,000");
+        for beyond in ["99", "0", "-1", "x"] {
+            assert!(cut(beyond, 26).1 > 0, "{beyond}");
+        }
     }
 }

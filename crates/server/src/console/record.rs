@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
-use mnemon_core::{Reason, Record, RecordId, Timestamp, shown_hash};
+use mnemon_core::{Reason, Record, RecordId, Timestamp, confirms_hash, shown_hash};
 use mnemon_engine::admin::{AdminError, RecordDetail, ShownRecord};
 use mnemon_engine::console::{Because, ConsoleError};
 
@@ -18,7 +18,7 @@ const RESTORE_SECONDS: i64 = 30 * 86_400;
 
 #[derive(Template)]
 #[template(path = "console/record.html")]
-struct Page<'a> {
+pub(super) struct Page<'a> {
     shell: Shell<'a>,
     rec: Rec,
     /// The whole text.
@@ -82,11 +82,11 @@ pub(super) async fn show(visit: Visit, Path(id): Path<String>) -> Response {
     visit.show(build(&visit, &id).await)
 }
 
-fn parse(id: &str) -> Result<RecordId, ConsoleError> {
+pub(super) fn parse(id: &str) -> Result<RecordId, ConsoleError> {
     id.parse().map_err(|_| ConsoleError::Admin(AdminError::NotFound("record")))
 }
 
-async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError> {
+pub(super) async fn build<'a>(visit: &'a Visit, id: &str) -> Result<Page<'a>, ConsoleError> {
     let detail = visit.engine().show_record(&visit.visitor.admin, parse(id)?).await?;
     let (record, now) = (&detail.shown.listed.record, visit.now);
     let because = Because { reason: detail.reason, rivals: detail.rivals_count, source: detail.source.clone() };
@@ -258,7 +258,8 @@ fn rivals(detail: &RecordDetail, now: Timestamp) -> Vec<Rival> {
             Some(source) => (true, Html(format!("has a source: {}", p::said(source)))),
             None => (false, Html("no source to check".to_owned())),
         });
-        let is_confirmed = |hash: &String| detail.source.state.confirmed_hash.as_ref() == Some(hash);
+        let confirmed = detail.source.state.confirmed_hash.as_deref();
+        let is_confirmed = |hash: &String| confirmed.is_some_and(|confirmed| confirms_hash(confirmed, hash));
         if fact.source_id == detail.shown.listed.record.fact.source_id
             && fact.source_hash.as_ref().is_some_and(is_confirmed)
         {
@@ -266,8 +267,11 @@ fn rivals(detail: &RecordDetail, now: Timestamp) -> Vec<Rival> {
         }
         let who =
             author(record.author_name.as_deref().unwrap_or("somebody who left"), record.department_name.as_deref());
-        let sure = fact.confidence.map(|confidence| format!("; confidence {confidence}")).unwrap_or_default();
-        speaks.push((fact.confidence.is_none_or(|confidence| confidence >= 0.8), Html(format!("{who}{sure}"))));
+        let sure = match fact.confidence {
+            Some(confidence) => format!("; confidence {confidence}"),
+            None => "; no confidence stated".to_owned(),
+        };
+        speaks.push((fact.confidence.is_some_and(|confidence| confidence >= 0.5), Html(format!("{who}{sure}"))));
         let is_newest = Some(record.updated_at) == newest;
         speaks.push((is_newest, Html(if is_newest { "newer" } else { "older" }.to_owned())));
         Rival {

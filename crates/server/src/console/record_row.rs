@@ -203,9 +203,9 @@ fn shares(hit: &ExplainedHit) -> [(&'static str, f64); 4] {
 }
 
 /// How far the bars of a page reach to the right and to the left of zero.
-pub(super) fn scale(hits: &[ExplainedHit]) -> (f64, f64) {
+pub(super) fn scale<'a>(hits: impl Iterator<Item = &'a ExplainedHit> + Clone) -> (f64, f64) {
     let reach = |pick: fn(f64) -> f64| {
-        hits.iter().map(|hit| shares(hit).iter().map(|(_, share)| pick(*share)).sum::<f64>()).fold(0.0, f64::max)
+        hits.clone().map(|hit| shares(hit).iter().map(|(_, share)| pick(*share)).sum::<f64>()).fold(0.0, f64::max)
     };
     (reach(|share| share.max(0.0)), reach(|share| (-share).max(0.0)))
 }

@@ -31,6 +31,14 @@ impl Visit {
         }
     }
 
+    /// The page of a form that was refused.
+    pub(super) fn show_again<T: Template>(&self, page: Result<T, ConsoleError>) -> Response {
+        match page {
+            Ok(page) => self.html(StatusCode::BAD_REQUEST, &page),
+            Err(error) => self.trouble(&error),
+        }
+    }
+
     pub(super) fn html(&self, status: StatusCode, page: &impl Template) -> Response {
         let mut response = page::html(status, page);
         if self.told.is_some() {

@@ -5,7 +5,7 @@ use mnemon_core::{Role, SubscriptionState};
 use super::assets::{ASSETS, Assets};
 use super::flash::Flash;
 use super::parts as p;
-use super::visit::{Theme, Visit};
+use super::visit::{Again, Theme, Visit};
 
 /// A page's entry in the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,7 @@ pub(super) struct Shell<'a> {
     pub(super) seal: String,
     /// This page, for the form that changes the theme.
     pub(super) path: &'a str,
+    again: Option<&'a Again>,
 }
 
 impl<'a> Shell<'a> {
@@ -89,8 +90,46 @@ impl<'a> Shell<'a> {
             told: visit.told.as_ref(),
             remarks: remarks(visit),
             seal: visit.seal(),
-            path: &visit.path,
+            path: if visit.again.is_some() { "/console" } else { &visit.path },
+            again: visit.again.as_ref(),
         }
+    }
+
+    /// Whether this form was refused and is shown again.
+    pub(super) fn is_again(&self, form: &str) -> bool {
+        self.again.is_some_and(|again| again.form == form)
+    }
+
+    /// What was typed into a field of a form that is shown again.
+    pub(super) fn typed(&self, form: &str, field: &str) -> &str {
+        let again = self.again.filter(|again| again.form == form);
+        again.and_then(|again| again.fields.find(field)).unwrap_or_default()
+    }
+
+    /// Begins a window with a form. A form that is shown again stands open on the page, because no window opens without
+    /// script.
+    pub(super) fn begin(&self, form: &str, class: &str) -> p::Html {
+        let Some(again) = self.again.filter(|again| again.form == form) else {
+            return p::Html(format!(
+                r#"<div class="pop {class}" popover id="{form}" role="dialog" aria-labelledby="{form}-h">"#
+            ));
+        };
+        let picture = p::icon("warn");
+        p::Html(format!(
+            r#"<div class="panel" id="{form}" role="region" aria-labelledby="{form}-h"><div class="notice is-alert" role="alert">{picture}<div>{}</div></div>"#,
+            p::esc(&again.text)
+        ))
+    }
+
+    /// The way out of a window with a form.
+    pub(super) fn cancel(&self, form: &str, page: &str) -> p::Html {
+        p::Html(if self.is_again(form) {
+            format!(r#"<a class="btn" href="{page}">Cancel</a>"#)
+        } else {
+            format!(
+                r#"<button class="btn" type="button" popovertarget="{form}" popovertargetaction="hide">Cancel</button>"#
+            )
+        })
     }
 
     pub(super) fn home(&self) -> &'static str {

@@ -10,7 +10,7 @@ use mnemon_engine::console::SignInError;
 use super::assets::{ASSETS, Assets};
 use super::browser;
 use super::cookies::{self, Cookie};
-use super::page;
+use super::page::{self, Ended};
 use super::parts as p;
 use super::visit::{Act, Theme, Visit, comes_from_our_page};
 use crate::http::{App, Fields, read_small_body};
@@ -33,6 +33,7 @@ enum Notice {
     Foreign,
     StorageAway,
     Ended,
+    EndedBefore,
 }
 
 impl Notice {
@@ -57,6 +58,10 @@ impl Notice {
             Self::Ended => {
                 "Your session has ended: its time is over, or its key no longer works. Paste a key again.".to_owned()
             }
+            Self::EndedBefore => {
+                "Your session had ended, so nothing was changed. Paste a key again, then repeat what you did."
+                    .to_owned()
+            }
         }
     }
 
@@ -66,7 +71,7 @@ impl Notice {
             Self::Foreign => StatusCode::FORBIDDEN,
             Self::Wait { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::StorageAway => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Ended => StatusCode::OK,
+            Self::Ended | Self::EndedBefore => StatusCode::OK,
         }
     }
 }
@@ -74,7 +79,10 @@ impl Notice {
 /// `GET /console/sign-in`
 pub(super) async fn show(State(app): State<App>, request: Request) -> Response {
     let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
-    let notice = fields.find("ended").map(|_| Notice::Ended);
+    let notice = fields.find("ended").map(|what| match Ended::parse(what) {
+        Ended::Page => Notice::Ended,
+        Ended::Act => Notice::EndedBefore,
+    });
     ask(&app, own_path(fields.find("to")), notice.as_ref())
 }
 
@@ -132,6 +140,11 @@ pub(super) async fn choose_theme(act: Act) -> Response {
     let mut response = page::go(own_path(act.fields.find("back")));
     response.headers_mut().append(SET_COOKIE, cookies::theme(act.visit.shared(), theme.as_str()));
     response
+}
+
+/// `GET /`, and the console's address with a slash at its end.
+pub(crate) async fn to_console() -> Response {
+    page::go("/console")
 }
 
 /// `GET /console`: the first page.

@@ -3,12 +3,13 @@
 use askama::Template;
 use axum::extract::Request;
 use axum::response::Response;
-use mnemon_core::{Status, WorkspaceName};
+use mnemon_core::{Status, Timestamp, WorkspaceName};
 use mnemon_engine::admin::{AdminError, ProjectStanding, ShownSource, SourceQuery, SourceShow, SourceStates};
 use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
+use super::people::CHOICES_MAX;
 use super::query::{Choice, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
@@ -17,6 +18,8 @@ use crate::http::Fields;
 const PATH: &str = "/console/sources";
 const NAMES: [&str; 4] = ["q", "workspace", "show", "after"];
 const PAGE_ROWS: usize = 25;
+/// How many acts of forgetting are offered to be taken back.
+const FORGOTTEN_MAX: usize = 5;
 
 #[derive(Template)]
 #[template(path = "console/sources.html")]
@@ -31,8 +34,18 @@ struct Page<'a> {
     /// The source that the page is about, if it is about one.
     one: Option<String>,
     forget: Option<Html>,
+    /// What was forgotten of it together and can come back.
+    forgotten: Vec<Forgotten>,
     first_link: Option<String>,
     next_link: Option<String>,
+}
+
+/// Records that one act forgot.
+struct Forgotten {
+    records: String,
+    at: Html,
+    moment: String,
+    workspace: String,
 }
 
 struct Row {
@@ -60,23 +73,28 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let (asked, one) = (Query::of(fields, &NAMES), fields.take("one"));
     let mut wanted = wanted(&asked, one.as_deref())?;
     let mut found = visit.engine().survey_sources(admin, project, &wanted).await?;
-    while let (Some(one), Some(next)) = (&one, found.next.take()) {
-        // Other ids may have the letters of this one in them.
-        if found.sources.iter().any(|source| source.source_id == *one) {
-            break;
-        }
-        wanted.after = Some(next);
-        found = visit.engine().survey_sources(admin, project, &wanted).await?;
-    }
     if let Some(one) = &one {
+        // Other ids may have the letters of this one in them.
+        while !found.sources.iter().any(|source| source.source_id == *one) {
+            let Some(next) = found.next.take() else { break };
+            wanted.after = Some(next);
+            found = visit.engine().survey_sources(admin, project, &wanted).await?;
+        }
         found.sources.retain(|source| source.source_id == *one);
+        found.next = None;
     }
     let standing = visit.engine().show_standing(admin, project).await?;
-    let shell = Shell::new(visit, Place::Sources, "Sources");
+    let shell = Shell::new(visit, Place::Sources, one.as_deref().unwrap_or("Sources"));
     let may_change = visit.may_change_memory();
     let forget = match (&one, found.sources.first()) {
         (Some(_), Some(source)) if may_change => Some(forget_window(source, &shell.seal, visit)),
         _ => None,
+    };
+    let forgotten = match (&one, asked.find("workspace")) {
+        (Some(one), Some(name)) if visit.visitor.admin.may_restore() && visit.may_write() => {
+            forgotten(visit, one, named(name)?).await?
+        }
+        _ => Vec::new(),
     };
     let rows: Vec<Row> = found.sources.iter().map(|source| row(visit, source)).collect();
     Ok(Page {
@@ -87,11 +105,25 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
         rows,
         may_change,
         forget,
+        forgotten,
         first_link: asked.find("after").map(|_| asked.without(&["after"]).link(PATH)),
         next_link: found.next.map(|(name, id)| asked.with("after", &format!("{name}\n{id}")).link(PATH)),
         one,
         shell,
     })
+}
+
+/// The latest of what was forgotten of a source.
+async fn forgotten(visit: &Visit, source: &str, workspace: WorkspaceName) -> Result<Vec<Forgotten>, ConsoleError> {
+    let (project, admin) = (visit.project()?, &visit.visitor.admin);
+    let found = visit.engine().list_forgotten_of_source(admin, project, &workspace, source).await?;
+    let shown = found.into_iter().take(FORGOTTEN_MAX).map(|together| Forgotten {
+        records: p::counted(together.records, "record"),
+        at: p::ago(together.at, visit.now),
+        moment: together.at.as_microsecond().to_string(),
+        workspace: workspace.to_string(),
+    });
+    Ok(shown.collect())
 }
 
 fn wanted(asked: &Query, one: Option<&str>) -> Result<SourceQuery, ConsoleError> {
@@ -119,7 +151,7 @@ fn named(workspace: &str) -> Result<WorkspaceName, ConsoleError> {
 }
 
 fn choices(asked: &Query, standing: &ProjectStanding) -> Vec<Choice> {
-    let names = standing.workspaces.keys().map(|name| (name.clone(), name.clone()));
+    let names = standing.workspaces.keys().take(CHOICES_MAX).map(|name| (name.clone(), name.clone()));
     let shows = [("changed", "Only changed"), ("unchecked", "Never checked")];
     let shows = shows.map(|(value, word)| (value.to_owned(), word.to_owned()));
     vec![
@@ -130,7 +162,7 @@ fn choices(asked: &Query, standing: &ProjectStanding) -> Vec<Choice> {
 
 fn summary(found: &SourceStates, is_one: bool) -> Html {
     if is_one {
-        return Html("One source, and the records that came from it.".to_owned());
+        return Html("A source, and how the records that came from it stand.".to_owned());
     }
     let here = format!("{} in this project.", p::counted(found.total, "source"));
     Html(match found.changed {
@@ -239,5 +271,28 @@ pub(super) async fn forget(act: Act) -> Response {
         Err(error) => Err(error),
     };
     let told = outcome.map(|count| Flash::new(format!("{} forgotten.", p::counted(count as u64, "record"))));
-    visit.done(told, PATH)
+    // Its own page offers to take it back for as long as that is possible.
+    let onward = if visit.visitor.admin.may_restore() { page_of(&act) } else { PATH.to_owned() };
+    visit.done(told, &onward)
+}
+
+/// The page of the source that a form is about.
+fn page_of(act: &Act) -> String {
+    let field = |name| act.fields.find(name).unwrap_or_default();
+    Query::default().with("one", field("source")).with("workspace", field("workspace")).link(PATH)
+}
+
+/// `POST /console/sources/restore`
+pub(super) async fn restore(act: Act) -> Response {
+    act.visit.done(try_restore(&act).await, &page_of(&act))
+}
+
+async fn try_restore(act: &Act) -> Result<Flash, ConsoleError> {
+    let (visit, fields) = (&act.visit, &act.fields);
+    let workspace = named(fields.find("workspace").unwrap_or_default())?;
+    let source = fields.find("source").unwrap_or_default();
+    let moment = fields.find("moment").and_then(|moment| Timestamp::from_microsecond(moment.parse().ok()?).ok());
+    let (engine, admin, project) = (visit.engine(), &visit.visitor.admin, visit.project()?);
+    let count = engine.restore_source(admin, project, &workspace, source, moment).await?;
+    Ok(Flash::new(format!("{} restored.", p::counted(count, "record"))))
 }

@@ -26,6 +26,8 @@ struct Page<'a> {
     shell: Shell<'a>,
     periods: Vec<(String, &'static str, bool)>,
     records: String,
+    /// Whether the drafts of others are counted too, as the plan does.
+    counts_all: bool,
     limit: Option<Limit>,
     /// The records of each day, if at least two days are known.
     curve: Option<Curve>,
@@ -122,6 +124,9 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let report = visit.engine().show_usage(admin, me.project.id, days).await?;
     let keys = visit.engine().list_keys(admin, me.project.id).await?;
     let rows = every_day(&report);
+    // The plan counts every record, drafts of others too. Only admins are told that number.
+    let counted = report.days.iter().rev().find_map(|day| day.records);
+    let records = counted.unwrap_or(report.records);
     let max = me.limits.and_then(|limits| limits.records_max);
     let plan = me.account.plan().map_or("none", mnemon_core::PlanName::as_str);
     let label = |id| {
@@ -150,16 +155,12 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     Ok(Page {
         shell: Shell::new(visit, Place::Usage, "Usage"),
         periods: PERIODS.map(|(known, word)| (format!("{PATH}?days={known}"), word, known == days)).into(),
-        records: p::number(report.records),
+        records: p::number(records),
+        counts_all: counted.is_some(),
         limit: max.map(|max| Limit {
             plan,
             max: p::number(max),
-            bar: p::fillbar(
-                report.records as f64 / max.max(1) as f64,
-                &format!("{} of {max}", report.records),
-                "",
-                "2",
-            ),
+            bar: p::fillbar(records as f64 / max.max(1) as f64, &format!("{records} of {max}"), "", "2"),
         }),
         curve: curve(&report.days, max),
         plots: vec![

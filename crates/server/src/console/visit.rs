@@ -12,7 +12,7 @@ use mnemon_engine::{Engine, MemoryUse, NotAuthenticated};
 
 use super::cookies::Cookie;
 use super::flash::Flash;
-use super::page;
+use super::page::{self, Ended};
 use crate::access_log::note;
 use crate::http::hold::{self, Weight};
 use crate::http::{App, Fields, Shared, read_small_body};
@@ -56,6 +56,8 @@ pub(super) struct Visit {
     pub(super) now: Timestamp,
     /// What waits for this person.
     pub(super) waiting: Waiting,
+    /// A form of theirs that was refused a moment ago.
+    pub(super) again: Option<Again>,
     /// What the browser keeps; forms are sealed with it.
     value: String,
 }
@@ -143,7 +145,7 @@ impl Visit {
         let visitor = match shared.engine.enter_console(value).await {
             Ok(visitor) => visitor,
             Err(NotAuthenticated::Rejected) => {
-                let mut response = page::to_sign_in(path, true);
+                let mut response = page::to_sign_in(&page_of(parts, path), Some(ended(parts)));
                 response.headers_mut().append(SET_COOKIE, Cookie::Session.remove(shared));
                 return Err(response);
             }
@@ -173,6 +175,7 @@ impl Visit {
             path: path.to_owned(),
             now: shared.engine.now(),
             waiting,
+            again: None,
             value: value.to_owned(),
             app: app.clone(),
             visitor,
@@ -193,7 +196,30 @@ fn without_session(app: &App, parts: &Parts, path: &str) -> Response {
     if parts.method == Method::GET && is_from_elsewhere {
         page::once_more(app, path)
     } else {
-        page::to_sign_in(path, false)
+        let was_act = (parts.method != Method::GET).then_some(Ended::Act);
+        page::to_sign_in(&page_of(parts, path), was_act)
+    }
+}
+
+/// What the form that asks for a key says about a session that has ended.
+fn ended(parts: &Parts) -> Ended {
+    if parts.method == Method::GET { Ended::Page } else { Ended::Act }
+}
+
+/// Where somebody goes on after signing in. An act can't be asked for again by its address, so it leads to its page.
+fn page_of(parts: &Parts, path: &str) -> String {
+    if parts.method == Method::GET { path.to_owned() } else { page_behind(parts.uri.path()) }
+}
+
+fn page_behind(act: &str) -> String {
+    let places: Vec<&str> = act.split('/').skip(2).collect();
+    match places.as_slice() {
+        ["records", one, _] => format!("/console/records/{one}"),
+        ["integrations", one, _] => format!("/console/integrations/{one}"),
+        ["records", ..] => "/console/memory".to_owned(),
+        ["departments", ..] => "/console/people".to_owned(),
+        [] | ["theme" | "sign-out" | "sign-in", ..] => "/console".to_owned(),
+        [page, ..] => format!("/console/{page}"),
     }
 }
 
@@ -209,6 +235,25 @@ impl FromRequestParts<App> for Visit {
 pub(super) struct Act {
     pub(super) visit: Visit,
     pub(super) fields: Fields,
+}
+
+/// A form that was refused for what was typed into it. It is shown again as it was sent, but for secrets.
+pub(super) struct Again {
+    /// Its name on the page.
+    pub(super) form: &'static str,
+    /// What to change.
+    pub(super) text: String,
+    pub(super) fields: Fields,
+}
+
+impl Act {
+    /// The person, whose page shows the form again. Where no other input would help, the answer is a page about that.
+    pub(super) fn again(self, form: &'static str, error: &ConsoleError) -> Result<Visit, Box<Response>> {
+        let Self { mut visit, fields } = self;
+        let Some(text) = page::to_mend(error) else { return Err(Box::new(visit.trouble(error))) };
+        visit.again = Some(Again { form, text, fields });
+        Ok(visit)
+    }
 }
 
 impl FromRequest<App> for Act {
@@ -240,5 +285,28 @@ pub(super) fn comes_from_our_page(app: &Shared, headers: &HeaderMap) -> bool {
     match headers.get("sec-fetch-site") {
         Some(site) => is_right && site == "same-origin",
         None => is_right && origins.next().is_some_and(|origin| app.origins.is_own(origin)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::page_behind;
+
+    #[test]
+    fn every_act_has_a_page_to_come_back_to() {
+        for (act, page) in [
+            ("/console/records/0190/forget", "/console/records/0190"),
+            ("/console/records/restore", "/console/memory"),
+            ("/console/sources/check", "/console/sources"),
+            ("/console/keys", "/console/keys"),
+            ("/console/keys/0190/revoke", "/console/keys"),
+            ("/console/departments/0190/remove", "/console/people"),
+            ("/console/integrations/github/test", "/console/integrations/github"),
+            ("/console/integrations/names", "/console/integrations"),
+            ("/console/operator/accounts/0190/plan", "/console/operator"),
+            ("/console/theme", "/console"),
+        ] {
+            assert_eq!(page_behind(act), page, "{act}");
+        }
     }
 }

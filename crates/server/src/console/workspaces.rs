@@ -1,6 +1,7 @@
 //! Workspaces: their counts by status, deleting one, and undoing that.
 
 use askama::Template;
+use axum::extract::Request;
 use axum::response::Response;
 use mnemon_core::WorkspaceName;
 use mnemon_engine::admin::{AdminError, ShownWorkspace};
@@ -8,17 +9,22 @@ use mnemon_engine::console::ConsoleError;
 
 use super::flash::Flash;
 use super::parts::{self as p, Ask, Html};
-use super::query::Query;
+use super::query::{Pager, Query};
 use super::shell::{Place, Shell};
 use super::visit::{Act, Visit};
+use crate::http::Fields;
 
 const PATH: &str = "/console/workspaces";
+/// How many deleted workspaces are shown, the latest first.
+const DELETED_MAX: usize = 25;
 
 #[derive(Template)]
 #[template(path = "console/workspaces.html")]
 struct Page<'a> {
     shell: Shell<'a>,
+    text: String,
     rows: Vec<Row>,
+    pager: Pager,
     deleted: Vec<Deleted>,
     /// Windows that ask before one is deleted.
     windows: Vec<Html>,
@@ -42,21 +48,28 @@ struct Deleted {
 }
 
 /// `GET /console/workspaces`
-pub(super) async fn list(visit: Visit) -> Response {
-    visit.show(build(&visit).await)
+pub(super) async fn list(visit: Visit, request: Request) -> Response {
+    let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
+    visit.show(build(&visit, &Query::of(&fields, &["q", "page"])).await)
 }
 
-async fn build(visit: &Visit) -> Result<Page<'_>, ConsoleError> {
+async fn build<'a>(visit: &'a Visit, query: &Query) -> Result<Page<'a>, ConsoleError> {
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
-    let workspaces = visit.engine().list_workspaces(admin, project).await?;
-    let deleted =
+    let mut workspaces = visit.engine().list_workspaces(admin, project).await?;
+    let text = query.find("q").unwrap_or_default().trim().to_lowercase();
+    workspaces.retain(|workspace| workspace.name.as_str().to_lowercase().contains(&text));
+    let pager = Pager::cut(query, PATH, &mut workspaces);
+    let mut deleted =
         if visit.is_admin() { visit.engine().list_deleted_workspaces(admin, project).await? } else { Vec::new() };
+    deleted.truncate(DELETED_MAX);
     let shell = Shell::new(visit, Place::Workspaces, "Workspaces");
     let may_delete = visit.is_admin() && visit.may_write();
     let window = |(no, workspace): (usize, &ShownWorkspace)| delete_window(no, workspace, &shell.seal);
     Ok(Page {
         windows: if may_delete { workspaces.iter().enumerate().map(window).collect() } else { Vec::new() },
         rows: workspaces.iter().enumerate().map(|(no, workspace)| row(visit, no, workspace)).collect(),
+        text: query.find("q").unwrap_or_default().to_owned(),
+        pager,
         deleted: deleted.iter().filter_map(|workspace| to_deleted(visit, workspace)).collect(),
         may_delete,
         shell,

@@ -69,12 +69,29 @@
     goal(rows[next]).focus();
     rows[next].scrollIntoView({ block: "nearest" });
   };
+  if (location.hash === "#q") one("#q")?.focus();
+
+  // Windows take the focus when they open, and keep it until they close; then the browser gives it back.
+  const stops = (pop) => all("a[href], button, input:not([type=hidden]), select, textarea", pop).filter((stop) => stop.checkVisibility() && !stop.disabled);
+  const keepInside = (pop, event) => {
+    const [first, last] = [stops(pop)[0], stops(pop).at(-1)];
+    const leaves = document.activeElement === (event.shiftKey ? first : last) || !pop.contains(document.activeElement);
+    if (!leaves) return;
+    event.preventDefault();
+    (event.shiftKey ? last : first)?.focus();
+  };
+  all(".pop").forEach((pop) => pop.addEventListener("toggle", (event) => {
+    if (event.newState === "open" && !pop.contains(document.activeElement)) (one("[autofocus]", pop) || stops(pop)[0])?.focus();
+  }));
+
   let waiting = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable]");
-    if (field) { if (event.key === "Escape") { event.preventDefault(); field.blur(); } return; }
-    if (one(".pop:popover-open") && event.key !== "?") return;
+    const open = one(".pop:popover-open");
+    if (open && event.key === "Tab") return keepInside(open, event);
+    if (field) { if (event.key === "Escape" && !open) { event.preventDefault(); field.blur(); } return; }
+    if (open && event.key !== "?") return;
     if (Date.now() - waiting < 1200) {
       waiting = 0;
       const link = one(`[data-key="${CSS.escape(event.key)}"]`);
@@ -82,7 +99,7 @@
       return;
     }
     const act = {
-      "/": () => { const box = one("[data-search]"); if (box) { box.focus(); box.select(); } else one('[data-key="m"]')?.click(); },
+      "/": () => { const box = one("[data-search]"); if (box) { box.focus(); box.select(); } else if (one('[data-key="m"]')) location.href = "/console/memory#q"; },
       j: () => move(1), k: () => move(-1),
       o: () => document.activeElement?.closest("[data-row]")?.querySelector("[data-go]")?.click(),
       e: () => { const why = document.activeElement?.closest("[data-row]")?.querySelector("details.why"); if (why) why.open = !why.open; },

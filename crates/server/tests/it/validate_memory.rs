@@ -56,6 +56,37 @@ async fn every_record_of_the_source_is_counted_under_its_status() {
     assert_eq!(answer, expected);
 }
 
+/// What `sha256sum` prints, what `mnemon hash` prints, and what somebody typed in capitals are the same hash.
+#[tokio::test]
+async fn a_true_record_is_never_stale_for_how_a_hash_is_written() {
+    let (_server, _organization, caller) = set_up().await;
+    let (digits, git) = ("7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730", "b".repeat(40));
+    let ways = [digits.to_owned(), format!("sha256:{digits}"), format!("SHA256:{}", digits.to_uppercase())];
+    for (n, saved) in ways.iter().enumerate() {
+        let record = json!({"content": format!("fact {n}"), "source_id": "a.md", "source_hash": saved});
+        caller.call("remember", record).await;
+    }
+    for seen in &ways {
+        let answer = validate(&caller, json!({"source_id": "a.md", "current_source_hash": seen})).await;
+        assert_eq!((&answer["verified_count"], &answer["stale_count"]), (&json!(3), &json!(0)), "{seen}: {answer}");
+    }
+    let found = caller.call("search", json!({"query": "fact", "exclude_stale": true})).await;
+    assert_eq!(found.structured()["result"].as_array().map(Vec::len), Some(3), "the ranking knows it too");
+
+    let answer = validate(&caller, json!({"source_id": "a.md", "current_source_hash": git})).await;
+    assert_eq!(answer["unverified_count"], 3, "git's id can't be compared with them: {answer}");
+    let found = caller.call("search", json!({"query": "fact", "exclude_stale": true})).await;
+    assert_eq!(found.structured()["result"].as_array().map(Vec::len), Some(3));
+
+    caller.call("remember", json!({"content": "by git", "source_id": "a.md", "source_hash": "c".repeat(40)})).await;
+    let found = caller.call("search", json!({"query": "fact", "exclude_stale": true})).await;
+    assert_eq!(found.structured()["result"].as_array().map(Vec::len), Some(3), "neither does a save");
+
+    let other = digits.replace('7', "8");
+    let answer = validate(&caller, json!({"source_id": "a.md", "current_source_hash": other})).await;
+    assert_eq!((&answer["stale_count"], &answer["unverified_count"]), (&json!(3), &json!(1)), "{answer}");
+}
+
 #[tokio::test]
 async fn a_confirmed_hash_verifies_until_the_source_changes() {
     let (_server, _organization, caller) = set_up().await;

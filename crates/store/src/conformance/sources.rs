@@ -203,6 +203,29 @@ pub async fn several_hashes_of_one_content_stay_together(make: MakeEngine) {
     assert!(other > later);
 }
 
+/// With the name of its algorithm or without, a digest is the same; and those of several algorithms are never compared.
+pub async fn digests_of_one_content_stay_together(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let (old, new, git) = ("a".repeat(64), "c".repeat(64), "b".repeat(40));
+    let named = |digits: &str| format!("sha256:{digits}");
+    let known = async || list(&house, &["page"]).await[0].state.clone();
+    house.save(house.sourced("one", "page", &named(&old))).await;
+    let first = known().await;
+    assert_eq!(first.known_hash, Some(format!("sha256:{old} {old}")));
+    house.save(house.sourced("two", "page", &old)).await;
+    assert_eq!(known().await, first, "nothing new");
+    house.save(house.sourced("three", "page", &git)).await;
+    let after = format!("{git} sha1:{git} ?sha256:{old} ?{old}");
+    assert_eq!(known().await.known_hash.as_ref(), Some(&after), "nobody knows whether the other still holds");
+    house.save(house.sourced("four", "page", &old)).await;
+    assert_eq!(known().await.known_hash, Some(after), "nothing is learned about the rest");
+    house.save(house.sourced("five", "page", &new)).await;
+    assert_eq!(known().await.known_hash, Some(format!("{new} sha256:{new} ?{git} ?sha1:{git}")), "it has changed");
+    house.save(house.sourced("six", "page", "v7")).await;
+    assert_eq!(known().await.known_hash.as_deref(), Some("v7"), "any other text is taken for a change");
+}
+
 /// Workspaces that name the same source tell each other nothing: not by saves, and by an observation only if it names
 /// none.
 pub async fn workspaces_know_their_sources_apart(make: MakeEngine) {

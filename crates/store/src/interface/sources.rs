@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use mnemon_core::{
     Audience, MemberId, ProjectId, Seq, SourceState, Timestamp, WorkspaceName, WorkspaceNo, admits_hash, confirms_hash,
+    known_after_save,
 };
 
 use crate::StoreError;
@@ -144,10 +145,10 @@ pub(crate) fn split_by_news(
     })
 }
 
-/// What an audience knows after a save with this hash: all hashes of the content, if this is one of them.
-pub(crate) fn kept_hash<'a>(parts: &'a [SourcePart], audience: Audience, hash: &'a str) -> &'a str {
+/// What an audience knows after a save with this hash.
+pub(crate) fn kept_hash(parts: &[SourcePart], audience: Audience, hash: &str) -> String {
     let own = parts.iter().find(|part| part.audience == audience).and_then(|part| part.state.known_hash.as_deref());
-    own.filter(|known| admits_hash(known, hash)).unwrap_or(hash)
+    known_after_save(own, hash)
 }
 
 /// Reads the columns that both engines select in this order. A source that is known without a hash is gone.

@@ -3,13 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mnemon_core::{Audience, ContentHash, NewRecord, Seq, WorkspaceNo};
+use mnemon_core::{Audience, ContentHash, NewRecord, Seq, WorkspaceNo, confirms_hash, known_after_save};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::project::Locked;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
-use super::sources::NOTE_KNOWN_HASHES;
+use super::sources::{DIGEST, NOTE_KNOWN_HASHES};
 use super::transaction::{Ask, ask};
 use crate::Insert;
 use crate::checksum::Covered;
@@ -136,7 +136,7 @@ type Place<'a> = (Uuid, &'a str, WorkspaceNo);
 struct Sources<'a> {
     /// Where each is in the columns: of two sightings in one statement the later one counts.
     rows: HashMap<(Place<'a>, Audience), usize>,
-    first_hashes: HashMap<Place<'a>, &'a str>,
+    first_hashes: HashMap<Place<'a>, String>,
     /// Sources that were seen with several hashes.
     disputed: Disputed<'a>,
     projects: Vec<Uuid>,
@@ -145,7 +145,7 @@ struct Sources<'a> {
     audiences: Vec<Vec<u8>>,
     seqs: Vec<i64>,
     moments: Vec<i64>,
-    hashes: Vec<&'a str>,
+    hashes: Vec<String>,
 }
 
 #[derive(Default)]
@@ -288,15 +288,17 @@ impl Audiences {
 }
 
 impl<'a> Sources<'a> {
-    fn add(&mut self, record: &NewRecord, place: Place<'a>, hash: &'a str, seq: Seq) {
+    fn add(&mut self, record: &NewRecord, place: Place<'a>, hash: &str, seq: Seq) {
         let ((project, source_id, no), seq, at) = (place, integer(seq.0), micros(record.created_at));
-        if *self.first_hashes.entry(place).or_insert(hash) != hash {
+        let known = known_after_save(None, hash);
+        if !confirms_hash(self.first_hashes.entry(place).or_insert_with(|| known.clone()), hash) {
             self.disputed.projects.push(project);
             self.disputed.ids.push(source_id);
             self.disputed.workspaces.push(integer(no.0));
         }
         if let Some(row) = self.rows.get(&(place, record.audience)) {
-            (self.seqs[*row], self.moments[*row], self.hashes[*row]) = (seq, at, hash);
+            let known = known_after_save(Some(&self.hashes[*row]), hash);
+            (self.seqs[*row], self.moments[*row], self.hashes[*row]) = (seq, at, known);
             return;
         }
         self.rows.insert((place, record.audience), self.ids.len());
@@ -306,11 +308,11 @@ impl<'a> Sources<'a> {
         self.audiences.push(AudienceBytes::of(record.audience).as_slice().to_vec());
         self.seqs.push(seq);
         self.moments.push(at);
-        self.hashes.push(hash);
+        self.hashes.push(known);
     }
 
     fn ask(&self) -> Ask<'_> {
-        let values: [&(dyn ToSql + Sync); 10] = [
+        let values: [&(dyn ToSql + Sync); 11] = [
             &self.projects,
             &self.ids,
             &self.workspaces,
@@ -321,6 +323,7 @@ impl<'a> Sources<'a> {
             &self.disputed.projects,
             &self.disputed.ids,
             &self.disputed.workspaces,
+            &DIGEST,
         ];
         ask(NOTE_KNOWN_HASHES, &values)
     }

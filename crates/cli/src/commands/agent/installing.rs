@@ -194,7 +194,7 @@ impl Report<'_> {
         let places = &desk.places;
         let left = [
             (places.settings_file.clone(), "the URL and the key, which other clients may use"),
-            (places.data.clone(), "consent, upload state and backups of changed files"),
+            (places.state.clone(), "consent, upload state and backups of changed files"),
         ];
         left.into_iter().filter(|(path, _)| path.exists()).collect()
     }

@@ -30,7 +30,7 @@ fn every_client_takes_the_agent_in_and_gives_it_back() {
         assert!(!with.contains("mnm_secret"), "the key is not in the client's configuration");
         let kept = std::fs::read_to_string(home.path().join(".config/mnemon/agent.toml")).expect("kept");
         assert!(kept.contains("mnm_secret") && done.out.contains("only you can read that file"), "{}", done.out);
-        assert!(done.out.contains("The previous version is in ~/.local/share/mnemon/backups/"), "{}", done.out);
+        assert!(done.out.contains("The previous version is in ~/.local/state/mnemon/backups/"), "{}", done.out);
         let again = home.run(&["install", "--client", client], &[]);
         assert!(again.out.contains("already contains the agent"), "{}", again.out);
 
@@ -102,7 +102,7 @@ fn hooks_and_instructions_come_and_go_without_a_trace_and_what_stays_is_named() 
             assert!(block.contains("<!-- mnemon:begin -->\n") && block.contains("`remember`"), "{block}");
             let gone = home.run(&["install", "--client", client, "--uninstall"], &[]);
             assert_eq!(gone.code, 0, "{gone:?}");
-            for text in ["~/.config/mnemon/agent.toml (the URL and the key", "~/.local/share/mnemon (consent"] {
+            for text in ["~/.config/mnemon/agent.toml (the URL and the key", "~/.local/state/mnemon (consent"] {
                 assert!(gone.out.contains(&format!("Left in place: {text}")), "{}", gone.out);
             }
             let after: Vec<_> = files(&home).into_iter().filter(|(name, _)| !name.starts_with(".config")).collect();

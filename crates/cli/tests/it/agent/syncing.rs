@@ -94,7 +94,7 @@ async fn a_lost_note_and_a_rewritten_transcript_end_in_an_equal_copy() {
     transcripts::fill(&scene.home, 1, 300);
     scene.sync(&[]);
     let before = scene.posts();
-    std::fs::remove_dir_all(scene.home.path().join(".local/share/mnemon/sessions")).expect("notes");
+    std::fs::remove_dir_all(scene.home.path().join(".local/state/mnemon/sessions")).expect("notes");
     scene.sync(&[]);
     assert_eq!(scene.posts() - before, 2, "one request per session, answered with its position");
     scene.expect_equal().await;
@@ -199,7 +199,7 @@ async fn the_agents_own_folder_is_closed_to_others() {
     let scene = Scene::open().await;
     transcripts::fill(&scene.home, 1, 3);
     scene.sync(&[]);
-    let mut folders = vec![scene.home.path().join(".local/share/mnemon")];
+    let mut folders = vec![scene.home.path().join(".local/state/mnemon")];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
         assert_eq!(

@@ -5,8 +5,9 @@ use mnemon_protocol::admin::{
     ConnectionJson, ConsoleSessionJson, ContextJson, CreateAccount, CreateDepartment, CreateKey, CreateMember,
     CreateProject, DeleteMember, DepartmentJson, ExplainSearch, ExplainedJson, HoldingsJson, IntegrationJson,
     IntegrationsJson, KeptJson, KeyJson, ListedRecordJson, MadeKeyJson, MeJson, MemberJson, NameTools, NodeJson,
-    PlanJson, ProjectJson, PutIntegration, RecordDetailJson, RejectionJson, ReleaseText, SessionJson, SetGuard,
-    SetSubscription, SetSuspension, SourcesJson, StandingJson, TestedJson, UsageJson, ValidateSources, WorkspaceJson,
+    PlanJson, ProjectJson, PutIntegration, RecordDetailJson, RejectionJson, ReleaseText, RestoreSource, SessionJson,
+    SetGuard, SetSubscription, SetSuspension, SourcesJson, StandingJson, TestedJson, UsageJson, ValidateSources,
+    WorkspaceJson,
 };
 use mnemon_protocol::export_lines::{ExportLine, ImportReport};
 use serde_json::{Value, json};
@@ -209,6 +210,13 @@ fn of_memory(s: &mut Schemas) -> Vec<Operation> {
             s.one::<CheckedSourcesJson>(),
         )
         .sent(s.sent::<ValidateSources>()),
+        op(
+            "POST",
+            "/projects/{project}/sources/restore",
+            "Restore what was last forgotten of a source, all of it together.",
+            members(&[("restored", count("Records that came back."))]),
+        )
+        .sent(s.sent::<RestoreSource>()),
         op("POST", "/projects/{project}/context", "Make a digest for an assistant.", s.one::<ContextJson>())
             .sent(s.sent::<AskContext>()),
         op("POST", "/projects/{project}/explain", "Explain the scores of a search.", s.one::<ExplainedJson<'_>>())

@@ -10,7 +10,7 @@ use super::world::World;
 use super::{console, routes};
 
 /// Everything that shows or changes records. Whatever is not here does neither.
-const MEMORY: [(&str, &str, MemoryUse); 29] = [
+const MEMORY: [(&str, &str, MemoryUse); 33] = [
     ("GET", "/admin/v1/projects/{project}/workspaces", Reads),
     ("DELETE", "/admin/v1/projects/{project}/workspaces/{workspace}", Writes),
     ("POST", "/admin/v1/projects/{project}/workspaces/{workspace}/restore", Writes),
@@ -20,6 +20,7 @@ const MEMORY: [(&str, &str, MemoryUse); 29] = [
     ("POST", "/admin/v1/projects/{project}/import", Writes),
     ("GET", "/admin/v1/projects/{project}/sources", Reads),
     ("POST", "/admin/v1/projects/{project}/sources/validate", Reads),
+    ("POST", "/admin/v1/projects/{project}/sources/restore", Writes),
     ("POST", "/admin/v1/projects/{project}/context", Reads),
     ("POST", "/admin/v1/projects/{project}/explain", Reads),
     ("GET", "/admin/v1/records/{record}", Reads),
@@ -27,15 +28,18 @@ const MEMORY: [(&str, &str, MemoryUse); 29] = [
     ("POST", "/admin/v1/records/{record}/restore", Writes),
     ("DELETE", "/admin/v1/records/{record}", Writes),
     ("GET", "/console/memory", Reads),
+    ("POST", "/console/records", Writes),
     ("POST", "/console/records/restore", Writes),
     ("GET", "/console/records/{record}", Reads),
     ("POST", "/console/records/{record}/forget", Writes),
+    ("POST", "/console/records/{record}/replace", Writes),
     ("POST", "/console/records/{record}/purge", Writes),
     ("POST", "/console/records/{record}/keep", Writes),
     ("POST", "/console/records/{record}/hold", Writes),
     ("GET", "/console/sources", Reads),
     ("POST", "/console/sources/check", Reads),
     ("POST", "/console/sources/forget", Writes),
+    ("POST", "/console/sources/restore", Writes),
     ("GET", "/console/workspaces", Reads),
     ("POST", "/console/workspaces/delete", Writes),
     ("POST", "/console/workspaces/restore", Writes),

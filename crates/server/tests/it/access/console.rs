@@ -32,9 +32,16 @@ pub(super) const ROWS: &[Row] = &[
     ("POST", "/console/sign-out", &[], [303; 8]),
     ("POST", "/console/theme", &[("theme", "dark")], [303; 8]),
     ("GET", "/console/memory", &[], OWN),
+    ("POST", "/console/records", &[("content", "The kettle boils.")], [303, 303, 303, 303, 403, 303, 303, 403]),
     ("POST", "/console/records/restore", &[("ids", "{forgotten}")], RESTORING),
     ("GET", "/console/records/{record}", &[], [404, 200, 200, 200, 200, 200, 200, 200]),
     ("POST", "/console/records/{record}/forget", &[], [404, 303, 303, 303, 403, 303, 303, 303]),
+    (
+        "POST",
+        "/console/records/{record}/replace",
+        &[("content", "The kettle boils at once.")],
+        [404, 303, 303, 303, 403, 409, 303, 403],
+    ),
     ("POST", "/console/records/{record}/purge", &[], RESTORING),
     ("POST", "/console/records/{record}/keep", &[], [404, 303, 303, 303, 403, 303, 303, 303]),
     ("POST", "/console/records/{record}/hold", &[], [404, 409, 409, 409, 403, 409, 409, 403]),
@@ -50,6 +57,12 @@ pub(super) const ROWS: &[Row] = &[
         "/console/sources/forget",
         &[("source", "absent"), ("workspace", "default")],
         [303, 303, 303, 303, 403, 303, 303, 403],
+    ),
+    (
+        "POST",
+        "/console/sources/restore",
+        &[("source", "absent"), ("workspace", "default")],
+        [303, 403, 403, 403, 403, 303, 303, 404],
     ),
     ("GET", "/console/workspaces", &[], OWN),
     ("POST", "/console/workspaces/delete", &[("name", "{workspace}"), ("typed", "{workspace}")], OF_THE_PROJECT),
@@ -102,6 +115,7 @@ pub(super) const ROWS: &[Row] = &[
     ("GET", "/console/usage", &[], OWN),
     ("GET", "/console/usage/csv", &[], OWN),
     ("GET", "/console/audit", &[], [200, 403, 403, 403, 200, 200, 200, 200]),
+    ("GET", "/console/audit/csv", &[], [200, 403, 403, 403, 200, 200, 200, 200]),
     ("GET", "/console/guard", &[], ADMINS_SEE),
     (
         "POST",
@@ -118,8 +132,12 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// What is open to all: the form that asks for a key, and files without any data.
-const OPEN: [(&str, &str); 3] =
-    [("GET", "/console/assets/{file}"), ("GET", "/console/sign-in"), ("POST", "/console/sign-in")];
+const OPEN: [(&str, &str); 4] = [
+    ("GET", "/console/assets/{file}"),
+    ("GET", "/console/"),
+    ("GET", "/console/sign-in"),
+    ("POST", "/console/sign-in"),
+];
 
 #[test]
 fn every_route_of_the_console_has_a_row() {

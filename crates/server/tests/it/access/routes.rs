@@ -103,6 +103,12 @@ pub(crate) fn rows() -> Vec<Row> {
             r#"{"sources": [{"source_id": "absent", "current_source_hash": "abc"}]}"#,
             MEMBERS_READ,
         ),
+        row(
+            "POST",
+            "/projects/{project}/sources/restore",
+            r#"{"source_id": "absent", "workspace": "default"}"#,
+            admin_writes(200),
+        ),
         row("POST", "/projects/{project}/context", r#"{"query": "default workspace"}"#, MEMBERS_READ),
         row("POST", "/projects/{project}/explain", r#"{"query": "default workspace"}"#, MEMBERS_READ),
         row(
