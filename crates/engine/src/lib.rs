@@ -22,7 +22,6 @@ mod gateway_call;
 mod guarding;
 mod indexes;
 pub mod integrations;
-mod ledger;
 mod nodes;
 pub mod oauth;
 mod rate;
@@ -32,8 +31,8 @@ mod seen;
 mod sessions;
 mod similar;
 mod snapshots;
+mod standings;
 pub mod stored;
-mod surveys;
 mod system;
 mod upkeep;
 mod usage;
@@ -79,7 +78,6 @@ use nodes::Presence;
 use oauth::{DocumentHosts, OauthMemory};
 use rate::RateLimiter;
 use seen::SeenKeys;
-use surveys::Surveyed;
 use usage::UsageCounter;
 
 #[derive(Debug, Clone)]
@@ -104,7 +102,6 @@ pub struct Engine {
     forgotten: ForgottenRoom,
     usage: UsageCounter,
     presence: Presence,
-    surveyed: Surveyed,
     seen: SeenKeys,
     counts: Counts,
     outgoing: Outgoing,
@@ -142,7 +139,6 @@ impl Engine {
             forgotten: ForgottenRoom::default(),
             usage: UsageCounter::default(),
             presence,
-            surveyed: Surveyed::default(),
             seen: SeenKeys::default(),
             counts: Counts::default(),
             outgoing: config.outgoing,

@@ -55,7 +55,6 @@ impl Engine {
         if let Some(observation) = observed.clone().filter(|_| may_note(ctx)) {
             let look = Look { by: Some(ctx.credential.member), at: ctx.now };
             self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look).await?;
-            self.surveyed.recheck(ctx.project());
         }
         let mut records = self.store.list_by_source(ctx.project(), &source_id, workspace.as_ref()).await?;
         records.retain(|record| ctx.viewer().sees(&record.audience));

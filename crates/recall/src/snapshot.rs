@@ -23,7 +23,7 @@ use crate::truth::Truth;
 
 const MAGIC: [u8; 4] = *b"mnRX";
 /// Raise it whenever the layout changes, or what the words of a text are.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 /// The totals and the caller's note, lexicon, records, vectors, truth.
 const GROUPS: usize = 5;
 

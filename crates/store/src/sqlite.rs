@@ -40,7 +40,6 @@ mod sessions;
 mod snapshot_files;
 mod sources;
 mod summaries;
-mod survey;
 mod transfer;
 mod wal;
 mod workspaces;

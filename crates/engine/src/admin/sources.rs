@@ -315,7 +315,6 @@ impl Engine {
                 written.expect("a write neither panics nor is cancelled")?;
             }
         }
-        self.surveyed.recheck(project);
         Ok(())
     }
 }
