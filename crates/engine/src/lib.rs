@@ -23,7 +23,6 @@ mod gateway_call;
 mod guarding;
 mod indexes;
 pub mod integrations;
-mod ledger;
 mod nodes;
 pub mod oauth;
 mod rate;
@@ -33,8 +32,8 @@ mod seen;
 mod sessions;
 mod similar;
 mod snapshots;
+mod standings;
 pub mod stored;
-mod surveys;
 mod system;
 mod upkeep;
 mod usage;
@@ -81,7 +80,6 @@ use nodes::Presence;
 use oauth::{DocumentHosts, OauthMemory};
 use rate::RateLimiter;
 use seen::SeenKeys;
-use surveys::Surveyed;
 use usage::UsageCounter;
 
 #[derive(Debug, Clone)]
@@ -106,7 +104,6 @@ pub struct Engine {
     forgotten: ForgottenRoom,
     usage: UsageCounter,
     presence: Presence,
-    surveyed: Surveyed,
     seen: SeenKeys,
     counts: Counts,
     works: StorageWorks,
@@ -146,7 +143,6 @@ impl Engine {
             forgotten: ForgottenRoom::default(),
             usage: UsageCounter::default(),
             presence,
-            surveyed: Surveyed::default(),
             seen: SeenKeys::default(),
             counts: Counts::default(),
             works: StorageWorks::default(),

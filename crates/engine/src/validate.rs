@@ -64,7 +64,6 @@ impl Engine {
             let look = Look { by: Some(ctx.credential.member), at: ctx.now };
             let noting = self.store.observe_source(ctx.project(), workspace.as_ref(), observation, look);
             noting.instrument(span!("store")).await?;
-            self.surveyed.recheck(ctx.project());
         }
         records.retain(|record| ctx.viewer().sees(&record.audience));
         let claims: Vec<Claim<'_>> = records.iter().map(Claim::of_summary).collect();

@@ -38,6 +38,8 @@ pub struct NewDoc<'a> {
     pub source_hash: Option<&'a str>,
     /// The key that names the fact, if a caller chose it. Its words are found.
     pub fact_key: Option<&'a str>,
+    /// A hash of what it says: records under one key that say the same do not dispute it.
+    pub content_hash: u64,
 }
 
 impl<'a> NewDoc<'a> {
@@ -56,6 +58,7 @@ impl<'a> NewDoc<'a> {
             source_id: None,
             source_hash: None,
             fact_key: None,
+            content_hash: 0,
         }
     }
 }
@@ -116,6 +119,7 @@ impl WorkspaceIndex {
             source_id: doc.source_id,
             source_hash: doc.source_hash,
             fact_key: doc.fact_key,
+            content_hash: doc.content_hash,
             updated_at: seconds(doc.updated_at),
             valid_until: doc.valid_until,
         };

@@ -5,7 +5,8 @@
 //! answers, to the bit, whatever the order they came in.
 //!
 //! Where to look: `words` cuts text into words, `lexicon` and `postings` hold them, `records` holds what else is known
-//! of a record, `truth` which records still hold, `model` turns text into vectors, `search` ranks.
+//! of a record, `truth` which records still hold, `standing` lists them all, `model` turns text into vectors, `search`
+//! ranks.
 
 mod bits;
 mod bytes;
@@ -23,6 +24,7 @@ mod search;
 mod simd;
 mod similar;
 mod snapshot;
+mod standing;
 mod table;
 mod truth;
 mod varint;
@@ -36,4 +38,5 @@ pub use records::AudienceNo;
 pub use search::{ExplainedHit, ExplainedWord, Explanation, Filter, HeldBack, Hit, SearchRequest};
 pub use similar::{Likeness, Similar};
 pub use snapshot::Image;
+pub use standing::Standing;
 pub use words::matched_spans;

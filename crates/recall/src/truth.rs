@@ -24,6 +24,7 @@ pub(crate) struct Claim<'a> {
     pub(crate) source_hash: Option<&'a str>,
     /// Only one that a caller chose: the others are never equal.
     pub(crate) fact_key: Option<&'a str>,
+    pub(crate) content_hash: u64,
     /// In seconds since 1970.
     pub(crate) updated_at: u32,
     /// In microseconds since 1970.
@@ -40,6 +41,7 @@ pub(crate) struct Truth {
     hash_of: Column,
     key_of: Column,
     updated_at: MappedVec<u32>,
+    content_hashes: MappedVec<u64>,
     /// Few records have an end.
     valid_until: HashMap<u32, i64, FxBuildHasher>,
     /// By number of source.
@@ -77,8 +79,10 @@ impl Truth {
         let at = slot as usize;
         if at == self.updated_at.len() {
             self.updated_at.push(claim.updated_at);
+            self.content_hashes.push(claim.content_hash);
         } else {
             self.updated_at[at] = claim.updated_at;
+            self.content_hashes[at] = claim.content_hash;
         }
         match claim.valid_until {
             Some(end) => self.valid_until.insert(slot, end),
@@ -105,6 +109,7 @@ impl Truth {
             source_id: text(&self.sources, self.source_of.get(slot)),
             source_hash: text(&self.hashes, self.hash_of.get(slot)),
             fact_key: text(&self.keys, self.key_of.get(slot)),
+            content_hash: self.content_hashes[slot as usize],
             updated_at: self.updated_at[slot as usize],
             valid_until: self.valid_until.get(&slot).copied(),
         }
@@ -147,7 +152,12 @@ impl Truth {
 
     /// Whether anything was noted of a source, or some record names it.
     pub(crate) fn knows_source(&self, source_id: &str) -> bool {
-        self.sources.find(source_id).is_some()
+        self.find_source(source_id).is_some()
+    }
+
+    /// The number of a source.
+    pub(crate) fn find_source(&self, source_id: &str) -> Option<u32> {
+        self.sources.find(source_id)
     }
 
     /// Every source that is named here.
@@ -180,6 +190,25 @@ impl Truth {
         Judge { truth: self, now, otherwise }
     }
 
+    /// By key: whether records of these slots that are not stale say different things under it.
+    pub(crate) fn disputed_keys(&self, slots: impl Iterator<Item = u32>, judge: &Judge<'_>) -> Bits {
+        let mut said: Vec<Option<u64>> = vec![None; self.keys.len()];
+        let mut disputed = Bits::empty(self.keys.len());
+        for slot in slots {
+            let Some(key) = self.key_of(slot).filter(|_| !judge.is_stale(slot)) else { continue };
+            let own = self.content_hashes[slot as usize];
+            if *said[key as usize].get_or_insert(own) != own {
+                disputed.set(key, true);
+            }
+        }
+        disputed
+    }
+
+    /// The number of a source that is named here.
+    pub(crate) fn source_number_of(&self, slot: u32) -> Option<u32> {
+        Some(self.source_of.get(slot)).filter(|&source| source != NONE)
+    }
+
     /// The number of a key, if some record has it.
     pub(crate) fn key_of(&self, slot: u32) -> Option<u32> {
         Some(self.key_of.get(slot)).filter(|&key| key != NONE)
@@ -189,7 +218,12 @@ impl Truth {
         let texts = self.sources.size_bytes() + self.hashes.size_bytes() + self.keys.size_bytes();
         let columns = self.source_of.size_bytes() + self.hash_of.size_bytes() + self.key_of.size_bytes();
         let known = vec_bytes(&self.known) + vec_bytes(&self.private) + self.valid_until.allocation_size();
-        texts + columns + self.updated_at.size_bytes() + known + self.outdated.size_bytes()
+        texts
+            + columns
+            + self.updated_at.size_bytes()
+            + self.content_hashes.size_bytes()
+            + known
+            + self.outdated.size_bytes()
     }
 
     /// Where records have gone, leaves out what nobody uses any more: keys, and sources of which only some knew.
@@ -209,6 +243,7 @@ impl Truth {
         self.keys.save(out, keys.as_ref());
         [&self.source_of, &self.hash_of, &self.key_of].iter().for_each(|column| column.save(out));
         out.row(&self.updated_at);
+        out.row(&self.content_hashes);
         let mut ends: Vec<(u32, i64)> = self.valid_until.iter().map(|(&slot, &end)| (slot, end)).collect();
         ends.sort_unstable();
         out.numbers(ends.iter().map(|(slot, _)| *slot));
@@ -225,7 +260,11 @@ impl Truth {
         let source_of = Column::load(input, sources.len())?;
         let hash_of = Column::load(input, hashes.len())?;
         let key_of = Column::load(input, keys.len())?;
-        let updated_at = input.row()?;
+        let updated_at = input.row::<u32>()?;
+        let content_hashes = input.row::<u64>()?;
+        if content_hashes.len() != updated_at.len() {
+            return Err(SnapshotError::NotASnapshot);
+        }
         let valid_until = input.numbers::<u32>()?.into_iter().zip(input.numbers::<i64>()?).collect();
         let known = vec![SmallVec::new(); sources.len()];
         let mut truth = Self {
@@ -236,6 +275,7 @@ impl Truth {
             hash_of,
             key_of,
             updated_at,
+            content_hashes,
             valid_until,
             known,
             ..Self::default()

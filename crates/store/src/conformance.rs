@@ -28,7 +28,6 @@ mod retention;
 mod sessions;
 mod sources;
 mod superseding;
-mod survey;
 mod walls;
 
 pub use audit::*;
@@ -53,7 +52,6 @@ pub use retention::*;
 pub use sessions::*;
 pub use sources::*;
 pub use superseding::*;
-pub use survey::*;
 pub use walls::*;
 
 /// Declares one test per story, each with an engine of its own.
@@ -154,7 +152,6 @@ macro_rules! conformance {
             a_portion_ends_with_its_bytes
             records_are_listed_newest_first
             lists_are_narrowed_in_every_way
-            a_survey_is_followed_through_every_change
             a_members_holdings_are_counted
             any_record_is_found_alive_or_not
             workspaces_and_sizes_are_told_by_audience

@@ -16,7 +16,6 @@ pub(crate) mod saving;
 pub(crate) mod sessions;
 pub(crate) mod sources;
 pub(crate) mod stored;
-pub(crate) mod survey;
 
 use async_trait::async_trait;
 
@@ -30,16 +29,15 @@ pub use self::integrations::{
 pub use self::log::{AtLeast, Change, KeptImage, Log, Present, Sighting, Snapshot, SnapshotImage, Tail, Workspace};
 pub use self::nodes::{NodeRow, Nodes};
 pub use self::oauth::{ClientKind, ConnectionRow, Grant, NewCode, Oauth, OauthClient, Redeemed, Redemption};
-pub use self::people::{DepartmentDeleted, MemberDeleted, People};
+pub use self::people::{DepartmentDeleted, Holdings, MemberDeleted, People};
 pub use self::rates::{CallWindow, Calls, CallsElsewhere, Rates};
 pub use self::records::{
-    Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, Replay, RestoredWorkspace,
-    Standing, Stretch, Supersede, WorkspaceRow, audit_subject,
+    DeletedWorkspace, Idempotency, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, Replay,
+    RestoredWorkspace, Standing, Stretch, Supersede, WorkspaceRow, audit_subject,
 };
 pub use self::retention::{PurgedBeyond, Retention};
 pub use self::sessions::{Session, SessionAppend, SessionAppended, SessionPart, Sessions};
 pub use self::sources::{AdoptedSource, Look, Observation, Seen, SourcePart, Sources};
-pub use self::survey::{Holdings, Since, Survey, Surveyed, Surveys};
 use crate::{StoreError, StoreFigures};
 
 /// All acts together.
@@ -48,7 +46,6 @@ pub trait Store:
     Records
     + Log
     + Sources
-    + Surveys
     + Credentials
     + People
     + Audit

@@ -61,7 +61,6 @@ mod sources;
 mod standing;
 mod statistics;
 mod summaries;
-mod survey;
 mod tls;
 mod transaction;
 mod transfer;

@@ -41,7 +41,6 @@ mod sessions;
 mod snapshot_files;
 mod sources;
 mod summaries;
-mod survey;
 mod transfer;
 mod wal;
 mod workspaces;

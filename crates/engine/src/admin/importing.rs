@@ -175,7 +175,6 @@ impl Engine {
     /// Ends an import: the audit log tells who brought how many records.
     pub async fn finish_import(&self, import: Import) -> Result<(), AdminError> {
         if import.saved > 0 {
-            self.surveyed.recheck(import.call.project());
             let subject = format!("{} records", import.saved);
             self.store.insert_audit(self.audit(&import.call, "record.import", subject)).await?;
         }
@@ -365,9 +364,6 @@ impl Engine {
             };
         let adopted = AdoptedSource { workspace, source_id, audience, known, confirmed_hash };
         let is_new = self.store.adopt_source(ctx.project(), adopted, ctx.now).await?;
-        if is_new {
-            self.surveyed.recheck(ctx.project());
-        }
         Ok(ImportOutcome::Source(is_new))
     }
 }

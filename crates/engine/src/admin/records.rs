@@ -7,12 +7,12 @@ use jiff::SignedDuration;
 use mnemon_core::{
     AccountId, Member, MemberId, Project, ProjectId, RecordId, Scope, Seq, Status, Timestamp, Viewer, WorkspaceName,
 };
-use mnemon_store::{Listed, Portion, RecordFilter};
+use mnemon_store::{Listed, Portion, RecordFilter, WorkspaceRow};
 
 use super::{ADMINS_ONLY, AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::Claim;
-use crate::ledger::Entry;
+use crate::standings::{SourceParts, Stood};
 
 /// How long a forgotten record, or a deleted workspace, can be restored.
 pub(super) const RESTORE_DAYS: i64 = 30;
@@ -148,7 +148,7 @@ impl Engine {
         Ok((!is_hopeless).then_some(filter))
     }
 
-    /// The places of the newest records with a status, as many as a page needs. What a ledger can't tell is their
+    /// The places of the newest records with a status, as many as a page needs. What the indexes do not know is their
     /// author.
     async fn list_with_status(
         &self,
@@ -158,21 +158,30 @@ impl Engine {
         wanted: Status,
         query: &RecordQuery,
     ) -> Result<Vec<Seq>, AdminError> {
-        let ledger = self.survey(project, ctx.now).await?;
-        let named = query.workspace.as_ref().map(|name| ledger.workspaces.iter().find(|row| row.name == *name));
-        let key_in = |workspace| query.fact_key.as_deref().map(|key| ledger.key_of(workspace, key));
-        let told = ledger.overview(viewer, ctx.now);
-        let fits = |(entry, status): &(&Entry, Status)| {
-            *status == wanted
-                && query.before.is_none_or(|before| entry.seq < before)
-                && named.is_none_or(|row| row.is_some_and(|row| row.no == entry.workspace_no))
-                && query.scope.is_none_or(|scope| ledger.audience_of(entry).scope() == scope)
-                && query.source_id.as_deref().is_none_or(|id| ledger.source_of(entry) == Some(id))
-                && query.has_source.is_none_or(|has| entry.has_source() == has)
-                && key_in(entry.workspace_no).is_none_or(|key| entry.has_key(key))
+        let parts = match wanted {
+            Status::Stale | Status::Conflict => SourceParts::unknown(),
+            Status::Verified | Status::Unverified => self.source_parts(project).await?,
         };
-        let rows_max = if query.author.is_none() { query.limit + 1 } else { usize::MAX };
-        Ok(ledger.newest_first(&told).filter(fits).map(|(entry, _)| entry.seq).take(rows_max).collect())
+        let mut seqs: Vec<Seq> = Vec::new();
+        let fits = |record: &Stood<'_>| {
+            record.status == wanted
+                && query.before.is_none_or(|before| record.seq < before)
+                && query.scope.is_none_or(|scope| record.scope() == scope)
+                && query.source_id.as_deref().is_none_or(|id| record.source_id == Some(id))
+                && query.has_source.is_none_or(|has| record.source_id.is_some() == has)
+                && query.fact_key.as_deref().is_none_or(|key| record.fact_key == Some(key))
+        };
+        let gather = |place: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
+            if query.workspace.as_ref().is_none_or(|name| place.name == *name) {
+                seqs.extend(records.filter(fits).map(|record| record.seq));
+            }
+        };
+        self.each_workspace(project, viewer, ctx.now, &parts, gather).await?;
+        seqs.sort_unstable_by(|a, b| b.cmp(a));
+        if query.author.is_none() {
+            seqs.truncate(query.limit + 1);
+        }
+        Ok(seqs)
     }
 
     /// The members of an account with this name, or with this id.

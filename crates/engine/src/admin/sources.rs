@@ -321,7 +321,6 @@ impl Engine {
                 written.expect("a write neither panics nor is cancelled")?;
             }
         }
-        self.surveyed.recheck(project);
         Ok(())
     }
 }

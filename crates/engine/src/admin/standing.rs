@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use mnemon_core::{ProjectId, Status, Timestamp, Viewer};
+use mnemon_core::{ProjectId, Status, Timestamp};
+use mnemon_store::WorkspaceRow;
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
-use crate::ledger::Ledger;
+use crate::standings::Stood;
 
 /// Live records by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +59,20 @@ pub struct Standing {
     pub sourceless: u64,
 }
 
+impl Standing {
+    fn count(&mut self, record: &Stood<'_>) {
+        self.counts.count(record.status);
+        self.sourceless += u64::from(record.source_no.is_none());
+        self.last_saved_at = self.last_saved_at.max(Some(record.saved_at));
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.sourceless += other.sourceless;
+        self.last_saved_at = self.last_saved_at.max(other.last_saved_at);
+    }
+}
+
 /// How a project stands, and each of its workspaces.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProjectStanding {
@@ -70,21 +85,26 @@ impl Engine {
     /// How the records of a project stand for the caller.
     pub async fn show_standing(&self, ctx: &AdminContext, project: ProjectId) -> Result<ProjectStanding, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        let ledger = self.survey(project.id, ctx.now).await?;
-        Ok(stand(&ledger, &ctx.viewer(), ctx.now))
+        Ok(self.stand(ctx, project.id).await?.1)
     }
-}
 
-/// Counts what the viewer sees.
-pub(super) fn stand(ledger: &Ledger, viewer: &Viewer, now: Timestamp) -> ProjectStanding {
-    let told = ledger.overview(viewer, now);
-    let mut standing = ProjectStanding::default();
-    for row in &ledger.workspaces {
-        let Some(own) = ledger.standing_in(&told, row.no) else { continue };
-        standing.all.counts.add(&own.counts);
-        standing.all.sourceless += own.sourceless;
-        standing.all.last_saved_at = standing.all.last_saved_at.max(own.last_saved_at);
-        standing.workspaces.insert(row.name.to_string(), own);
+    /// The active workspaces, and how the records in them stand for the caller.
+    pub(super) async fn stand(
+        &self,
+        ctx: &AdminContext,
+        project: ProjectId,
+    ) -> Result<(Vec<WorkspaceRow>, ProjectStanding), AdminError> {
+        let parts = self.source_parts(project).await?;
+        let mut standing = ProjectStanding::default();
+        let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
+            let mut own = Standing::default();
+            records.for_each(|record| own.count(&record));
+            if own.counts.total() > 0 {
+                standing.all.add(&own);
+                standing.workspaces.insert(row.name.to_string(), own);
+            }
+        };
+        let rows = self.each_workspace(project, &ctx.viewer(), ctx.now, &parts, count).await?;
+        Ok((rows, standing))
     }
-    standing
 }

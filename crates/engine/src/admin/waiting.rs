@@ -1,9 +1,12 @@
 //! What waits for a person: the numbers beside the entries of a menu.
 
-use mnemon_core::ProjectId;
+use std::collections::HashSet;
+
+use mnemon_core::{ProjectId, Status};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
+use crate::standings::SourceParts;
 
 /// How much of each kind waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,9 +21,12 @@ impl Engine {
     /// What waits for the caller in a project.
     pub async fn show_waiting(&self, ctx: &AdminContext, project: ProjectId) -> Result<Waiting, AdminError> {
         let own = self.readable_project(ctx, project).await?;
-        let ledger = self.survey(own.id, ctx.now).await?;
-        let told = ledger.overview(&ctx.viewer(), ctx.now);
-        let sources = ledger.sources_of(&told).filter(|(_, _, counts)| counts.stale > 0).count() as u64;
+        let mut sources = 0;
+        self.each_workspace(own.id, &ctx.viewer(), ctx.now, &SourceParts::unknown(), |_, records| {
+            let stale = records.filter(|record| record.status == Status::Stale);
+            sources += stale.filter_map(|record| record.source_no).collect::<HashSet<_>>().len() as u64;
+        })
+        .await?;
         if ctx.not_admin().is_some() {
             return Ok(Waiting { sources, tools: 0 });
         }

@@ -1,12 +1,13 @@
 //! Workspaces, as far as the caller may know about them.
 
 use mnemon_core::{ProjectId, Timestamp, Viewer, WorkspaceName};
-use mnemon_store::{RestoredWorkspace, WorkspaceRow};
+use mnemon_store::{DeletedWorkspace, RestoredWorkspace, WorkspaceRow};
 
 use super::records::moment_before;
-use super::standing::{Standing, stand};
+use super::standing::Standing;
 use super::{AdminContext, AdminError};
 use crate::Engine;
+use crate::standings::{SourceParts, Stood};
 
 /// A workspace in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,14 +30,14 @@ impl Engine {
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
         let project = self.readable_project(ctx, project).await?;
-        let ledger = self.survey(project.id, ctx.now).await?;
-        let mut workspaces = visible(ledger.workspaces.clone(), &ctx.viewer());
-        let mut standing = stand(&ledger, &ctx.viewer(), ctx.now);
-        for workspace in &mut workspaces {
-            workspace.standing = standing.workspaces.remove(workspace.name.as_str()).unwrap_or_default();
-            workspace.records = workspace.standing.counts.total();
-        }
-        Ok(workspaces)
+        let (mut rows, mut standing) = self.stand(ctx, project.id).await?;
+        rows.retain(|row| is_visible(row, &ctx.viewer()));
+        let shown = |row: WorkspaceRow| {
+            let standing = standing.workspaces.remove(row.name.as_str()).unwrap_or_default();
+            let (WorkspaceRow { name, created_at, .. }, records) = (row, standing.counts.total());
+            ShownWorkspace { name, records, created_at, deleted_at: None, standing }
+        };
+        Ok(rows.into_iter().map(shown).collect())
     }
 
     /// The workspaces deleted in the last 30 days in which the caller could see something, the latest first.
@@ -46,8 +47,17 @@ impl Engine {
         project: ProjectId,
     ) -> Result<Vec<ShownWorkspace>, AdminError> {
         let project = self.admin_project(ctx, project).await?;
-        let rows = self.store.list_deleted_workspaces(project.id, moment_before(ctx.now)).await?;
-        Ok(visible(rows, &ctx.viewer()))
+        let (viewer, since) = (ctx.viewer(), moment_before(ctx.now));
+        let mut deleted = self.store.list_deleted_workspaces(project.id, since).await?;
+        deleted.retain(|deleted| is_visible(&deleted.workspace, &viewer));
+        let shown = |deleted: DeletedWorkspace| ShownWorkspace {
+            records: count_seen(&deleted, &viewer),
+            name: deleted.workspace.name,
+            created_at: deleted.workspace.created_at,
+            deleted_at: Some(deleted.deleted_at),
+            standing: Standing::default(),
+        };
+        Ok(deleted.into_iter().map(shown).collect())
     }
 
     /// Restores the records that the latest deletion of a workspace took, all of them: the act that took them was one,
@@ -63,11 +73,12 @@ impl Engine {
         let (viewer, since) = (ctx.viewer(), moment_before(ctx.now));
         let rows = self.store.list_deleted_workspaces(project.id, since).await?;
         let absent = || AdminError::NotFound("deleted workspace");
-        let row = rows.into_iter().find(|row| row.name == *name && is_visible(row, &viewer)).ok_or_else(absent)?;
+        let is_meant = |row: &WorkspaceRow| row.name == *name && is_visible(row, &viewer);
+        let deleted = rows.into_iter().find(|deleted| is_meant(&deleted.workspace)).ok_or_else(absent)?;
         let records_max = self.records_max(&project).await?;
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "workspace.restore", name);
-        match self.store.restore_workspace(project.id, row.no, since, records_max, audit).await? {
-            RestoredWorkspace::Done(_) => Ok(show(row, &viewer).records),
+        match self.store.restore_workspace(project.id, deleted.workspace.no, since, records_max, audit).await? {
+            RestoredWorkspace::Done(_) => Ok(count_seen(&deleted, &viewer)),
             RestoredWorkspace::Absent => Err(absent()),
             RestoredWorkspace::Full => {
                 let text = "can't restore the workspace: the project has no room for all its records";
@@ -88,32 +99,26 @@ impl Engine {
         let project = self.admin_project(ctx, project).await?;
         ctx.need_write()?;
         let viewer = ctx.viewer();
-        let rows = self.store.list_workspaces(project.id).await?;
         let absent = || AdminError::NotFound("workspace");
-        let row = rows.into_iter().find(|row| row.name == *name && is_visible(row, &viewer)).ok_or_else(absent)?;
+        let mut seen = 0;
+        let count = |row: &WorkspaceRow, records: &mut dyn Iterator<Item = Stood<'_>>| {
+            seen += if row.name == *name { records.count() as u64 } else { 0 };
+        };
+        let rows = self.each_workspace(project.id, &viewer, ctx.now, &SourceParts::unknown(), count).await?;
+        if !rows.iter().any(|row| row.name == *name && is_visible(row, &viewer)) {
+            return Err(absent());
+        }
         let audit = self.admin_audit(ctx, project.account, Some(project.id), "workspace.delete", name);
         let count = self.store.delete_workspace(project.id, name, audit).await?.ok_or_else(absent)?;
         let purged = self.purge_beyond_plan(ctx, &project, usize::try_from(count).unwrap_or(usize::MAX)).await;
-        Ok((show(row, &viewer).records, purged))
+        Ok((seen, purged))
     }
-}
-
-/// Those in which the viewer can see something.
-fn visible(rows: Vec<WorkspaceRow>, viewer: &Viewer) -> Vec<ShownWorkspace> {
-    rows.into_iter().filter(|row| is_visible(row, viewer)).map(|row| show(row, viewer)).collect()
 }
 
 fn is_visible(row: &WorkspaceRow, viewer: &Viewer) -> bool {
     row.audiences.iter().any(|audience| viewer.sees(audience))
 }
 
-fn show(row: WorkspaceRow, viewer: &Viewer) -> ShownWorkspace {
-    let seen = row.living.iter().filter(|(audience, _)| viewer.sees(audience));
-    ShownWorkspace {
-        records: seen.map(|(_, count)| count).sum(),
-        name: row.name,
-        created_at: row.created_at,
-        deleted_at: row.deleted_at,
-        standing: Standing::default(),
-    }
+fn count_seen(deleted: &DeletedWorkspace, viewer: &Viewer) -> u64 {
+    deleted.living.iter().filter(|(audience, _)| viewer.sees(audience)).map(|(_, count)| count).sum()
 }

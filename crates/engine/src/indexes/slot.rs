@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-use mnemon_core::{NewRecord, Record, Scope, Seq, Timestamp, Viewer, WorkspaceNo};
+use mnemon_core::{Audience, NewRecord, Record, Scope, Seq, Timestamp, Viewer, WorkspaceNo};
 use mnemon_recall::{Embedding, Explanation, Filter, Hit, Model, SearchRequest, Similar, WorkspaceIndex};
 use mnemon_store::{Change, Snapshot, SnapshotImage, Tail, Workspace};
 use parking_lot::RwLock;
@@ -143,6 +143,12 @@ impl Slot {
         let state = self.state.read();
         let visible = state.visible_to(viewer, None);
         state.index.similar(seq.0, limit, &|number| visible[number.0 as usize])
+    }
+
+    /// Hands out the index, and its audiences by number, for as long as `look` takes.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&WorkspaceIndex, &[Audience]) -> T) -> T {
+        let state = self.state.read();
+        look(&state.index, &state.audiences.by_number)
     }
 
     /// Ranks the records that the reader may see and asks for.

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mnemon_core::{Audience, Fact, FactKey, NewRecord, RecordId, Scope, Seq, Timestamp, Viewer, known_after_save};
+use mnemon_core::{
+    Audience, ContentHash, Fact, FactKey, NewRecord, RecordId, Scope, Seq, Timestamp, Viewer, known_after_save,
+};
 use mnemon_recall::{AudienceNo, Embedding, Model, NewDoc, WorkspaceIndex};
 use mnemon_store::Present;
 
@@ -131,6 +133,8 @@ impl State {
             source_id: fact.source_id.as_deref(),
             source_hash: fact.source_hash.as_deref(),
             fact_key: entry.fact_key.chosen(),
+            // Only records with a key that a caller chose are compared.
+            content_hash: entry.fact_key.chosen().map_or(0, |_| ContentHash::of(&fact.content).number()),
             ..NewDoc::new(entry.seq.0, &fact.content)
         });
     }

@@ -72,13 +72,13 @@ async fn build<'a>(visit: &'a Visit, fields: &Fields) -> Result<Page<'a>, Consol
     let (project, admin) = (visit.project()?, &visit.visitor.admin);
     let (asked, one) = (Query::of(fields, &NAMES), fields.take("one"));
     let mut wanted = wanted(&asked, one.as_deref())?;
-    let mut found = visit.engine().survey_sources(admin, project, &wanted).await?;
+    let mut found = visit.engine().list_source_states(admin, project, &wanted).await?;
     if let Some(one) = &one {
         // Other ids may have the letters of this one in them.
         while !found.sources.iter().any(|source| source.source_id == *one) {
             let Some(next) = found.next.take() else { break };
             wanted.after = Some(next);
-            found = visit.engine().survey_sources(admin, project, &wanted).await?;
+            found = visit.engine().list_source_states(admin, project, &wanted).await?;
         }
         found.sources.retain(|source| source.source_id == *one);
         found.next = None;

@@ -284,11 +284,14 @@ impl House {
     /// Restores what the latest deletion of a workspace took, with no limit.
     pub async fn restore_workspace(&self, name: &str, since: i64, second: i64) -> RestoredWorkspace {
         let deleted = self.store.list_deleted_workspaces(self.project, at(since)).await.expect("storage works");
-        let Some(row) = deleted.into_iter().find(|row| row.name.as_str() == name) else {
+        let Some(row) = deleted.into_iter().find(|row| row.workspace.name.as_str() == name) else {
             return RestoredWorkspace::Absent;
         };
         let line = audit(self.account, second, "workspace.restore");
-        self.store.restore_workspace(self.project, row.no, at(since), None, line).await.expect("storage works")
+        self.store
+            .restore_workspace(self.project, row.workspace.no, at(since), None, line)
+            .await
+            .expect("storage works")
     }
 
     /// The end of the log.

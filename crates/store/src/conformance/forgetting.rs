@@ -167,11 +167,11 @@ pub async fn a_deleted_workspace_can_be_restored_for_a_while(make: MakeEngine) {
     house.delete_workspace("team", 20).await;
     let list = async |since: i64| {
         let rows = house.store.list_deleted_workspaces(house.project, at(since)).await.expect("storage works");
-        rows.into_iter().map(|row| (row.no, row.deleted_at, row.living)).collect::<Vec<_>>()
+        rows.into_iter().map(|row| (row.workspace.no, row.deleted_at, row.living)).collect::<Vec<_>>()
     };
     assert_eq!(list(21).await, []);
     let living = vec![(Audience::Shared, 1), (Audience::Author(house.ana), 1)];
-    assert_eq!(list(20).await, [(no, Some(at(20)), living)]);
+    assert_eq!(list(20).await, [(no, at(20), living)]);
     let line = || audit(house.account, 30, "workspace.restore");
     let restore = async |since: i64, max: Option<u64>| {
         house.store.restore_workspace(house.project, no, at(since), max, line()).await.expect("storage works")

@@ -490,7 +490,12 @@ async fn restore_workspace(
     is_limited: bool,
 ) -> Result<(), TestCaseError> {
     let rows = house.store.list_deleted_workspaces(house.project, at(DELETED_AT)).await.expect("storage works");
-    let listed: Vec<_> = rows.iter().filter(|row| row.name.as_str() == WORKSPACES[nth]).map(|row| row.no).collect();
+    let listed: Vec<_> = rows
+        .iter()
+        .map(|row| &row.workspace)
+        .filter(|row| row.name.as_str() == WORKSPACES[nth])
+        .map(|row| row.no)
+        .collect();
     let left = model.left(nth);
     prop_assert_eq!(listed, left.iter().map(|(no, _)| *no).collect::<Vec<_>>());
     let Some((no, seqs)) = left.into_iter().next() else { return Ok(()) };
@@ -567,6 +572,8 @@ async fn compare_logs(house: &House, model: &Model) -> Result<(), TestCaseError>
 async fn compare_sources(house: &House, model: &Model) -> Result<(), TestCaseError> {
     let ids = ["source 0", "source 1", "source 2"];
     let parts = house.store.list_sources(house.project, &ids).await.expect("storage works");
+    let all = house.store.list_all_sources(house.project).await.expect("storage works");
+    prop_assert_eq!(&parts, &all);
     let told: BTreeMap<SourceKey, _> =
         parts.into_iter().map(|part| ((part.source_id, part.workspace_no, part.audience), part.state)).collect();
     prop_assert_eq!(&told, &model.sources);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::credentials::present;
 use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
-use crate::{DepartmentDeleted, NewKey, Portion, RecordFilter, StoreError};
+use crate::{DepartmentDeleted, Holdings, MemberDeleted, NewKey, Portion, RecordFilter, StoreError};
 
 /// An empty store has no accounts; the first account comes with everything, or not at all.
 pub async fn the_first_account_comes_whole_or_not_at_all(make: MakeEngine) {
@@ -224,4 +224,22 @@ pub async fn accounts_do_not_mix(make: MakeEngine) {
     assert_eq!(present(&house, &house.key_hash).await.expect("there").account, house.account);
     let rows = house.store.list_audit(house.account, 100).await.expect("storage works");
     assert!(rows.iter().all(|(line, _)| line.action != "story"), "what failed left no row");
+}
+
+/// What a member has is what removing it would hand over.
+pub async fn a_members_holdings_are_counted(make: MakeEngine) {
+    let engine = make().await;
+    let house = House::build(&engine.store).await;
+    let ben = house.add_member("Ben", Role::Member, None).await;
+    let count = async |member| house.store.count_holdings(house.project, member).await.expect("storage works");
+    assert_eq!(count(ben).await, Holdings::default());
+    let of = |text: &str, audience| NewRecord { author: ben, audience, ..house.record(text) };
+    house.save(of("shared", Audience::Shared)).await;
+    let forgotten = house.save(of("forgotten", Audience::Shared)).await;
+    house.save(of("draft", Audience::Author(ben))).await;
+    house.save_text("somebody else's").await;
+    house.forget(&[forgotten], 20).await;
+    assert_eq!(count(ben).await, Holdings { records: 3, drafts: 1, sessions: 0 });
+    let left = house.store.delete_member(house.account, ben, None, audit(house.account, 30, "member.delete")).await;
+    assert_eq!(left, Ok(MemberDeleted::NeedsHeir { records: 3 }));
 }

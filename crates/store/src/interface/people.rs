@@ -79,6 +79,9 @@ pub trait People: Send + Sync {
     /// Changes a member's name, role, department and end of access. `false` if absent.
     async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError>;
 
+    /// What a member has in a project: what removing it would hand over or delete. Scans the project.
+    async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError>;
+
     /// Deletes a member: its keys are revoked, and its records, including drafts, go to the heir, all or nothing. A
     /// record whose audience changes takes a seq, so that every index follows.
     async fn delete_member(
@@ -97,6 +100,17 @@ pub enum DepartmentDeleted {
     Absent,
     /// Something refers to it. Nothing was changed.
     InUse,
+}
+
+/// What a member has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Holdings {
+    /// Records that can still be read or restored.
+    pub records: u64,
+    /// How many of them only the member sees.
+    pub drafts: u64,
+    /// Uploaded session histories.
+    pub sessions: u64,
 }
 
 /// What became of removing a member.
@@ -147,6 +161,15 @@ pub(crate) fn read_project<R: Row>(row: &R) -> Result<Project, StoreError> {
 pub(crate) fn read_project_count<R: Row>(row: &R, account: AccountId) -> Result<(u64, u64), StoreError> {
     let cells = Cells::new(row, "project", || account.to_string());
     Ok((cells.count(0, "id")?, cells.count(1, "live_records")?))
+}
+
+pub(crate) fn read_holdings<R: Row>(row: &R, project: ProjectId) -> Result<Holdings, StoreError> {
+    let cells = Cells::new(row, "record", || project.to_string());
+    Ok(Holdings {
+        records: cells.count(0, "author_id")?,
+        drafts: cells.count(1, "audience")?,
+        sessions: cells.count(2, "session")?,
+    })
 }
 
 pub(crate) fn read_department<R: Row>(row: &R, account: AccountId) -> Result<Department, StoreError> {

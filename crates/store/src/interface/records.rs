@@ -131,13 +131,12 @@ pub trait Records: Send + Sync {
         audit: AuditEntry,
     ) -> Result<Option<u64>, StoreError>;
 
-    /// The workspaces that were deleted at or after a moment and that can still be restored, the latest first. `living`
-    /// counts what lived in them when they were deleted.
+    /// The workspaces that were deleted at or after a moment and that can still be restored, the latest first.
     async fn list_deleted_workspaces(
         &self,
         project: ProjectId,
         since: Timestamp,
-    ) -> Result<Vec<WorkspaceRow>, StoreError>;
+    ) -> Result<Vec<DeletedWorkspace>, StoreError>;
 
     /// Brings back all that lived in a workspace when it was deleted, at or after `deleted_since`. If the name was
     /// taken anew meanwhile, the records join the workspace that has it now.
@@ -290,18 +289,23 @@ pub struct Standing {
     pub sources: Vec<SourcePart>,
 }
 
-/// A workspace, or what is left of one.
+/// A workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceRow {
     /// Identifies this life of the workspace.
     pub no: WorkspaceNo,
     pub name: WorkspaceName,
     pub created_at: Timestamp,
-    /// When it was deleted, if it was.
-    pub deleted_at: Option<Timestamp>,
     /// Every audience for whom something was ever saved here.
     pub audiences: Vec<Audience>,
-    /// How many live records each audience has.
+}
+
+/// What is left of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletedWorkspace {
+    pub workspace: WorkspaceRow,
+    pub deleted_at: Timestamp,
+    /// How many records of each audience lived in it then.
     pub living: Vec<(Audience, u64)>,
 }
 

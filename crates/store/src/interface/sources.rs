@@ -15,6 +15,9 @@ pub trait Sources: Send + Sync {
     /// What each audience knows about these sources, in every workspace.
     async fn list_sources(&self, project: ProjectId, source_ids: &[&str]) -> Result<Vec<SourcePart>, StoreError>;
 
+    /// What each audience knows about every source of a project. The parts of one source of a workspace come together.
+    async fn list_all_sources(&self, project: ProjectId) -> Result<Vec<SourcePart>, StoreError>;
+
     /// Records for everybody what was observed of a source in the living workspace of this name. Without a name it
     /// counts for each workspace that knows the source or has records from it, and for the default one. Takes a seq and
     /// returns it if this is news to anybody (`is_news`).

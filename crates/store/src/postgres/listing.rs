@@ -18,7 +18,7 @@ use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 /// The active workspaces of a project.
 pub(super) const WORKSPACES: &str = "
-    SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
+    SELECT w.no, w.name, w.created_at, ARRAY(
         SELECT a.audience
         FROM workspace_audience a
         WHERE a.project_id = w.project_id AND a.workspace_no = w.no
@@ -38,24 +38,6 @@ macro_rules! sized {
             $from
         )
     };
-}
-
-pub(super) async fn list_workspaces(pool: &Arc<Pool>, project: ProjectId) -> Result<Vec<WorkspaceRow>, Fault> {
-    const COUNT: &str = "
-        SELECT workspace_no, audience, COUNT(*)
-        FROM record
-        WHERE project_id = $1 AND forgotten_at IS NULL
-        GROUP BY workspace_no, audience
-        ORDER BY workspace_no, audience";
-    let id = project.uuid();
-    let tx = Tx::read(pool, Tenant::project(project)).await?;
-    let answers = tx.finish(vec![ask(WORKSPACES, &[&id]), ask(COUNT, &[&id])]).await?;
-    let [workspaces, counts] = answers.as_slice() else {
-        return Err(Fault::away("PostgreSQL left an answer out"));
-    };
-    let mut living = read_counts(counts, project)?;
-    let read = workspaces.iter().map(|row| read_workspace(row, project, &mut living));
-    Ok(read.collect::<Result<_, StoreError>>()?)
 }
 
 pub(super) async fn list_records(
@@ -131,21 +113,15 @@ pub(super) async fn list_onward(
     Ok(found.into_iter().map(|stored| stored.record).collect())
 }
 
-/// Reads no, name, created_at, deleted_at and the audiences, and takes the workspace's count.
-pub(super) fn read_workspace(
-    row: &Row,
-    project: ProjectId,
-    living: &mut HashMap<WorkspaceNo, Vec<(Audience, u64)>>,
-) -> Result<WorkspaceRow, StoreError> {
+/// Reads no, name, created_at and the audiences.
+pub(super) fn read_workspace(row: &Row, project: ProjectId) -> Result<WorkspaceRow, StoreError> {
     let cells = Cells::new(row, "workspace", || project.to_string());
     let no = WorkspaceNo(cells.count(0, "no")?);
     Ok(WorkspaceRow {
         no,
         name: cells.workspace_name(1, "name")?,
         created_at: cells.time(2, "created_at")?,
-        deleted_at: cells.time_opt(3, "deleted_at")?,
-        audiences: read_audiences(row, 4, project, no)?,
-        living: living.remove(&no).unwrap_or_default(),
+        audiences: read_audiences(row, 3, project, no)?,
     })
 }
 

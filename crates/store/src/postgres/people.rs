@@ -16,8 +16,10 @@ use super::projects::{FIND, LIST, delete_project, insert_project, list_in_lock_o
 use super::remove_member::delete_member;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
 use super::transaction::{Tenant, Tx, ask};
-use crate::interface::people::{read_account, read_department, read_member, read_project, read_project_count};
-use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
+use crate::interface::people::{
+    read_account, read_department, read_holdings, read_member, read_project, read_project_count,
+};
+use crate::{AuditEntry, DepartmentDeleted, Holdings, MemberDeleted, NewKey, People, StoreError};
 
 #[async_trait]
 impl People for PostgresStore {
@@ -232,6 +234,18 @@ impl People for PostgresStore {
             commit_if_changed(tx, changed, &audit).await
         })
         .await
+    }
+
+    async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COUNT(*) FILTER (WHERE r.audience = $3),
+                (SELECT COUNT(*) FROM session s WHERE s.project_id = $1 AND s.member_id = $2)
+            FROM record r
+            WHERE r.project_id = $1 AND (r.author_id = $2 OR r.audience = $3)";
+        let draft = AudienceBytes::of(Audience::Author(member));
+        let draft = draft.as_slice();
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid(), &member.uuid(), &draft]).await?;
+        rows.first().map_or(Ok(Holdings::default()), |row| read_holdings(row, project))
     }
 
     async fn delete_member(

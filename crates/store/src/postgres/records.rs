@@ -14,7 +14,7 @@ use super::audit::insert_audit;
 use super::bodies::{self, BY_ID, read_stored};
 use super::connect::Pool;
 use super::error::Fault;
-use super::listing::{list_onward, list_records, list_workspaces};
+use super::listing::{WORKSPACES, list_onward, list_records, read_workspace};
 use super::load::Asked;
 use super::project;
 use super::rows::{Cells, integer, micros, places};
@@ -26,8 +26,8 @@ use super::workspaces::{delete_workspace, list_deleted_workspaces, restore_works
 use crate::interface::records::{read_seq_and_audience, read_summary};
 use crate::interface::stored::Stored;
 use crate::{
-    AtLeast, AuditEntry, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, RestoredWorkspace,
-    Standing, StoreError, Stretch, WorkspaceRow,
+    AtLeast, AuditEntry, DeletedWorkspace, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records,
+    RestoredWorkspace, Standing, StoreError, Stretch, WorkspaceRow,
 };
 
 #[async_trait]
@@ -148,7 +148,8 @@ impl Records for PostgresStore {
     }
 
     async fn list_workspaces(&self, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
-        self.attempt(|| list_workspaces(&self.pool, project)).await
+        let rows = self.ask(Tenant::project(project), WORKSPACES, &[&project.uuid()]).await?;
+        rows.iter().map(|row| read_workspace(row, project)).collect()
     }
 
     async fn list_records(
@@ -204,7 +205,7 @@ impl Records for PostgresStore {
         &self,
         project: ProjectId,
         since: Timestamp,
-    ) -> Result<Vec<WorkspaceRow>, StoreError> {
+    ) -> Result<Vec<DeletedWorkspace>, StoreError> {
         self.attempt(|| list_deleted_workspaces(&self.pool, project, since)).await
     }
 

@@ -22,6 +22,17 @@ impl Sources for PostgresStore {
         rows.iter().map(|row| read_part(row, project)).collect()
     }
 
+    async fn list_all_sources(&self, project: ProjectId) -> Result<Vec<SourcePart>, StoreError> {
+        const SELECT: &str = "
+            SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
+                known_at, confirmed_at, confirmed_by
+            FROM source
+            WHERE project_id = $1
+            ORDER BY source_id, workspace_no, audience";
+        let rows = self.ask(Tenant::project(project), SELECT, &[&project.uuid()]).await?;
+        rows.iter().map(|row| read_part(row, project)).collect()
+    }
+
     async fn observe_source(
         &self,
         project: ProjectId,

@@ -16,7 +16,7 @@ use super::sources::carry_sources;
 use super::transaction::{Tenant, Tx, ask};
 use crate::encoding::AudienceBytes;
 use crate::interface::stored::Stored;
-use crate::{AuditEntry, RestoredWorkspace, StoreError, WorkspaceRow};
+use crate::{AuditEntry, DeletedWorkspace, RestoredWorkspace, StoreError};
 
 /// How many records are moved by one statement.
 const PIECE: usize = 500;
@@ -57,13 +57,13 @@ pub(super) async fn list_deleted_workspaces(
     pool: &Arc<Pool>,
     project: ProjectId,
     since: Timestamp,
-) -> Result<Vec<WorkspaceRow>, Fault> {
+) -> Result<Vec<DeletedWorkspace>, Fault> {
     const SELECT: &str = "
-        SELECT w.no, w.name, w.created_at, w.deleted_at, ARRAY(
+        SELECT w.no, w.name, w.created_at, ARRAY(
             SELECT a.audience
             FROM workspace_audience a
             WHERE a.project_id = w.project_id AND a.workspace_no = w.no
-            ORDER BY a.audience)
+            ORDER BY a.audience), w.deleted_at
         FROM workspace w
         WHERE w.project_id = $1 AND w.deleted_at >= $2
             AND EXISTS (SELECT 1 FROM project p WHERE p.id = $1 AND p.deleted_at IS NULL)
@@ -82,10 +82,15 @@ pub(super) async fn list_deleted_workspaces(
         return Err(Fault::away("PostgreSQL left an answer out"));
     };
     let mut left = read_counts(counts, project)?;
-    let read = workspaces.iter().map(|row| read_workspace(row, project, &mut left));
-    let mut ended = read.collect::<Result<Vec<_>, StoreError>>()?;
-    ended.retain(|workspace| !workspace.living.is_empty());
-    Ok(ended)
+    let read = |row| {
+        let workspace = read_workspace(row, project)?;
+        let deleted_at = Cells::new(row, "workspace", || project.to_string()).time(4, "deleted_at")?;
+        let living = left.remove(&workspace.no).unwrap_or_default();
+        Ok(DeletedWorkspace { workspace, deleted_at, living })
+    };
+    let mut deleted = workspaces.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
+    deleted.retain(|deleted| !deleted.living.is_empty());
+    Ok(deleted)
 }
 
 pub(super) async fn restore_workspace(

@@ -1,7 +1,5 @@
 //! Lists of what a project holds: its workspaces and its records, page by page.
 
-use std::collections::HashMap;
-
 use mnemon_core::{Audience, ProjectId, Record, RecordId, Seq, WorkspaceName, WorkspaceNo};
 use rusqlite::{Connection, Row, Rows, ToSql, params};
 
@@ -14,17 +12,8 @@ use crate::interface::records::Filling;
 use crate::{Listed, Portion, RecordFilter, StoreError, Stretch, WorkspaceRow};
 
 pub(super) fn list_workspaces(conn: &Connection, project: ProjectId) -> Result<Vec<WorkspaceRow>, StoreError> {
-    list_workspaces_with(conn, project, count_living_by_audience(conn, project)?)
-}
-
-/// The active workspaces, with these counts.
-pub(super) fn list_workspaces_with(
-    conn: &Connection,
-    project: ProjectId,
-    mut living: HashMap<WorkspaceNo, Vec<(Audience, u64)>>,
-) -> Result<Vec<WorkspaceRow>, StoreError> {
     const SELECT: &str = "
-        SELECT no, name, created_at, deleted_at
+        SELECT no, name, created_at
         FROM workspace INDEXED BY workspace_living
         WHERE project_id = ?1 AND deleted_at IS NULL
         ORDER BY name";
@@ -32,67 +21,40 @@ pub(super) fn list_workspaces_with(
     let mut rows = statement.query([project.to_bytes()])?;
     let mut workspaces = Vec::new();
     while let Some(row) = rows.next()? {
-        workspaces.push(read_workspace(conn, row, project, &mut living)?);
+        workspaces.push(read_workspace(conn, row, project)?);
     }
     Ok(workspaces)
 }
 
-/// Reads no, name, created_at and deleted_at, and takes the workspace's count.
-pub(super) fn read_workspace(
-    conn: &Connection,
-    row: &Row<'_>,
-    project: ProjectId,
-    living: &mut HashMap<WorkspaceNo, Vec<(Audience, u64)>>,
-) -> Result<WorkspaceRow, StoreError> {
+/// Reads no, name and created_at.
+pub(super) fn read_workspace(conn: &Connection, row: &Row<'_>, project: ProjectId) -> Result<WorkspaceRow, StoreError> {
     let cells = Cells::new(row, "workspace", || project.to_string());
     let no = WorkspaceNo(cells.count(0, "no")?);
     Ok(WorkspaceRow {
         no,
         name: cells.workspace_name(1, "name")?,
         created_at: cells.time(2, "created_at")?,
-        deleted_at: cells.time_opt(3, "deleted_at")?,
         audiences: list_audiences(conn, project, no)?,
-        living: living.remove(&no).unwrap_or_default(),
     })
 }
 
-pub(super) fn count_living_by_audience(
-    conn: &Connection,
-    project: ProjectId,
-) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
-    const SELECT: &str = "
-        SELECT workspace_no, audience, COUNT(*)
-        FROM record INDEXED BY record_workspace
-        WHERE project_id = ?1 AND forgotten_at IS NULL
-        GROUP BY workspace_no, audience";
-    let mut statement = conn.prepare_cached(SELECT)?;
-    read_counts(statement.query([project.to_bytes()])?, project)
-}
-
-/// The counts of one workspace: what others hold is not looked at.
+/// How many live records of a workspace each audience has.
 pub(super) fn count_living_in(
     conn: &Connection,
     project: ProjectId,
     no: WorkspaceNo,
-) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
+) -> Result<Vec<(Audience, u64)>, StoreError> {
     const SELECT: &str = "
-        SELECT workspace_no, audience, COUNT(*)
+        SELECT audience, COUNT(*)
         FROM record INDEXED BY record_workspace
         WHERE project_id = ?1 AND workspace_no = ?2 AND forgotten_at IS NULL
-        GROUP BY workspace_no, audience";
+        GROUP BY audience";
     let mut statement = conn.prepare_cached(SELECT)?;
-    read_counts(statement.query((project.to_bytes(), integer(no.0)))?, project)
-}
-
-fn read_counts(
-    mut rows: Rows<'_>,
-    project: ProjectId,
-) -> Result<HashMap<WorkspaceNo, Vec<(Audience, u64)>>, StoreError> {
-    let mut counts: HashMap<_, Vec<_>> = HashMap::new();
+    let mut rows = statement.query((project.to_bytes(), integer(no.0)))?;
+    let mut counts = Vec::new();
     while let Some(row) = rows.next()? {
         let cells = Cells::new(row, "record", || project.to_string());
-        let no = WorkspaceNo(cells.count(0, "workspace_no")?);
-        counts.entry(no).or_default().push((cells.audience(1, "audience")?, cells.count(2, "seq")?));
+        counts.push((cells.audience(0, "audience")?, cells.count(1, "seq")?));
     }
     Ok(counts)
 }

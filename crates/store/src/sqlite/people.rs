@@ -14,8 +14,8 @@ use super::credentials::insert_key;
 use super::projects::{delete_project, find_project, insert_project, list_projects};
 use super::remove_member::delete_member;
 use super::rows::{AudienceBytes, integer, micros, micros_opt};
-use crate::interface::people::{read_account, read_department, read_member, read_project_count};
-use crate::{AuditEntry, DepartmentDeleted, MemberDeleted, NewKey, People, StoreError};
+use crate::interface::people::{read_account, read_department, read_holdings, read_member, read_project_count};
+use crate::{AuditEntry, DepartmentDeleted, Holdings, MemberDeleted, NewKey, People, StoreError};
 
 #[async_trait]
 impl People for SqliteStore {
@@ -137,6 +137,22 @@ impl People for SqliteStore {
 
     async fn update_member(&self, member: Member, audit: AuditEntry) -> Result<bool, StoreError> {
         self.writer.write(move |tx| update_member(tx, &member, &audit)).await
+    }
+
+    async fn count_holdings(&self, project: ProjectId, member: MemberId) -> Result<Holdings, StoreError> {
+        const SELECT: &str = "
+            SELECT COUNT(*), COALESCE(SUM(r.audience = ?3), 0),
+                (SELECT COUNT(*) FROM session s WHERE s.project_id = ?1 AND s.member_id = ?2)
+            FROM record r
+            WHERE r.project_id = ?1 AND (r.author_id = ?2 OR r.audience = ?3)";
+        self.readers
+            .read_long(move |conn| {
+                let draft = AudienceBytes::of(Audience::Author(member));
+                let mut statement = conn.prepare_cached(SELECT)?;
+                let mut rows = statement.query((project.to_bytes(), member.to_bytes(), draft.as_slice()))?;
+                rows.next()?.map_or(Ok(Holdings::default()), |row| read_holdings(row, project))
+            })
+            .await
     }
 
     async fn delete_member(

@@ -23,8 +23,8 @@ use crate::damaged::Damaged;
 use crate::interface::records::read_seq_and_audience;
 use crate::interface::stored::Stored;
 use crate::{
-    AuditEntry, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records, RestoredWorkspace, StoreError,
-    Stretch, WorkspaceRow,
+    AuditEntry, DeletedWorkspace, Insert, Inserted, Listed, Portion, RecordFilter, RecordSummary, Records,
+    RestoredWorkspace, StoreError, Stretch, WorkspaceRow,
 };
 
 /// Up to this many records are read on the caller's thread; see [`super::readers::Readers::read`].
@@ -203,7 +203,7 @@ impl Records for SqliteStore {
         &self,
         project: ProjectId,
         since: Timestamp,
-    ) -> Result<Vec<WorkspaceRow>, StoreError> {
+    ) -> Result<Vec<DeletedWorkspace>, StoreError> {
         self.readers.read_long(move |conn| list_deleted_workspaces(conn, project, since)).await
     }
 

@@ -25,6 +25,26 @@ impl Sources for SqliteStore {
         })
     }
 
+    async fn list_all_sources(&self, project: ProjectId) -> Result<Vec<SourcePart>, StoreError> {
+        const SELECT: &str = "
+            SELECT source_id, workspace_no, audience, known_seq, confirmed_seq, known_hash, confirmed_hash, moved_to,
+                known_at, confirmed_at, confirmed_by
+            FROM source
+            WHERE project_id = ?1
+            ORDER BY source_id, workspace_no, audience";
+        self.readers
+            .read_long(move |conn| {
+                let mut statement = conn.prepare_cached(SELECT)?;
+                let mut rows = statement.query([project.to_bytes()])?;
+                let mut parts = Vec::new();
+                while let Some(row) = rows.next()? {
+                    parts.push(read_part(row, project)?);
+                }
+                Ok(parts)
+            })
+            .await
+    }
+
     async fn observe_source(
         &self,
         project: ProjectId,

@@ -11,7 +11,7 @@ use super::log::{insert_change, write_change};
 use super::rows::{Cells, integer, micros};
 use super::sources::carry_source;
 use crate::interface::stored::{Stored, broken};
-use crate::{AuditEntry, RestoredWorkspace, StoreError, WorkspaceRow};
+use crate::{AuditEntry, DeletedWorkspace, RestoredWorkspace, StoreError};
 
 pub(super) fn delete_workspace(
     tx: &mut Tx<'_>,
@@ -46,7 +46,7 @@ pub(super) fn list_deleted_workspaces(
     conn: &Connection,
     project: ProjectId,
     since: Timestamp,
-) -> Result<Vec<WorkspaceRow>, StoreError> {
+) -> Result<Vec<DeletedWorkspace>, StoreError> {
     const SELECT: &str = "
         SELECT no, name, created_at, deleted_at
         FROM workspace
@@ -59,10 +59,11 @@ pub(super) fn list_deleted_workspaces(
     let mut rows = statement.query((project.to_bytes(), micros(since)))?;
     let mut workspaces = Vec::new();
     while let Some(row) = rows.next()? {
-        let no = WorkspaceNo(Cells::new(row, "workspace", || project.to_string()).count(0, "no")?);
-        let workspace = read_workspace(conn, row, project, &mut count_living_in(conn, project, no)?)?;
-        if !workspace.living.is_empty() {
-            workspaces.push(workspace);
+        let workspace = read_workspace(conn, row, project)?;
+        let deleted_at = Cells::new(row, "workspace", || project.to_string()).time(3, "deleted_at")?;
+        let living = count_living_in(conn, project, workspace.no)?;
+        if !living.is_empty() {
+            workspaces.push(DeletedWorkspace { workspace, deleted_at, living });
         }
     }
     Ok(workspaces)

@@ -36,7 +36,7 @@ pub async fn check(store: &dyn Store) -> anyhow::Result<String> {
 
 async fn check_project(store: &dyn Store, project: ProjectId) -> anyhow::Result<u64> {
     let workspaces = store.list_workspaces(project).await?;
-    let expected: u64 = workspaces.iter().flat_map(|workspace| &workspace.living).map(|(_, count)| count).sum();
+    let expected: u64 = store.list_sizes(project).await?.iter().map(|size| size.records).sum();
     let shown = read_shown(store, project, &workspaces).await?;
     let mut indexed = 0;
     for workspace in &workspaces {
