@@ -16,6 +16,7 @@ mod hooks;
 mod languages;
 mod life;
 mod load;
+mod locomo;
 mod operations;
 mod postgres;
 mod ranker;
@@ -49,7 +50,7 @@ enum Bench {
     Console(console::Args),
     /// What the service survives: kills, power loss, failing and full disks, damage, bad and slow clients
     Faults(faults::Args),
-    /// What it costs to leave stale records out of a search
+    /// What the filters of a search cost: exclude_stale, tags and times
     Filters(filters::Args),
     /// Whether what holds comes first: facts that changed, in every way a fact can
     Freshness(freshness::Args),
@@ -74,6 +75,8 @@ enum Bench {
     Load(load::Args),
     #[command(hide = true)]
     LoadServer(load::ServerArgs),
+    /// How well sessions of dialogues are found, by kind of question, and what phrases of time add
+    Locomo(locomo::Args),
     /// Whether figures agree with a mixed load over many projects, and what it costs to be watched
     Operations(operations::Args),
     /// What PostgreSQL can carry: batched saves, several nodes, fresh searches, and its own full-text search
@@ -108,6 +111,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Life(args) => life::run(&args),
         Bench::Load(args) => load::run(&args),
         Bench::LoadServer(args) => load::run_server(&args),
+        Bench::Locomo(args) => locomo::run(&args),
         Bench::Operations(args) => operations::run(&args),
         Bench::Postgres(args) => postgres::run(&args),
         Bench::Recall(args) => recall::run(&args),

@@ -13,6 +13,7 @@ use anyhow::Context;
 use metrics::Quality;
 use rankers::Ranker;
 
+pub(crate) use data::{Project, Set, load};
 pub(crate) use rankers::Fts5;
 
 /// How many hits are judged.

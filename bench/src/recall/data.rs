@@ -17,6 +17,8 @@ pub(crate) struct Set {
 #[derive(Default)]
 pub(crate) struct Project {
     pub(crate) texts: Vec<String>,
+    /// The ids of records, by number.
+    pub(crate) names: Vec<String>,
     /// Which record each text belongs to: some sets cut a record into several texts under one id.
     pub(crate) records: Vec<usize>,
     pub(crate) queries: Vec<Query>,
@@ -27,6 +29,8 @@ pub(crate) struct Query {
     pub(crate) text: String,
     /// Numbers of records.
     pub(crate) gold: HashSet<usize>,
+    /// Its kind, as the set names it.
+    pub(crate) kind: String,
 }
 
 #[derive(Deserialize)]
@@ -41,6 +45,8 @@ struct QueryLine {
     project: String,
     query: String,
     gold: Vec<String>,
+    #[serde(default, rename = "cat")]
+    kind: String,
 }
 
 /// All projects of some sets as one.
@@ -53,6 +59,7 @@ pub(crate) fn as_one<'s>(sets: impl Iterator<Item = &'s Set>) -> Set {
         one.queries.extend(project.queries.iter().map(|query| Query {
             text: query.text.clone(),
             gold: query.gold.iter().map(|record| first + record).collect(),
+            kind: query.kind.clone(),
         }));
     }
     Set { name: "as one".to_owned(), projects: vec![one] }
@@ -72,6 +79,9 @@ fn load_set(folder: &Path) -> anyhow::Result<Set> {
     for line in lines::<RecordLine>(&folder.join("corpus.jsonl"))? {
         let project = projects.entry(line.project).or_default();
         let next = project.ids.len();
+        if !project.ids.contains_key(&line.id) {
+            project.names.push(line.id.clone());
+        }
         project.records.push(*project.ids.entry(line.id).or_insert(next));
         project.texts.push(line.text);
     }
@@ -79,7 +89,7 @@ fn load_set(folder: &Path) -> anyhow::Result<Set> {
         let project = projects.get_mut(&line.project).context("a query of a project without records")?;
         let gold: Option<HashSet<usize>> = line.gold.iter().map(|id| project.ids.get(id).copied()).collect();
         let gold = gold.with_context(|| format!("a gold record of {:?} is missing", line.query))?;
-        project.queries.push(Query { text: line.query, gold });
+        project.queries.push(Query { text: line.query, gold, kind: line.kind });
     }
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Set { name, projects: projects.into_values().collect() })

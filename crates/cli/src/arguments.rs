@@ -235,9 +235,15 @@ pub struct Remember {
     /// How certain the fact is (0–1).
     #[arg(long)]
     pub confidence: Option<String>,
-    /// When the record becomes stale (RFC 3339).
+    /// When the record becomes stale: an RFC 3339 time, a date, or words such as `tomorrow`.
     #[arg(long)]
     pub valid_until: Option<String>,
+    /// Tag to find it by; repeatable, up to 16 of 1–64 characters.
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// When it happened: a date, an RFC 3339 time, a range `A/B`, or words such as `3 days ago`.
+    #[arg(long)]
+    pub occurred_at: Option<String>,
     /// Id of a record that this one replaces; may be given up to 20 times. It is forgotten in the same step.
     #[arg(long = "supersedes", value_name = "ID")]
     pub supersedes: Vec<String>,
@@ -278,10 +284,14 @@ pub struct Search {
     /// Only this record; give it again for more (up to 50).
     #[arg(long = "memory-id", value_name = "ID")]
     pub memory_ids: Vec<String>,
-    /// Only records last saved at or after this time (RFC 3339).
+    /// Only records with this tag; repeatable, all must match.
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// Only records whose time (when it happened, else when it was last saved) is then or later: an RFC 3339 time, a
+    /// date, or words such as `3 days ago`.
     #[arg(long)]
     pub since: Option<String>,
-    /// Only records last saved at or before this time (RFC 3339).
+    /// Only records whose time is then or earlier.
     #[arg(long)]
     pub until: Option<String>,
     /// Explain the result: the words that matched, each part of each score, and what was held back. Requires an admin's

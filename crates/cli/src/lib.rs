@@ -19,6 +19,7 @@ mod http_client;
 mod integration_arguments;
 mod logging;
 mod mcp_client;
+mod moment;
 mod naming;
 mod open_files;
 mod printer;

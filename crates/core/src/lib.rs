@@ -14,11 +14,13 @@ mod hex;
 mod ids;
 mod known_hashes;
 mod limits;
+mod occurred;
 mod plan;
 mod record;
 mod secret;
 mod status;
 mod subscription;
+mod tags;
 mod tokens;
 mod visibility;
 mod workspace;
@@ -40,13 +42,15 @@ pub use known_hashes::{
 pub use limits::{
     CONTENT_BYTES_MAX, FACT_KEY_CHARS_MAX, HASH_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, InvalidText, JSON_DEPTH_MAX,
     JSON_VALUES_MAX, QUERY_BYTES_MAX, REQUEST_BYTES_MAX, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
-    SOURCE_CHARS_MAX, SUPERSEDES_MAX, check_content, check_hash_text, check_source_text,
+    SOURCE_CHARS_MAX, SUPERSEDES_MAX, TAG_CHARS_MAX, TAGS_MAX, check_content, check_hash_text, check_source_text,
 };
+pub use occurred::{InvalidOccurred, Occurred, moments};
 pub use plan::{PlanLimits, PlanName, PlanTable};
 pub use record::{ContentHash, Fact, NewRecord, Record};
 pub use secret::Secret;
 pub use status::{Reason, SourceState, Status, newest_visible_source};
 pub use subscription::{GRACE_DAYS, Subscription, SubscriptionState};
+pub use tags::Tags;
 pub use tokens::estimate_tokens;
 pub use visibility::{Audience, DepartmentTree, Scope, Viewer};
 pub use workspace::{AUTO_WORKSPACE, InvalidWorkspaceName, WorkspaceName};

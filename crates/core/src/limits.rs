@@ -12,6 +12,10 @@ pub const SUPERSEDES_MAX: usize = 20;
 pub const SOURCE_CHARS_MAX: usize = 512;
 /// The longest `source_hash`, `source_revision` and `current_source_hash`, in characters each.
 pub const HASH_CHARS_MAX: usize = 256;
+/// How many tags a record may have, and how many a search may ask for.
+pub const TAGS_MAX: usize = 16;
+/// The longest tag, in characters.
+pub const TAG_CHARS_MAX: usize = 64;
 /// The largest request body, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// How deep the JSON of a request may be nested.
@@ -39,6 +43,9 @@ pub enum InvalidText {
     /// Over a limit counted in characters.
     #[error("{field} is {chars} characters long; the limit is {chars_max}")]
     TooManyChars { field: &'static str, chars: usize, chars_max: usize },
+    /// A list over its limit.
+    #[error("{field} lists {count} items; the limit is {count_max}")]
+    TooMany { field: &'static str, count: usize, count_max: usize },
     /// PostgreSQL can't store this character, and a record must come back byte for byte from either engine.
     #[error("{field} must not contain the NUL character")]
     Nul { field: &'static str },

@@ -4,7 +4,8 @@ use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
-    Audience, DepartmentId, FactKey, MemberId, ProjectId, RecordId, Seq, Timestamp, WorkspaceName, WorkspaceNo,
+    Audience, DepartmentId, FactKey, MemberId, Occurred, ProjectId, RecordId, Seq, Tags, Timestamp, WorkspaceName,
+    WorkspaceNo,
 };
 
 /// How many bytes of a text's SHA-256 its fingerprint takes.
@@ -108,6 +109,10 @@ pub struct Fact {
     pub confidence: Option<f64>,
     /// From then on the record is stale.
     pub valid_until: Option<Timestamp>,
+    /// What the caller sorts it by.
+    pub tags: Tags,
+    /// When what it says happened, or will happen.
+    pub occurred_at: Option<Occurred>,
 }
 
 impl Fact {
@@ -184,9 +189,10 @@ pub struct Record {
 impl Record {
     /// How many bytes its own texts have. The names that it refers to are not its own.
     pub fn text_bytes(&self) -> usize {
-        let Fact { content, source, source_id, source_hash, source_revision, .. } = &self.fact;
-        let optional = [source, source_id, source_hash, source_revision];
-        content.len() + self.fact_key.text.len() + optional.into_iter().flatten().map(String::len).sum::<usize>()
+        let Fact { content, source, source_id, source_hash, source_revision, tags, .. } = &self.fact;
+        let optional = [source, source_id, source_hash, source_revision].into_iter().flatten();
+        let labels: usize = optional.chain(tags.as_slice()).map(String::len).sum();
+        content.len() + self.fact_key.text.len() + labels
     }
 }
 

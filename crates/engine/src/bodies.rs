@@ -191,6 +191,8 @@ mod tests {
             confidence: None,
             author: None,
             department: None,
+            tags: Vec::new(),
+            occurred_at: None,
             valid_until: None,
             created_at: String::new(),
             updated_at: None,

@@ -254,8 +254,10 @@ fn line(entry: &Entry, has_status: bool, mark: &str) -> String {
         (Status::Verified, Some(who)) => format!(", confirmed by {}", short(who)),
         _ => String::new(),
     };
-    let (text, day) = (escaped(text), day(record.updated_at));
-    format!("- {mark} {status_word}{key}{text}{rest} ({source}{author}, {day}{confirmed})\n")
+    let day = fact.occurred_at.as_ref().map_or_else(|| day(record.updated_at), |at| escaped(at.as_str()));
+    let tags: String = fact.tags.as_slice().iter().map(|tag| format!(", #{}", short(tag))).collect();
+    let text = escaped(text);
+    format!("- {mark} {status_word}{key}{text}{rest} ({source}{author}, {day}{tags}{confirmed})\n")
 }
 
 fn day(at: Timestamp) -> String {

@@ -38,6 +38,7 @@ mod system;
 mod upkeep;
 mod usage;
 mod validate;
+mod when;
 mod workspaces;
 
 use std::sync::Arc;
@@ -62,12 +63,13 @@ pub use freshness::KnownSource;
 pub use gateway_call::{GatewayCall, IntegrationTool};
 pub use guarding::GuardMode;
 pub use remember::{Remember, Remembered};
-pub use search::{Found, Search};
+pub use search::{Answer, Found, Search};
 pub use sessions::{AppendSession, SessionError, SessionText};
 pub use similar::{SIMILAR_MAX, SimilarRecord};
 pub use system::{SystemClock, SystemIds};
 pub use upkeep::Upkeep;
 pub use validate::{Validate, Validated};
+pub use when::{TimeUnderstood, days_of};
 
 pub use mnemon_gateway::{BreakerCounts, Health, ToolResult, UpstreamError};
 pub use mnemon_recall::{ExplainedHit, ExplainedWord, Explanation};

@@ -277,7 +277,17 @@ pub(crate) fn idempotency(ctx: &CallContext, call: &Remember) -> Result<Option<I
 /// Every text of a call that somebody reads later, and what it is.
 pub(crate) fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
     let fact_key = call.fact_key.as_ref().map(|key| key.text.as_str());
-    let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } = &call.fact;
+    let Fact {
+        content,
+        source,
+        source_id,
+        source_hash,
+        source_revision,
+        confidence: _,
+        valid_until: _,
+        tags,
+        occurred_at: _, // nothing but digits
+    } = &call.fact;
     let texts = [
         (Field::Content, Some(content.as_str())),
         (Field::Workspace, Some(call.workspace.as_str())),
@@ -290,21 +300,31 @@ pub(crate) fn texts(call: &Remember) -> impl Iterator<Item = (Field, &str)> {
         (Field::Name, source_hash.as_deref()),
         (Field::Name, source_revision.as_deref()),
     ];
-    texts.into_iter().filter_map(|(field, text)| Some((field, text?)))
+    let tags = tags.as_slice().iter().map(|tag| (Field::FactKey, tag.as_str()));
+    texts.into_iter().filter_map(|(field, text)| Some((field, text?))).chain(tags)
 }
 
 /// Replaces secrets in every text field, and counts them. The hash gets its one spelling.
 pub(crate) fn without_secrets(mut call: Remember) -> Result<(Remember, usize), CallError> {
     let mut cleaner = Cleaner::default();
-    let Fact { content, source, source_id, source_hash, source_revision, confidence: _, valid_until: _ } =
-        &mut call.fact;
+    let Fact {
+        content,
+        source,
+        source_id,
+        source_hash,
+        source_revision,
+        confidence: _,
+        valid_until: _,
+        tags,
+        occurred_at: _,
+    } = &mut call.fact;
     cleaner.text(content);
     cleaner.workspace(&mut call.workspace)?;
     if let Some(key) = &mut call.fact_key {
         cleaner.text(&mut key.text);
     }
     let texts = [source, source_id, source_hash, source_revision];
-    texts.into_iter().flatten().for_each(|text| cleaner.text(text));
+    texts.into_iter().flatten().chain(tags.iter_mut()).for_each(|text| cleaner.text(text));
     if let Some(hash) = &mut call.fact.source_hash {
         *hash = plain_hash(hash);
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{RecordId, Scope, Seq, Status, Timestamp, WorkspaceName};
-use mnemon_recall::{Filter, Hit};
+use mnemon_core::{RecordId, Scope, Seq, Status, Tags, Timestamp, WorkspaceName};
+use mnemon_recall::{Filter, Hit, time_phrase};
 use mnemon_store::{AtLeast, StoreError};
 use mnemon_traces::span;
 use tracing::Instrument;
@@ -12,6 +12,7 @@ use crate::cleaning::{cleaned, cleaned_workspace};
 use crate::freshness::Claim;
 use crate::indexes::{Asked, Slot};
 use crate::usage::Counted;
+use crate::when::{TimeUnderstood, day};
 use crate::{Admission, Body, CallContext, CallError, Engine, Tool, ToolCall};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +28,11 @@ pub struct Search {
     pub source_id: Option<String>,
     /// Only these records.
     pub memory_ids: Option<Vec<RecordId>>,
-    /// Only records last saved at or after this second.
+    /// Only records with all of these tags.
+    pub tags: Tags,
+    /// Only records whose time is this second or later.
     pub since: Option<Timestamp>,
-    /// Only records last saved at or before this second.
+    /// Only records whose time is this second or earlier.
     pub until: Option<Timestamp>,
 }
 
@@ -45,6 +48,7 @@ impl Search {
             fact_key: None,
             source_id: None,
             memory_ids: None,
+            tags: Tags::default(),
             since: None,
             until: None,
         }
@@ -59,6 +63,15 @@ pub struct Found {
     pub score: f64,
 }
 
+/// The answer to a search.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Best first.
+    pub found: Vec<Found>,
+    /// What the query says about time.
+    pub time: Option<TimeUnderstood>,
+}
+
 impl ToolCall for Search {
     const TOOL: Tool = Tool::Search;
 }
@@ -70,13 +83,15 @@ impl Engine {
         ctx: &CallContext,
         _admission: Admission<Search>,
         search: Search,
-    ) -> Result<Vec<Found>, CallError> {
-        let search = Search {
+    ) -> Result<Answer, CallError> {
+        let mut search = Search {
             workspace: cleaned_workspace(search.workspace)?,
             fact_key: search.fact_key.map(cleaned),
             source_id: search.source_id.map(cleaned),
             ..search
         };
+        search.tags.iter_mut().for_each(|tag| *tag = cleaned(std::mem::take(tag)));
+        let tags = search.tags.folded();
         let current = self.indexes.current(ctx.project(), &search.workspace, ctx.seq);
         let slot = current.instrument(span!("index")).await?;
         let slot = slot
@@ -91,17 +106,22 @@ impl Engine {
             exclude_stale: search.exclude_stale,
             fact_key: search.fact_key.as_deref(),
             source_id: search.source_id.as_deref(),
+            tags: &tags,
             seqs: seqs.as_deref(),
             since: search.since.map(Timestamp::as_second),
             until: search.until.map(Timestamp::as_second),
         };
         let (viewer, now) = (ctx.viewer(), ctx.now);
-        let asked = Asked { query: &search.query, limit: search.limit, viewer, now, scope: search.scope, filter };
+        let time = time_phrase(&search.query, day(now));
+        let time = time.as_ref();
+        let asked = Asked { query: &search.query, limit: search.limit, viewer, now, time, scope: search.scope, filter };
         let hits = span!("rank").in_scope(|| slot.rank(&asked));
         let mut found = self.judge_hits(ctx, &slot, &hits).await?;
         // The ranking has left them out; but a source may have changed since.
         found.retain(|found| !search.exclude_stale || found.status != Status::Stale);
-        Ok(found)
+        let in_time = hits.iter().filter(|hit| hit.is_in_time).count();
+        let time = time.map(|phrase| TimeUnderstood::new(phrase, &search.query, in_time));
+        Ok(Answer { found, time })
     }
 
     /// The places in the log of the living records with these ids.

@@ -63,6 +63,11 @@ pub struct RecordLine {
     pub source_revision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// When it happened: a date, a time, or a range of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurred_at: Option<String>,
     /// The name of the member who saved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,

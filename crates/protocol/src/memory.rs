@@ -48,10 +48,15 @@ pub struct RecordRest<'a> {
     /// From 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub department: Option<Cow<'a, str>>,
+    /// When it happened, as it was given: a date, a time, or a range of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occurred_at: Option<Cow<'a, str>>,
     /// RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<String>,

@@ -27,6 +27,9 @@ pub struct ResultMeta {
     /// Where an admin finds what the guard refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<GuardMeta>,
+    /// What a search understood about time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeMeta>,
 }
 
 impl ResultMeta {
@@ -36,7 +39,23 @@ impl ResultMeta {
             && self.subscription.is_none()
             && self.retry_after_seconds.is_none()
             && self.guard.is_none()
+            && self.time.is_none()
     }
+}
+
+/// The days that a phrase of time in a query means.
+#[derive(Debug, Clone, Serialize)]
+pub struct TimeMeta {
+    /// The first day; absent without a beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The last day; absent without an end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The words of the query that say it.
+    pub words: String,
+    /// How many of the hits lie in it.
+    pub hits: usize,
 }
 
 /// A refusal by the guard.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::jsonrpc::RequestId;
 use crate::memory::{RecordHead, RecordRest};
-use crate::result::Trailer;
+use crate::result::{TimeMeta, Trailer};
 
 /// How JSON stands in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,11 @@ pub trait Twice {
     fn size_bytes(&self) -> usize;
 
     fn write(&self, form: Form, out: &mut Vec<u8>);
+
+    /// What a search understood about time.
+    fn time(&self) -> Option<TimeMeta> {
+        None
+    }
 }
 
 /// JSON that is not kept: its text is made from it where it is needed.
@@ -174,8 +179,10 @@ mod tests {
             source_hash: None,
             source_revision: None,
             confidence: Some(0.5),
+            tags: Vec::new(),
             author: None,
             department: None,
+            occurred_at: None,
             valid_until: None,
             created_at: "2027-01-15T08:00:00Z".to_owned(),
             updated_at: None,

@@ -7,6 +7,7 @@ use crate::meaning::Vectors;
 use crate::model::{Embedding, Model};
 use crate::records::{AudienceNo, Facts, NOBODY, Records, Words};
 use crate::search::bm25::{Bm25, Totals};
+use crate::time::{Days, dates_in};
 use crate::truth::{Claim, Truth};
 use crate::words::{Role, each_word, is_understood};
 
@@ -26,8 +27,12 @@ pub struct NewDoc<'a> {
     pub embedding: Option<&'a Embedding>,
     /// When it was saved, in seconds since 1970: records saved within a day are neighbours.
     pub saved_at: i64,
-    /// When it was last saved again, in seconds since 1970.
+    /// When it was last saved, in seconds since 1970.
     pub updated_at: i64,
+    /// Its time, in seconds since 1970: when what it says happened, else when it was last saved.
+    pub time: i64,
+    /// The days on which what it says happened, if a caller said so.
+    pub occurred: Option<Days>,
     /// From when on it no longer holds, in microseconds since 1970.
     pub valid_until: Option<i64>,
     /// What people call its source. Its words are found.
@@ -40,6 +45,8 @@ pub struct NewDoc<'a> {
     pub fact_key: Option<&'a str>,
     /// A hash of what it says: records under one key that say the same do not dispute it.
     pub content_hash: u64,
+    /// Its tags, in order, as they are compared. None has a line end.
+    pub tags: &'a [String],
 }
 
 impl<'a> NewDoc<'a> {
@@ -53,12 +60,15 @@ impl<'a> NewDoc<'a> {
             embedding: None,
             saved_at: 0,
             updated_at: 0,
+            time: 0,
+            occurred: None,
             valid_until: None,
             source: None,
             source_id: None,
             source_hash: None,
             fact_key: None,
             content_hash: 0,
+            tags: &[],
         }
     }
 }
@@ -115,13 +125,16 @@ impl WorkspaceIndex {
         let length = u16::try_from(words.running.len()).unwrap_or(u16::MAX);
         let saved_at = seconds(doc.saved_at);
         let facts = Facts { seq: doc.seq, audience: doc.audience, counted: doc.counted, length, saved_at };
+        let tags = (!doc.tags.is_empty()).then(|| doc.tags.join("\n"));
         let claim = Claim {
             source_id: doc.source_id,
             source_hash: doc.source_hash,
             fact_key: doc.fact_key,
             content_hash: doc.content_hash,
             updated_at: seconds(doc.updated_at),
+            time: doc.time,
             valid_until: doc.valid_until,
+            tags: tags.as_deref(),
         };
         let is_understood = is_understood(doc.text);
         let computed = (is_understood && doc.embedding.is_none()).then(|| self.model.encode(doc.text));
@@ -256,6 +269,8 @@ impl WorkspaceIndex {
             Role::Running => words.running.push(self.lexicon.learn(word)),
             Role::Whole { .. } | Role::Aside => words.extra.push(self.lexicon.learn(word)),
         });
+        words.dates.extend(doc.occurred);
+        words.dates.extend(dates_in(doc.text).into_iter().filter(|date| Some(*date) != doc.occurred));
         words
     }
 
@@ -275,6 +290,6 @@ impl WorkspaceIndex {
 }
 
 /// Seconds since 1970 in four bytes: enough until 2106, and whatever lies before or behind is cut.
-pub(crate) fn seconds(seconds: i64) -> u32 {
+fn seconds(seconds: i64) -> u32 {
     u32::try_from(seconds.max(0)).unwrap_or(u32::MAX)
 }

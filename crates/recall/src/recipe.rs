@@ -24,6 +24,8 @@ pub struct Recipe {
     pub as_typed: f64,
     /// From which cosine on a record speaks of the same thing as one that no longer holds, and steps before it.
     pub alike: f64,
+    /// What a phrase of time in the query does.
+    pub time: Timing,
     /// How likely a record is an answer.
     pub chance: Chance,
     /// The same where query and record are of different languages and share no word.
@@ -51,6 +53,17 @@ pub struct Weights {
     pub ring: f64,
     /// The pairs once more, in deviations.
     pub pairs: f64,
+}
+
+/// What records gain by their time, where the query names one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timing {
+    /// Added to the strength of a record whose time, or a date in whose text, lies in the days that are meant.
+    pub inside: f64,
+    /// Added just outside of them; less and less, down to nothing where the reach ends.
+    pub near: f64,
+    /// Reaches as many days as are meant, but at least and at most so many.
+    pub reach_days: (i64, i64),
 }
 
 /// The odds that a record is an answer, as a logarithm: a sum of what is known in absolute terms.
@@ -175,6 +188,7 @@ impl Recipe {
         all_words: 4.0,
         as_typed: 4.0,
         alike: 0.45,
+        time: Timing { inside: 3.0, near: 1.0, reach_days: (3, 31) },
         chance: Chance { count: 16.9, doubted_terms: 3.0, cosine: 19.3, deviations: -1.3, bias: -4.3 },
         chance_across: ChanceAcross { cosine: 25.0, bias: -3.5 },
         gate: Gate { base: -0.15, rise: 0.2, most: 0.35, share: 0.5, lean: 6.0 },
@@ -212,6 +226,7 @@ impl Recipe {
         feedback_records: 0,
         all_words: 0.0,
         as_typed: 0.0,
+        time: Timing { inside: 0.0, near: 0.0, ..Recipe::FULL.time },
         ..Recipe::FULL
     };
 

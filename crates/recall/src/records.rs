@@ -12,6 +12,7 @@ use crate::bytes::{Reader, SnapshotError, Writer};
 use crate::lexicon::FormNo;
 use crate::mapped_vec::MappedVec;
 use crate::search::bm25::class_of;
+use crate::time::Days;
 use crate::varint;
 use audiences::Audiences;
 use order::Order;
@@ -31,6 +32,8 @@ pub(crate) struct Words {
     pub(crate) extra: Vec<FormNo>,
     /// What stands beside the text: source and key. Found, and worth less.
     pub(crate) beside: Vec<FormNo>,
+    /// Not words, but stored with them: the days that it is about.
+    pub(crate) dates: Vec<Days>,
 }
 
 /// What the arrays hold of a record beside its words.
@@ -70,6 +73,9 @@ pub(crate) struct Records {
 }
 
 const VACANT: u32 = u32::MAX;
+/// Dates are stored as days from the first of January 2024: most records are of these years, and small numbers are
+/// short.
+const EPOCH: i32 = 19_723;
 
 impl Records {
     pub(crate) fn len(&self) -> usize {
@@ -190,6 +196,8 @@ impl Records {
         let mut at = 0;
         let running = varint::read(bytes, &mut at).unwrap_or(0);
         let beside = varint::read(bytes, &mut at).unwrap_or(0);
+        let dates_bytes = varint::read(bytes, &mut at).unwrap_or(0);
+        at += dates_bytes as usize;
         FormIter { bytes, at, running, beside, left: u32::MAX }
     }
 
@@ -199,7 +207,23 @@ impl Records {
         let (running, beside) = (forms.running as usize, forms.beside as usize);
         let running: Vec<FormNo> = forms.by_ref().take(running).collect();
         let beside: Vec<FormNo> = forms.by_ref().take(beside).collect();
-        Words { running, beside, extra: forms.collect() }
+        Words { running, beside, extra: forms.collect(), dates: self.dates(slot).collect() }
+    }
+
+    /// The days that a record is about: when it happened, if a caller said so, and the dates in its text.
+    pub(crate) fn dates(&self, slot: u32) -> impl Iterator<Item = Days> + '_ {
+        let span = self.spans[slot as usize];
+        let start = span_start(span);
+        let bytes = &self.words[start..start + span_len(span)];
+        let mut at = 0;
+        let [_, _, dates_bytes] = [(); 3].map(|()| varint::read(bytes, &mut at).unwrap_or(0) as usize);
+        let end = at + dates_bytes;
+        std::iter::from_fn(move || {
+            let first = (at < end).then(|| varint::read(bytes, &mut at)).flatten()?;
+            let more = varint::read(bytes, &mut at)?;
+            let first = EPOCH + (first >> 1).cast_signed() * if first & 1 == 1 { -1 } else { 1 };
+            Some(Days { first, last: first.saturating_add_unsigned(more) })
+        })
     }
 
     /// The slot that this record had, if that is still known: a record that comes back takes its old place.
@@ -333,9 +357,17 @@ impl Records {
     }
 
     fn store_words(&mut self, words: &Words) -> u64 {
-        let mut bytes = Vec::with_capacity(2 * (words.running.len() + words.beside.len() + words.extra.len()) + 3);
+        let mut bytes = Vec::with_capacity(2 * (words.running.len() + words.beside.len() + words.extra.len()) + 4);
+        let mut dates: Vec<u8> = Vec::new();
+        for days in &words.dates {
+            let first = days.first.saturating_sub(EPOCH);
+            varint::write(&mut dates, (first.unsigned_abs() << 1) | u32::from(first < 0));
+            varint::write(&mut dates, days.last.abs_diff(days.first));
+        }
         varint::write(&mut bytes, u32::try_from(words.running.len()).unwrap_or(u32::MAX));
         varint::write(&mut bytes, u32::try_from(words.beside.len()).unwrap_or(u32::MAX));
+        varint::write(&mut bytes, dates.len() as u32);
+        bytes.extend(dates);
         for form in words.running.iter().chain(&words.beside).chain(&words.extra) {
             varint::write(&mut bytes, form.0);
         }

@@ -17,9 +17,10 @@ mod query;
 mod ranking;
 mod sums;
 
-use crate::index::{WorkspaceIndex, seconds};
+use crate::index::WorkspaceIndex;
 use crate::recipe::Recipe;
 use crate::records::{AudienceNo, NOBODY, Seen};
+use crate::time::TimePhrase;
 use crate::truth::{Judge, Narrowing};
 
 use chance::to_scores;
@@ -42,6 +43,8 @@ pub struct SearchRequest<'a> {
     pub knows: &'a dyn Fn(AudienceNo) -> bool,
     /// The moment of asking, in microseconds since 1970: what ended before no longer holds.
     pub now: i64,
+    /// What the query says about time, by [`crate::time_phrase`]; its words do not count then.
+    pub time: Option<&'a TimePhrase>,
     /// Which records take part. The others are as if they did not exist, but for the statistics of words.
     pub filter: Filter<'a>,
 }
@@ -55,18 +58,28 @@ pub struct Filter<'a> {
     pub fact_key: Option<&'a str>,
     /// Only those of this source.
     pub source_id: Option<&'a str>,
+    /// Only those that have all of these, as they are compared.
+    pub tags: &'a [String],
     /// Only these.
     pub seqs: Option<&'a [u64]>,
-    /// Only those last saved at or after this second since 1970.
+    /// Only those whose time is this second since 1970, or later.
     pub since: Option<i64>,
-    /// Only those last saved at or before this second since 1970.
+    /// Only those whose time is this second since 1970, or earlier.
     pub until: Option<i64>,
 }
 
 impl<'a> SearchRequest<'a> {
     /// By a caller who sees and knows everything, at the beginning of time.
     pub fn new(query: &'a str, limit: usize) -> Self {
-        Self { query, limit, visible: &|_| true, knows: &|_| true, now: i64::MIN, filter: Filter::default() }
+        Self {
+            query,
+            limit,
+            visible: &|_| true,
+            knows: &|_| true,
+            now: i64::MIN,
+            time: None,
+            filter: Filter::default(),
+        }
     }
 
     fn is_for_everything(&self) -> bool {
@@ -81,6 +94,8 @@ pub struct Hit {
     pub seq: u64,
     /// How likely it is an answer, in (0, 1] and in two decimals; never rises from hit to hit.
     pub score: f64,
+    /// Whether it lies in the days that the query means.
+    pub is_in_time: bool,
 }
 
 impl WorkspaceIndex {
@@ -94,12 +109,16 @@ impl WorkspaceIndex {
         let judge = self.truth.judge(request.knows, request.now);
         let seen = self.seen(request, &judge);
         if request.is_for_everything() {
-            return self.newest(&seen, request.limit).map(|seq| Hit { seq, score: 1.0 }).collect();
+            return self.newest(&seen, request.limit).map(|seq| Hit { seq, score: 1.0, is_in_time: false }).collect();
         }
         let Some(mut ranking) = Ranking::new(self, recipe, request, &seen, &judge) else { return Vec::new() };
         let candidates = ranking.run(request.limit);
         let scores = to_scores(candidates.iter().map(|found| ranking.chance(found)));
-        let hit = |(found, score): (&ranking::Candidate, f64)| Hit { seq: self.records.seq(found.slot), score };
+        let hit = |(found, score): (&ranking::Candidate, f64)| Hit {
+            seq: self.records.seq(found.slot),
+            score,
+            is_in_time: found.is_in_time,
+        };
         candidates.iter().zip(scores).map(hit).collect()
     }
 
@@ -116,9 +135,10 @@ impl WorkspaceIndex {
             exclude_stale: filter.exclude_stale,
             fact_key: filter.fact_key,
             source_id: filter.source_id,
+            tags: filter.tags,
             slots: slots.as_deref(),
-            since: filter.since.map(seconds),
-            until: filter.until.map(seconds),
+            since: filter.since,
+            until: filter.until,
         };
         seen.narrow(judge.admit(&narrowing, self.records.slots()))
     }

@@ -24,11 +24,16 @@ pub(crate) struct Claim<'a> {
     pub(crate) source_hash: Option<&'a str>,
     /// Only one that a caller chose: the others are never equal.
     pub(crate) fact_key: Option<&'a str>,
+    /// A hash of what it says, where a caller chose its key.
     pub(crate) content_hash: u64,
-    /// In seconds since 1970.
+    /// When it was last saved, in seconds since 1970.
     pub(crate) updated_at: u32,
+    /// When what it says happened, else when it was last saved; in seconds since 1970.
+    pub(crate) time: i64,
     /// In microseconds since 1970.
     pub(crate) valid_until: Option<i64>,
+    /// One a line.
+    pub(crate) tags: Option<&'a str>,
 }
 
 /// Claims by slot, and what is known of sources.
@@ -37,11 +42,17 @@ pub(crate) struct Truth {
     sources: Interner,
     hashes: Interner,
     keys: Interner,
+    /// Tags that stand together on a record, one a line: few sets serve many records.
+    tag_sets: Interner,
     source_of: Column,
     hash_of: Column,
     key_of: Column,
+    tags_of: Column,
+    /// By slot: when a record was last saved, in seconds since 1970.
     updated_at: MappedVec<u32>,
     content_hashes: MappedVec<u64>,
+    /// By slot: when what a record says happened, else when it was last saved; in seconds since 1970.
+    times: MappedVec<i64>,
     /// Few records have an end.
     valid_until: HashMap<u32, i64, FxBuildHasher>,
     /// By number of source.
@@ -73,16 +84,20 @@ impl Truth {
         let number = |texts: &mut Interner, text: Option<&str>| text.map_or(NONE, |text| texts.intern(text).0);
         let hash = number(&mut self.hashes, claim.source_hash);
         let key = number(&mut self.keys, claim.fact_key);
+        let tags = number(&mut self.tag_sets, claim.tags);
         self.source_of.set(slot, source);
         self.hash_of.set(slot, hash);
         self.key_of.set(slot, key);
+        self.tags_of.set(slot, tags);
         let at = slot as usize;
-        if at == self.updated_at.len() {
+        if at == self.times.len() {
             self.updated_at.push(claim.updated_at);
             self.content_hashes.push(claim.content_hash);
+            self.times.push(claim.time);
         } else {
             self.updated_at[at] = claim.updated_at;
             self.content_hashes[at] = claim.content_hash;
+            self.times[at] = claim.time;
         }
         match claim.valid_until {
             Some(end) => self.valid_until.insert(slot, end),
@@ -93,7 +108,7 @@ impl Truth {
 
     /// Forgets the claim of a slot.
     pub(crate) fn clear(&mut self, slot: u32) {
-        for column in [&mut self.source_of, &mut self.hash_of, &mut self.key_of] {
+        for column in [&mut self.source_of, &mut self.hash_of, &mut self.key_of, &mut self.tags_of] {
             column.set(slot, NONE);
         }
         self.valid_until.remove(&slot);
@@ -111,7 +126,9 @@ impl Truth {
             fact_key: text(&self.keys, self.key_of.get(slot)),
             content_hash: self.content_hashes[slot as usize],
             updated_at: self.updated_at[slot as usize],
+            time: self.times[slot as usize],
             valid_until: self.valid_until.get(&slot).copied(),
+            tags: text(&self.tag_sets, self.tags_of.get(slot)),
         }
     }
 
@@ -209,27 +226,30 @@ impl Truth {
         Some(self.source_of.get(slot)).filter(|&source| source != NONE)
     }
 
+    /// When what a record says happened, else when it was last saved; in seconds since 1970.
+    pub(crate) fn time_of(&self, slot: u32) -> i64 {
+        self.times[slot as usize]
+    }
+
     /// The number of a key, if some record has it.
     pub(crate) fn key_of(&self, slot: u32) -> Option<u32> {
         Some(self.key_of.get(slot)).filter(|&key| key != NONE)
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        let texts = self.sources.size_bytes() + self.hashes.size_bytes() + self.keys.size_bytes();
-        let columns = self.source_of.size_bytes() + self.hash_of.size_bytes() + self.key_of.size_bytes();
+        let texts = [&self.sources, &self.hashes, &self.keys, &self.tag_sets].map(Interner::size_bytes);
+        let columns = [&self.source_of, &self.hash_of, &self.key_of, &self.tags_of].map(Column::size_bytes);
+        let (texts, columns): (usize, usize) = (texts.iter().sum(), columns.iter().sum());
         let known = vec_bytes(&self.known) + vec_bytes(&self.private) + self.valid_until.allocation_size();
-        texts
-            + columns
-            + self.updated_at.size_bytes()
-            + self.content_hashes.size_bytes()
-            + known
-            + self.outdated.size_bytes()
+        let rows = self.updated_at.size_bytes() + self.content_hashes.size_bytes() + self.times.size_bytes();
+        texts + columns + rows + known + self.outdated.size_bytes()
     }
 
     /// Where records have gone, leaves out what nobody uses any more: keys, and sources of which only some knew.
     pub(crate) fn save(&self, out: &mut Writer, has_lost: bool) {
         let used = |column: &Column| has_lost.then(|| column.numbers());
-        let (mut sources, mut hashes, keys) = (used(&self.source_of), used(&self.hash_of), used(&self.key_of));
+        let (mut sources, mut hashes) = (used(&self.source_of), used(&self.hash_of));
+        let (keys, tag_sets) = (used(&self.key_of), used(&self.tags_of));
         let known = (0_u32..).zip(&self.known).flat_map(|(source, known)| known.iter().map(move |one| (source, one)));
         let stays = |sources: &Bits, source, one: &Sighting| sources.contains(source) || one.audience.is_none();
         let sightings: Vec<(u32, &Sighting)> =
@@ -241,9 +261,11 @@ impl Truth {
         self.sources.save(out, sources.as_ref());
         self.hashes.save(out, hashes.as_ref());
         self.keys.save(out, keys.as_ref());
-        [&self.source_of, &self.hash_of, &self.key_of].iter().for_each(|column| column.save(out));
+        self.tag_sets.save(out, tag_sets.as_ref());
+        [&self.source_of, &self.hash_of, &self.key_of, &self.tags_of].iter().for_each(|column| column.save(out));
         out.row(&self.updated_at);
         out.row(&self.content_hashes);
+        out.row(&self.times);
         let mut ends: Vec<(u32, i64)> = self.valid_until.iter().map(|(&slot, &end)| (slot, end)).collect();
         ends.sort_unstable();
         out.numbers(ends.iter().map(|(slot, _)| *slot));
@@ -256,13 +278,16 @@ impl Truth {
 
     /// What can be derived from the rest is: who is outdated, and of which sources some know more than others.
     pub(crate) fn load(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
-        let (sources, hashes, keys) = (Interner::load(input)?, Interner::load(input)?, Interner::load(input)?);
+        let [sources, hashes, keys, tag_sets] = [(); 4].map(|()| Interner::load(input));
+        let (sources, hashes, keys, tag_sets) = (sources?, hashes?, keys?, tag_sets?);
         let source_of = Column::load(input, sources.len())?;
         let hash_of = Column::load(input, hashes.len())?;
         let key_of = Column::load(input, keys.len())?;
+        let tags_of = Column::load(input, tag_sets.len())?;
         let updated_at = input.row::<u32>()?;
         let content_hashes = input.row::<u64>()?;
-        if content_hashes.len() != updated_at.len() {
+        let times = input.row::<i64>()?;
+        if content_hashes.len() != times.len() || updated_at.len() != times.len() {
             return Err(SnapshotError::NotASnapshot);
         }
         let valid_until = input.numbers::<u32>()?.into_iter().zip(input.numbers::<i64>()?).collect();
@@ -271,17 +296,20 @@ impl Truth {
             sources,
             hashes,
             keys,
+            tag_sets,
             source_of,
             hash_of,
             key_of,
+            tags_of,
             updated_at,
             content_hashes,
+            times,
             valid_until,
             known,
             ..Self::default()
         };
         truth.load_sightings(input)?;
-        for slot in 0..truth.updated_at.len() as u32 {
+        for slot in 0..truth.times.len() as u32 {
             let known = truth.known_to_all(truth.source_of.get(slot));
             truth.outdated.set(slot, truth.is_outdated(slot, known));
         }
@@ -305,7 +333,7 @@ impl Truth {
     }
 
     pub(crate) fn slots(&self) -> usize {
-        self.updated_at.len()
+        self.times.len()
     }
 
     fn source_number(&mut self, id: &str) -> u32 {
@@ -388,17 +416,38 @@ impl Judge<'_> {
             }
             admitted.keep_only(&having);
         }
+        if !filter.tags.is_empty() {
+            self.keep_tagged(&mut admitted, filter.tags);
+        }
         if let Some(slots_of) = filter.slots {
             let mut asked = Bits::empty(slots);
             slots_of.iter().for_each(|&slot| asked.set(slot, true));
             admitted.keep_only(&asked);
         }
         if filter.since.is_some() || filter.until.is_some() {
-            let (since, until) = (filter.since.unwrap_or(0), filter.until.unwrap_or(u32::MAX));
-            let within = |&(_, &at): &(u32, &u32)| !(since..=until).contains(&at);
-            (0..).zip(&*truth.updated_at).filter(within).for_each(|(slot, _)| admitted.set(slot, false));
+            let (since, until) = (filter.since.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX));
+            let is_outside = |&(_, &at): &(u32, &i64)| !(since..=until).contains(&at);
+            (0..).zip(&*truth.times).filter(is_outside).for_each(|(slot, _)| admitted.set(slot, false));
         }
         admitted
+    }
+}
+
+impl Judge<'_> {
+    /// Keeps the records that have all of these tags.
+    fn keep_tagged(&self, admitted: &mut Bits, wanted: &[String]) {
+        let truth = self.truth;
+        let has_all = |set: u32| {
+            let own = truth.tag_sets.text(set);
+            wanted.iter().all(|tag| own.split('\n').any(|known| known == tag))
+        };
+        let mut sets = Bits::empty(truth.tag_sets.len());
+        (0..truth.tag_sets.len() as u32).filter(|&set| has_all(set)).for_each(|set| sets.set(set, true));
+        let untagged = |slot: &u32| {
+            let set = truth.tags_of.get(*slot);
+            set == NONE || !sets.contains(set)
+        };
+        (0..truth.slots() as u32).filter(untagged).for_each(|slot| admitted.set(slot, false));
     }
 }
 
@@ -408,7 +457,8 @@ pub(crate) struct Narrowing<'a> {
     pub(crate) exclude_stale: bool,
     pub(crate) fact_key: Option<&'a str>,
     pub(crate) source_id: Option<&'a str>,
+    pub(crate) tags: &'a [String],
     pub(crate) slots: Option<&'a [u32]>,
-    pub(crate) since: Option<u32>,
-    pub(crate) until: Option<u32>,
+    pub(crate) since: Option<i64>,
+    pub(crate) until: Option<i64>,
 }

@@ -12,7 +12,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 pub(crate) use language::{Ballot, Hint, are_foreign};
-pub(crate) use scripts::{Language, is_syllabic, is_understood};
+pub(crate) use scripts::{Language, fold_into, is_syllabic, is_understood, is_unspaced};
 pub use spans::matched_spans;
 pub(crate) use stem::Stems;
 pub(crate) use stop::Stops;

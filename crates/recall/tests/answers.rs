@@ -1,6 +1,6 @@
 //! What a person would expect of the search, example by example.
 
-use mnemon_recall::{AudienceNo, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex};
+use mnemon_recall::{AudienceNo, Days, Filter, Hit, Model, NewDoc, SearchRequest, WorkspaceIndex, day_of, time_phrase};
 
 fn index_of(texts: &[&str]) -> WorkspaceIndex {
     let mut index = WorkspaceIndex::new(Model::shipped());
@@ -244,7 +244,7 @@ fn words_of_source_and_key_are_found_and_count_less() {
 #[test]
 fn a_star_lists_everything_newest_first() {
     let mut index = index_of(&["one", "two", "three"]);
-    index.add(NewDoc { updated_at: 500, ..NewDoc::new(9, "nine") });
+    index.add(NewDoc { time: 500, ..NewDoc::new(9, "nine") });
     assert_eq!(seqs(&index, &SearchRequest::new(" * ", 3)), [9, 3, 2]);
     let filter = Filter { since: Some(500), until: Some(500), ..Filter::default() };
     assert_eq!(seqs(&index, &SearchRequest { filter, ..SearchRequest::new("*", 3) }), [9]);
@@ -290,4 +290,51 @@ fn the_first_hits_are_the_same_whatever_the_limit() {
     for limit in 1..all.len() {
         assert_eq!(seqs(&index, &SearchRequest { now: 2, ..SearchRequest::new("boiler house", limit) }), all[..limit]);
     }
+}
+
+#[test]
+fn a_phrase_of_time_lifts_the_records_of_its_days_and_filters_nothing() {
+    let today = day_of(2026, 11, 18);
+    let at = |year, month, day| i64::from(day_of(year, month, day)) * 86_400;
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    let release =
+        |seq, time| NewDoc { time, ..NewDoc::new(seq, "the release of the payment service for all customers") };
+    index.add(release(1, at(2026, 6, 12)));
+    index.add(release(2, at(2026, 9, 1)));
+    index.add(NewDoc { time: at(2026, 9, 2), ..NewDoc::new(3, "the release of the payment service on 5 June 2026") });
+    let june = Days { first: day_of(2026, 6, 1), last: day_of(2026, 6, 30) };
+    index.add(NewDoc { occurred: Some(june), ..release(4, at(2026, 6, 1)) });
+    index.add(release(5, at(2026, 10, 1)));
+    let ask = |query: &str| {
+        let phrase = time_phrase(query, today);
+        index.search(&SearchRequest { time: phrase.as_ref(), ..SearchRequest::new(query, 10) })
+    };
+    let hits = ask("release of the payment service");
+    let places = |hits: &[Hit]| hits.iter().map(|hit| hit.seq).collect::<Vec<_>>();
+    assert_eq!(places(&hits)[..4], [5, 4, 2, 1], "without a time the newest of equals is first");
+    let hits = ask("release of the payment service in June");
+    let mut inside = places(&hits)[..3].to_vec();
+    inside.sort_unstable();
+    assert_eq!(inside, [1, 3, 4], "saved, named and given as its time");
+    assert_eq!(hits.len(), 5, "nothing is filtered");
+    assert_eq!(hits.iter().map(|hit| hit.is_in_time).collect::<Vec<_>>(), [true, true, true, false, false]);
+    let hits = ask("what did we do in June");
+    assert_eq!(hits.iter().filter(|hit| hit.is_in_time).count(), 3, "a time alone finds its records");
+    assert!(ask("what did we do in June 2020").iter().all(|hit| !hit.is_in_time));
+}
+
+#[test]
+fn times_before_1970_and_beyond_2106_are_kept() {
+    let mut index = WorkspaceIndex::new(Model::shipped());
+    let [old, far] = [day_of(1789, 7, 14), day_of(2200, 1, 1)].map(i64::from).map(|day| day * 86_400);
+    index.add(NewDoc { time: old, occurred: Some(Days::one(day_of(1789, 7, 14))), ..NewDoc::new(1, "the storming") });
+    index.add(NewDoc { time: far, ..NewDoc::new(2, "the storming again") });
+    let find = |since, until| {
+        let filter = Filter { since, until, ..Filter::default() };
+        seqs(&index, &SearchRequest { filter, ..SearchRequest::new("storming", 10) })
+    };
+    assert_eq!(find(Some(old), Some(old)), [1]);
+    assert_eq!(find(Some(old + 1), None), [2]);
+    assert_eq!(find(None, Some(far - 1)), [1]);
+    assert_eq!(find(Some(far), Some(far)), [2]);
 }

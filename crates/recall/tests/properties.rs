@@ -171,7 +171,7 @@ proptest! {
         let index = built(live(&steps).iter());
         let request = SearchRequest::new(&query, 10);
         let explanation = index.explain(&request);
-        let explained: Vec<Hit> = explanation.hits.iter().map(|hit| Hit { seq: hit.seq, score: hit.score }).collect();
+        let explained: Vec<Hit> = explanation.hits.iter().map(|hit| Hit { seq: hit.seq, score: hit.score, is_in_time: false }).collect();
         prop_assert_eq!(explained, index.search(&request));
         for hit in &explanation.hits {
             let words = hit.words_share + hit.pairs_share + hit.count_share + hit.cover_share;

@@ -23,7 +23,7 @@ fn put(index: &mut WorkspaceIndex, seq: u64) {
         audience: AudienceNo(u32::from(seq.is_multiple_of(10))),
         counted: !seq.is_multiple_of(10),
         saved_at: 1_000 * seq as i64,
-        updated_at: 1_000 * seq as i64,
+        time: 1_000 * seq as i64,
         valid_until: seq.is_multiple_of(50).then_some(5),
         source_id: Some(&source),
         source_hash: Some(&hash),

@@ -7,7 +7,7 @@
 
 use crc32fast::Hasher;
 use mnemon_core::{
-    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp,
+    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, Occurred, ProjectId, Record, RecordId, Seq, Timestamp,
     WorkspaceNo,
 };
 
@@ -130,7 +130,17 @@ impl<'a> Covered<'a> {
             updated_at,
         } = self;
         let FactKey { text, is_given } = fact_key;
-        let Fact { content, source, source_id, source_hash, source_revision, confidence, valid_until } = fact;
+        let Fact {
+            content,
+            source,
+            source_id,
+            source_hash,
+            source_revision,
+            confidence,
+            valid_until,
+            tags,
+            occurred_at,
+        } = fact;
         let mut sum = Sum::new(*project, *seq);
         sum.id(&id.to_bytes());
         sum.count(workspace_no.0);
@@ -148,6 +158,8 @@ impl<'a> Covered<'a> {
         sum.number(micros_opt(*valid_until).unwrap_or(i64::MIN));
         sum.number(micros(*created_at));
         sum.number(micros(*updated_at));
+        sum.text(&tags.to_lines().unwrap_or_default());
+        sum.text(occurred_at.as_ref().map_or("", Occurred::as_str));
         sum.finish()
     }
 
@@ -212,7 +224,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use mnemon_core::WorkspaceName;
+    use mnemon_core::{Tags, WorkspaceName};
 
     use super::*;
 
@@ -253,6 +265,8 @@ mod tests {
             source_revision: Some("r7".to_owned()),
             confidence: Some(0.75),
             valid_until: Some(Timestamp::from_microsecond(5_000_000).expect("a moment")),
+            tags: Tags::from_lines("heating\nHouse"),
+            occurred_at: Some(Occurred::parse("2027-01-01/2027-01-31").expect("a range")),
         };
         let department = DepartmentId::from_bytes([4; 16]);
         check(record(Some(department), true, fact, &[1, 2, 3]), 0xfa8a_5f84, 0xc88b_0087);

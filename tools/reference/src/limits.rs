@@ -26,6 +26,7 @@ fn records() -> Vec<Row> {
     vec![
         ("`content`", bytes(core::CONTENT_BYTES_MAX)),
         ("`fact_key`", characters(core::FACT_KEY_CHARS_MAX)),
+        ("`tags`", format!("{} of {}", core::TAGS_MAX, characters(core::TAG_CHARS_MAX))),
         ("`source`, `source_id`, each", characters(core::SOURCE_CHARS_MAX)),
         ("`source_hash`, `source_revision`, `current_source_hash`, each", characters(core::HASH_CHARS_MAX)),
         ("ids in `supersedes`", count(core::SUPERSEDES_MAX)),

@@ -8,6 +8,7 @@ use anyhow::Context;
 use crate::arguments::Remember;
 use crate::connecting;
 use crate::mcp_client::{McpClient, given};
+use crate::moment;
 use crate::printer::Printer;
 
 pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
@@ -17,6 +18,8 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
         None => read_input()?,
     };
     let workspace = connecting::workspace(remember.workspace.as_ref());
+    let (valid_until, occurred_at) =
+        (moment::moment(remember.valid_until.as_ref()), moment::range(remember.occurred_at.as_ref())?);
     let mut arguments = given([
         ("content", Some(&content)),
         ("workspace", workspace.as_ref()),
@@ -27,8 +30,12 @@ pub fn run(remember: &Remember, printer: &Printer) -> anyhow::Result<ExitCode> {
         ("source_hash", remember.source_hash.as_ref()),
         ("source_revision", remember.source_revision.as_ref()),
         ("confidence", remember.confidence.as_ref()),
-        ("valid_until", remember.valid_until.as_ref()),
+        ("valid_until", valid_until.as_ref()),
+        ("occurred_at", occurred_at.as_ref()),
     ]);
+    if !remember.tags.is_empty() {
+        arguments.insert("tags".to_owned(), remember.tags.clone().into());
+    }
     if !remember.supersedes.is_empty() {
         arguments.insert("supersedes".to_owned(), remember.supersedes.clone().into());
     }

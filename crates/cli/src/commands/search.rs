@@ -11,6 +11,7 @@ use crate::admin_client::AdminClient;
 use crate::arguments::Search;
 use crate::connecting;
 use crate::mcp_client::{McpClient, given};
+use crate::moment::{self, Side};
 use crate::printer::{Paint, Printer};
 use crate::visible;
 
@@ -18,6 +19,8 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
     let client = McpClient::new(&search.connection)?;
     let query = search.query.join(" ");
     let workspace = connecting::workspace(search.workspace.as_ref());
+    let since = moment::date(search.since.as_ref(), Side::First);
+    let until = moment::date(search.until.as_ref(), Side::Last);
     let mut arguments = given([
         ("query", Some(&query)),
         ("limit", search.limit.as_ref()),
@@ -25,9 +28,12 @@ pub fn run(search: &Search, printer: &Printer) -> anyhow::Result<ExitCode> {
         ("scope", search.scope.as_ref()),
         ("fact_key", search.fact_key.as_ref()),
         ("source_id", search.source_id.as_ref()),
-        ("since", search.since.as_ref()),
-        ("until", search.until.as_ref()),
+        ("since", since.as_ref()),
+        ("until", until.as_ref()),
     ]);
+    if !search.tags.is_empty() {
+        arguments.insert("tags".to_owned(), Value::from(search.tags.clone()));
+    }
     if !search.memory_ids.is_empty() {
         arguments.insert("memory_ids".to_owned(), Value::from(search.memory_ids.clone()));
     }
@@ -71,10 +77,16 @@ fn show(printer: &Printer, record: &RecordJson<'_>) -> String {
     lines.push_str("\n      ");
     lines.push_str(&visible::block(&head.content, 6));
     let saved_at = rest.updated_at.as_deref().unwrap_or(&rest.created_at);
-    let day = saved_at.split('T').next().unwrap_or_default();
+    let saved_at = saved_at.split('T').next().unwrap_or_default();
+    let day = rest.occurred_at.as_deref().unwrap_or(saved_at);
+    let tags: Vec<String> = rest.tags.iter().map(|tag| format!("#{tag}")).collect();
     let origin = [rest.source.as_deref(), rest.source_id.as_deref(), rest.author.as_deref()].into_iter().flatten();
     let place = [head.workspace.as_ref(), head.scope.as_ref(), day];
-    let origin = format!("[{}] {}", head.fact_key, origin.chain(place).collect::<Vec<_>>().join(" · "));
+    let origin = format!(
+        "[{}] {}",
+        head.fact_key,
+        origin.chain(place).chain(tags.iter().map(String::as_str)).collect::<Vec<_>>().join(" · ")
+    );
     lines.push_str("\n      ");
     lines.push_str(&printer.painted(Paint::Faint, &visible::one_line(&origin)));
     if let Some(caution) = &rest.caution {
@@ -127,7 +139,7 @@ fn show_reasons(hit: &ExplainedHitJson<'_>) -> String {
         "{:.2}  {}\n      chance {:.2}, strength {:.2}, matched: {matched}\n      \
          words {:.2} + pairs {:.2} (with lent words {:.2}), cosine {cosine}\n      \
          shares: words {:.2}, pairs {:.2}, meaning {:.2}, count {:.2}, cover {:.2}, neighbours' terms {:.2}, \
-         neighbours' words {:.2}; all words +{:.2}, as typed +{:.2}, truth {:.2}",
+         neighbours' words {:.2}; time +{:.2}, all words +{:.2}, as typed +{:.2}, truth {:.2}",
         hit.record.score.unwrap_or_default(),
         first_line(&hit.record.head.content),
         hit.chance,
@@ -142,6 +154,7 @@ fn show_reasons(hit: &ExplainedHitJson<'_>) -> String {
         hit.cover_share,
         hit.around_share,
         hit.ring_share,
+        hit.time_share,
         hit.all_words_bonus,
         hit.as_typed_bonus,
         hit.truth_share,

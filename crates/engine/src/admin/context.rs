@@ -2,12 +2,13 @@
 
 use mnemon_core::{Project, ProjectId, QUERY_BYTES_MAX, Seq, Status, Viewer, WorkspaceName, to_hex};
 use mnemon_guard::{Field, Verdict};
-use mnemon_recall::Filter;
+use mnemon_recall::{Filter, time_phrase};
 
 use super::{AdminContext, AdminError};
 use crate::digest::{self, Digest, Entry, Terms};
 use crate::freshness::{Claim, KnownSource};
 use crate::indexes::Asked;
+use crate::when;
 use crate::{Engine, GuardMode};
 
 /// How many tokens a digest may be asked to fit: fewer leave no room for a record, and more are no digest.
@@ -58,7 +59,9 @@ impl Engine {
             None => ("*", NEWEST_MAX + 1),
         };
         let filter = Filter::default();
-        let mut hits = slot.rank(&Asked { query, limit, viewer: &viewer, now: ctx.now, scope: None, filter });
+        let time = time_phrase(query, when::day(ctx.now));
+        let asked_for = Asked { query, limit, viewer: &viewer, now: ctx.now, time: time.as_ref(), scope: None, filter };
+        let mut hits = slot.rank(&asked_for);
         let has_older = asked.query.is_none() && hits.len() > NEWEST_MAX;
         hits.truncate(NEWEST_MAX);
         hits.retain(|hit| asked.query.is_none() || hit.score >= asked.score_min);

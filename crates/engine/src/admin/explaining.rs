@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use mnemon_core::{ProjectId, QUERY_BYTES_MAX, Record, SEARCH_LIMIT_MAX, Scope, Seq, Status, WorkspaceName};
-use mnemon_recall::{Explanation, Filter, matched_spans};
+use mnemon_recall::{Explanation, Filter, matched_spans, time_phrase};
 
 use super::{AdminContext, AdminError};
 use crate::Engine;
 use crate::freshness::{Claim, Judged};
 use crate::indexes::Asked;
+use crate::when::day;
 
 /// A search to be explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,9 @@ impl Engine {
         let slot = self.indexes.current(project.id, &workspace, seq).await?;
         let slot = slot.filter(|slot| slot.is_visible_to(&viewer)).ok_or(AdminError::NotFound("workspace"))?;
         let filter = Filter { exclude_stale, ..Filter::default() };
-        let reasons = slot.explain(&Asked { query: &query, limit, viewer: &viewer, now: ctx.now, scope, filter });
+        let time = time_phrase(&query, day(ctx.now));
+        let asked = Asked { query: &query, limit, viewer: &viewer, now: ctx.now, time: time.as_ref(), scope, filter };
+        let reasons = slot.explain(&asked);
         let hits = reasons.hits.iter().map(|hit| hit.seq);
         let seqs: Vec<Seq> = hits.chain(reasons.held_back.iter().map(|held| held.seq)).map(Seq).collect();
         let mut records = self.store.load(project.id, &seqs).await?;

@@ -213,7 +213,8 @@ impl Engine {
     fn pass_import(&self, import: &Import, record: &ImportedRecord) -> Result<(), ImportOutcome> {
         let fact = &record.fact;
         let labels = [&fact.source, &fact.source_id, &fact.source_hash, &fact.source_revision];
-        let bytes = fact.content.len() + labels.into_iter().flatten().map(String::len).sum::<usize>();
+        let labels = labels.into_iter().flatten().chain(fact.tags.as_slice());
+        let bytes = fact.content.len() + labels.map(String::len).sum::<usize>();
         let limits = self.plan_limits(&import.call);
         // An import may take long, and its last records are as young as it gets.
         let passed = match import.is_dry_run {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use mnemon_core::{Audience, NewRecord, Record, Scope, Seq, Timestamp, Viewer, WorkspaceNo};
-use mnemon_recall::{Embedding, Explanation, Filter, Hit, Model, SearchRequest, Similar, WorkspaceIndex};
+use mnemon_recall::{Embedding, Explanation, Filter, Hit, Model, SearchRequest, Similar, TimePhrase, WorkspaceIndex};
 use mnemon_store::{Change, Snapshot, SnapshotImage, Tail, Workspace};
 use parking_lot::RwLock;
 
@@ -50,6 +50,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) limit: usize,
     pub(crate) viewer: &'a Viewer,
     pub(crate) now: Timestamp,
+    /// What the query says about time.
+    pub(crate) time: Option<&'a TimePhrase>,
     pub(crate) scope: Option<Scope>,
     pub(crate) filter: Filter<'a>,
 }
@@ -166,6 +168,7 @@ impl Slot {
             visible: &|number| visible[number.0 as usize],
             knows: &|number| known[number.0 as usize],
             now: asked.now.as_microsecond(),
+            time: asked.time,
             filter: asked.filter,
         };
         answer(&state.index, &request)

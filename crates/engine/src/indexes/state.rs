@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mnemon_core::{
-    Audience, ContentHash, Fact, FactKey, NewRecord, RecordId, Scope, Seq, Timestamp, Viewer, known_after_save,
+    Audience, ContentHash, Fact, FactKey, NewRecord, Occurred, RecordId, Scope, Seq, Timestamp, Viewer,
+    known_after_save,
 };
-use mnemon_recall::{AudienceNo, Embedding, Model, NewDoc, WorkspaceIndex};
+use mnemon_recall::{AudienceNo, Days, Embedding, Model, NewDoc, WorkspaceIndex};
 use mnemon_store::Present;
+
+use crate::when::day;
 
 pub(super) struct State {
     pub(super) index: WorkspaceIndex,
@@ -122,12 +125,16 @@ impl State {
         if !self.ever.contains(&audience) {
             self.ever.push(audience);
         }
+        let tags = fact.tags.folded();
+        let time = fact.occurred_at.as_ref().map_or(entry.updated_at, Occurred::first);
         self.index.add(NewDoc {
             audience: self.audiences.number(audience),
             counted: audience == Audience::Shared,
             embedding: entry.embedding,
             saved_at: entry.saved_at(),
             updated_at: entry.updated_at.as_second(),
+            time: time.as_second(),
+            occurred: fact.occurred_at.as_ref().map(|at| Days { first: day(at.first()), last: day(at.last()) }),
             valid_until: fact.valid_until.map(Timestamp::as_microsecond),
             source: fact.source.as_deref(),
             source_id: fact.source_id.as_deref(),
@@ -135,6 +142,7 @@ impl State {
             fact_key: entry.fact_key.chosen(),
             // Only records with a key that a caller chose are compared.
             content_hash: entry.fact_key.chosen().map_or(0, |_| ContentHash::of(&fact.content).number()),
+            tags: &tags,
             ..NewDoc::new(entry.seq.0, &fact.content)
         });
     }

@@ -1,6 +1,6 @@
 //! Repeating a save without saving twice: what is kept of the first answer, and how arguments are compared.
 
-use mnemon_core::{Fact, IDEMPOTENCY_KEY_CHARS_MAX, RecordId, Status, Timestamp};
+use mnemon_core::{Fact, IDEMPOTENCY_KEY_CHARS_MAX, Occurred, RecordId, Status, Tags, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -24,7 +24,8 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
         hasher.update(length.to_be_bytes());
         hasher.update(text.unwrap_or_default());
     };
-    let Fact { content, source, source_id, source_hash, source_revision, confidence, valid_until } = &call.fact;
+    let Fact { content, source, source_id, source_hash, source_revision, confidence, valid_until, tags, occurred_at } =
+        &call.fact;
     part(Some(content));
     part(Some(call.workspace.as_str()));
     part(Some(call.scope.as_str()));
@@ -34,6 +35,8 @@ pub(super) fn arguments_hash(call: &Remember) -> [u8; 32] {
     }
     part(confidence.map(|value| value.to_string()).as_deref());
     part(valid_until.map(|moment| moment.to_string()).as_deref());
+    part(tags.to_lines().as_deref());
+    part(occurred_at.as_ref().map(Occurred::as_str));
     part(call.replace.then_some("replace"));
     call.supersedes.iter().for_each(|id| part(Some(id)));
     hasher.finalize().into()
@@ -53,13 +56,24 @@ pub(super) struct KeptAnswer {
     confidence: Option<f64>,
     valid_until_micros: Option<i64>,
     updated_at_micros: i64,
+    tags: Option<String>,
+    occurred_at: Option<String>,
 }
 
 impl KeptAnswer {
     pub(super) fn of(answer: &Remembered) -> Self {
         // A later save of the same text can change the rest of the record; the text, its source and its key stay.
-        let Fact { content: _, source: _, source_id: _, source_hash, source_revision, confidence, valid_until } =
-            &answer.record.fact;
+        let Fact {
+            content: _,
+            source: _,
+            source_id: _,
+            source_hash,
+            source_revision,
+            confidence,
+            valid_until,
+            tags,
+            occurred_at,
+        } = &answer.record.fact;
         let ids = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect();
         Self {
             status: answer.status.as_str().to_owned(),
@@ -72,6 +86,8 @@ impl KeptAnswer {
             confidence: *confidence,
             valid_until_micros: valid_until.map(Timestamp::as_microsecond),
             updated_at_micros: answer.record.updated_at.as_microsecond(),
+            tags: tags.to_lines(),
+            occurred_at: occurred_at.as_ref().map(|at| at.as_str().to_owned()),
         }
     }
 
@@ -92,6 +108,8 @@ impl KeptAnswer {
         fact.source_revision = kept.source_revision;
         fact.confidence = kept.confidence;
         fact.valid_until = kept.valid_until_micros.and_then(|at| Timestamp::from_microsecond(at).ok());
+        fact.tags = kept.tags.as_deref().map_or_else(Tags::default, Tags::from_lines);
+        fact.occurred_at = kept.occurred_at.and_then(|at| Occurred::parse(&at).ok());
         answer.record.updated_at = Timestamp::from_microsecond(kept.updated_at_micros).ok()?;
         kept.similar.into_iter().map(|(id, score)| Some((id.parse().ok()?, score))).collect()
     }

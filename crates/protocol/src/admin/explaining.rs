@@ -71,6 +71,7 @@ pub struct ExplainedHitJson<'a> {
     pub around_share: f64,
     pub ring_share: f64,
     pub pairs_share: f64,
+    pub time_share: f64,
     pub all_words_bonus: f64,
     pub as_typed_bonus: f64,
     pub is_stale: bool,

@@ -74,6 +74,8 @@ pub struct ExplainedHit {
     pub ring_share: f64,
     /// What pairs gave once more.
     pub pairs_share: f64,
+    /// What lying in the days that the query means gave, or near them.
+    pub time_share: f64,
     /// For having every word of the query.
     pub all_words_bonus: f64,
     /// For having them as they were typed.
@@ -168,6 +170,7 @@ impl Ranking<'_> {
             around_share: parts.around,
             ring_share: parts.ring,
             pairs_share: parts.pairs,
+            time_share: candidate.time_share,
             all_words_bonus: bonus(candidate.has_all_words, self.bonuses.all_words),
             as_typed_bonus: bonus(candidate.has_them_as_typed, self.bonuses.as_typed),
             is_stale: candidate.is_stale,

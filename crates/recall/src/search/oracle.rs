@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::meaning::{NO_VECTOR, draws};
 use crate::words::{Language, are_foreign};
-use crate::{Embedding, Hit, Recipe, SearchRequest, Weights};
+use crate::{Days, Embedding, Hit, Recipe, SearchRequest, Weights};
 
 use self::reading::{ask, read};
 use super::bm25::{Bm25, COARSE, Totals, coarse_root, contribution, factor, root, saturation};
 use super::chance::{Chances, to_scores};
 use super::fuse::{Scale, Spread};
 use super::query::telling_count;
+use super::ranking::timely::{Wanted, distance, with_time, without_phrase};
 
 #[derive(Debug, Clone)]
 struct Doc {
@@ -26,11 +27,13 @@ struct Doc {
     audience: u32,
     counted: bool,
     saved_at: u32,
-    updated_at: i64,
+    time: i64,
+    occurred: Option<Days>,
     valid_until: Option<i64>,
     source_id: Option<&'static str>,
     source_hash: Option<&'static str>,
     fact_key: Option<&'static str>,
+    tags: Vec<String>,
 }
 
 /// Somebody has seen a hash of a source, or that it is gone.
@@ -56,6 +59,8 @@ struct Page {
     length: u16,
     embedding: Option<Embedding>,
     saved_at: u32,
+    time: i64,
+    dates: Vec<Days>,
     is_stale: bool,
     fact_key: Option<&'static str>,
     language: Option<Language>,
@@ -70,6 +75,9 @@ struct Asked {
     typed: Vec<(String, bool)>,
     language: Option<Language>,
     is_syllabic: bool,
+    is_empty_of_content: bool,
+    wanted: Option<Wanted>,
+    days: Option<Days>,
 }
 
 #[derive(Clone)]
@@ -103,9 +111,15 @@ fn answer(docs: &[Doc], sightings: &[Sighting], recipe: &Recipe, request: &Searc
     let (query, limit) = (request.query, request.limit);
     if query.trim() == "*" {
         let newest = pages.iter().rev().filter(|page| page.is_seen).take(limit);
-        return newest.map(|page| Hit { seq: page.seq, score: 1.0 }).collect();
+        return newest.map(|page| Hit { seq: page.seq, score: 1.0, is_in_time: false }).collect();
     }
-    let asked = ask(query);
+    let rest = without_phrase(request);
+    let mut asked = ask(&rest);
+    let wanted = request.time.map(|phrase| Wanted::new(recipe, phrase, asked.is_empty_of_content));
+    if asked.typed.is_empty() && wanted.is_some() {
+        asked = ask(query);
+    }
+    (asked.wanted, asked.days) = (wanted, request.time.map(|phrase| phrase.days));
     if asked.typed.is_empty() {
         return Vec::new();
     }
@@ -116,7 +130,7 @@ fn answer(docs: &[Doc], sightings: &[Sighting], recipe: &Recipe, request: &Searc
     let is_drawn = draws(seen.len() as u32, recipe.bounds.sampled);
     let is_small = seen.len() <= recipe.bounds.exhaustive_records;
     let sample = seen.iter().copied().filter(|&page| is_small || is_drawn(pages[page].seq)).collect();
-    Oracle { recipe, pages, asked, bm25, seen, sample }.answer(query, limit)
+    Oracle { recipe, pages, asked, bm25, seen, sample }.answer(&rest, limit)
 }
 
 impl Oracle<'_> {
@@ -124,7 +138,8 @@ impl Oracle<'_> {
         let near = self.nearness(query);
         let near_spread = gather(near.iter().flat_map(|near| self.sample.iter().map(|&page| near[page])));
         let near_scale = near_spread.scale();
-        let kindred = near.as_ref().map_or(Vec::new(), |near| self.kindred(query, near, &near_spread));
+        let mut kindred = near.as_ref().map_or(Vec::new(), |near| self.kindred(query, near, &near_spread));
+        self.let_in_timely(&mut kindred);
         let near = near.unwrap_or_else(|| vec![NO_VECTOR; self.pages.len()]);
         let locality = if self.recipe.last.around > 0.0 { self.locality() } else { 0.0 };
         let mut terms = self.asked.terms.clone();
@@ -135,6 +150,7 @@ impl Oracle<'_> {
             words = self.words(&terms, &kindred);
         }
         let mut scored = self.weigh_twice(false, &mut words, &near, near_scale, locality);
+        scored.iter_mut().for_each(|found| found.strength += self.gain(found.page));
         self.reward(&mut scored);
         self.put_truth_first(&mut scored);
         scored.truncate(limit);
@@ -147,10 +163,35 @@ impl Oracle<'_> {
                 return chances.across(near);
             }
             let count = telling_count(self.asked.is_syllabic, count, words.pairs[found.page] > 0);
-            chances.of(count, self.asked.terms.len() as u32, near)
+            let terms = self.asked.terms.len() as u32;
+            let (count, terms) = with_time(self.asked.wanted, count, terms, self.distance(found.page) == Some(0));
+            chances.of(count, terms, near)
         };
         let scores = to_scores(scored.iter().map(chance));
-        scored.iter().zip(scores).map(|(found, score)| Hit { seq: self.pages[found.page].seq, score }).collect()
+        let hit = |(found, score): (&Scored, f64)| {
+            let is_in_time = self.distance(found.page) == Some(0);
+            Hit { seq: self.pages[found.page].seq, score, is_in_time }
+        };
+        scored.iter().zip(scores).map(hit).collect()
+    }
+
+    /// How many days a page is away from what the query means.
+    fn distance(&self, page: usize) -> Option<i64> {
+        let page = &self.pages[page];
+        Some(distance(self.asked.days?, page.time, page.dates.iter().copied()))
+    }
+
+    fn gain(&self, page: usize) -> f64 {
+        self.asked.wanted.zip(self.distance(page)).map_or(0.0, |(wanted, distance)| wanted.gain(distance))
+    }
+
+    fn let_in_timely(&self, kindred: &mut Vec<usize>) {
+        if self.asked.wanted.is_some_and(|wanted| wanted.is_all()) {
+            let timely = self.seen.iter().rev().copied().filter(|&page| self.distance(page) == Some(0));
+            let timely: Vec<usize> = timely.take(self.recipe.bounds.company).collect();
+            kindred.extend(timely.into_iter().filter(|page| !kindred.contains(page)).collect::<Vec<_>>());
+            kindred.sort_unstable();
+        }
     }
 
     fn is_preselecting(&self) -> bool {

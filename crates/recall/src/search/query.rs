@@ -29,6 +29,8 @@ pub(crate) struct Query {
     /// Which words say nothing in its language.
     pub(crate) stops: Stops,
     pub(crate) language: Option<Language>,
+    /// Whether all its words say nothing by themselves.
+    pub(crate) is_empty_of_content: bool,
     /// Whether its words are syllables.
     is_syllabic: bool,
 }
@@ -74,8 +76,16 @@ impl Query {
         // "who are you": where there is nothing else, stop words are what is asked for.
         let all_score = !words.iter().any(|word| word.role == Role::Running && !word.typed.is_stop);
         let (terms, sequence, units, typed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut query =
-            Self { terms, sequence, units, typed, stops, language: ballot.verdict(), is_syllabic: is_syllabic(text) };
+        let mut query = Self {
+            terms,
+            sequence,
+            units,
+            typed,
+            stops,
+            language: ballot.verdict(),
+            is_empty_of_content: all_score,
+            is_syllabic: is_syllabic(text),
+        };
         let mut parts_left = 0;
         for word in words {
             query.take_word(word, all_score, &mut parts_left);

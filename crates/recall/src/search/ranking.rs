@@ -3,6 +3,7 @@
 
 mod gather;
 mod reward;
+pub(crate) mod timely;
 mod truth_first;
 mod weigh;
 
@@ -31,6 +32,7 @@ use crate::words::{Stops, are_foreign, is_understood};
 
 use gather::Measured;
 pub(crate) use reward::Bonuses;
+use timely::Wanted;
 
 /// A record that may be returned.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +52,10 @@ pub(crate) struct Candidate {
     pub(crate) ring: u32,
     pub(crate) has_all_words: bool,
     pub(crate) has_them_as_typed: bool,
+    /// Whether it lies in the days that the query means.
+    pub(crate) is_in_time: bool,
+    /// What that gave.
+    pub(crate) time_share: f64,
     /// Whether it no longer holds.
     pub(crate) is_stale: bool,
     /// Its strength, but for words and pairs.
@@ -70,6 +76,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) near: Option<Near>,
     /// The terms that were scored last: the query's own first, then the lent ones.
     pub(crate) terms: Vec<Weighted>,
+    /// The days that the query means.
+    wanted: Option<Wanted>,
     all_words: AllWords,
     pub(crate) cover: Cover,
     /// How much neighbours count here, from 0 to 1.
@@ -121,13 +129,18 @@ impl<'a> Ranking<'a> {
         seen: &'a Seen<'a>,
         judge: &'a Judge<'a>,
     ) -> Option<Self> {
-        let (is_english, vector) = index.model.read(request.query);
+        let asked = timely::without_phrase(request);
+        let (is_english, vector) = index.model.read(&asked);
         let stops = if is_english { Stops::ENGLISH } else { Stops::ALL };
-        let query = Query::parse(request.query, stops, &index.lexicon);
+        let mut query = Query::parse(&asked, stops, &index.lexicon);
+        let wanted = request.time.map(|phrase| Wanted::new(recipe, phrase, query.is_empty_of_content));
+        if !query.has_words() && wanted.is_some() {
+            query = Query::parse(request.query, stops, &index.lexicon);
+        }
         if !query.has_words() {
             return None;
         }
-        let has_meaning = recipe.has_meaning() && is_understood(request.query);
+        let has_meaning = recipe.has_meaning() && is_understood(&asked);
         let near = if has_meaning { index.vectors.aim(index.model, &vector) } else { None };
         let bm25 = index.bm25();
         let pairs = if recipe.pairs > 0.0 { Pairs::new(&query, index, bm25, recipe.pairs) } else { None };
@@ -137,6 +150,7 @@ impl<'a> Ranking<'a> {
             seen,
             judge,
             terms: query.known_terms(),
+            wanted,
             all_words: AllWords::new(&query),
             cover: Cover::default(),
             locality: if recipe.has_neighbours() { index.vectors.locality() } else { 0.0 },
@@ -172,6 +186,7 @@ impl<'a> Ranking<'a> {
     /// The candidates, best first, at most `limit`.
     pub(crate) fn run(&mut self, limit: usize) -> Vec<Candidate> {
         self.measure_nearness();
+        self.let_in_timely();
         let lends = self.recipe.feedback_records > 0;
         let (mut candidates, mut spread) = self.gather(true, !lends);
         if candidates.is_empty() {
@@ -184,6 +199,7 @@ impl<'a> Ranking<'a> {
         }
         self.find_rings(&mut candidates);
         self.weigh(&self.recipe.last, self.paired(self.recipe.bounds.paired), &mut candidates, spread);
+        self.add_time(&mut candidates);
         self.reward(&mut candidates);
         self.put_truth_first(&mut candidates, limit);
         candidates.truncate(limit);
@@ -241,7 +257,8 @@ impl<'a> Ranking<'a> {
             return self.chances.across(candidate.near);
         }
         let count = self.query.telling_count(count, candidate.pairs > 0);
-        self.chances.of(count, self.cover.terms(), candidate.near)
+        let (count, terms) = timely::with_time(self.wanted, count, self.cover.terms(), candidate.is_in_time);
+        self.chances.of(count, terms, candidate.near)
     }
 
     /// Lets the best records lend words to the query, each by how far it stands above the mean.

@@ -153,6 +153,8 @@ fn record_line(record: Record, status: Status) -> ExportLine {
         source_hash: record.fact.source_hash,
         source_revision: record.fact.source_revision,
         confidence: record.fact.confidence,
+        tags: record.fact.tags.as_slice().to_vec(),
+        occurred_at: record.fact.occurred_at.map(|at| at.as_str().to_owned()),
         author: record.author_name,
         department: record.department_name,
         valid_until: record.fact.valid_until.map(|at| at.to_string()),

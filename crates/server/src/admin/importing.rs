@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use mnemon_core::{
-    Fact, FactKey, InvalidText, RecordId, Scope, WorkspaceName, check_content, check_hash_text, check_source_text,
-    to_hex,
+    Fact, FactKey, InvalidText, Occurred, RecordId, Scope, Tags, WorkspaceName, check_content, check_hash_text,
+    check_source_text, to_hex,
 };
 use mnemon_engine::admin::{AdminError, ImportItem, ImportOutcome, ImportedRecord, ImportedSource, Refusal};
 use mnemon_engine::stored::Seen;
@@ -170,6 +170,7 @@ fn record_of(line: &[u8], record: RecordLine) -> Result<Box<ImportedRecord>, Str
     let key = fact_key.filter(|_| fact_key_given != Some(false)).map(|key| FactKey::given(&key));
     let workspace = workspace.map(|name| WorkspaceName::parse(&name)).transpose();
     let id = id.as_deref().map(parse_id).transpose()?;
+    let occurred_at = filled(record.occurred_at).map(|text| Occurred::parse(&text));
     Ok(Box::new(ImportedRecord {
         idempotency_key: id.is_none().then(|| format!("import:{}", to_hex(Sha256::digest(line.trim_ascii())))),
         id,
@@ -188,6 +189,8 @@ fn record_of(line: &[u8], record: RecordLine) -> Result<Box<ImportedRecord>, Str
             source_revision: filled(record.source_revision),
             confidence: record.confidence,
             valid_until: at(&record.valid_until, "valid_until")?,
+            tags: Tags::parse(&record.tags).map_err(|error| error.to_string())?,
+            occurred_at: occurred_at.transpose().map_err(|error| error.to_string())?,
         },
     }))
 }

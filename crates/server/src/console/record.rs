@@ -137,12 +137,15 @@ fn facts(record: &Record, forgotten_at: Option<Timestamp>) -> Vec<(&'static str,
         Html(format!(r#"<a href="{}" class="break">{}</a>"#, p::esc(&link), p::said(id)))
     });
     facts.push(("Source", source.unwrap_or_else(|| Html("none".to_owned()))));
-    let given: [(&'static str, Option<Html>); 5] = [
+    let tags = fact.tags.as_slice().iter().map(|tag| p::said(tag).0).collect::<Vec<_>>().join(", ");
+    let given: [(&'static str, Option<Html>); 7] = [
         ("Said about it", fact.source.as_deref().map(p::said)),
         ("Revision", fact.source_revision.as_deref().map(mono)),
         ("Hash", fact.source_hash.as_deref().map(mono)),
         ("Author", record.author_name.as_deref().map(|name| author(name, record.department_name.as_deref()))),
         ("Confidence", fact.confidence.map(|confidence| Html(format!("{confidence}")))),
+        ("Tags", (!tags.is_empty()).then_some(Html(tags))),
+        ("Happened", fact.occurred_at.as_ref().map(|at| p::said(at.as_str()))),
     ];
     facts.extend(given.into_iter().filter_map(|(name, value)| Some((name, value?))));
     let end = fact.valid_until.map_or_else(|| "no end".to_owned(), p::exact);

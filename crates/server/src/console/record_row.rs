@@ -195,7 +195,7 @@ fn own_words(hit: &ExplainedHit) -> f64 {
 }
 
 fn beyond(hit: &ExplainedHit) -> f64 {
-    hit.all_words_bonus + hit.as_typed_bonus + hit.truth_share
+    hit.time_share + hit.all_words_bonus + hit.as_typed_bonus + hit.truth_share
 }
 
 fn shares(hit: &ExplainedHit) -> [(&'static str, f64); 4] {
@@ -222,6 +222,7 @@ pub(super) fn why(hit: &ExplainedHit, explanation: &Explanation, scale: (f64, f6
     let cosine = hit.cosine.map_or_else(|| "no meaning is known".to_owned(), |cosine| format!("cosine {cosine:.2}"));
     add("2", "Meaning", hit.cosine_share, Html(cosine));
     add("3", "Neighbours", around(hit), Html("words of records that were saved beside it".to_owned()));
+    add("4", "Time", hit.time_share, Html("it lies in the time that the query means, or near it".to_owned()));
     add("4", "Every word", hit.all_words_bonus, Html("it has all words of the query".to_owned()));
     add("4", "As typed", hit.as_typed_bonus, Html("in the spelling of the query".to_owned()));
     add(

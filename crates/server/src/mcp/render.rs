@@ -31,6 +31,7 @@ pub(crate) fn trailer(call: &Call<'_>) -> Trailer {
             subscription: subscription(call.ctx.subscription),
             retry_after_seconds: None,
             guard: None,
+            time: None,
         },
     }
 }
@@ -87,7 +88,9 @@ impl Twice for Written {
 
 /// The answer of a tool that succeeded. In the grace period, the notice comes first and the JSON second.
 pub(crate) fn tool_success(call: &Call<'_>, result: &dyn Twice) -> Vec<u8> {
-    tool_result::tool_success(call.id, notice(call).as_deref(), result, &trailer(call))
+    let mut trailer = trailer(call);
+    trailer.meta.time = result.time();
+    tool_result::tool_success(call.id, notice(call).as_deref(), result, &trailer)
 }
 
 /// The answer of another system's tool, byte for byte.

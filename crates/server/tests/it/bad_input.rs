@@ -28,9 +28,9 @@ fn required(tool: &str) -> Value {
 async fn a_wrong_type_is_named_with_the_type_expected() {
     let (server, organization, caller) = set_up().await;
     let texts = [json!(5), json!(1.5), json!(true), json!([]), json!(["x"]), json!({}), json!({"a": 1})];
-    let no_number = [json!(true), json!([]), json!({}), json!("five"), json!(""), json!("1,5"), json!("0x1")];
-    let no_boolean = [json!(0), json!(1), json!([]), json!({}), json!("yes"), json!(""), json!("1")];
-    let no_object = [json!(5), json!(true), json!([]), json!("x"), json!("[]"), json!("{"), json!("")];
+    let no_number = [json!(true), json!([]), json!({}), json!("five"), json!("1,5"), json!("0x1")];
+    let no_boolean = [json!(0), json!(1), json!([]), json!({}), json!("yes"), json!("1")];
+    let no_object = [json!(5), json!(true), json!([]), json!("x"), json!("[]"), json!("{")];
     let mut rows: Vec<(&str, &str, &[Value], &str)> = Vec::new();
     for name in [
         "content",

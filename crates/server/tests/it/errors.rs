@@ -87,7 +87,7 @@ fn rows() -> Vec<(&'static str, Value, String)> {
     for wrong in [json!(0), json!(51), json!(-1), json!("51"), json!(1e300), json!(u64::MAX)] {
         row("search", json!({"query": "c", "limit": wrong}), "limit must be between 1 and 50");
     }
-    for wrong in ["", "private", "Shared", "shared,draft"] {
+    for wrong in ["private", "Shared", "shared,draft"] {
         let scope = "scope must be one of draft, department, shared";
         row("search", json!({"query": "c", "scope": wrong}), scope);
         row("remember", json!({"content": "c", "scope": wrong}), scope);
@@ -129,7 +129,7 @@ fn rows() -> Vec<(&'static str, Value, String)> {
         row(tool, json!({"source_id": long(513)}), "source_id is 513 characters long; the limit is 512");
     }
     let name = "workspace must be 1 to 64 characters long, without control characters";
-    for wrong in ["", " ", "a\nb", "a\u{0}", &long(65)] {
+    for wrong in ["a\nb", "a\u{0}", &long(65)] {
         row("remember", json!({"content": "c", "workspace": wrong}), name);
         row("search", json!({"query": "c", "workspace": wrong}), name);
         row("forget", json!({"source_id": "s", "workspace": wrong}), name);

@@ -63,7 +63,7 @@ async fn wrong_filters_are_named() {
     assert_eq!(refused("memory_ids", json!(many)).await, ids);
     assert_eq!(refused("memory_ids", json!([1])).await, "memory_ids must be a list of strings");
     for name in ["since", "until"] {
-        let text = format!("{name} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z");
+        let text = format!("{name} must be an RFC 3339 time or a date, for example 2027-01-31T00:00:00Z or 2027-01-31");
         assert_eq!(refused(name, json!("yesterday")).await, text);
     }
     let too_long = "fact_key is 129 characters long; the limit is 128";

@@ -48,4 +48,5 @@ mod times;
 mod validate_memory;
 mod visibility;
 mod walk;
+mod when;
 mod wire;

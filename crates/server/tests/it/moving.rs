@@ -67,7 +67,8 @@ async fn furnish(server: &TestServer, house: &House) {
         save(
             &house.admin,
             json!({"content": text, "source_id": "page", "source_hash": hash, "source": "A page",
-            "source_revision": "r1", "confidence": 0.25, "valid_until": "2030-01-31T00:00:00.5Z"}),
+            "source_revision": "r1", "confidence": 0.25, "valid_until": "2030-01-31T00:00:00.5Z",
+            "tags": ["Heating", "house 7"], "occurred_at": "2026-01-31/2026-02-01"}),
         )
         .await;
     }
@@ -102,6 +103,8 @@ async fn an_export_imported_elsewhere_exports_the_same_bytes() {
     );
     let statuses: Vec<(&str, &str)> =
         lines.iter().filter_map(|line| Some((line["content"].as_str()?, line["status"].as_str()?))).collect();
+    let checked = lines.iter().find(|line| line["content"] == "checked").expect("its line");
+    assert_eq!((&checked["tags"][1], &checked["occurred_at"]), (&json!("house 7"), &json!("2026-01-31/2026-02-01")));
     let expected = [
         ("plain\nand \"quoted\" ☃", "unverified"),
         ("checked", "verified"),

@@ -219,6 +219,10 @@ CREATE TABLE record (
     embedding BYTEA NOT NULL,
     superseded_by UUID,
     is_cautioned BOOLEAN NOT NULL DEFAULT FALSE,
+    -- One a line.
+    tags TEXT COLLATE "C",
+    -- As it was given.
+    occurred_at TEXT COLLATE "C",
     PRIMARY KEY (project_id, seq)
 );
 

@@ -132,6 +132,10 @@ CREATE TABLE record (
     embedding BLOB NOT NULL,
     superseded_by BLOB,
     is_cautioned INTEGER NOT NULL DEFAULT 0,
+    -- One a line.
+    tags TEXT,
+    -- As it was given.
+    occurred_at TEXT,
     PRIMARY KEY (project_id, seq)
 ) STRICT, WITHOUT ROWID;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mnemon_core::{Audience, Fact, FactKey, NewRecord, Role, Seq, WorkspaceName};
+use mnemon_core::{Audience, Fact, FactKey, NewRecord, Occurred, Role, Seq, Tags, WorkspaceName};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
 use crate::{Insert, Inserted};
@@ -27,6 +27,8 @@ pub async fn a_saved_record_comes_back_whole(make: MakeEngine) {
             source_revision: Some("r7".to_owned()),
             confidence: Some(0.75),
             valid_until: Some(at(5_000)),
+            tags: Tags::parse(&["Heating".to_owned(), "house 7".to_owned()]).expect("two tags"),
+            occurred_at: Some(Occurred::parse("2027-01-01/2027-01-31").expect("a range")),
         },
         ..house.record("")
     };
@@ -193,11 +195,14 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
             fact.source_revision = Some("r2".to_owned());
             fact.confidence = Some(0.5);
             fact.valid_until = Some(at(99));
+            fact.tags = Tags::from_lines("b\na");
+            fact.occurred_at = Occurred::parse("2027-01-31").ok();
         })
     };
     let Inserted::Duplicate { record: now, .. } = house.insert(full).await else { panic!("a duplicate") };
     assert_eq!((now.fact.source_hash.as_deref(), now.fact.source_revision.as_deref()), (Some("h2"), Some("r2")));
     assert_eq!((now.fact.confidence, now.fact.valid_until), (Some(0.5), Some(at(99))));
+    assert_eq!((now.fact.tags.to_lines().as_deref(), now.fact.occurred_at.is_some()), (Some("b\na"), true));
     assert_eq!((now.created_at, now.updated_at, now.seq), (at(10), at(12), seq));
     assert_eq!(house.load(seq).await, Some(*now));
     assert_eq!(house.last_seq().await, Seq(seq.0 + 1), "the sighting of its source takes a place");
@@ -206,7 +211,7 @@ pub async fn a_duplicate_brings_given_values_up_to_date(make: MakeEngine) {
     let one = NewRecord { created_at: at(13), ..one };
     let Inserted::Duplicate { record: now, .. } = house.insert(one).await else { panic!("a duplicate") };
     assert_eq!((now.fact.source_hash.as_deref(), now.fact.confidence, now.updated_at), (Some("h2"), Some(0.9), at(13)));
-    assert_eq!(now.fact.valid_until, Some(at(99)));
+    assert_eq!((now.fact.valid_until, now.fact.tags.as_slice().len()), (Some(at(99)), 2));
 }
 
 /// What was forgotten is no duplicate any more.

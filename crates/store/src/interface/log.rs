@@ -205,7 +205,7 @@ impl Tail {
 pub(crate) fn read_present<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Present, StoreError> {
     let Nameless { record, department, checksum } = Nameless::read(row, first, project)?;
     let cells = Cells::new(row, "record", || format!("{project}/{}", record.seq));
-    let embedding = cells.blob(first + 19, "embedding")?.to_vec();
+    let embedding = cells.blob(first + 21, "embedding")?.to_vec();
     if !Covered::of_stored(project, &record, department).is_indexed_by(checksum, &embedding) {
         return Err(cells.broken("checksum"));
     }

@@ -2,8 +2,8 @@
 //! over. Both engines read and decide with this code; what they write is their own.
 
 use mnemon_core::{
-    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, ProjectId, Record, RecordId, Seq, Timestamp,
-    WorkspaceName, WorkspaceNo,
+    Audience, DepartmentId, Fact, FactKey, MemberId, NewRecord, Occurred, ProjectId, Record, RecordId, Seq, Tags,
+    Timestamp, WorkspaceName, WorkspaceNo,
 };
 
 use crate::StoreError;
@@ -54,8 +54,8 @@ impl Stored {
     ) -> Result<Self, StoreError> {
         let Nameless { mut record, department, checksum } = Nameless::read(row, 0, project)?;
         let cells = Cells::new(row, "record", || format!("{project}/{}", record.seq));
-        let forgotten_at = cells.time_opt(19, "forgotten_at")?;
-        let superseded_by = cells.id_opt(20, "superseded_by")?;
+        let forgotten_at = cells.time_opt(21, "forgotten_at")?;
+        let superseded_by = cells.id_opt(22, "superseded_by")?;
         let names = names(&record, department)?;
         (record.workspace, record.author_name, record.department_name) =
             (names.workspace, names.author, names.department);
@@ -70,12 +70,25 @@ impl Stored {
         }
         let mut record = self.record.clone();
         // An equal save has the same text and the same source; what it can bring is the rest.
-        let Fact { content: _, source: _, source_id: _, source_hash, source_revision, confidence, valid_until } =
-            &given.fact;
+        let Fact {
+            content: _,
+            source: _,
+            source_id: _,
+            source_hash,
+            source_revision,
+            confidence,
+            valid_until,
+            tags,
+            occurred_at,
+        } = &given.fact;
         replace_if_given(&mut record.fact.source_hash, source_hash);
         replace_if_given(&mut record.fact.source_revision, source_revision);
         replace_if_given(&mut record.fact.confidence, confidence);
         replace_if_given(&mut record.fact.valid_until, valid_until);
+        replace_if_given(&mut record.fact.occurred_at, occurred_at);
+        if !tags.is_empty() {
+            record.fact.tags.clone_from(tags);
+        }
         if record == self.record {
             return None;
         }
@@ -123,8 +136,8 @@ pub(crate) struct Nameless {
 
 impl Nameless {
     /// Reads seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
-    /// created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum and
-    /// is_cautioned, from column `first` on.
+    /// created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum,
+    /// is_cautioned, tags and occurred_at, from column `first` on.
     pub(crate) fn read<R: Row>(row: &R, first: usize, project: ProjectId) -> Result<Self, StoreError> {
         let seq = Seq(Cells::new(row, "record", || project.to_string()).count(first, "seq")?);
         let cells = Cells::new(row, "record", || format!("{project}/{seq}"));
@@ -150,6 +163,8 @@ impl Nameless {
                 source_revision: cells.text_opt(first + 15, "source_revision")?,
                 confidence: cells.real_opt(first + 7, "confidence")?,
                 valid_until: cells.time_opt(first + 8, "valid_until")?,
+                tags: cells.text_opt(first + 19, "tags")?.map_or_else(Tags::default, |lines| Tags::from_lines(&lines)),
+                occurred_at: cells.word_opt(first + 20, "occurred_at", |text| Occurred::parse(text).ok())?,
             },
             is_cautioned: cells.flag(first + 18, "is_cautioned")?,
             created_at: cells.time(first + 9, "created_at")?,

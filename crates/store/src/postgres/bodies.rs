@@ -13,7 +13,8 @@ use crate::interface::stored::{Names, Stored};
 pub(super) const BY_SEQ: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
-        r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
+        r.source_revision, r.content, r.checksum, r.is_cautioned, r.tags, r.occurred_at, r.forgotten_at,
+        r.superseded_by,
         w.name, w.deleted_at, m.name, d.name
     FROM record r
     LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
@@ -26,7 +27,8 @@ pub(super) const BY_SEQ: &str = "
 pub(super) const BY_ID: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
-        r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
+        r.source_revision, r.content, r.checksum, r.is_cautioned, r.tags, r.occurred_at, r.forgotten_at,
+        r.superseded_by,
         w.name, w.deleted_at, m.name, d.name
     FROM record r
     LEFT JOIN workspace w ON w.project_id = r.project_id AND w.no = r.workspace_no
@@ -38,12 +40,12 @@ pub(super) const BY_ID: &str = "
 pub(super) fn read_stored(row: &Row, project: ProjectId) -> Result<Stored, StoreError> {
     Stored::read(row, project, |record, _| {
         let cells = Cells::new(row, "workspace", || format!("{project}/{}", record.workspace_no.0));
-        let workspace = cells.word_opt(21, "name", |name| WorkspaceName::parse(name).ok())?;
+        let workspace = cells.word_opt(23, "name", |name| WorkspaceName::parse(name).ok())?;
         Ok(Names {
             workspace: workspace.ok_or_else(|| cells.broken("no"))?,
-            ended_at: cells.time_opt(22, "deleted_at")?,
-            author: cells.text_opt(23, "name")?,
-            department: cells.text_opt(24, "name")?,
+            ended_at: cells.time_opt(24, "deleted_at")?,
+            author: cells.text_opt(25, "name")?,
+            department: cells.text_opt(26, "name")?,
         })
     })
 }

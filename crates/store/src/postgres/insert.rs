@@ -1,7 +1,7 @@
 //! The save of one record that concerns an earlier one: it repeats a record or an idempotency key, or replaces
 //! others. It takes statements of its own. All other saves are written many at a time (`batch.rs`).
 
-use mnemon_core::{NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
+use mnemon_core::{NewRecord, Occurred, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use tokio_postgres::types::ToSql;
 
 use super::audit::insert_audit;
@@ -146,10 +146,11 @@ async fn refresh_duplicate(tx: &Tx, project: &mut Locked, insert: &Insert, seq: 
 async fn update_given_values(tx: &Tx, project: ProjectId, fresh: &Changed) -> Result<(), Fault> {
     const UPDATE: &str = "
         UPDATE record
-        SET source_hash = $3, source_revision = $4, confidence = $5, valid_until = $6, updated_at = $7, checksum = $8
+        SET source_hash = $3, source_revision = $4, confidence = $5, valid_until = $6, updated_at = $7, checksum = $8,
+            tags = $9, occurred_at = $10
         WHERE project_id = $1 AND seq = $2";
     let Changed { record, checksum } = fresh;
-    let values: [&(dyn ToSql + Sync); 8] = [
+    let values: [&(dyn ToSql + Sync); 10] = [
         &project.uuid(),
         &integer(record.seq.0),
         &record.fact.source_hash,
@@ -158,6 +159,8 @@ async fn update_given_values(tx: &Tx, project: ProjectId, fresh: &Changed) -> Re
         &micros_opt(record.fact.valid_until),
         &micros(record.updated_at),
         checksum,
+        &record.fact.tags.to_lines(),
+        &record.fact.occurred_at.as_ref().map(Occurred::as_str),
     ];
     tx.rows(UPDATE, &values).await?;
     Ok(())

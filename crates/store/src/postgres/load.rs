@@ -125,13 +125,15 @@ const REPLAYED: &str = "
 const BODIES: &str = "
     SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
         r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
-        r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by,
+        r.source_revision, r.content, r.checksum, r.is_cautioned, r.tags, r.occurred_at, r.forgotten_at,
+        r.superseded_by,
         w.name, w.deleted_at, m.name, d.name, g.project_id
     FROM unnest($1::uuid[], $2::bigint[]) AS g (project_id, seq)
     JOIN LATERAL (
         SELECT r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id, r.is_key_given, r.confidence,
             r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source, r.source_id, r.source_hash,
-            r.source_revision, r.content, r.checksum, r.is_cautioned, r.forgotten_at, r.superseded_by
+            r.source_revision, r.content, r.checksum, r.is_cautioned, r.tags, r.occurred_at, r.forgotten_at,
+            r.superseded_by
         FROM record r
         WHERE r.project_id = g.project_id AND r.seq = g.seq
         LIMIT 1) AS r ON TRUE
@@ -171,7 +173,7 @@ async fn read(pool: &Arc<Pool>, asked: &[Asked], is_replica: bool) -> Result<Rea
 
 /// A record with its place. One that can't be read is the trouble of whoever asked for it.
 fn read_record(row: &Row) -> Result<(Place, Loaded), StoreError> {
-    let project: ProjectId = Cells::new(row, "record", String::new).id(25, "project_id")?;
+    let project: ProjectId = Cells::new(row, "record", String::new).id(27, "project_id")?;
     let seq = Seq(Cells::new(row, "record", || project.to_string()).count(0, "seq")?);
     let record = read_stored(row, project).map(|stored| stored.is_alive().then_some(stored.record));
     Ok(((project, seq), record))

@@ -157,7 +157,7 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
     const SAVES: &str = "
         SELECT seq, seq, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
             valid_until, created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content,
-            checksum, is_cautioned, embedding
+            checksum, is_cautioned, tags, occurred_at, embedding
         FROM record
         WHERE project_id = $1 AND workspace_no = $2 AND seq > $3 AND forgotten_at IS NULL
         ORDER BY seq
@@ -165,7 +165,8 @@ async fn load_tail(pool: &Arc<Pool>, piece: Piece, visit: Option<(&Visit, Seq)>)
     const CHANGES: &str = "
         SELECT c.seq, c.record_seq, r.seq, r.id, r.workspace_no, r.audience, r.author_id, r.department_id,
             r.is_key_given, r.confidence, r.valid_until, r.created_at, r.updated_at, r.fact_key, r.source,
-            r.source_id, r.source_hash, r.source_revision, r.content, r.checksum, r.is_cautioned, r.embedding
+            r.source_id, r.source_hash, r.source_revision, r.content, r.checksum, r.is_cautioned, r.tags, r.occurred_at,
+            r.embedding
         FROM change c
         LEFT JOIN record r ON r.project_id = c.project_id AND r.seq = c.record_seq
             AND r.workspace_no = c.workspace_no AND r.forgotten_at IS NULL

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mnemon_core::{Audience, ContentHash, NewRecord, Seq, WorkspaceNo, confirms_hash, known_after_save};
+use mnemon_core::{Audience, ContentHash, NewRecord, Occurred, Seq, WorkspaceNo, confirms_hash, known_after_save};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -30,12 +30,13 @@ const STORE: &str = "
         WHERE p.id = g.id)
     INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash, checksum,
         is_key_given, confidence, valid_until, created_at, fact_key, source, source_id, source_hash, source_revision,
-        content, embedding, is_cautioned, updated_at)
+        content, embedding, is_cautioned, updated_at, tags, occurred_at)
     SELECT unnest($7::uuid[]), unnest($8::bigint[]), unnest($9::uuid[]), unnest($10::bigint[]), unnest($11::bytea[]),
         unnest($12::uuid[]), unnest($13::uuid[]), unnest($14::bytea[]), unnest($15::bigint[]),
         unnest($16::boolean[]), unnest($17::double precision[]), unnest($18::bigint[]), unnest($19::bigint[]),
         unnest($20::text[]), unnest($21::text[]), unnest($22::text[]), unnest($23::text[]), unnest($24::text[]),
-        unnest($25::text[]), unnest($26::bytea[]), unnest($27::boolean[]), unnest($28::bigint[])";
+        unnest($25::text[]), unnest($26::bytea[]), unnest($27::boolean[]), unnest($28::bigint[]),
+        unnest($29::text[]), unnest($30::text[])";
 
 /// Few batches bring a workspace into being.
 const STORE_WORKSPACES: &str = "
@@ -111,6 +112,8 @@ struct Records<'a> {
     embeddings: Vec<&'a [u8]>,
     are_cautioned: Vec<bool>,
     updated_at: Vec<i64>,
+    tags: Vec<Option<String>>,
+    occurred_at: Vec<Option<&'a str>>,
 }
 
 #[derive(Default)]
@@ -227,7 +230,7 @@ impl<'a> NewRows<'a> {
         asks
     }
 
-    fn values(&self) -> [&(dyn ToSql + Sync); 28] {
+    fn values(&self) -> [&(dyn ToSql + Sync); 30] {
         let Self { projects, records, audiences, .. } = self;
         [
             &audiences.projects,
@@ -258,6 +261,8 @@ impl<'a> NewRows<'a> {
             &records.embeddings,
             &records.are_cautioned,
             &records.updated_at,
+            &records.tags,
+            &records.occurred_at,
         ]
     }
 }
@@ -353,6 +358,8 @@ impl<'a> Records<'a> {
         self.embeddings.push(&record.embedding);
         self.are_cautioned.push(record.is_cautioned);
         self.updated_at.push(micros(record.updated_at()));
+        self.tags.push(record.fact.tags.to_lines());
+        self.occurred_at.push(record.fact.occurred_at.as_ref().map(Occurred::as_str));
     }
 }
 

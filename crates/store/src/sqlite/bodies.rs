@@ -30,7 +30,7 @@ impl<'c> Bodies<'c> {
         const SELECT: &str = "
             SELECT seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
                 created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum,
-                is_cautioned, forgotten_at, superseded_by
+                is_cautioned, tags, occurred_at, forgotten_at, superseded_by
             FROM record
             WHERE project_id = ?1 AND seq = ?2";
         let mut statement = self.conn.prepare_cached(SELECT)?;

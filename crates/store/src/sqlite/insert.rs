@@ -1,6 +1,6 @@
 //! The save, in one transaction: what it depends on is looked up, `acts/saving.rs` decides, and that is carried out.
 
-use mnemon_core::{ContentHash, NewRecord, ProjectId, Record, RecordId, Seq, WorkspaceNo};
+use mnemon_core::{ContentHash, NewRecord, Occurred, ProjectId, Record, RecordId, Seq, WorkspaceNo};
 use rusqlite::{Connection, params};
 
 use super::audit::insert_audit;
@@ -186,7 +186,8 @@ fn refresh_duplicate(tx: &mut Tx<'_>, given: &NewRecord, seq: Seq) -> Result<Rec
 fn update_given_values(tx: &Tx<'_>, project: ProjectId, fresh: &Changed) -> Result<(), StoreError> {
     const UPDATE: &str = "
         UPDATE record
-        SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7, checksum = ?8
+        SET source_hash = ?3, source_revision = ?4, confidence = ?5, valid_until = ?6, updated_at = ?7, checksum = ?8,
+            tags = ?9, occurred_at = ?10
         WHERE project_id = ?1 AND seq = ?2";
     let Changed { record, checksum } = fresh;
     tx.conn.prepare_cached(UPDATE)?.execute(params![
@@ -198,6 +199,8 @@ fn update_given_values(tx: &Tx<'_>, project: ProjectId, fresh: &Changed) -> Resu
         micros_opt(record.fact.valid_until),
         micros(record.updated_at),
         checksum,
+        record.fact.tags.to_lines(),
+        record.fact.occurred_at.as_ref().map(Occurred::as_str),
     ])?;
     Ok(())
 }
@@ -234,9 +237,9 @@ fn insert_row(
     const INSERT: &str = "
         INSERT INTO record (project_id, seq, id, workspace_no, audience, author_id, department_id, content_hash,
             checksum, is_key_given, confidence, valid_until, created_at, updated_at, forgotten_at, fact_key, source,
-            source_id, source_hash, source_revision, content, embedding, is_cautioned)
+            source_id, source_hash, source_revision, content, embedding, is_cautioned, tags, occurred_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?22, NULL, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-            ?21)";
+            ?21, ?23, ?24)";
     tx.conn.prepare_cached(INSERT)?.execute(params![
         record.project.to_bytes(),
         integer(seq.0),
@@ -260,6 +263,8 @@ fn insert_row(
         record.embedding,
         record.is_cautioned,
         micros(record.updated_at()),
+        record.fact.tags.to_lines(),
+        record.fact.occurred_at.as_ref().map(Occurred::as_str),
     ])?;
     Ok(())
 }

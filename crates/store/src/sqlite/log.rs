@@ -304,7 +304,7 @@ fn find_present(
     const SELECT: &str = "
         SELECT seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence, valid_until,
             created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content, checksum,
-            is_cautioned, embedding
+            is_cautioned, tags, occurred_at, embedding
         FROM record
         WHERE project_id = ?1 AND seq = ?2 AND workspace_no = ?3 AND forgotten_at IS NULL";
     let mut statement = conn.prepare_cached(SELECT)?;

@@ -95,6 +95,7 @@ fn to_note(record: &RecordLine) -> String {
         ("source_revision", &record.source_revision),
         ("author", &record.author),
         ("department", &record.department),
+        ("occurred_at", &record.occurred_at),
         ("valid_until", &record.valid_until),
         ("created_at", &record.created_at),
         ("updated_at", &record.updated_at),
@@ -107,6 +108,8 @@ fn to_note(record: &RecordLine) -> String {
         }
         if name == "source_revision" {
             pairs.extend(record.confidence.map(|confidence| ("confidence", confidence.to_string())));
+            let tags = (!record.tags.is_empty()).then(|| serde_json::json!(record.tags).to_string());
+            pairs.extend(tags.map(|tags| ("tags", tags)));
         }
     }
     format!("{}{}\n", front_matter::write(&pairs), record.content)

@@ -151,6 +151,10 @@ fn to_record(pairs: &[(String, String)], body: &str) -> Result<Option<RecordLine
         source_hash: value("source_hash"),
         source_revision: value("source_revision"),
         confidence: parsed("confidence")?,
+        tags: value("tags").map_or(Ok(Vec::new()), |list| {
+            serde_json::from_str(&list).map_err(|_| "tags is not a list of strings".to_owned())
+        })?,
+        occurred_at: value("occurred_at"),
         author: value("author"),
         department: value("department"),
         valid_until: value("valid_until"),

@@ -41,8 +41,8 @@ impl World {
             }
         }
         let admission = self.engine.admit(&ctx)?;
-        let found = self.engine.search(&ctx, admission, Search::new(query, SEARCH_LIMIT, workspace(place))).await?;
-        let found: Vec<RecordId> = found.iter().map(|hit| hit.body.record.id).collect();
+        let answer = self.engine.search(&ctx, admission, Search::new(query, SEARCH_LIMIT, workspace(place))).await?;
+        let found: Vec<RecordId> = answer.found.iter().map(|hit| hit.body.record.id).collect();
         let hits = explained.reasons.hits.iter().filter_map(|hit| explained.records.get(&hit.seq));
         let hits: Vec<RecordId> = hits.map(|shown| shown.record.id).collect();
         if hits != found {

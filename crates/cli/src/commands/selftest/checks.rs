@@ -223,7 +223,7 @@ impl World {
         let admission = self.engine.admit(&ctx)?;
         let answer = self.engine.search(&ctx, admission, search).await;
         let is_active = self.model.is_active(person, project, place);
-        let found = match answer {
+        let found = match answer.map(|answer| answer.found) {
             Err(CallError::WorkspaceNotActive(_)) if !is_active => return Ok(Vec::new()),
             Err(CallError::WorkspaceNotActive(_)) => {
                 return Ok(vec![mismatch("an active workspace is not".to_owned())]);

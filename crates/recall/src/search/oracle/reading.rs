@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::search::query::fit_weights;
+use crate::search::ranking::timely::without_phrase;
+use crate::time::dates_in;
 use crate::words::{Ballot, Hint, Role, Stems, Stops, each_word, is_syllabic, is_understood};
 use crate::{AudienceNo, Filter, Model, SearchRequest};
 
@@ -25,15 +27,16 @@ fn is_admitted(doc: &Doc, is_stale: bool, filter: &Filter<'_>) -> bool {
     !(filter.exclude_stale && is_stale)
         && filter.fact_key.is_none_or(|key| doc.fact_key == Some(key))
         && filter.source_id.is_none_or(|id| doc.source_id == Some(id))
+        && filter.tags.iter().all(|tag| doc.tags.contains(tag))
         && filter.seqs.is_none_or(|seqs| seqs.contains(&doc.seq))
-        && filter.since.is_none_or(|since| doc.updated_at >= since)
-        && filter.until.is_none_or(|until| doc.updated_at <= until)
+        && filter.since.is_none_or(|since| doc.time >= since)
+        && filter.until.is_none_or(|until| doc.time <= until)
 }
 
 pub(super) fn read(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_>) -> Page {
     let stems = Stems::new();
     let is_stale = is_stale(doc, sightings, request);
-    let (stops, mut ballot) = (stops_of(request.query), Ballot::default());
+    let (stops, mut ballot) = (stops_of(&without_phrase(request)), Ballot::default());
     let mut page = Page {
         seq: doc.seq,
         counted: doc.counted,
@@ -44,6 +47,8 @@ pub(super) fn read(doc: &Doc, sightings: &[Sighting], request: &SearchRequest<'_
         length: 0,
         embedding: is_understood(&doc.text).then(|| Model::shipped().encode(&doc.text)),
         saved_at: doc.saved_at,
+        time: doc.time,
+        dates: doc.occurred.into_iter().chain(dates_in(&doc.text)).collect(),
         is_stale,
         fact_key: doc.fact_key,
         language: None,
@@ -91,6 +96,9 @@ pub(super) fn ask(query: &str) -> Asked {
         typed: Vec::new(),
         language: ballot.verdict(),
         is_syllabic: is_syllabic(query),
+        is_empty_of_content: all_score,
+        wanted: None,
+        days: None,
     };
     let mut parts_left = 0;
     for (word, role) in words {

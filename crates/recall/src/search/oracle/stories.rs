@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{AudienceNo, Bounds, Filter, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex};
+use crate::{AudienceNo, Bounds, Day, Days, Filter, Model, NewDoc, Recipe, SearchRequest, WorkspaceIndex, time_phrase};
 
 use super::reading::is_stale;
 use super::{Doc, Sighting, answer};
@@ -42,6 +42,9 @@ fn word() -> impl Strategy<Value = &'static str> {
         "didn't",
         "Caroline",
         "4711",
+        "1970-01-05",
+        "2 January 1970",
+        "1890-01-01",
     ])
 }
 
@@ -57,21 +60,29 @@ fn one_of(texts: [&'static str; 3]) -> impl Strategy<Value = Option<&'static str
     prop::sample::select(vec![None, None, Some(texts[0]), Some(texts[1]), Some(texts[2])])
 }
 
+fn tags() -> impl Strategy<Value = Vec<String>> {
+    prop::sample::subsequence(vec!["billing", "bill", "house"], 0..=3)
+        .prop_map(|tags| tags.into_iter().map(str::to_owned).collect())
+}
+
 fn doc() -> impl Strategy<Value = Doc> {
     // Half a day between one time and the next: some neighbours are within a day and some are not.
-    let times = (0_u32..6, 0_i64..6, prop::option::weighted(0.2, 0_i64..6));
-    let names = (one_of(SOURCES), one_of(HASHES), one_of(KEYS));
+    let occurred = prop::option::weighted(0.2, 0_i32..40);
+    let times = (0_u32..6, 0_i64..6, prop::option::weighted(0.2, 0_i64..6), occurred);
+    let names = (one_of(SOURCES), one_of(HASHES), one_of(KEYS), tags());
     (text(0..12), 0_u32..4, times, names).prop_map(|(text, audience, times, names)| Doc {
         seq: 0,
         text,
         audience,
         counted: audience == 0,
         saved_at: times.0 * 43_200,
-        updated_at: times.1,
+        time: times.1 * 43_200,
+        occurred: times.3.map(|day| Days { first: day, last: day + day % 2 }),
         valid_until: times.2,
         source_id: names.0,
         source_hash: names.1,
         fact_key: names.2,
+        tags: names.3,
     })
 }
 
@@ -97,6 +108,7 @@ struct Wish {
     exclude_stale: bool,
     fact_key: Option<&'static str>,
     source_id: Option<&'static str>,
+    tags: Vec<String>,
     seqs: Option<Vec<u64>>,
     since: Option<i64>,
     until: Option<i64>,
@@ -104,20 +116,23 @@ struct Wish {
     seen: u32,
     knows: u32,
     limit: usize,
+    today: Day,
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
     let names = (
         prop::option::weighted(0.15, prop::sample::select(KEYS.to_vec())),
         prop::option::weighted(0.15, prop::sample::select(SOURCES.to_vec())),
+        prop_oneof![5 => Just(Vec::new()), 1 => tags()],
     );
     let seqs = prop::option::weighted(0.15, prop::collection::vec(0_u64..40, 0..20));
     let times = (prop::option::weighted(0.2, 0_i64..6), prop::option::weighted(0.2, 0_i64..6), 0_i64..6);
-    (any::<bool>(), names, seqs, times, (0_u32..4, 0_u32..4, 1_usize..12)).prop_map(
-        |(exclude_stale, (fact_key, source_id), seqs, (since, until, now), (seen, knows, limit))| Wish {
+    (any::<bool>(), names, seqs, times, (0_u32..4, 0_u32..4, 1_usize..12, 0_i32..40)).prop_map(
+        |(exclude_stale, (fact_key, source_id, tags), seqs, (since, until, now), (seen, knows, limit, today))| Wish {
             exclude_stale,
             fact_key,
             source_id,
+            tags,
             seqs,
             since,
             until,
@@ -125,6 +140,7 @@ fn wish() -> impl Strategy<Value = Wish> {
             seen,
             knows,
             limit,
+            today,
         },
     )
 }
@@ -167,11 +183,13 @@ fn add(index: &mut WorkspaceIndex, doc: &Doc) {
         audience: AudienceNo(doc.audience),
         counted: doc.counted,
         saved_at: i64::from(doc.saved_at),
-        updated_at: doc.updated_at,
+        time: doc.time,
+        occurred: doc.occurred,
         valid_until: doc.valid_until,
         source_id: doc.source_id,
         source_hash: doc.source_hash,
         fact_key: doc.fact_key,
+        tags: &doc.tags,
         ..NewDoc::new(doc.seq, &doc.text)
     });
 }
@@ -197,11 +215,21 @@ fn check(docs: &[Doc], others: &[Doc], sightings: &[Sighting], query: &str, wish
         exclude_stale: wish.exclude_stale,
         fact_key: wish.fact_key,
         source_id: wish.source_id,
+        tags: &wish.tags,
         seqs: wish.seqs.as_deref(),
-        since: wish.since,
-        until: wish.until,
+        since: wish.since.map(|since| since * 43_200),
+        until: wish.until.map(|until| until * 43_200),
     };
-    let request = SearchRequest { query, limit: wish.limit, visible: &visible, knows: &knows, now: wish.now, filter };
+    let time = time_phrase(query, wish.today);
+    let request = SearchRequest {
+        query,
+        limit: wish.limit,
+        visible: &visible,
+        knows: &knows,
+        now: wish.now,
+        time: time.as_ref(),
+        filter,
+    };
     for recipe in [Recipe::FULL, Recipe::LEXICAL, Recipe::WITHOUT_LOCALITY, Recipe::BM25] {
         for bounds in [recipe.bounds, CROSSED] {
             let recipe = Recipe { bounds, ..recipe };
@@ -218,7 +246,9 @@ fn check(docs: &[Doc], others: &[Doc], sightings: &[Sighting], query: &str, wish
 }
 
 fn query() -> impl Strategy<Value = String> {
-    prop_oneof![12 => text(0..6), 1 => Just("*".to_owned())]
+    let phrase = prop::sample::select(vec!["yesterday", "in January 1970", "on 1970-01-05", "since last week"]);
+    let about_time = (text(0..4), phrase).prop_map(|(words, phrase)| format!("{words} {phrase}"));
+    prop_oneof![9 => text(0..6), 3 => about_time, 1 => Just("*".to_owned())]
 }
 
 proptest! {

@@ -227,6 +227,8 @@ fn by_meaning(slot: u32, near: i32) -> Candidate {
         ring: 0,
         has_all_words: false,
         has_them_as_typed: false,
+        is_in_time: false,
+        time_share: 0.0,
         is_stale: false,
         rest: 0.0,
         traded: 0.0,

@@ -50,6 +50,7 @@ fn explained_hit<'a>(hit: &ExplainedHit, found: &'a ExplainedRecord) -> Explaine
         around_share: hit.around_share,
         ring_share: hit.ring_share,
         pairs_share: hit.pairs_share,
+        time_share: hit.time_share,
         all_words_bonus: hit.all_words_bonus,
         as_typed_bonus: hit.as_typed_bonus,
         is_stale: hit.is_stale,

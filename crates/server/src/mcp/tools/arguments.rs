@@ -1,9 +1,10 @@
 //! Takes arguments out of a call one by one. Those left at the end are unknown to the tool.
 //!
-//! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` means absent.
+//! Clients differ in how they send numbers and booleans: a string that parses as one is accepted. `null` and an empty
+//! string mean absent: some clients send every argument.
 
 use http::HeaderMap;
-use mnemon_core::{WorkspaceName, check_hash_text, check_source_text};
+use mnemon_core::{Tags, WorkspaceName, check_hash_text, check_source_text};
 use mnemon_engine::CallError;
 use serde_json::{Map, Value};
 
@@ -30,7 +31,8 @@ impl Arguments {
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.shift_remove(name).filter(|value| !value.is_null())
+        let is_given = |value: &Value| !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty());
+        self.0.shift_remove(name).filter(is_given)
     }
 
     /// A text as sent.
@@ -73,6 +75,11 @@ impl Arguments {
             Some(Value::String(text)) => serde_json::from_str(&text).map(Some).map_err(|_| wrong()),
             Some(list) => serde_json::from_value(list).map(Some).map_err(|_| wrong()),
         }
+    }
+
+    /// Tags within their limits; none if there is none.
+    pub(crate) fn tags(&mut self) -> Result<Tags, CallError> {
+        Ok(Tags::parse(&self.texts("tags")?.unwrap_or_default())?)
     }
 
     /// The workspace that a call names: by its argument, else by its header, else by its key.
@@ -166,8 +173,9 @@ mod tests {
         assert_eq!(integer(json!("5")), Ok(Some(5)));
         assert_eq!(integer(json!(5.0)), Ok(Some(5)));
         assert_eq!(integer(json!(null)), Ok(None));
+        assert_eq!(integer(json!("")), Ok(None));
         assert_eq!(integer(json!(1e300)), Ok(Some(i64::MAX)));
-        for wrong in [json!(5.5), json!("five"), json!(true), json!([5]), json!("")] {
+        for wrong in [json!(5.5), json!("five"), json!(true), json!([5])] {
             assert_eq!(integer(wrong), Err("x must be an integer".to_owned()));
         }
         let boolean = |value| arguments(value).boolean("x").map_err(|error| error.to_string());

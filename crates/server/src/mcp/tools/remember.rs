@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use jiff::Timestamp;
-use mnemon_core::{Fact, FactKey, Record, Scope, WorkspaceName, check_content};
+use mnemon_core::{Fact, FactKey, Occurred, Record, Scope, WorkspaceName, check_content};
 use mnemon_engine::{Admission, CallError, Remember, Remembered, SimilarRecord};
 use mnemon_protocol::memory::{RememberJson, SimilarJson};
 
@@ -76,6 +76,8 @@ fn parse(
         source_revision: arguments.hash_text("source_revision")?,
         confidence: confidence(arguments)?,
         valid_until: valid_until(arguments)?,
+        tags: arguments.tags()?,
+        occurred_at: occurred_at(arguments)?,
     };
     Ok(Remember {
         fact,
@@ -89,7 +91,7 @@ fn parse(
 }
 
 pub(super) fn scope(arguments: &mut Arguments) -> Result<Option<Scope>, CallError> {
-    let Some(word) = arguments.text("scope")? else { return Ok(None) };
+    let Some(word) = arguments.filled_text("scope")? else { return Ok(None) };
     let wrong = || CallError::Argument("scope must be one of draft, department, shared".to_owned());
     Scope::parse(word.trim()).map(Some).ok_or_else(wrong)
 }
@@ -111,6 +113,11 @@ fn valid_until(arguments: &mut Arguments) -> Result<Option<Timestamp>, CallError
     let moment: Timestamp = text.trim().parse().map_err(|_| wrong())?;
     // Storage keeps whole microseconds; the answer must equal what is stored.
     Timestamp::from_microsecond(moment.as_microsecond()).map(Some).map_err(|_| wrong())
+}
+
+fn occurred_at(arguments: &mut Arguments) -> Result<Option<Occurred>, CallError> {
+    let text = arguments.filled_text("occurred_at")?;
+    text.map(|text| Occurred::parse(&text)).transpose().map_err(|error| CallError::Argument(error.to_string()))
 }
 
 /// The key as sent; bytes that are not text become characters that the check refuses.

@@ -2,9 +2,10 @@
 
 use mnemon_core::{
     CONTENT_BYTES_MAX, FactKey, QUERY_BYTES_MAX, RecordId, SEARCH_IDS_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX,
-    Timestamp,
+    Timestamp, moments,
 };
-use mnemon_engine::{Admission, CallError, Found, Search};
+use mnemon_engine::{Admission, Answer, CallError, Found, Search, TimeUnderstood};
+use mnemon_protocol::result::TimeMeta;
 use mnemon_protocol::tool_result::{Form, Twice, write_members};
 use serde_json::{Map, Value};
 
@@ -21,8 +22,9 @@ pub(super) async fn run(
 ) -> Result<OwnResult, CallError> {
     let search = parse(&mut arguments, call)?;
     let ignored = arguments.into_ignored();
-    let found = call.app.engine.search(call.ctx, admission, search).await?;
-    Ok(Box::new(FoundRecords { found, common: to_json(&common_members(call, &ignored)) }))
+    let Answer { found, time } = call.app.engine.search(call.ctx, admission, search).await?;
+    let common = to_json(&common_members(call, &ignored));
+    Ok(Box::new(FoundRecords { found, time: time.map(time_meta), common }))
 }
 
 /// What the answer to a search can take: every record that it may find, in memory and in the two forms of its JSON.
@@ -39,6 +41,7 @@ pub(super) fn bytes_max(arguments: &Map<String, Value>) -> usize {
 /// The records that were found, best first, and what every result ends with.
 struct FoundRecords {
     found: Vec<Found>,
+    time: Option<TimeMeta>,
     common: String,
 }
 
@@ -60,6 +63,16 @@ impl Twice for FoundRecords {
         write_members(&self.common, form, out);
         out.push(b'}');
     }
+
+    fn time(&self) -> Option<TimeMeta> {
+        self.time.clone()
+    }
+}
+
+fn time_meta(time: TimeUnderstood) -> TimeMeta {
+    let TimeUnderstood { words, from, to, hits } = time;
+    let shown = |day: Option<jiff::civil::Date>| day.map(|day| day.to_string());
+    TimeMeta { from: shown(from), to: shown(to), words, hits }
 }
 
 /// The bytes around a record in both forms, with its status and score.
@@ -83,8 +96,9 @@ fn parse(arguments: &mut Arguments, call: &Call<'_>) -> Result<Search, CallError
         fact_key: fact_key(arguments)?,
         source_id: arguments.source_text("source_id")?,
         memory_ids: memory_ids(arguments)?,
-        since: moment(arguments, "since")?,
-        until: moment(arguments, "until")?,
+        tags: arguments.tags()?,
+        since: moment(arguments, "since")?.map(|(first, _)| first),
+        until: moment(arguments, "until")?.map(|(_, last)| last),
     })
 }
 
@@ -103,10 +117,14 @@ fn memory_ids(arguments: &mut Arguments) -> Result<Option<Vec<RecordId>>, CallEr
     Ok(Some(ids.iter().filter_map(|id| id.trim().parse().ok()).collect()))
 }
 
-fn moment(arguments: &mut Arguments, name: &'static str) -> Result<Option<Timestamp>, CallError> {
+/// The first and the last moment of what is given: a date is a whole day.
+fn moment(arguments: &mut Arguments, name: &'static str) -> Result<Option<(Timestamp, Timestamp)>, CallError> {
     let Some(text) = arguments.filled_text(name)? else { return Ok(None) };
-    let wrong = |_| CallError::Argument(format!("{name} must be an RFC 3339 time, for example 2027-01-31T00:00:00Z"));
-    text.trim().parse().map(Some).map_err(wrong)
+    let wrong = || {
+        let examples = "2027-01-31T00:00:00Z or 2027-01-31";
+        CallError::Argument(format!("{name} must be an RFC 3339 time or a date, for example {examples}"))
+    };
+    moments(text.trim()).map(Some).ok_or_else(wrong)
 }
 
 fn limit(arguments: &mut Arguments) -> Result<usize, CallError> {

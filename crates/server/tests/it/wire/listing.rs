@@ -96,10 +96,10 @@ async fn the_listed_arguments_are_those_of_the_contract() {
     let remember = [
         &["content", "workspace", "scope", "fact_key"],
         &sources[..],
-        &["confidence", "valid_until", "supersedes", "replace"],
+        &["confidence", "valid_until", "tags", "occurred_at", "supersedes", "replace"],
     ]
     .concat();
-    let filters = ["scope", "exclude_stale", "fact_key", "source_id", "memory_ids", "since", "until"];
+    let filters = ["scope", "exclude_stale", "fact_key", "source_id", "memory_ids", "tags", "since", "until"];
     let search = [&["query", "limit", "workspace"], &filters[..]].concat();
     let expected = [
         ("remember", remember, vec!["content"]),

@@ -17,14 +17,14 @@ pub(super) fn check_records(conn: &Connection, keeps_damaged: bool) -> Result<u6
     const SELECT: &str = "
         SELECT project_id, seq, id, workspace_no, audience, author_id, department_id, is_key_given, confidence,
             valid_until, created_at, updated_at, fact_key, source, source_id, source_hash, source_revision, content,
-            checksum, is_cautioned, embedding, forgotten_at IS NOT NULL
+            checksum, is_cautioned, tags, occurred_at, embedding, forgotten_at IS NOT NULL
         FROM record";
     let mut statement = conn.prepare(SELECT)?;
     let mut rows = statement.query([])?;
     let (mut records, mut damaged, mut named) = (0, 0, Vec::new());
     while let Some(row) = rows.next()? {
         records += 1;
-        if !is_sound(row) && !row.get::<_, bool>(21)? {
+        if !is_sound(row) && !row.get::<_, bool>(23)? {
             damaged += 1;
             if named.len() < NAMED_MAX {
                 named.push(name(row));
