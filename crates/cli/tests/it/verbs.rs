@@ -1,5 +1,6 @@
 //! `mnemon remember`, `search` and `forget`: for people and for programs, and their errors.
 
+use mnemon_core::Timestamp;
 use serde_json::{Value, json};
 
 use crate::process::{Done, Place, Service};
@@ -203,4 +204,27 @@ fn a_digest_is_printed_for_an_assistant() {
     assert_eq!((absent.code, absent.err.as_str()), (1, "error: no such workspace\n"));
     let few = run(&place, &service, &["context", "--budget", "199"]);
     assert_eq!(few.err, "error: budget must be between 200 and 20000 tokens\n");
+}
+
+#[test]
+fn times_are_given_in_words_and_tags_one_by_one() {
+    let place = Place::new();
+    let service = place.serve(&[]);
+    let save = ["remember", "boiler", "--tag", "House 7", "--tag", "heating", "--occurred-at", "3 days ago"];
+    let saved = run(&place, &service, &[&save[..], &["--valid-until", "2099-01-01", "--json"]].concat()).json();
+    let created: Timestamp = saved["created_at"].as_str().expect("a time").parse().expect("a time");
+    let day = |days: i64| {
+        let at = Timestamp::from_second(created.as_second() - days * 86_400).expect("in the calendar");
+        at.strftime("%Y-%m-%d").to_string()
+    };
+    assert_eq!((&saved["tags"], &saved["occurred_at"]), (&json!(["House 7", "heating"]), &json!(day(3))));
+    assert_eq!(saved["valid_until"], "2099-01-01T00:00:00Z");
+    let find = |filters: &[&str]| run(&place, &service, &[&["search", "boiler"], filters].concat()).out;
+    let shown = find(&["--tag", "house 7", "--tag", "HEATING", "--since", "4 days ago", "--until", "yesterday"]);
+    assert!(shown.contains(&format!("{} · #House 7 · #heating", day(3))), "{shown}");
+    for none in [["--tag", "house"], ["--since", "yesterday"], ["--until", "4 days ago"], ["--until", "2020-01-01"]] {
+        assert_eq!(find(&none), "Nothing found.\n", "{none:?}");
+    }
+    let open = run(&place, &service, &["remember", "x", "--occurred-at", "before March"]);
+    assert!(open.code != 0 && open.err.contains("has no begin or no end"), "{open:?}");
 }
