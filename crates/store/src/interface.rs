@@ -1,5 +1,5 @@
 //! The acts of storage, one file per subject: the trait, its values, and the rules that both engines share. The engines'
-//! files and the tests in `conformance/` have the same names.
+//! files and the tests in the crate `store-conformance` have the same names.
 
 pub(crate) mod audit;
 pub(crate) mod console;

@@ -441,6 +441,9 @@ pub(crate) fn read_brief_from<R: Row>(row: &R, first: usize, project: ProjectId)
     })
 }
 
+/// How many outdated idempotency keys of a project each new one removes: more than are added, so they can't pile up.
+pub(crate) const OUTDATED_PER_KEY: i64 = 4;
+
 /// An earlier use of an idempotency key.
 #[derive(Clone)]
 pub(crate) struct EarlierUse {

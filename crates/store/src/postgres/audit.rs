@@ -20,8 +20,7 @@ impl Audit for PostgresStore {
     async fn insert_audit(&self, audit: AuditEntry) -> Result<(), StoreError> {
         self.attempt(|| async {
             let tx = Tx::write(&self.pool, Tenant::account(audit.account)).await?;
-            insert_audit(&tx, &audit, 1).await?;
-            tx.commit().await
+            commit_with(tx, &audit).await
         })
         .await
     }
@@ -132,12 +131,7 @@ impl Audit for PostgresStore {
 
     async fn set_guard_mode(&self, account: AccountId, mode: &str, audit: AuditEntry) -> Result<bool, StoreError> {
         const UPDATE: &str = "UPDATE account SET guard_mode = $2 WHERE id = $1 RETURNING 1";
-        self.attempt(|| async {
-            let tx = Tx::write(&self.pool, Tenant::account(account)).await?;
-            let changed = tx.count(UPDATE, &[&account.uuid(), &mode]).await?;
-            commit_if_changed(tx, changed, &audit).await
-        })
-        .await
+        self.change(Tenant::account(account), UPDATE, &[&account.uuid(), &mode], &audit).await
     }
 
     async fn release_text(&self, project: ProjectId, hash: [u8; 32], audit: AuditEntry) -> Result<bool, StoreError> {
@@ -201,11 +195,16 @@ pub(super) async fn insert_audit(tx: &Tx, audit: &AuditEntry, affected: u64) -> 
     Ok(())
 }
 
+/// Ends an act with its audit row.
+pub(super) async fn commit_with(tx: Tx, audit: &AuditEntry) -> Result<(), Fault> {
+    insert_audit(&tx, audit, 1).await?;
+    tx.commit().await
+}
+
 /// Ends an act on an account: with its audit row if something changed, without a trace if nothing did.
 pub(super) async fn commit_if_changed(tx: Tx, changed: u64, audit: &AuditEntry) -> Result<bool, Fault> {
     if changed > 0 {
-        insert_audit(&tx, audit, 1).await?;
-        tx.commit().await?;
+        commit_with(tx, audit).await?;
     }
     Ok(changed > 0)
 }

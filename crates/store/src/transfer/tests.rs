@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::{LEFT_BEHIND, Note, Row, Side, StorageEnd, Table, Tenant, transfer, transfer_everything};
-use crate::conformance::{House, at, audit, new_key, with_fact, workspace};
+use crate::fixtures::{House, at, audit, new_key, with_fact, workspace};
 use crate::postgres::{PostgresConfig, PostgresSide, PostgresStore};
 use crate::sqlite::{SqliteSide, SqliteStore};
 use crate::{

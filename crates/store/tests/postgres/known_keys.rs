@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use mnemon_core::{Access, CredentialHash, Department, Role, Subscription};
 use mnemon_scratch_postgres::Database;
-use mnemon_store::conformance::{House, at, audit, new_member};
 use mnemon_store::postgres::PostgresStore;
 use mnemon_store::{Credentials, Presented, Store, statements_sent};
+use mnemon_store_conformance::{House, at, audit, new_member};
 
 use crate::{database, node};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mnemon_core::WorkspaceNo;
 use mnemon_store::Store;
-use mnemon_store::conformance::{House, audit, find_snapshot, save_snapshot};
+use mnemon_store_conformance::{House, audit, find_snapshot, save_snapshot};
 use tokio::time::timeout;
 use tokio_postgres::Client;
 

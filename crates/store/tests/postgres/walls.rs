@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mnemon_scratch_postgres::Database;
 use mnemon_store::Store;
-use mnemon_store::conformance::House;
 use mnemon_store::postgres::{PostgresConfig, PostgresStore};
+use mnemon_store_conformance::House;
 
 use crate::{database, node};
 

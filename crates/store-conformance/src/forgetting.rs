@@ -1,10 +1,10 @@
 //! Stories of forgetting, restoring, and of workspaces that end and come back.
 
 use mnemon_core::{Audience, NewRecord, Seq, WorkspaceName};
+use mnemon_store::RestoredWorkspace;
 
 use super::log::{Followed, follow};
 use super::{House, MakeEngine, at, audit, workspace};
-use crate::RestoredWorkspace;
 
 /// The place of a record is known while it lives.
 pub async fn a_living_record_has_a_place(make: MakeEngine) {

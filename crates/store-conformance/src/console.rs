@@ -1,10 +1,10 @@
 //! Stories of the console's sessions.
 
 use mnemon_core::{ConsoleSessionId, CredentialHash};
+use mnemon_store::{ConsoleSession, OpenSession, SessionHolder};
 
 use super::fixtures::fresh_uuid;
 use super::{House, MakeEngine, at, audit};
-use crate::{ConsoleSession, OpenSession, SessionHolder};
 
 /// A session comes back whole, is found by its own hash alone, and is gone once it was ended or its time has passed.
 pub async fn a_console_session_leads_to_its_key_until_it_ends(make: MakeEngine) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mnemon_core::{Access, AccountId, Audience, CredentialHash, PlanName, Role, Subscription};
+use mnemon_store::{Credential, NewKey};
 use uuid::Uuid;
 
 use super::{House, MakeEngine, at, audit, new_key, new_member, workspace};
-use crate::{Credential, NewKey};
 
 pub(super) async fn present(house: &House, hash: &CredentialHash) -> Option<Arc<Credential>> {
     let presented = house.store.find_credential(hash).await.expect("storage works");

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mnemon_core::{Audience, FactKey, NewRecord, ProjectId, Role, Seq, WorkspaceName, WorkspaceNo};
+use mnemon_store::{Change, Inserted, Seen, Sighting, Store, Tail};
 
 use super::{House, MakeEngine, at, with_fact, workspace};
-use crate::{Change, Inserted, Seen, Sighting, Store, Tail};
 
 /// What a reader of the log holds: the living records by their places.
 pub(super) type Followed = BTreeMap<Seq, String>;

@@ -1,9 +1,9 @@
 //! Stories of access by OAuth: clients, codes that work once, connections that die with their key.
 
 use mnemon_core::{AuditId, ConnectionId, CredentialHash, KeyId, Timestamp};
+use mnemon_store::{Actor, ClientKind, Grant, NewCode, OauthClient, Redeemed, Redemption};
 
 use super::{House, MakeEngine, at, audit};
-use crate::{Actor, ClientKind, Grant, NewCode, OauthClient, Redeemed, Redemption};
 
 const HOUR: i64 = 3_600;
 

@@ -1,9 +1,9 @@
 //! Uploaded session histories.
 
 use mnemon_core::{MemberId, ProjectId, Role, SessionId};
+use mnemon_store::{MemberDeleted, Session, SessionAppend, SessionAppended, SessionPart, StoreError};
 
 use super::{House, MakeEngine, at, audit};
-use crate::{MemberDeleted, Session, SessionAppend, SessionAppended, SessionPart, StoreError};
 
 /// A chain that stands for everything up to a byte.
 fn chain(bytes: u64) -> [u8; 32] {

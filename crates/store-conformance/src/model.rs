@@ -6,12 +6,12 @@ use std::sync::Arc;
 use mnemon_core::{
     Audience, DepartmentTree, Fact, FactKey, MemberId, NewRecord, RecordId, Role, Seq, SourceState, Viewer, WorkspaceNo,
 };
+use mnemon_store::{Idempotency, Insert, Inserted, Observation, RestoredWorkspace, Seen, Store, Supersede};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::log::{Followed, Known, follow_all};
 use super::{House, MakeEngine, at, workspace};
-use crate::{Idempotency, Insert, Inserted, Observation, RestoredWorkspace, Seen, Store, Supersede};
 
 const CASES: u32 = 300;
 const WORKSPACES: [&str; 3] = ["default", "team", "Ключи"];
